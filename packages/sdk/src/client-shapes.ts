@@ -1,0 +1,122 @@
+// What the client takes and gives: options, events, and the shapes of its answers, with the small functions that make them. No behaviour of its own.
+
+import type { RelayError } from './errors.ts'
+import type { ClientLimits } from './limits.ts'
+import type { Closing } from './link.ts'
+import type { Hello, Welcome } from './protocol/frames.ts'
+import type { Ids } from './protocol/ids.ts'
+import type { InputOf, OutputOf, WorkspaceStatus } from './protocol/operations.ts'
+import type { Agent, InboxMessage, Message } from './protocol/words.ts'
+
+export interface ClientOptions {
+  /** Without a name the client may ask, but acts for nobody. */
+  agentName?: string
+  agentType?: Hello['type']
+  token?: string
+  key?: string
+  /** A taken name is refused instead of numbered. */
+  strict?: boolean
+  cli?: string
+  model?: string
+  parent?: string
+  handle?: string
+  role?: Hello['role']
+  channels?: string[]
+  /** Connect at once (default). A failure is emitted as 'error'; the next call tries again. */
+  autoConnect?: boolean
+  limits?: Partial<ClientLimits>
+  ids?: Ids
+}
+
+/** `content` is `body` under the name that the first protocol gave it. */
+export type WithContent<M extends Message> = M & { content: string }
+export type ReceivedMessage = WithContent<InboxMessage>
+
+export type ClientEvents = {
+  ready: (welcome: Welcome) => void
+  message: (message: ReceivedMessage) => void
+  error: (error: RelayError) => void
+  disconnect: (closing: Closing) => void
+}
+
+export interface CallOptions {
+  /** Names the command: sent again under the same id, it still runs once. Made here unless given. */
+  id?: string
+  /** Gives up waiting for the answer; what was sent may still run. */
+  signal?: AbortSignal
+}
+
+export interface SendOptions extends CallOptions {
+  thread?: string
+  kind?: Message['kind']
+  replyTo?: string
+}
+
+export interface InboxOptions extends Omit<InputOf<'inbox.take'>, 'unreadOnly'> {
+  unreadOnly?: boolean
+  /** The same, as the first protocol spelt it. */
+  unread_only?: boolean
+  /** Only look: nothing is handed out, nothing will count as read. */
+  peek?: boolean
+}
+
+/** A page of the inbox; `more` messages wait behind it. */
+export type InboxPage = ReceivedMessage[] & { more: number }
+
+export interface ListOptions extends InputOf<'agent.list'> {
+  /** The same as includeIdle, as the first protocol spelt it. */
+  include_idle?: boolean
+}
+
+export type ListedAgent = Agent & { idle: boolean }
+
+export interface ClientStatus extends Partial<WorkspaceStatus> {
+  connected: boolean
+  agentName: string
+  project: string
+  socketPath: string
+  /** For people: `2h 5m`. */
+  uptime?: string
+}
+
+export interface Watch {
+  /** From here on nothing is missed. Rejects if the watch is refused. */
+  readonly ready: Promise<void>
+  stop(): void
+}
+
+export function helloOf(options: ClientOptions): Hello {
+  const { agentName: name, agentType: type, token, key, strict, cli, model, parent, handle, role, channels } = options
+  return { name, type, token, key, strict, cli, model, parent, handle, role, channels }
+}
+
+export function sendInput(
+  to: string | string[],
+  body: string,
+  { thread, kind, replyTo }: SendOptions,
+): InputOf<'message.send'> {
+  return { to, body, thread, kind, replyTo }
+}
+
+export function withContent<M extends Message>(message: M): WithContent<M> {
+  return { ...message, content: message.body }
+}
+
+export function pageOf({ messages, more }: OutputOf<'inbox.take'>): InboxPage {
+  return Object.assign(messages.map(withContent), { more })
+}
+
+/** The two largest units: `3d 4h`, `2h 5m`, `5m 9s`, `9s`. */
+export function uptimeText(ms: number): string {
+  const seconds = Math.floor(ms / 1000)
+  const parts: [number, string][] = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3_600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'm'],
+    [seconds % 60, 's'],
+  ]
+  const found = parts.findIndex(([count]) => count > 0)
+  const first = found < 0 ? parts.length - 1 : found
+  const shown = parts.slice(first, first + 2).filter(([count], i) => i === 0 || count > 0)
+  return shown.map(([count, unit]) => `${count}${unit}`).join(' ')
+}

@@ -1,0 +1,100 @@
+// The errors that callers of the SDK see, and how a refusal becomes one. The refusals themselves are in protocol/refusals.ts.
+// Loaded by the stdio pipe, so it imports types alone.
+
+import type { RefusalDetails } from './protocol/refusals.ts'
+
+export interface RelayErrorOptions {
+  /** A refusal's code, or one of the SDK's own: `daemon.not-running`, `connection.lost`, `workspace.ambiguous`. */
+  code?: string
+  details?: RefusalDetails
+  /** The same call may succeed later without being changed. */
+  retry?: boolean
+  cause?: unknown
+}
+
+export class RelayError extends Error {
+  readonly code?: string
+  readonly details: RefusalDetails
+  readonly retry: boolean
+
+  constructor(message: string, options: RelayErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'RelayError'
+    this.code = options.code
+    this.details = options.details ?? {}
+    this.retry = options.retry ?? false
+  }
+}
+
+export class DaemonNotRunningError extends RelayError {
+  constructor(message?: string, options: RelayErrorOptions = {}) {
+    super(message ?? 'Relay daemon is not running. Start with: agent-relay daemon start', {
+      code: 'daemon.not-running',
+      retry: true,
+      ...options,
+    })
+    this.name = 'DaemonNotRunningError'
+  }
+}
+
+export class AgentNotFoundError extends RelayError {
+  readonly agentName: string
+
+  constructor(agentName: string, message?: string, options: RelayErrorOptions = {}) {
+    super(message ?? `Agent not found: ${agentName}`, { code: 'agent.unknown', ...options })
+    this.name = 'AgentNotFoundError'
+    this.agentName = agentName
+  }
+}
+
+export class ChannelNotFoundError extends RelayError {
+  readonly channel: string
+
+  constructor(channel: string, message?: string, options: RelayErrorOptions = {}) {
+    super(message ?? `Channel not found: ${channel}`, { code: 'channel.unknown', ...options })
+    this.name = 'ChannelNotFoundError'
+    this.channel = channel
+  }
+}
+
+export class TimeoutError extends RelayError {
+  readonly timeoutMs: number
+
+  constructor(operation: string, timeoutMs: number, message?: string, options: RelayErrorOptions = {}) {
+    super(message ?? `Timeout after ${timeoutMs}ms: ${operation}`, { code: 'wait.timeout', retry: true, ...options })
+    this.name = 'TimeoutError'
+    this.timeoutMs = timeoutMs
+  }
+}
+
+/** The link is gone or could not be made. A call that ends so may have run: repeat it under the same id. */
+export class ConnectionError extends RelayError {
+  constructor(message: string, options: RelayErrorOptions = {}) {
+    super(`Connection error: ${message}`, { code: 'connection.lost', retry: true, ...options })
+    this.name = 'ConnectionError'
+  }
+}
+
+/** A refusal as it comes over a wire: a newer daemon may use codes that this SDK does not know. */
+export interface RefusalLike {
+  code: string
+  message: string
+  retry?: boolean
+  details?: RefusalDetails
+}
+
+/** The class by code; the text stays the refusal's own, because it says the mend. */
+export function errorFrom(refusal: RefusalLike): RelayError {
+  const { code, message, retry = false, details = {} } = refusal
+  const options = { code, retry, details }
+  switch (code) {
+    case 'agent.unknown':
+      return new AgentNotFoundError(String(details.name ?? ''), message, options)
+    case 'channel.unknown':
+      return new ChannelNotFoundError(String(details.channel ?? ''), message, options)
+    case 'wait.timeout':
+      return new TimeoutError('message.send', Number(details.ms ?? 0), message, options)
+    default:
+      return new RelayError(message, options)
+  }
+}

@@ -1,0 +1,37 @@
+// Every limit of the client's own side, unit last. Those that both ends of a wire agree on are in protocol/limits.ts.
+
+export interface ClientLimits {
+  /** A first reconnect waits about this long, each further one about twice as long as the one before ... */
+  backoffMsMin: number
+  /** ... up to this. */
+  backoffMsMax: number
+  /** Calls wait for a lost daemon this long and then fail. A restart takes well under a second. */
+  callAwayMs: number
+  /** A call that was lost with this many links is not sent again: it may be what kills the daemon. */
+  callTriesMax: number
+  /** Ids of shown messages that are remembered. A repeat comes within the ten minutes of an offer, or not at all. */
+  shownMax: number
+  /** Shown messages are marked read together: at most this much later ... */
+  readBatchMs: number
+  /** ... and this many at once. */
+  readBatchMax: number
+  /** The inbox is followed this much longer when the last listener left: the next `once` may be on its way. */
+  followGraceMs: number
+  /** A goodbye waits this long for the last marks to be stored. */
+  goodbyeMs: number
+}
+
+export const clientLimits: Readonly<ClientLimits> = {
+  backoffMsMin: 50,
+  backoffMsMax: 2_000,
+  callAwayMs: 10_000,
+  callTriesMax: 20,
+  shownMax: 10_000,
+  readBatchMs: 20,
+  readBatchMax: 200,
+  followGraceMs: 1_000,
+  goodbyeMs: 1_000,
+}
+
+/** A daemon answers HELLO at once; one that accepts and says nothing is no daemon of ours. */
+export const helloMs = 5_000

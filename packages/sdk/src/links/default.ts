@@ -1,0 +1,24 @@
+// How a program in Node reaches its daemon when it says nothing else: found by discover.ts, afresh on every attempt, over the Unix socket.
+
+import { findDaemon, type Where, workingDirectory } from '../discover.ts'
+import type { Connector } from '../link.ts'
+import { socketConnector } from './socket.ts'
+
+export interface DefaultConnectorOptions extends Where {
+  /** Goes before all discovery. */
+  socketPath?: string
+}
+
+export function defaultConnector(options: DefaultConnectorOptions = {}): Connector {
+  if (options.socketPath !== undefined) return socketConnector(options.socketPath)
+  // As it was at the start: a program that changes its directory does not mean to change its workspace.
+  const cwd = options.cwd ?? workingDirectory()
+  let project = options.project
+  return async (hello) => {
+    const found = await findDaemon({ ...options, cwd, project })
+    const link = await socketConnector(found.socketPath)(hello)
+    // A scan takes whatever runs, but only once: after a loss it is that workspace again or none.
+    if (found.source === 'scan') project = found.project
+    return link
+  }
+}

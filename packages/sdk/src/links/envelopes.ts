@@ -1,0 +1,208 @@
+// The client's half of the protocol over anything that carries envelopes: calls and their answers, watches and their items, hello and goodbye.
+// Bytes, sockets and reconnecting are not here: a wire feeds `receive` and `lost`, and lasting.ts comes back.
+
+import { ConnectionError, errorFrom, type RefusalLike, type RelayError } from '../errors.ts'
+import { helloMs } from '../limits.ts'
+import type { Closing, Link, WatchSink } from '../link.ts'
+import { type Envelope, encodeFrame, type FrameType, type Hello, type Welcome } from '../protocol/frames.ts'
+import { isWithinBytes, limits } from '../protocol/limits.ts'
+import type { CallName, InputOf, OutputOf, WatchName } from '../protocol/operations.ts'
+import { type Refusal, refusal } from '../protocol/refusals.ts'
+
+/** The way out of a link: one line at a time. */
+export interface Outlet {
+  write(line: string): void
+  /** Lets what was written leave, then ends; resolves when it is gone. */
+  close(): Promise<void>
+}
+
+interface Waiting {
+  promise: Promise<unknown>
+  resolve(value: unknown): void
+  reject(error: RelayError): void
+}
+
+const helloId = 'hello'
+
+export class EnvelopeLink implements Link {
+  readonly closed: Promise<Closing>
+  readonly #outlet: Outlet
+  readonly #calls = new Map<string, Waiting>()
+  readonly #watches = new Map<string, WatchSink<unknown>>()
+  #welcome?: Welcome
+  #done = false
+  #settleClosed: (closing: Closing) => void = () => {}
+
+  constructor(outlet: Outlet) {
+    this.#outlet = outlet
+    this.closed = new Promise((resolve) => {
+      this.#settleClosed = resolve
+    })
+  }
+
+  get welcome(): Welcome {
+    if (!this.#welcome) throw new Error('a link has no welcome before it was introduced')
+    return this.#welcome
+  }
+
+  /** Says HELLO; the link is usable once this resolves. A refused HELLO rejects with the refusal's error. */
+  async introduce(hello: Hello): Promise<this> {
+    const timer = setTimeout(() => this.lost(`no answer to HELLO within ${helloMs} ms`), helloMs)
+    try {
+      this.#welcome = (await this.#ask('HELLO', helloId, hello)) as Welcome
+      return this
+    } catch (error) {
+      this.lost('not welcome')
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  call<O extends CallName>(op: O, input: InputOf<O>, id: string): Promise<OutputOf<O>> {
+    return this.#ask('CALL', id, { op, input }) as Promise<OutputOf<O>>
+  }
+
+  watch<O extends WatchName>(
+    op: O,
+    input: InputOf<O>,
+    id: string,
+    sink: WatchSink<OutputOf<O>>,
+  ): Promise<{ seq: number }> {
+    // Before the answer: items may stand right behind it in the same chunk.
+    this.#watches.set(id, sink as WatchSink<unknown>)
+    const established = this.#ask('CALL', id, { op, input }) as Promise<{ seq: number }>
+    established.catch(() => this.#watches.delete(id))
+    return established
+  }
+
+  unwatch(id: string): void {
+    const isKnown = this.#watches.delete(id) || this.#calls.has(id)
+    if (isKnown && !this.#done) this.#write('BYE', id, { watch: id })
+  }
+
+  async close(): Promise<void> {
+    if (!this.#done) this.#write('BYE', 'bye', {})
+    this.#finish({ how: 'asked' }, new ConnectionError('the link was closed', { retry: false }))
+    await this.#outlet.close()
+  }
+
+  receive(envelope: Envelope): void {
+    const { type, id, payload } = envelope
+    switch (type) {
+      case 'WELCOME':
+      case 'ACK':
+        this.#take(id)?.resolve(payload)
+        break
+      case 'ERROR':
+        this.#refused(id, toRefusal(payload))
+        break
+      case 'DELIVER':
+      case 'EVENT': {
+        const { watch, item } = fields(payload)
+        this.#watches.get(String(watch))?.item(item)
+        break
+      }
+      case 'PING':
+        if (!this.#done) this.#write('PONG', id, payload ?? {})
+        break
+      case 'BYE':
+        this.#bye(payload)
+        break
+      default: // What only a client says, or a type of a newer daemon that we did not ask for.
+        break
+    }
+  }
+
+  /** The wire is gone, or what it brings is not the protocol. Calls in flight end; they may be sent again over another link. */
+  lost(why: string): void {
+    this.#finish({ how: 'lost' }, new ConnectionError(why))
+    void this.#outlet.close()
+  }
+
+  /** Ends the link for a reason given by either side; one that another try cannot mend also ends the calls in flight for good. */
+  refuse(given: Refusal): void {
+    this.#finish(
+      { how: 'refused', refusal: given },
+      given.retry ? new ConnectionError(given.message) : errorFrom(given),
+    )
+    void this.#outlet.close()
+  }
+
+  #ask(type: FrameType, id: string, payload: unknown): Promise<unknown> {
+    if (this.#done) return Promise.reject(new ConnectionError('the link is closed'))
+    // The same id in flight twice is the same command: one question, one answer for both.
+    const asked = this.#calls.get(id)
+    if (asked) return asked.promise
+    const line = lineOf(type, id, payload)
+    // The daemon passes over a longer line without reading its id, so the answer would never find the call.
+    if (!isWithinBytes(line, limits.lineBytesMax)) {
+      return Promise.reject(errorFrom(refusal('frame.too-large', { bytesMax: limits.lineBytesMax })))
+    }
+    const waiting = {} as Waiting
+    waiting.promise = new Promise((resolve, reject) => {
+      waiting.resolve = resolve
+      waiting.reject = reject
+    })
+    this.#calls.set(id, waiting)
+    this.#outlet.write(line)
+    return waiting.promise
+  }
+
+  #write(type: FrameType, id: string, payload: unknown): void {
+    this.#outlet.write(lineOf(type, id, payload))
+  }
+
+  #take(id: string): Waiting | undefined {
+    const waiting = this.#calls.get(id)
+    this.#calls.delete(id)
+    return waiting
+  }
+
+  #refused(id: string, given: Refusal): void {
+    const waiting = this.#take(id)
+    if (waiting) waiting.reject(errorFrom(given))
+    // It could not read one of our frames, and which one it was is unknown: no call in flight can be trusted to be answered.
+    else if (id === '-') this.refuse(given)
+  }
+
+  #bye(payload: unknown): void {
+    const { watch, refusal: given } = fields(payload)
+    if (typeof watch === 'string') {
+      const sink = this.#watches.get(watch)
+      this.#watches.delete(watch)
+      sink?.end(toRefusal(given))
+    } else if (given === undefined) this.lost('the daemon said goodbye')
+    else this.refuse(toRefusal(given))
+  }
+
+  #finish(closing: Closing, error: RelayError): void {
+    if (this.#done) return
+    this.#done = true
+    this.#watches.clear()
+    const waiting = [...this.#calls.values()]
+    this.#calls.clear()
+    for (const one of waiting) one.reject(error)
+    this.#settleClosed(closing)
+  }
+}
+
+function lineOf(type: FrameType, id: string, payload: unknown): string {
+  return encodeFrame({ v: 1, type, id, ts: Date.now(), payload })
+}
+
+function fields(payload: unknown): Record<string, unknown> {
+  return typeof payload === 'object' && payload !== null ? (payload as Record<string, unknown>) : {}
+}
+
+/** A newer daemon may use codes that we do not know; they pass through as they are. */
+function toRefusal(payload: unknown): Refusal {
+  const { code, message, retry, details } = fields(payload)
+  const given: RefusalLike = {
+    code: typeof code === 'string' ? code : 'fault',
+    message: typeof message === 'string' ? message : 'The daemon gave no reason.',
+    retry: retry === true,
+    details: fields(details),
+  }
+  return given as Refusal
+}

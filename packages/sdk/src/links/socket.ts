@@ -1,0 +1,93 @@
+// The link over a Unix socket or a named pipe. What is said over it is envelopes.ts's affair, where the socket lies discover.ts's.
+
+import { connect, type Socket } from 'node:net'
+import { ConnectionError, DaemonNotRunningError } from '../errors.ts'
+import type { Connector } from '../link.ts'
+import { FrameError, FrameParser } from '../protocol/frames.ts'
+import { limits } from '../protocol/limits.ts'
+import { refusal } from '../protocol/refusals.ts'
+import { EnvelopeLink, type Outlet } from './envelopes.ts'
+
+/** A socket whose other end does not close in turn is torn down after this. */
+const lingerMs = 1_000
+
+export function socketConnector(path: string): Connector {
+  return async (hello) => overSocket(await open(path)).introduce(hello)
+}
+
+function open(path: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path)
+    const failed = (error: NodeJS.ErrnoException): void => {
+      socket.destroy()
+      const nobody = error.code === 'ENOENT' || error.code === 'ECONNREFUSED'
+      reject(
+        nobody
+          ? new DaemonNotRunningError(undefined, { cause: error, details: { socketPath: path } })
+          : new ConnectionError(`cannot reach ${path} (${error.message})`, { cause: error }),
+      )
+    }
+    socket.once('error', failed)
+    socket.once('connect', () => {
+      socket.off('error', failed)
+      resolve(socket)
+    })
+  })
+}
+
+function overSocket(socket: Socket): EnvelopeLink {
+  const link = new EnvelopeLink(new SocketOutlet(socket))
+  const parser = new FrameParser(limits.answerBytesMax)
+  let failure = 'the daemon closed the connection'
+  socket.on('data', (chunk: Buffer) => {
+    parser.push(chunk)
+    try {
+      for (let envelope = parser.read(); envelope; envelope = parser.read()) link.receive(envelope)
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error
+      // Asking again would bring the same answer again, so the calls in flight end with this.
+      link.refuse(refusal('frame.invalid', { why: `the daemon's answer: ${error.message}` }))
+    }
+  })
+  socket.on('error', (error) => {
+    failure = error.message
+  })
+  socket.on('close', () => link.lost(failure))
+  return link
+}
+
+/** Lines written in one turn of the event loop leave in one system call: many small writes cost more than the messages themselves. */
+class SocketOutlet implements Outlet {
+  readonly #socket: Socket
+  readonly #gone: Promise<void>
+  #lines = ''
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+    this.#gone = new Promise((resolve) => {
+      socket.once('close', () => resolve())
+    })
+  }
+
+  write(line: string): void {
+    if (this.#lines === '') process.nextTick(() => this.#flush())
+    this.#lines += line
+  }
+
+  close(): Promise<void> {
+    if (!this.#socket.destroyed && !this.#socket.writableEnded) {
+      this.#flush()
+      this.#socket.end()
+      // Drain what still comes, or the close of the other end is never seen; and keep no process alive for it.
+      this.#socket.resume()
+      setTimeout(() => this.#socket.destroy(), lingerMs).unref()
+    }
+    return this.#gone
+  }
+
+  #flush(): void {
+    const lines = this.#lines
+    this.#lines = ''
+    if (lines !== '' && this.#socket.writable) this.#socket.write(lines)
+  }
+}

@@ -1,0 +1,114 @@
+// The link over WebSocket, for browsers and for programs that reach the relay over HTTP. No `node:` import: a browser bundle takes this file.
+// Key and token go in HELLO, because a browser cannot set headers.
+
+import { ConnectionError, DaemonNotRunningError } from '../errors.ts'
+import type { Connector } from '../link.ts'
+import { FrameError, FrameParser } from '../protocol/frames.ts'
+import { limits } from '../protocol/limits.ts'
+import { refusal } from '../protocol/refusals.ts'
+import { EnvelopeLink, type Outlet } from './envelopes.ts'
+
+/** What browsers and the package `ws` have in common. */
+export interface WebSocketLike {
+  readonly readyState: number
+  send(text: string): void
+  close(): void
+  onopen: ((event: never) => void) | null
+  onmessage: ((event: never) => void) | null
+  onclose: ((event: never) => void) | null
+  onerror: ((event: never) => void) | null
+}
+
+export type WebSocketOpener = (url: string) => WebSocketLike | Promise<WebSocketLike>
+
+/** One whose other end does not close in turn counts as gone after this. */
+const lingerMs = 1_000
+const isOpen = 1
+
+/** `url`: where the relay serves HTTP (`http://127.0.0.1:8101`), or its `/ws` itself. `workspace` chooses one where the relay is open. */
+export function websocketConnector(
+  url: string,
+  options: { workspace?: string; open?: WebSocketOpener } = {},
+): Connector {
+  const { workspace, open = openPlatforms } = options
+  const address = addressOf(url, workspace)
+  return async (hello) => overWebSocket(await opened(await open(address), address)).introduce(hello)
+}
+
+function addressOf(url: string, workspace: string | undefined): string {
+  const address = new URL(url)
+  address.protocol = address.protocol.replace('http', 'ws')
+  if (address.pathname === '/') address.pathname = '/ws'
+  if (workspace !== undefined) address.searchParams.set('workspace', workspace)
+  return address.href
+}
+
+/** Undefined where the platform has none of its own, as Node 20: there websocket-node.ts brings one. */
+export function platformsWebSocket(): (new (url: string) => WebSocketLike) | undefined {
+  return (globalThis as { WebSocket?: new (url: string) => WebSocketLike }).WebSocket
+}
+
+function openPlatforms(url: string): WebSocketLike {
+  const Socket = platformsWebSocket()
+  if (!Socket) throw new ConnectionError('this platform has no WebSocket: give `open`', { retry: false })
+  return new Socket(url)
+}
+
+function opened(socket: WebSocketLike, address: string): Promise<WebSocketLike> {
+  return new Promise((resolve, reject) => {
+    socket.onopen = () => resolve(socket)
+    socket.onerror = (event: { message?: string; error?: { code?: string } }) => {
+      const { message = 'refused or unreachable', error } = event
+      reject(
+        error?.code === 'ECONNREFUSED'
+          ? new DaemonNotRunningError(undefined, { details: { url: address } })
+          : new ConnectionError(`cannot reach ${address} (${message})`),
+      )
+    }
+    socket.onclose = () => reject(new ConnectionError(`${address} closed the connection`))
+  })
+}
+
+function overWebSocket(socket: WebSocketLike): EnvelopeLink {
+  let isGone: () => void = () => {}
+  const gone = new Promise<void>((resolve) => {
+    isGone = resolve
+  })
+  const link = new EnvelopeLink(outletOf(socket, gone))
+  const parser = new FrameParser(limits.answerBytesMax)
+  const encoder = new TextEncoder()
+  socket.onmessage = ({ data }: { data: unknown }) => {
+    parser.push(encoder.encode(`${data}\n`))
+    try {
+      for (let envelope = parser.read(); envelope; envelope = parser.read()) link.receive(envelope)
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error
+      // Asking again would bring the same answer again, so the calls in flight end with this.
+      link.refuse(refusal('frame.invalid', { why: `the daemon's answer: ${error.message}` }))
+    }
+  }
+  // The close that follows tells the link.
+  socket.onerror = () => {}
+  socket.onclose = () => {
+    isGone()
+    link.lost('the daemon closed the connection')
+  }
+  return link
+}
+
+function outletOf(socket: WebSocketLike, gone: Promise<void>): Outlet {
+  return {
+    write(line) {
+      if (socket.readyState === isOpen) socket.send(line.trimEnd())
+    },
+    async close() {
+      socket.close()
+      let timer: ReturnType<typeof setTimeout> | undefined
+      const late = new Promise((resolve) => {
+        timer = setTimeout(resolve, lingerMs)
+      })
+      await Promise.race([gone, late])
+      clearTimeout(timer)
+    },
+  }
+}

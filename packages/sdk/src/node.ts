@@ -1,0 +1,35 @@
+// RelayClient and connectRelay for programs in Node: they find their daemon by themselves unless they are told how to connect.
+
+import { WorkspaceClient } from './client.ts'
+import type { ClientOptions } from './client-shapes.ts'
+import { type ConnectOptions, clientOptions, connected } from './connecting.ts'
+import type { Connector } from './link.ts'
+import { type DefaultConnectorOptions, defaultConnector } from './links/default.ts'
+import { websocketConnector } from './links/websocket-node.ts'
+import type { Relay } from './relay.ts'
+
+export interface RelayClientOptions extends ClientOptions, DefaultConnectorOptions {
+  /** Another way to a link than the Unix socket, for instance in process. */
+  connect?: Connector
+}
+
+export class RelayClient extends WorkspaceClient {
+  constructor(options: RelayClientOptions = {}) {
+    super(options.connect ?? defaultConnector(options), options)
+  }
+}
+
+export interface RelayConnectOptions extends ConnectOptions, DefaultConnectorOptions {
+  /** Over WebSocket, with a key or token: where the relay serves HTTP, `http://127.0.0.1:8101`. */
+  url?: string
+  /** Where the relay at `url` is open and has several workspaces. */
+  workspace?: string
+  connect?: Connector
+}
+
+/** Over the Unix socket of the daemon that discovery finds, unless `url` or another way is given. */
+export function connectRelay(options: RelayConnectOptions = {}): Promise<Relay> {
+  const { url, workspace } = options
+  const link = url === undefined ? {} : { connect: websocketConnector(url, { workspace }) }
+  return connected(new RelayClient({ ...clientOptions(options), ...link }))
+}

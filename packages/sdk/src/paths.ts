@@ -1,0 +1,130 @@
+// Where things lie on this machine: data directory, sockets, project configuration, credentials. Which of them to use is decided in discover.ts.
+// Loaded by the stdio pipe, which must start in the time of a bare Node: `node:` imports only, and not `node:crypto`.
+
+import { readFileSync } from 'node:fs'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+
+/** Asked for where it is needed, which is seldom: to load it takes half a millisecond. */
+const os = () => process.getBuiltinModule('node:os')
+
+export type Env = Record<string, string | undefined>
+
+/** The same pattern as `WorkspaceName` in protocol/words.ts, which would bring zod along. */
+const projectPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+
+/** `sockaddr_un` holds 104 bytes on macOS and 108 on Linux, and one too long is cut silently by some systems. */
+const socketPathBytesMax = 100
+
+export function isProjectName(name: unknown): name is string {
+  return typeof name === 'string' && projectPattern.test(name)
+}
+
+/** Hosts pass `${RELAY_PROJECT}` on literally when the variable is not set: such a value means "not set". */
+export function setting(env: Env, name: string): string | undefined {
+  const value = env[name]?.trim()
+  return value === undefined || value === '' || /^\$(\{|RELAY_)/.test(value) ? undefined : value
+}
+
+export function dataDir(env: Env = process.env): string {
+  const given = setting(env, 'RELAY_DATA_DIR')
+  if (given) return resolve(given)
+  const home = homeOf(env)
+  if (process.platform === 'darwin') return join(home, 'Library', 'Application Support', 'agent-relay')
+  if (process.platform === 'win32') return join(setting(env, 'APPDATA') ?? home, 'agent-relay')
+  return join(absolute(env, 'XDG_DATA_HOME') ?? join(home, '.local', 'share'), 'agent-relay')
+}
+
+export function projectDir(dataDirectory: string, project: string): string {
+  return join(dataDirectory, 'projects', project)
+}
+
+export function socketPathOf(dataDirectory: string, project: string, env: Env = process.env): string {
+  return fitting(join(projectDir(dataDirectory, project), 'daemon.sock'), env)
+}
+
+export function controlSocketPath(dataDirectory: string, env: Env = process.env): string {
+  return fitting(join(dataDirectory, 'control.sock'), env)
+}
+
+/** Keys of a throw-away or separate data directory stay with it, never among the user's own. */
+export function credentialsPath(env: Env = process.env): string {
+  const given = setting(env, 'RELAY_DATA_DIR')
+  return given ? join(resolve(given), 'credentials.json') : join(homeOf(env), '.agent-relay', 'credentials.json')
+}
+
+export interface ProjectConfig {
+  path: string
+  /** The directory that holds `.relay/`. */
+  directory: string
+  project?: string
+  socketPath?: string
+}
+
+/** The nearest readable `.relay/config.json`, upward from `cwd`; one that is not JSON or names nothing is passed over. */
+export function findProjectConfig(cwd: string | undefined = workingDirectory()): ProjectConfig | null {
+  if (cwd === undefined) return null
+  let directory = resolve(cwd)
+  for (;;) {
+    const config = readConfig(directory)
+    if (config) return config
+    const parent = dirname(directory)
+    if (parent === directory) return null
+    directory = parent
+  }
+}
+
+/** Undefined where the working directory was deleted under us. */
+export function workingDirectory(): string | undefined {
+  try {
+    return process.cwd()
+  } catch {
+    return undefined
+  }
+}
+
+function readConfig(directory: string): ProjectConfig | null {
+  const path = join(directory, '.relay', 'config.json')
+  let value: unknown
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'))
+  } catch {
+    return null
+  }
+  if (typeof value !== 'object' || value === null) return null
+  const { project, socketPath } = value as Record<string, unknown>
+  const config: ProjectConfig = { path, directory }
+  if (isProjectName(project)) config.project = project
+  if (typeof socketPath === 'string' && socketPath !== '') config.socketPath = fromDirectory(directory, socketPath)
+  return config.project === undefined && config.socketPath === undefined ? null : config
+}
+
+function fromDirectory(directory: string, path: string): string {
+  return path.startsWith('\\\\.\\pipe\\') ? path : resolve(directory, path)
+}
+
+function homeOf(env: Env): string {
+  return setting(env, process.platform === 'win32' ? 'USERPROFILE' : 'HOME') ?? os().homedir()
+}
+
+/** The XDG rules say to ignore a relative value. */
+function absolute(env: Env, name: string): string | undefined {
+  const value = setting(env, name)
+  return value && isAbsolute(value) ? value : undefined
+}
+
+function fitting(path: string, env: Env): string {
+  if (process.platform === 'win32') return `\\\\.\\pipe\\agent-relay-${hash(path)}`
+  if (Buffer.byteLength(path) <= socketPathBytesMax) return path
+  const runtime = absolute(env, 'XDG_RUNTIME_DIR')
+  const directory = runtime
+    ? join(runtime, 'agent-relay')
+    : join(os().tmpdir(), `agent-relay-${process.getuid?.() ?? 0}`)
+  return join(directory, `${hash(path)}.sock`)
+}
+
+/** FNV-1a, 64 bits: names a path, protects nothing. */
+function hash(text: string): string {
+  let value = 0xcbf29ce484222325n
+  for (const byte of Buffer.from(text)) value = BigInt.asUintN(64, (value ^ BigInt(byte)) * 0x100000001b3n)
+  return value.toString(16).padStart(16, '0')
+}

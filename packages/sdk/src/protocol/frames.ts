@@ -1,0 +1,214 @@
+// Envelopes on the wire and how bytes become envelopes. A parser is fed with bytes and needs no socket.
+
+import { limits } from './limits.ts'
+
+export const frameTypes = [
+  'HELLO',
+  'WELCOME',
+  'CALL',
+  'ACK',
+  'ERROR',
+  'DELIVER',
+  'EVENT',
+  'PING',
+  'PONG',
+  'BYE',
+] as const
+/** Older spellings of a CALL, as the first protocol named them, with the operation each stands for. */
+export const callSpellings = { SEND: 'message.send', INBOX: 'inbox.take', WHO: 'agent.list' } as const
+
+export type FrameType = (typeof frameTypes)[number] | keyof typeof callSpellings
+
+export interface Envelope<P = unknown> {
+  v: 1
+  type: FrameType
+  id: string
+  ts: number
+  payload: P
+}
+
+export class FrameError extends Error {
+  readonly code: 'frame.invalid' | 'frame.too-large'
+  constructor(code: FrameError['code'], why: string) {
+    super(why)
+    this.name = 'FrameError'
+    this.code = code
+  }
+}
+
+export function encodeFrame(envelope: Envelope): string {
+  return `${JSON.stringify(envelope)}\n`
+}
+
+const newline = 10
+const nothing = new Uint8Array(0)
+
+/**
+ * Whole lines in, envelopes out: `push` bytes as they come, then `read` until it answers undefined.
+ * A bad line throws a FrameError from `read`; the lines after it can still be read, and a line over the limit is passed over.
+ */
+export class FrameParser {
+  readonly #bytesMax: number
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  #lines: string[] = []
+  #next = 0
+  #partial = nothing
+  #partialBytes = 0
+  #skipping = false
+
+  constructor(bytesMax: number = limits.lineBytesMax) {
+    this.#bytesMax = bytesMax
+  }
+
+  push(chunk: Uint8Array): void {
+    const end = chunk.lastIndexOf(newline) + 1
+    if (end > 0) this.#takeLines(chunk.subarray(0, end))
+    if (end < chunk.length) this.#keep(chunk.subarray(end))
+  }
+
+  read(): Envelope | undefined {
+    while (this.#next < this.#lines.length) {
+      const line = this.#lines[this.#next++] as string
+      if (this.#next === this.#lines.length) {
+        this.#lines = []
+        this.#next = 0
+      }
+      if (line === tooLong) throw new FrameError('frame.too-large', `a line is at most ${this.#bytesMax} bytes`)
+      if (line === notUtf8) throw new FrameError('frame.invalid', 'not UTF-8')
+      if (line.trim() !== '') return toEnvelope(line)
+    }
+    return undefined
+  }
+
+  /** Decoded together, because a decoder's call costs more than a line's bytes; one by one where that cannot be. */
+  #takeLines(lines: Uint8Array): void {
+    let start = 0
+    if (this.#partialBytes > 0) {
+      start = lines.indexOf(newline) + 1
+      this.#finishLine(lines.subarray(0, start - 1))
+    }
+    if (start === lines.length) return
+    const together = lines.length <= this.#bytesMax ? this.#decode(lines.subarray(start, -1)) : notUtf8
+    if (together !== notUtf8) {
+      for (const line of together.split('\n')) this.#lines.push(line)
+      return
+    }
+    for (let end = lines.indexOf(newline, start); end >= 0; end = lines.indexOf(newline, start)) {
+      this.#finishLine(lines.subarray(start, end))
+      start = end + 1
+    }
+  }
+
+  /** Copied: the chunk belongs to the socket, and a half line may wait long. One growing buffer, because pieces may be single bytes. */
+  #keep(bytes: Uint8Array): void {
+    const before = this.#partialBytes
+    this.#partialBytes += bytes.length
+    if (this.#partialBytes > this.#bytesMax) {
+      this.#partial = nothing
+      if (!this.#skipping) this.#lines.push(tooLong)
+      this.#skipping = true
+      return
+    }
+    if (this.#partialBytes > this.#partial.length) {
+      const grown = new Uint8Array(Math.min(this.#bytesMax, Math.max(this.#partialBytes, 2 * this.#partial.length)))
+      grown.set(this.#partial.subarray(0, before))
+      this.#partial = grown
+    }
+    this.#partial.set(bytes, before)
+  }
+
+  #finishLine(tail: Uint8Array): void {
+    if (this.#partialBytes > 0) this.#keep(tail)
+    const skipped = this.#skipping
+    const line = this.#partialBytes > 0 ? this.#partial.subarray(0, this.#partialBytes) : tail
+    if (skipped) this.#skipping = false
+    else if (line.length > this.#bytesMax) this.#lines.push(tooLong)
+    else this.#lines.push(this.#decode(line))
+    this.#partial = nothing
+    this.#partialBytes = 0
+  }
+
+  #decode(bytes: Uint8Array): string {
+    try {
+      return this.#decoder.decode(bytes)
+    } catch {
+      return notUtf8
+    }
+  }
+}
+
+// A decoded line never holds a newline, so these two cannot be mistaken for one.
+const tooLong = '\ntoo long'
+const notUtf8 = '\nnot utf-8'
+
+const knownTypes = new Set<string>([...frameTypes, ...Object.keys(callSpellings)])
+
+/** No frame of ours is deeper than ten. */
+const depthMax = 64
+/** A shorter line can be as deep as it likes: what JSON.parse makes of it is small. */
+const deepCharsMin = 64 * 1024
+
+/** A million brackets in one line would become a hundred megabytes of arrays before anyone could refuse them. */
+function isTooDeep(line: string): boolean {
+  let depth = 0
+  for (let i = 0; i < line.length; i++) {
+    const char = line[i]
+    if (char === '"') for (i++; i < line.length && line[i] !== '"'; i++) if (line[i] === '\\') i++
+    if ((char === '[' || char === '{') && ++depth > depthMax) return true
+    if (char === ']' || char === '}') depth--
+  }
+  return false
+}
+
+function toEnvelope(line: string): Envelope {
+  if (line.length >= deepCharsMin && isTooDeep(line)) throw new FrameError('frame.invalid', 'nested too deeply')
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    throw new FrameError('frame.invalid', 'not JSON')
+  }
+  if (typeof value !== 'object' || value === null) throw new FrameError('frame.invalid', 'not an object')
+  const { v, type, id, ts, payload } = value as Partial<Envelope>
+  if (v !== 1) throw new FrameError('frame.invalid', 'v must be 1')
+  if (typeof type !== 'string' || !knownTypes.has(type)) throw new FrameError('frame.invalid', 'unknown type')
+  if (typeof id !== 'string' || id === '' || id.length > limits.idCharsMax) {
+    throw new FrameError('frame.invalid', `id must be 1 to ${limits.idCharsMax} characters`)
+  }
+  return { v, type, id, ts: typeof ts === 'number' ? ts : 0, payload }
+}
+
+/** What the first frame of a connection says. Without a name the session may ask, but acts for nobody. */
+export interface Hello {
+  name?: string
+  type?: 'agent' | 'human'
+  cli?: string
+  model?: string
+  parent?: string
+  handle?: string
+  role?: 'lead'
+  channels?: string[]
+  strict?: boolean
+  /** The agent's own token, or the workspace key: a credential, never a claim. */
+  token?: string
+  key?: string
+  /** The id of an earlier session that this one continues. */
+  session?: string
+  /** The ids of that session's calls whose answers have not arrived: what they handed out was not received. */
+  calls?: string[]
+}
+
+export interface Welcome {
+  session: string
+  workspace: string
+  workspaceId: string
+  version: string
+  agent?: string
+  token?: string
+  seq: number
+}
+
+export interface Call {
+  op: string
+  input?: unknown
+}

@@ -1,0 +1,39 @@
+// The table of everything that can be asked of the relay: kind, who may ask, input, output, one sentence. Contracts only, never handlers.
+// Socket, WebSocket, HTTP and the SDK's types are derived from it; MCP tools and CLI commands are written by hand and reuse its schemas.
+
+import type { z } from 'zod'
+import { actionOperations } from './operations/actions.ts'
+import { agentOperations } from './operations/agents.ts'
+import { channelOperations } from './operations/channels.ts'
+import { daemonOperations } from './operations/daemon.ts'
+import { eventOperations } from './operations/events.ts'
+import { inboxOperations } from './operations/inbox.ts'
+import { messageOperations } from './operations/messages.ts'
+
+export type { WorkspaceEntry, WorkspaceStatus } from './operations/daemon.ts'
+export { RelayEvent } from './operations/events.ts'
+export type { OperationKind, Who } from './operations/rule.ts'
+
+export const operations = {
+  ...agentOperations,
+  ...channelOperations,
+  ...messageOperations,
+  ...inboxOperations,
+  ...eventOperations,
+  ...actionOperations,
+  ...daemonOperations,
+}
+
+export type Operations = typeof operations
+export type OperationName = keyof Operations
+export type CommandName = { [O in OperationName]: Operations[O]['kind'] extends 'command' ? O : never }[OperationName]
+export type WatchName = { [O in OperationName]: Operations[O]['kind'] extends 'watch' ? O : never }[OperationName]
+export type CallName = Exclude<OperationName, WatchName>
+/** What a caller passes, and what a handler gets after the schema filled it in. */
+export type InputOf<O extends OperationName> = z.input<Operations[O]['input']>
+export type ParsedInputOf<O extends OperationName> = z.output<Operations[O]['input']>
+export type OutputOf<O extends OperationName> = z.output<Operations[O]['output']>
+
+export function isOperation(name: unknown): name is OperationName {
+  return typeof name === 'string' && Object.hasOwn(operations, name)
+}

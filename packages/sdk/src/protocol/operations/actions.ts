@@ -1,0 +1,73 @@
+// Operations on actions: typed functions that a program offers and agents call.
+
+import { z } from 'zod'
+import { limits } from '../limits.ts'
+import { ActionEnvelope, ActionErrorCode, ActionInfo, ActionName, AgentName, Invocation, JsonSchema } from '../words.ts'
+import type { OperationTable } from './rule.ts'
+
+const timeoutMs = z.number().int().min(1).max(limits.waitMsMax)
+const invocation = z.string().min(1).max(limits.idCharsMax)
+
+export const actionOperations = {
+  'action.register': {
+    kind: 'command',
+    who: 'agent',
+    summary: 'Offer an action to the agents of the workspace, for as long as this session lives.',
+    input: z.object({
+      name: ActionName,
+      description: z.string().min(1).max(limits.actionDescriptionCharsMax),
+      inputSchema: JsonSchema,
+      outputSchema: JsonSchema.optional(),
+      /** The agents who may call it; all, if left out. */
+      availableTo: z.array(AgentName).max(1_000).optional(),
+      timeoutMs: timeoutMs.optional(),
+    }),
+    output: z.object({ name: z.string(), tool: z.string() }),
+  },
+  'action.withdraw': {
+    kind: 'command',
+    who: 'agent',
+    summary: 'Offer an action no longer; calls under way end with provider_offline.',
+    input: z.object({ name: ActionName }),
+    output: z.object({ withdrawn: z.number() }),
+  },
+  'action.list': {
+    kind: 'query',
+    who: 'anyone',
+    summary: 'The actions that you may call now; without a name, those that are open to all.',
+    input: z.object({}),
+    output: z.object({ actions: z.array(ActionInfo) }),
+  },
+  'action.invoke': {
+    kind: 'command',
+    who: 'agent',
+    summary: 'Call an action and answer its result; every outcome is an envelope, never a fault.',
+    input: z.object({ name: z.string().min(1).max(64), input: z.unknown(), timeoutMs: timeoutMs.optional() }),
+    output: ActionEnvelope,
+  },
+  'action.result': {
+    kind: 'query',
+    who: 'agent',
+    summary: 'The result of an earlier call of yours, or that it is still under way.',
+    input: z.object({ invocation }),
+    output: z.object({ running: z.boolean(), result: ActionEnvelope.optional() }),
+  },
+  'action.follow': {
+    kind: 'watch',
+    who: 'agent',
+    summary: 'Send each call of the actions this session offers (EVENT); it is answered by action.answer.',
+    input: z.object({}),
+    output: Invocation,
+  },
+  'action.answer': {
+    kind: 'command',
+    who: 'agent',
+    summary: 'Give the output of a call, or say what went wrong. The first answer counts.',
+    input: z.object({
+      invocation,
+      output: z.unknown().optional(),
+      error: z.object({ code: ActionErrorCode, message: z.string().max(4_000) }).optional(),
+    }),
+    output: z.object({ counted: z.boolean() }),
+  },
+} satisfies OperationTable

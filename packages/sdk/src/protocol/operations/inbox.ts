@@ -1,0 +1,70 @@
+// Operations on one's own inbox: looking, taking, marking read, being told.
+
+import { z } from 'zod'
+import { limits } from '../limits.ts'
+import { Address, ChannelName, InboxMessage, MessageId, Thread } from '../words.ts'
+import { type OperationTable, page } from './rule.ts'
+
+const inboxFilter = z.object({
+  limit: page.optional(),
+  /** Stop before this many bytes of bodies; one message is always handed out. */
+  bytesMax: z.number().int().min(1).max(limits.pageBytesMax).optional(),
+  unreadOnly: z.boolean().optional(),
+  from: Address.optional(),
+  channel: ChannelName.optional(),
+  thread: Thread.optional(),
+})
+const inboxPage = z.object({ messages: z.array(InboxMessage), more: z.number() })
+export const inboxOperations = {
+  'inbox.take': {
+    kind: 'command',
+    who: 'agent',
+    summary: 'Hand out unread messages, oldest first. They count as read at your next call.',
+    input: inboxFilter,
+    output: inboxPage,
+  },
+  'inbox.peek': {
+    kind: 'query',
+    who: 'agent',
+    summary: 'Look at the inbox; nothing is handed out.',
+    input: inboxFilter,
+    output: inboxPage,
+  },
+  'inbox.read': {
+    kind: 'command',
+    who: 'agent',
+    summary: 'Mark messages, or all of a thread, as read.',
+    input: z.object({ messages: z.array(MessageId).max(limits.pageMessagesMax).optional(), thread: Thread.optional() }),
+    output: z.object({ read: z.number() }),
+  },
+  'inbox.offer': {
+    kind: 'command',
+    who: 'agent',
+    summary: 'Say that messages were put before you by a push, a paste or a hook. They stay in the inbox until read.',
+    input: z.object({
+      messages: z.array(MessageId).min(1).max(limits.pageMessagesMax),
+      route: z.enum(['push', 'paste', 'hook']),
+    }),
+    output: z.object({ offered: z.number() }),
+  },
+  'inbox.count': {
+    kind: 'query',
+    who: 'agent',
+    summary: 'How many unread messages a take would hand out now, by kind and by sender or channel.',
+    input: z.object({}),
+    output: z.object({
+      total: z.number(),
+      kinds: z.record(z.string(), z.number()),
+      sources: z.record(z.string(), z.number()),
+      /** The number of the newest of them: a caller who has told of it needs not tell again. */
+      newest: z.number(),
+    }),
+  },
+  'inbox.follow': {
+    kind: 'watch',
+    who: 'agent',
+    summary: 'Send each message of the inbox as it comes (DELIVER); the receiver marks it read.',
+    input: z.object({}),
+    output: InboxMessage,
+  },
+} satisfies OperationTable

@@ -1,0 +1,82 @@
+// Operations on messages: sending, reacting, finding, and knowing what became of one.
+
+import { z } from 'zod'
+import { limits } from '../limits.ts'
+import {
+  Address,
+  AgentName,
+  Body,
+  ChannelName,
+  Emoji,
+  Message,
+  MessageId,
+  MessageKind,
+  Receipt,
+  Thread,
+} from '../words.ts'
+import { type OperationTable, page } from './rule.ts'
+
+export const messageOperations = {
+  'message.send': {
+    kind: 'command',
+    who: 'agent',
+    summary: 'Store a message for an agent, several, a channel or everyone; with `wait`, answer when the reply came.',
+    input: z
+      .object({
+        /** May be left out of a reply, which then goes to where the message it answers was said. */
+        to: z.union([Address, z.array(AgentName).min(1).max(limits.groupAgentsMax)]).optional(),
+        body: Body,
+        thread: Thread.optional(),
+        replyTo: MessageId.optional(),
+        kind: MessageKind.optional(),
+        wait: z.object({ timeoutMs: z.number().int().min(1).max(limits.waitMsMax).optional() }).optional(),
+      })
+      .refine(({ to, replyTo }) => to !== undefined || replyTo !== undefined, {
+        path: ['to'],
+        message: 'say whom it is for, or which message it answers (replyTo)',
+      }),
+    output: z.object({
+      id: z.string(),
+      seq: z.number(),
+      to: z.union([z.string(), z.array(z.string())]),
+      /** Direct recipients without a live session: it waits in their inboxes. */
+      away: z.array(z.string()),
+      /** Workspaces of a wide address that could not take it. */
+      failed: z.array(z.object({ to: z.string(), code: z.string(), message: z.string() })).optional(),
+      reply: Message.optional(),
+    }),
+  },
+  'message.react': {
+    kind: 'command',
+    who: 'agent',
+    summary: 'Put an emoji on a message, or take it off.',
+    input: z.object({ message: MessageId, emoji: Emoji, remove: z.boolean().optional() }),
+    output: z.object({ message: z.string() }),
+  },
+  'message.thread': {
+    kind: 'query',
+    who: 'agent',
+    summary: 'The messages of a thread that you may see, oldest first.',
+    input: z.object({ thread: Thread, limit: page.optional() }),
+    output: z.object({ messages: z.array(Message), more: z.number() }),
+  },
+  'message.search': {
+    kind: 'query',
+    who: 'agent',
+    summary: 'Full-text search over the bodies you may see, newest first.',
+    input: z.object({
+      text: z.string().min(1).max(limits.searchCharsMax),
+      limit: page.optional(),
+      from: Address.optional(),
+      channel: ChannelName.optional(),
+    }),
+    output: z.object({ messages: z.array(Message), more: z.number() }),
+  },
+  'message.receipts': {
+    kind: 'query',
+    who: 'agent',
+    summary: 'For each recipient of a message you sent or received: stored, offered or read, with times.',
+    input: z.object({ message: MessageId }),
+    output: z.object({ message: z.string(), receipts: z.array(Receipt) }),
+  },
+} satisfies OperationTable

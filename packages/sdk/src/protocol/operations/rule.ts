@@ -1,0 +1,24 @@
+// What the table says of one operation, and what several operations share.
+
+import { z } from 'zod'
+import { limits } from '../limits.ts'
+
+/**
+ * anyone: a session that has not said who it is. agent: acts as one agent. holder: also shows the workspace key.
+ * owner: the data directory's owner, on the control socket; such an operation belongs to the daemon, not to a workspace.
+ */
+export type Who = 'anyone' | 'agent' | 'holder' | 'owner'
+/** command: changes something, through the engine. query: reads. watch: keeps sending until it is ended. */
+export type OperationKind = 'command' | 'query' | 'watch'
+
+export interface OperationRule {
+  kind: OperationKind
+  who: Who
+  summary: string
+  input: z.ZodType
+  output: z.ZodType
+}
+
+export type OperationTable = Record<string, OperationRule>
+
+export const page = z.number().int().min(1).max(limits.pageMessagesMax)

@@ -1,0 +1,171 @@
+// The closed list of expected "no"s. Each code states once: its text with the mend, whether trying again can help, HTTP status and exit code.
+
+export type RefusalDetails = Record<string, unknown>
+
+interface RefusalRule {
+  text: (details: RefusalDetails) => string
+  /** The same call may succeed later without being changed. */
+  retry: boolean
+  http: number
+  exit: number
+}
+
+const usage = { retry: false, http: 400, exit: 2 }
+const absent = { retry: false, http: 404, exit: 1 }
+const clash = { retry: false, http: 409, exit: 1 }
+const denied = { retry: false, http: 403, exit: 77 }
+const busy = { retry: true, http: 503, exit: 75 }
+
+const list = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value ?? ''))
+const oneOf = (value: unknown, lead: string): string =>
+  Array.isArray(value) && value.length > 0 ? ` ${lead} ${value.join(' or ')}?` : ''
+
+export const refusals = {
+  'agent.unknown': {
+    ...absent,
+    text: (d) => `Agent not found: ${d.name}.${oneOf(d.nearest, 'Did you mean')} All names: agent-relay who`,
+  },
+  'agent.name-taken': {
+    ...clash,
+    text: (d) => `The name "${d.name}" is in use by a live session. Choose another name, or give that agent's token.`,
+  },
+  'agent.name-offline': {
+    ...denied,
+    text: (d) => `The name "${d.name}" belongs to an agent that is away. Give its token, or choose another name.`,
+  },
+  'agent.required': {
+    ...denied,
+    exit: 77,
+    text: () => 'No agent is named. Register a name first; over HTTP, send an agent token or the header X-Relay-Agent.',
+  },
+  'agent.handle-taken': { ...clash, text: (d) => `The handle "${d.handle}" belongs to ${d.name}. Choose another.` },
+  'action.name-taken': {
+    ...clash,
+    text: (d) => `The action "${d.name}" would be the tool ${d.tool}, which is ${d.by}. Choose another name.`,
+  },
+  'action.name-long': {
+    ...usage,
+    text: (d) => `The action "${d.name}" is too long for a tool: at most ${d.charsMax} characters. Shorten it.`,
+  },
+  'action.unknown': { ...absent, text: (d) => `You offer no action "${d.name}".` },
+  'invocation.unknown': { ...absent, text: (d) => `No invocation ${d.invocation} is known to you.` },
+  'channel.unknown': {
+    ...absent,
+    text: (d) =>
+      `Channel not found: ${d.channel}. There ${Array.isArray(d.channels) && d.channels.length === 1 ? 'is' : 'are'} ` +
+      `${list(d.channels)}. To make it: agent-relay channels create ${String(d.channel).replace('#', '')}`,
+  },
+  'channel.exists': { ...clash, text: (d) => `${d.channel} exists already. To enter it, join it.` },
+  'channel.not-member': { ...clash, text: (d) => `You are not in ${d.channel}. Join it first.` },
+  'channel.permanent': { ...clash, text: (d) => `Every agent is in ${d.channel}: it cannot be left.` },
+  'message.unknown': { ...absent, text: (d) => `No message ${d.message} is known to you.` },
+  'message.not-yours': { ...denied, text: (d) => `Message ${d.message} was not addressed to you.` },
+  'message.to-self': { ...usage, text: () => 'A message to yourself would reach nobody. Name another agent.' },
+  'message.too-many': {
+    ...busy,
+    http: 429,
+    text: (d) =>
+      `${d.count} messages between you and ${d.to} within a minute: this looks like a loop. ` +
+      `You may go on in ${d.seconds} s; settle the matter in one message, or work on something else.`,
+  },
+  'message.undelivered': { ...absent, text: (d) => `The message reached no one: ${list(d.failures)}` },
+  'wait.cycle': {
+    ...clash,
+    text: (d) => `${d.to} waits for you already: this wait would close the circle ${list(d.circle)}. Answer first.`,
+  },
+  'wait.timeout': {
+    retry: true,
+    http: 504,
+    exit: 1,
+    text: (d) =>
+      `Timeout waiting for response from ${d.to} (${d.ms} ms). The message ${d.message} is stored; its answer will come to your inbox.`,
+  },
+  'wait.gone': {
+    ...absent,
+    text: (d) => `${d.to} has gone (${d.reason}). The message ${d.message} is stored and waits in the inbox there.`,
+  },
+  'wait.cancelled': { ...clash, text: () => 'The wait was given up by its caller. The message is stored.' },
+  'workspace.unknown': {
+    ...absent,
+    text: (d) =>
+      `No workspace "${d.workspace}" is open here. To open it: agent-relay daemon start --project ${d.workspace}`,
+  },
+  'workspace.exists': { ...clash, text: (d) => `A workspace "${d.workspace}" exists already. Its data: ${d.path}` },
+  'workspace.newer': {
+    retry: false,
+    http: 500,
+    exit: 78,
+    text: (d) =>
+      `${d.path} was written by a newer Agent Relay (schema ${d.found}, this one knows ${d.known}). Update this one.`,
+  },
+  'workspace.damaged': {
+    retry: false,
+    http: 500,
+    exit: 78,
+    text: (d) =>
+      `${d.path} is not a readable database (${d.reason}). It was left as it is; move it away to start afresh.`,
+  },
+  'config.invalid': {
+    retry: false,
+    http: 500,
+    exit: 78,
+    text: (d) => `${d.path}: ${d.why}. Nothing was changed; mend the file or move it away.`,
+  },
+  'auth.denied': { ...denied, text: (d) => `Not allowed: ${d.why}` },
+  // Deliberately the same for no credential, an unknown one and an unknown workspace.
+  'auth.required': {
+    ...denied,
+    http: 401,
+    text: () => 'Send a valid workspace key or agent token: "Authorization: Bearer …".',
+  },
+  'auth.revoked': { ...denied, http: 401, text: (d) => `This session has ended: ${d.why} Connect with a valid one.` },
+  'origin.denied': {
+    ...denied,
+    text: (d) =>
+      `${d.header} "${d.value}" is not on the list of this relay. It answers at ${d.url}; ` +
+      'to let a web page in: agent-relay up --allow-origin <origin>',
+  },
+  'route.unknown': { ...absent, text: (d) => `There is nothing at ${d.path}. There are ${list(d.routes)}.` },
+  'media.unsupported': { ...usage, http: 415, text: () => 'A POST needs the content type application/json.' },
+  'port.taken': {
+    ...busy,
+    text: (d) =>
+      `Port ${d.port} is taken by another program${d.owner ? ` (${d.owner})` : ''}. ` +
+      `Choose one: agent-relay up --port ${d.next}`,
+  },
+  'bind.denied': { retry: false, http: 500, exit: 78, text: (d) => `Nothing listens at ${d.host}: ${d.why}` },
+  'store.full': {
+    ...busy,
+    http: 507,
+    exit: 1,
+    text: () => 'The disk is full: nothing was stored. Free some space and send it again.',
+  },
+  'daemon.stopping': { ...busy, text: () => 'The relay daemon is stopping. Try again when it has started.' },
+  'session.stalled': {
+    ...busy,
+    text: (d) => `The connection read nothing for ${d.seconds} s and was closed. Nothing is lost: reconnect.`,
+  },
+  'input.invalid': { ...usage, text: (d) => `Invalid input for ${d.operation}: ${d.why}` },
+  'operation.unknown': { ...absent, exit: 2, text: (d) => `There is no operation "${d.operation}".` },
+  'frame.invalid': { ...usage, text: (d) => `Not a valid frame: ${d.why}` },
+  'frame.too-large': { ...usage, http: 413, text: (d) => `A line or body is at most ${d.bytesMax} bytes.` },
+  fault: { retry: true, http: 500, exit: 1, text: (d) => `The daemon failed: ${d.why}` },
+} satisfies Record<string, RefusalRule>
+
+export type RefusalCode = keyof typeof refusals
+
+export interface Refusal {
+  code: RefusalCode
+  message: string
+  retry: boolean
+  details: RefusalDetails
+}
+
+export function refusal(code: RefusalCode, details: RefusalDetails = {}): Refusal {
+  const rule: RefusalRule = refusals[code]
+  return { code, message: rule.text(details), retry: rule.retry, details }
+}
+
+export function isRefusalCode(code: unknown): code is RefusalCode {
+  return typeof code === 'string' && Object.hasOwn(refusals, code)
+}

@@ -1,0 +1,28 @@
+// The names of MCP tools: those that are taken by the relay's own, and how an action's name becomes one.
+
+/** Tools of all toolsets, present and announced: an action that took one of these would hide it. */
+export const ownTools: ReadonlySet<string> = new Set([
+  ...['relay_send', 'relay_inbox', 'relay_who', 'relay_status', 'relay_spawn', 'relay_release'],
+  ...[
+    'register_agent',
+    'list_agents',
+    'join_channel',
+    'leave_channel',
+    'list_channels',
+    'send_message',
+    'reply',
+    'react',
+  ],
+  ...['list_inbox', 'mark_read', 'subscribe_events', 'list_events', 'flush_deliveries', 'workspace_status'],
+  ...['actions_list', 'actions_invoke', 'actions_result'],
+  ...['agent_start', 'agent_status', 'agent_complete', 'agent_stop'],
+  ...['post_message', 'read_messages', 'list_pending'],
+])
+
+/** Hosts put `mcp__<server>__` in front and allow 64 in all. */
+export const toolCharsMax = 32
+
+/** Dots are for people and other protocols; in a list of tools some hosts cannot take them. */
+export function toolNameOf(action: string): string {
+  return action.replaceAll('.', '_')
+}

@@ -1,0 +1,169 @@
+// The relay as programs use it, over the Unix socket and over WebSocket, against a real daemon: every method once, and what its loops promise.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { Daemon } from '../../relay/src/daemon.ts'
+import { connectRelay, controlSocketPath, type Relay, socketConnector, socketPathOf } from '../src/index.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'relay-sdk-'))
+let daemon: Daemon
+let key: string
+const open: Relay[] = []
+beforeAll(async () => {
+  const options = { dataDir: dir, credentialsPath: join(dir, 'credentials.json'), isMemory: true, http: { port: 0 } }
+  daemon = (await Daemon.start({ ...options, onTrouble: () => {}, onStop: () => {} })) as Daemon
+  key = (await daemon.open('home')).key as string
+})
+afterEach(async () => {
+  for (const relay of open.splice(0)) await relay.close()
+})
+afterAll(async () => {
+  await daemon.stop()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+const ways = {
+  socket: (name: string) => connectRelay({ name, key, socketPath: socketPathOf(dir, 'home') }),
+  websocket: (name: string) => connectRelay({ name, key, url: daemon.url as string }),
+}
+let people = 0
+
+describe.each(['socket', 'websocket'] as const)('over %s', (way) => {
+  async function join(name: string): Promise<Relay> {
+    const relay = await ways[way](`${name}${++people}`)
+    open.push(relay)
+    return relay
+  }
+  const unread = async (relay: Relay) => (await relay.inbox.list()).map(({ body }) => body)
+
+  it('knows agents, channels and messages', async () => {
+    const [ada, bob] = [await join('Ada'), await join('Bob')]
+    const [adaName, bobName] = [ada.name as string, bob.name as string]
+    expect(ada.token).toMatch(/^at_/)
+    expect((await ada.agents.list()).map(({ name }) => name)).toEqual(expect.arrayContaining([adaName, bobName]))
+    const channel = `#plan${people}`
+    expect(await ada.channels.create(channel)).toEqual({ channel })
+    await bob.channels.join(channel)
+    expect(await ada.channels.list()).toContainEqual({ name: channel, members: 2, messages: 0, joined: true })
+    const { id } = await ada.messages.send(channel, 'who reviews?', { kind: 'question' })
+    const reply = await bob.messages.reply(id, 'I do')
+    expect(reply.to).toBe(channel)
+    await ada.messages.react(reply, '👍')
+    expect((await ada.messages.thread(id)).messages.map(({ body }) => body)).toEqual(['who reviews?', 'I do'])
+    expect((await bob.messages.search('reviews', { channel })).messages).toMatchObject([{ id }])
+    expect(await ada.messages.receipts(id)).toMatchObject([{ agent: bobName, state: 'stored' }])
+    await bob.channels.leave(channel)
+    expect((await ada.workspace.status()).workspace).toBe('home')
+    const answer = ada.messages.ask(bobName, 'ready?', { timeoutMs: 5_000 })
+    for await (const message of bob.inbox) {
+      if (message.body !== 'ready?') continue
+      await bob.messages.reply(message, 'yes')
+      break
+    }
+    expect((await answer).body).toBe('yes')
+  })
+
+  it('marks a message read when the next one is asked for, and the last one when its signal ends the loop', async () => {
+    const [ada, bob] = [await join('Ada'), await join('Bob')]
+    for (const body of ['one', 'two', 'three']) await ada.messages.send(bob.name as string, body)
+    const stop = new AbortController()
+    const seen: string[] = []
+    for await (const { body } of bob.inbox.follow({ signal: stop.signal })) {
+      seen.push(body)
+      if (body === 'two') await expect.poll(() => unread(bob)).toEqual(['two', 'three'])
+      if (body === 'three') stop.abort()
+    }
+    expect([seen, await unread(bob)]).toEqual([['one', 'two', 'three'], []])
+  })
+
+  it('leaves unread what an error interrupted, and hands it out again', async () => {
+    const [ada, bob] = [await join('Ada'), await join('Bob')]
+    for (const body of ['one', 'two']) await ada.messages.send(bob.name as string, body)
+    const fall = async () => {
+      for await (const { body } of bob.inbox) if (body === 'two') throw new Error('fell over two')
+    }
+    await expect(fall()).rejects.toThrow('fell over two')
+    expect(await unread(bob)).toEqual(['two'])
+    for await (const message of bob.inbox) {
+      expect(message).toMatchObject({ body: 'two', content: 'two' })
+      await bob.inbox.markRead(message)
+      break
+    }
+    expect((await bob.inbox.count()).total).toBe(0)
+  })
+
+  it('a call in the middle of the loop marks nothing read', async () => {
+    const [ada, bob] = [await join('Ada'), await join('Bob')]
+    for (const body of ['one', 'two']) await ada.messages.send(bob.name as string, body)
+    for await (const message of bob.inbox) {
+      await bob.messages.send(ada.name as string, `got ${message.body}`)
+      expect(await unread(bob)).toEqual(['one', 'two'])
+      break
+    }
+    expect(await unread(bob)).toEqual(['one', 'two'])
+  })
+
+  it('follows events from a number on, in order, also slower than they come', async () => {
+    const ada = await join('Ada')
+    const { next } = await ada.events.list({ since: 0, limit: 1 })
+    const since = (await ada.workspace.status()).seq
+    expect(next).toBeLessThanOrEqual(since)
+    const channel = `#many${people}`
+    await ada.channels.create(channel)
+    const count = 1_500
+    await Promise.all(Array.from({ length: count }, (_, i) => ada.messages.send(channel, `m${i}`)))
+    const seen: string[] = []
+    for await (const { message } of ada.events.follow({ since, types: ['message.created'] })) {
+      // So that more come than are waited for.
+      if (seen.length === 0) await sleep(200)
+      if (message?.channel === channel) seen.push(message.body)
+      if (seen.length === count) break
+    }
+    expect(seen).toEqual(Array.from({ length: count }, (_, i) => `m${i}`))
+  })
+
+  it('offers actions and calls them', async () => {
+    const [ada, bob] = [await join('Ada'), await join('Bob')]
+    const name = `math.add${people}`
+    const inputSchema = z.object({ a: z.number(), b: z.number() })
+    const handler = ({ a, b }: z.infer<typeof inputSchema>) => a + b
+    await ada.actions.register({ name, description: 'Adds two numbers.', inputSchema, handler })
+    expect((await bob.actions.list()).map((action) => action.name)).toContain(name)
+    expect(await bob.actions.invoke(name, { a: 2, b: 3 })).toMatchObject({ ok: true, output: 5 })
+  })
+
+  it('ends its loops when it closes', async () => {
+    const ada = await join('Ada')
+    const loops = [drain(ada.inbox), drain(ada.events), drain(ada.events.follow({ since: 0 }))]
+    await sleep(20)
+    await ada.close()
+    await Promise.all(loops)
+    await expect(ada.agents.list()).rejects.toMatchObject({ code: 'connection.lost' })
+  })
+})
+
+async function drain(items: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of items);
+}
+
+it('a loop whose key was replaced ends with the reason', async () => {
+  const control = await socketConnector(controlSocketPath(dir))({})
+  const relay = await ways.socket('Keyed')
+  open.push(relay)
+  const loops = [drain(relay.inbox), drain(relay.events)]
+  const ends = Promise.allSettled(loops)
+  key = (await control.call('workspace.rotate-key', { workspace: 'home' }, 'rotate')).key
+  await control.close()
+  for (const end of await ends) expect(end).toMatchObject({ status: 'rejected', reason: { code: 'auth.denied' } })
+})
+
+it('rejects where nobody listens, and where it is not welcome', async () => {
+  await expect(connectRelay({ socketPath: join(dir, 'no.sock') })).rejects.toMatchObject({ code: 'daemon.not-running' })
+  await expect(connectRelay({ key: 'rk_wrong', url: daemon.url as string })).rejects.toMatchObject({
+    code: 'auth.required',
+  })
+})

@@ -1,0 +1,152 @@
+// Makes a checkout ready to run: installs and builds what is missing or stale, and says so on stderr. Needs nothing but Node.
+// --quiet-when-fresh: not a word if there was nothing to do. --then FILE ARGS: afterwards run that program in this same process.
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { joinPipe } from './join-pipe.mjs'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const lockfile = join(root, 'package-lock.json')
+const installStamp = join(root, 'node_modules/.setup-stamp')
+const quietWhenFresh = process.argv.includes('--quiet-when-fresh')
+const say = (text) => process.stderr.write(text)
+const seconds = (since) => Math.max(1, Math.round((Date.now() - since) / 1000))
+
+/** What an install depends on. Other fields of a package.json (scripts, texts) may change without one. */
+function installKey() {
+  const hash = createHash('sha256').update(`${process.versions.node.split('.')[0]} ${process.platform} ${process.arch}`)
+  const { workspaces } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  for (const folder of ['.', ...workspaces]) {
+    const { name, version, bin, dependencies, devDependencies, optionalDependencies, overrides } = JSON.parse(
+      readFileSync(join(root, folder, 'package.json'), 'utf8'),
+    )
+    const parts = [name, version, workspaces, bin, dependencies, devDependencies, optionalDependencies, overrides]
+    hash.update(JSON.stringify(parts))
+  }
+  return hash.update(existsSync(lockfile) ? readFileSync(lockfile) : '').digest('hex')
+}
+
+function installReason(key) {
+  if (!existsSync(join(root, 'node_modules/.package-lock.json'))) return 'first time'
+  if (!existsSync(installStamp)) return 'unknown state'
+  return readFileSync(installStamp, 'utf8') === key ? undefined : 'dependencies changed'
+}
+
+/** Runs a program and keeps its output. */
+function run(command, args) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+    process.once('exit', () => child.kill())
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
+    child.on('error', (error) => resolve({ ok: false, output: `${command}: ${error.message}` }))
+    child.on('close', (code) => resolve({ ok: code === 0, output }))
+  })
+}
+
+/** npm itself by its path where npm started us: no second look-up, and no shell on Windows. */
+function npm(...args) {
+  const script = process.env.npm_execpath
+  if (script && basename(script).startsWith('npm')) return run(process.execPath, [script, ...args])
+  return process.platform === 'win32' ? run('cmd', ['/c', 'npm', ...args]) : run('npm', args)
+}
+
+/** Shows one line for a step: at once if it is known to do something, else as soon as it takes a second. */
+async function step(label, known, work) {
+  const start = Date.now()
+  const { isTTY } = process.stderr
+  let shown = false
+  const show = (text) => {
+    say(shown && !isTTY ? text : `${isTTY ? '\r' : ''}setup: ${label} … ${text}`)
+    shown = true
+  }
+  if (known) show('')
+  const ticker = setInterval(() => (isTTY || !shown) && show(isTTY ? `${seconds(start)} s` : ''), 1000)
+  const { ok, output, worked } = await work()
+  clearInterval(ticker)
+  if (ok && !worked && !shown) return false
+  show(ok ? `${seconds(start)} s\n` : `failed\n${output.trimEnd().split('\n').slice(-30).join('\n')}\n`)
+  if (!ok) process.exit(1)
+  return true
+}
+
+/**
+ * A registry without some optional platform packages makes `npm ci` end with EUSAGE, because npm leaves those out of the
+ * lockfile and then misses them there. `npm install` takes the same lockfile as it is; should it write to it, the bytes are put back.
+ */
+async function install() {
+  // The level by hand: under a silent npm nothing would say EUSAGE.
+  const flags = ['--ignore-scripts', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const clean = await npm('ci', ...flags)
+  if (clean.ok || !clean.output.includes('EUSAGE')) return { ...clean, worked: true }
+  const before = existsSync(lockfile) ? readFileSync(lockfile) : undefined
+  const restore = () => {
+    if (before && !before.equals(readFileSync(lockfile))) writeFileSync(lockfile, before)
+  }
+  process.once('exit', restore)
+  const result = await npm('install', ...flags)
+  restore()
+  return { ...result, worked: true }
+}
+
+/** `tsc -b` knows best what is stale, and takes 0.15 s to find nothing. The files it wrote tell whether it built. */
+async function build() {
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const result = await run(process.execPath, [tsc, '-b', '--listEmittedFiles', '--pretty', 'false'])
+  const joined = result.ok && joinPipe(root)
+  return {
+    ok: result.ok,
+    output: result.output.replace(/^TSFILE:.*\n/gm, ''),
+    worked: joined || result.output.includes('TSFILE:'),
+  }
+}
+
+/** The launchers are checked in as executable; an archive or a copy may have lost that. */
+function makeExecutable() {
+  if (process.platform === 'win32') return
+  for (const folder of readdirSync(join(root, 'packages'))) {
+    const bin = join(root, 'packages', folder, 'bin')
+    for (const file of existsSync(bin) ? readdirSync(bin) : []) {
+      const { mode } = statSync(join(bin, file))
+      if ((mode & 0o111) !== 0o111) chmodSync(join(bin, file), mode | 0o111)
+    }
+  }
+}
+
+const [major, minor] = process.versions.node.split('.').map(Number)
+if (major < 20 || (major === 20 && minor < 19)) {
+  say(`setup: Agent Relay needs Node 20.19 or newer; this is ${process.version}.\n`)
+  process.exit(78)
+}
+const leave = () => process.exit(130)
+process.once('SIGINT', leave).once('SIGTERM', leave)
+
+const start = Date.now()
+const key = installKey()
+const reason = installReason(key)
+let worked = false
+if (reason) {
+  rmSync(installStamp, { force: true }) // an install that was cut short must not pass for a whole one
+  worked = await step(`installing packages (${reason})`, true, install)
+  writeFileSync(installStamp, installKey())
+}
+worked = (await step('building', reason !== undefined, build)) || worked
+makeExecutable()
+if (!worked && !quietWhenFresh) say(`setup: nothing to do (${Date.now() - start} ms)\n`)
+
+const then = process.argv.indexOf('--then')
+if (then > 0) {
+  process.off('SIGINT', leave).off('SIGTERM', leave)
+  // npm passes a SIGTERM to its shell only, which dies of it and would orphan the program: so look after the parent.
+  const parent = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watch)
+    process.kill(process.pid, 'SIGTERM')
+  }, 500).unref()
+  const program = join(root, process.argv[then + 1])
+  process.argv.splice(1, then + 1, program)
+  await import(pathToFileURL(program).href)
+}

@@ -1,0 +1,15 @@
+// How `npm run test:browser` runs: the SDK's browser bundle in a page of a real browser.
+import { defineConfig } from 'vitest/config'
+import { alias } from './vitest.config.ts'
+
+export default defineConfig({
+  resolve: { alias },
+  test: {
+    include: ['test/browser/**/*.test.ts'],
+    globalSetup: ['test/browser/setup.ts'],
+    pool: 'forks',
+    maxWorkers: 1,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+})
