@@ -1,0 +1,116 @@
+// What a tool may ask of the relay while it answers one call. Every question is named after that call, so that a call sent again runs once.
+
+import { type ClientStatus, type Turn, uptimeText, type WithContent } from '@agent-relay/sdk'
+import type { Agent, CallName, InboxMessage, InputOf, Message, OutputOf } from '@agent-relay/sdk/protocol'
+import { type Desk, emptyDesk } from './desk.ts'
+
+export interface SpawnOptions {
+  name: string
+  cli: string
+  task: string
+  model?: string
+  cwd?: string
+}
+
+/** `error` says why not. */
+export interface WorkerResult {
+  success: boolean
+  error?: string
+}
+
+export type InboxPage = WithContent<InboxMessage>[] & { more: number }
+
+/** The part of the relay that tools see; tests may put another in its place. */
+export interface ToolClient {
+  send(to: string, message: string, options?: { thread?: string }): Promise<OutputOf<'message.send'>>
+  sendAndWait(
+    to: string,
+    message: string,
+    options?: { thread?: string; timeoutMs?: number },
+  ): Promise<WithContent<Message>>
+  getInbox(options?: InputOf<'inbox.take'> & { unread_only?: boolean; peek?: boolean }): Promise<InboxPage>
+  listAgents(options?: { include_idle?: boolean; project?: string }): Promise<(Agent & { idle: boolean })[]>
+  getStatus(): Promise<ClientStatus>
+  spawn(options: SpawnOptions): Promise<WorkerResult>
+  release(name: string, reason?: string): Promise<WorkerResult>
+  count(): Promise<OutputOf<'inbox.count'>>
+  /** Any operation, in its own words. */
+  call<O extends CallName>(op: O, input: InputOf<O>): Promise<OutputOf<O>>
+  /** What the session itself does for a tool. */
+  readonly desk: Desk
+}
+
+const noWorkers = 'workers are not available on this daemon'
+
+export class TurnClient implements ToolClient {
+  readonly #turn: Turn
+  readonly #signal: AbortSignal | undefined
+  readonly desk: Desk
+
+  constructor(turn: Turn, signal?: AbortSignal, desk: Desk = emptyDesk) {
+    this.#turn = turn
+    this.#signal = signal
+    this.desk = desk
+  }
+
+  call<O extends CallName>(op: O, input: InputOf<O>): Promise<OutputOf<O>> {
+    return this.#turn.call(op, input, this.#signal)
+  }
+
+  send(to: string, body: string, { thread }: { thread?: string } = {}): Promise<OutputOf<'message.send'>> {
+    return this.#turn.call('message.send', { to: addressOf(to), body, thread }, this.#signal)
+  }
+
+  async sendAndWait(to: string, body: string, options: { thread?: string; timeoutMs?: number } = {}) {
+    const { thread, timeoutMs } = options
+    const input = { to: addressOf(to), body, thread, wait: { timeoutMs } }
+    const { reply } = await this.#turn.call('message.send', input, this.#signal)
+    return withContent(reply as Message)
+  }
+
+  /** Nothing is hidden as a repeat: a model that was handed a message and never came back must be handed it again. */
+  async getInbox({
+    unread_only,
+    peek = false,
+    ...filter
+  }: InputOf<'inbox.take'> & { unread_only?: boolean; peek?: boolean } = {}) {
+    const input = { ...filter, unreadOnly: unread_only ?? filter.unreadOnly }
+    const page = peek
+      ? await this.#turn.call('inbox.peek', input)
+      : await this.#turn.call('inbox.take', input, this.#signal)
+    return Object.assign(page.messages.map(withContent), { more: page.more })
+  }
+
+  async listAgents({ include_idle, project }: { include_idle?: boolean; project?: string } = {}) {
+    const { agents } = await this.#turn.call('agent.list', { includeIdle: include_idle, project })
+    return agents.map((agent) => ({ ...agent, idle: agent.status === 'idle' }))
+  }
+
+  async getStatus(): Promise<ClientStatus> {
+    const status = await this.#turn.call('workspace.status', {})
+    const { agent = '', workspace: project, uptimeMs } = status
+    return { ...status, connected: true, agentName: agent, project, uptime: uptimeText(uptimeMs) }
+  }
+
+  async spawn(_: SpawnOptions): Promise<WorkerResult> {
+    return { success: false, error: noWorkers }
+  }
+
+  async release(_name: string, _reason?: string): Promise<WorkerResult> {
+    return { success: false, error: noWorkers }
+  }
+
+  count(): Promise<OutputOf<'inbox.count'>> {
+    return this.#turn.call('inbox.count', {})
+  }
+}
+
+/** Several names, separated by commas, are a group. */
+export function addressOf(to: string): string | string[] {
+  const names = to.split(',').map((name) => name.trim())
+  return names.length > 1 ? names : to.trim()
+}
+
+function withContent<M extends Message>(message: M): WithContent<M> {
+  return { ...message, content: message.body }
+}

@@ -1,0 +1,117 @@
+// MCP over lines of JSON on any duplex of bytes: what the daemon speaks with a stdio pipe. It says when an answer has really left.
+
+import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from '@modelcontextprotocol/server'
+
+/** The way to the other side. */
+export interface LinePort {
+  write(line: string, flushed: (error?: Error | null) => void): void
+  end(): void
+}
+
+/** One MCP line; the largest is a run's payload of 8 MiB, escaped. */
+export const mcpLineBytesMax = 12 * 1024 * 1024
+
+const newline = 10
+
+export class LineTransport implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: JSONRPCMessage, extra?: MessageExtraInfo) => void
+  readonly #port: LinePort
+  readonly #decoder = new TextDecoder()
+  readonly #sent: ((id: RequestId) => void)[] = []
+  #pieces: Uint8Array[] = []
+  #bytes = 0
+  #early: string[] | undefined = []
+  #isClosed = false
+
+  constructor(port: LinePort) {
+    this.#port = port
+  }
+
+  /** The listener is told of each answer that has been handed to the operating system. */
+  onSent(listener: (id: RequestId) => void): void {
+    this.#sent.push(listener)
+  }
+
+  async start(): Promise<void> {
+    const early = this.#early ?? []
+    this.#early = undefined
+    for (const line of early) this.#deliver(line)
+  }
+
+  receive(chunk: Uint8Array): void {
+    let start = 0
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      this.#keep(chunk.subarray(start, end))
+      const line = this.#decoder.decode(join(this.#pieces, this.#bytes))
+      this.#pieces = []
+      this.#bytes = 0
+      start = end + 1
+      if (line.trim() === '') continue
+      if (this.#early) this.#early.push(line)
+      else this.#deliver(line)
+    }
+    this.#keep(chunk.subarray(start))
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#port.write(`${JSON.stringify(message)}\n`, (error) => {
+        if (error) return reject(error)
+        const { id } = message as { id?: RequestId }
+        if (id !== undefined && !('method' in message)) for (const sent of this.#sent) sent(id)
+        resolve()
+      })
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#port.end()
+    this.closed()
+  }
+
+  /** The other side is gone. */
+  closed(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.onclose?.()
+  }
+
+  #keep(piece: Uint8Array): void {
+    if (piece.length === 0) return
+    this.#pieces.push(new Uint8Array(piece))
+    this.#bytes += piece.length
+    if (this.#bytes <= mcpLineBytesMax) return
+    this.onerror?.(new Error(`an MCP line is at most ${mcpLineBytesMax} bytes`))
+    void this.close()
+  }
+
+  #deliver(line: string): void {
+    let message: JSONRPCMessage
+    try {
+      message = JSON.parse(line)
+    } catch {
+      return this.#refuse(-32700, 'Parse error: a line is one JSON-RPC message')
+    }
+    // A batch is none: MCP has given them up, and silence would keep its sender waiting.
+    if (typeof message !== 'object' || message === null || Array.isArray(message))
+      return this.#refuse(-32600, 'Invalid request: a line is one JSON-RPC message, not a batch')
+    this.onmessage?.(message)
+  }
+
+  #refuse(code: number, message: string): void {
+    this.#port.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })}\n`, () => {})
+  }
+}
+
+function join(pieces: Uint8Array[], bytes: number): Uint8Array {
+  if (pieces.length === 1) return pieces[0] as Uint8Array
+  const whole = new Uint8Array(bytes)
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return whole
+}

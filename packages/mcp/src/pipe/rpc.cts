@@ -1,0 +1,49 @@
+// JSON-RPC as far as the pipe looks into it: ids, methods, and the lines it writes itself.
+
+export type RpcId = string | number
+
+export interface Rpc {
+  id?: RpcId | null
+  method?: string
+  params?: Record<string, unknown>
+  result?: unknown
+  error?: unknown
+}
+
+/** Undefined for everything that is not one JSON object; a batch is none, and MCP has given them up. */
+export function parse(line: Buffer): Rpc | undefined {
+  try {
+    const value: unknown = JSON.parse(line.toString())
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A tools/call after which the host is sent events until it says otherwise. */
+export function isSubscription(params: Rpc['params']): boolean {
+  return params?.name === 'subscribe_events' || params?.name === 'subscribe.events'
+}
+
+export function lineOf(message: object): string {
+  return `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`
+}
+
+export function errorLine(id: RpcId | null, code: number, message: string): string {
+  return lineOf({ id, error: { code, message } })
+}
+
+const id = String.raw`"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")`
+const atStart = new RegExp(String.raw`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?${id}`)
+/** The last brace of a line closes the outermost object, so what stands right before it belongs to that. */
+const atEnd = new RegExp(String.raw`${id}\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+
+/** The id of a line that was too long to keep, where it stands at one of its ends: there SDKs write it. */
+export function idAtEdge(head: string, tail: string): RpcId | undefined {
+  const found = (atStart.exec(head) ?? atEnd.exec(tail))?.[1]
+  try {
+    return found === undefined ? undefined : JSON.parse(found)
+  } catch {
+    return undefined
+  }
+}

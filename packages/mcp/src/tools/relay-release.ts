@@ -1,0 +1,40 @@
+// relay_release: let a worker go.
+
+import { z } from 'zod'
+import type { ToolClient } from '../client.ts'
+import { type Tool, type ToolAnswer, tool } from './tool.ts'
+
+export const relayReleaseSchema = z.object({
+  name: z.string().describe('Name of the worker'),
+  reason: z.string().optional().describe('Why it is released'),
+})
+export type RelayReleaseInput = z.input<typeof relayReleaseSchema>
+
+const output = z.object({ name: z.string(), success: z.boolean(), error: z.string().optional() })
+
+export const relayReleaseTool: Tool = tool({
+  name: 'relay_release',
+  title: 'Release a worker',
+  description: `End a worker that is done or no longer needed.
+
+Example: name="TestRunner", reason="Tests completed"`,
+  input: relayReleaseSchema,
+  output,
+  hints: { destructive: true, idempotent: true },
+  run,
+})
+
+async function run(client: ToolClient, input: RelayReleaseInput): Promise<ToolAnswer<z.infer<typeof output>>> {
+  const { name, reason } = input
+  const { success, error } = await client.release(name, reason)
+  if (!success)
+    return { text: `Failed to release worker: ${error}`, structured: { name, success, error }, isError: true }
+  return { text: `Worker "${name}" released.`, structured: { name, success } }
+}
+
+export async function handleRelayRelease(
+  client: Pick<ToolClient, 'release'>,
+  input: RelayReleaseInput,
+): Promise<string> {
+  return (await run(client as ToolClient, input)).text
+}

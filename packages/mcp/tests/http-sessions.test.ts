@@ -1,0 +1,182 @@
+// How long things live over HTTP: waits and their streams, sessions that nobody uses, too many of them, and a daemon that stops.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, test } from 'vitest'
+import { eras, HttpWorld, textOf, until } from '../../relay/tests/http-world.ts'
+
+let world: HttpWorld
+afterEach(async () => {
+  await world.stop()
+  expect(world.troubles).toEqual([])
+})
+
+async function statusOf(name: string): Promise<string> {
+  const { body } = await world.api('agent.list', { includeOffline: true })
+  return body.agents.find((agent: { name: string }) => agent.name === name)?.status
+}
+
+async function waitsFor(name: string): Promise<string | undefined> {
+  const { body } = await world.api('agent.list', { includeOffline: true })
+  return body.agents.find((agent: { name: string }) => agent.name === name)?.waitingFor?.agent
+}
+
+const meta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+  'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+}
+const stateless = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'relay_send' }
+
+/** A call that waits for Bob, by hand, so that its stream can be looked at and cut. */
+async function ask(era: '2025' | '2026', stop: AbortController, progressToken?: number): Promise<Response> {
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    ...world.as('Ada'),
+  }
+  const send = (body: object, more: Record<string, string> = {}) =>
+    fetch(`${world.url}/mcp`, {
+      method: 'POST',
+      headers: { ...headers, ...more },
+      body: JSON.stringify({ jsonrpc: '2.0', ...body }),
+      signal: stop.signal,
+    })
+  const args = { to: 'Bob', message: 'well?', await_response: true, timeout_ms: 60_000 }
+  const params = { name: 'relay_send', arguments: args, _meta: { ...(era === '2026' ? meta : {}), progressToken } }
+  if (era === '2026') return send({ id: 7, method: 'tools/call', params }, stateless)
+  const clientInfo = { name: 'raw', version: '1' }
+  const opened = await send({
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo },
+  })
+  await opened.text()
+  const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') as string }
+  await (await send({ method: 'notifications/initialized' }, session)).text()
+  return send({ id: 7, method: 'tools/call', params }, session)
+}
+
+describe.each(['2025', '2026'] as const)('a long wait over %s', (era) => {
+  test('opens its stream at once, and ends when the request is closed', async () => {
+    world = await HttpWorld.start({ mcpLimits: { keepAliveMs: 50 } })
+    await world.token('Bob')
+    const stop = new AbortController()
+    const response = await ask(era, stop)
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    expect(new TextDecoder().decode((await reader.read()).value)).toContain(': keepalive')
+    await until(async () => (await waitsFor('Ada')) === 'Bob')
+    stop.abort()
+    await until(async () => (await waitsFor('Ada')) === undefined)
+    // The reply that nobody waits for any more is in the inbox, unread.
+    await world.api('message.send', { to: 'Ada', body: 'well!' }, world.as('Bob'))
+    const { body } = await world.api('inbox.peek', {}, world.as('Ada'))
+    expect(body.messages.map((message: { body: string; receipt: string }) => [message.body, message.receipt])).toEqual([
+      ['well!', 'stored'],
+    ])
+  })
+
+  test('shows progress at once where that was asked for', async () => {
+    world = await HttpWorld.start()
+    await world.token('Bob')
+    const stop = new AbortController()
+    const response = await ask(era, stop, 99)
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    expect(new TextDecoder().decode((await reader.read()).value)).toContain('"progressToken":99')
+    stop.abort()
+    await until(async () => (await waitsFor('Ada')) === undefined)
+  })
+})
+
+test.each(eras)('over %s a cancelled call ends its wait, and the client goes on', async (era) => {
+  world = await HttpWorld.start()
+  await world.token('Bob')
+  const ada = await world.client(era, world.as('Ada'))
+  const stop = new AbortController()
+  const input = { to: 'Bob', message: 'well?', await_response: true, timeout_ms: 60_000 }
+  const asking = ada.callTool({ name: 'relay_send', arguments: input }, { signal: stop.signal })
+  await until(async () => (await waitsFor('Ada')) === 'Bob')
+  stop.abort()
+  await expect(asking).rejects.toThrow()
+  await until(async () => (await waitsFor('Ada')) === undefined)
+  expect(await textOf(ada, 'relay_status')).toContain('Agent Name: Ada')
+})
+
+describe('unused', () => {
+  test('a 2025 session ends without a call or a stream, and the client is told to open another', async () => {
+    world = await HttpWorld.start({ mcpLimits: { idleMs: 150 } })
+    const stop = new AbortController()
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...world.as('Ada'),
+    }
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })
+    const opened = await fetch(`${world.url}/mcp`, { method: 'POST', headers, body })
+    await opened.text()
+    const session = { ...world.as('Ada'), 'mcp-session-id': opened.headers.get('mcp-session-id') as string }
+    const stream = await fetch(`${world.url}/mcp`, {
+      headers: { ...session, accept: 'text/event-stream' },
+      signal: stop.signal,
+    })
+    expect(stream.status).toBe(200)
+    await sleep(400)
+    expect(await statusOf('Ada')).toBe('active')
+    stop.abort()
+    await until(async () => (await statusOf('Ada')) === 'offline')
+    const late = await world.post('/mcp', { jsonrpc: '2.0', id: 2, method: 'ping' }, { ...headers, ...session })
+    expect(late.status).toBe(404)
+  })
+
+  test('a stateless identity ends too; what was handed out and not confirmed comes again', async () => {
+    world = await HttpWorld.start({ mcpLimits: { idleMs: 150 } })
+    const ada = await world.client('2026', world.as('Ada'))
+    await textOf(ada, 'relay_status')
+    await world.api('message.send', { to: 'Ada', body: 'once more' }, world.as('Bob'))
+    expect(await textOf(ada, 'relay_inbox')).toContain('once more')
+    await until(async () => (await statusOf('Ada')) === 'offline')
+    expect(await textOf(ada, 'relay_inbox')).toContain('once more')
+    expect(await textOf(ada, 'relay_inbox')).toBe('No messages in inbox.')
+  })
+
+  test('a session of the oldest kind lives as long as its stream', async () => {
+    world = await HttpWorld.start({ mcpLimits: { idleMs: 100 } })
+    const ada = await world.client('sse', world.as('Ada'))
+    await sleep(300)
+    expect(await textOf(ada, 'relay_status')).toContain('Agent Name: Ada')
+    await ada.close()
+    await until(async () => (await statusOf('Ada')) === 'offline')
+  })
+})
+
+test('too many sessions: the longest unused one makes room', async () => {
+  world = await HttpWorld.start({ mcpLimits: { sessionsMax: 2 } })
+  const open = async (name: string) => {
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...world.as(name),
+    }
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })
+    const response = await fetch(`${world.url}/mcp`, { method: 'POST', headers, body })
+    await response.text()
+    expect(response.status).toBe(200)
+  }
+  for (const name of ['Ada', 'Bob', 'Cyd']) await open(name)
+  expect([await statusOf('Ada'), await statusOf('Bob'), await statusOf('Cyd')]).toEqual(['offline', 'active', 'active'])
+})
+
+test('a daemon that stops ends every stream and says goodbye in time', async () => {
+  world = await HttpWorld.start()
+  for (const era of eras) {
+    const client = await world.client(era, world.as(`Agent-${era}`))
+    if (era === '2026') await client.listen({ resourceSubscriptions: ['relay://inbox'] })
+    else await client.subscribeResource({ uri: 'relay://inbox' })
+  }
+  const begun = Date.now()
+  await world.daemon.stop()
+  expect(Date.now() - begun).toBeLessThan(1_500)
+  await expect(fetch(`${world.url}/healthz`)).rejects.toThrow()
+})

@@ -1,0 +1,55 @@
+// What is kept while it is used: idle things end, the longest unused one makes room, and nothing in use is touched.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { Keeper } from '../src/keeper.ts'
+
+function keeper(idleMs: number, countMax = 10) {
+  const ended: string[] = []
+  return { kept: new Keeper<string>({ idleMs, countMax, end: (thing) => void ended.push(thing) }), ended }
+}
+
+test('unused for a while: ended; in use: kept, however long', async () => {
+  const { kept, ended } = keeper(30)
+  kept.put('a', 'A')
+  kept.put('b', 'B')
+  const release = kept.use('b')
+  const other = kept.use('b')
+  await sleep(80)
+  expect([ended, kept.get('a'), kept.get('b')]).toEqual([['A'], undefined, 'B'])
+  release()
+  release()
+  await sleep(80)
+  expect(kept.get('b')).toBe('B')
+  other()
+  await sleep(80)
+  expect(ended).toEqual(['A', 'B'])
+})
+
+test('too many: the longest unused one goes; where all are in use, none comes in', () => {
+  const { kept, ended } = keeper(60_000, 2)
+  kept.put('a', 'A')
+  kept.put('b', 'B')
+  kept.use('a')()
+  expect(kept.put('c', 'C')).toBe(true)
+  expect(ended).toEqual(['B'])
+  kept.use('a')
+  kept.use('c')
+  expect(kept.put('d', 'D')).toBe(false)
+  expect(kept.size).toBe(2)
+  kept.clear()
+  expect([ended, kept.size]).toEqual([['B', 'A', 'C'], 0])
+})
+
+test('a key that is kept for another thing by now is not dropped with the old one', () => {
+  const { kept, ended } = keeper(60_000)
+  kept.put('a', 'old')
+  const release = kept.use('a')
+  kept.drop('a')
+  kept.put('a', 'new')
+  kept.drop('a', 'old')
+  release()
+  expect([ended, kept.get('a')]).toEqual([['old'], 'new'])
+  expect(kept.use('nothing')).toBeTypeOf('function')
+  kept.clear()
+})

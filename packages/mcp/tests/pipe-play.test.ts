@@ -1,0 +1,70 @@
+// Two MCP clients of the official SDK talk, each over a pipe process of its own: the play that every other wire runs too.
+
+import type { Client } from '@modelcontextprotocol/client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { call, PipeWorld } from './pipe-world.ts'
+
+describe.each(['socket', 'HTTP'])('over the %s', (way) => {
+  let world: PipeWorld
+  let ada: Client
+  let bob: Client
+  beforeAll(async () => {
+    world = await PipeWorld.start()
+    const env = way === 'HTTP' ? world.overHttp() : {}
+    ada = await world.client('claude-code', { RELAY_AGENT_NAME: 'Ada', ...env })
+    bob = await world.client('codex-mcp-client', { RELAY_AGENT_NAME: 'Bob', ...env })
+  })
+  afterAll(() => world.close())
+
+  test('tools, prompt, resources and instructions come through', async () => {
+    expect((await ada.listTools()).tools.map(({ name }) => name)).toEqual([
+      'relay_send',
+      'relay_inbox',
+      'relay_who',
+      'relay_status',
+      'relay_spawn',
+      'relay_release',
+    ])
+    expect((await ada.listPrompts()).prompts.map(({ name }) => name)).toEqual(['relay_protocol'])
+    expect((await ada.listResources()).resources).toHaveLength(3)
+    expect(ada.getInstructions()).toContain('You are Ada.')
+    expect(await call(ada, 'relay_status')).toContain('- Connected: Yes\n- Agent Name: Ada\n- Project: play')
+  })
+
+  test('a direct message, counted read at the next call', async () => {
+    expect(await call(ada, 'relay_send', { to: 'Bob', message: 'take the parser?' })).toBe('Message sent to Bob')
+    expect(await call(bob, 'relay_status')).toContain('1 unread: Ada. Call relay_inbox.')
+    expect(await call(bob, 'relay_inbox')).toMatch(/^1 message\(s\):\n\n\[m_\w+\] From Ada:\n {2}take the parser\?$/)
+    expect(await call(bob, 'relay_inbox')).toBe('No messages in inbox.')
+  })
+
+  test('a channel message, a broadcast and a thread', async () => {
+    await call(ada, 'relay_send', { to: '#general', message: 'to the channel' })
+    await call(ada, 'relay_send', { to: '*', message: 'to everyone' })
+    await call(ada, 'relay_send', { to: 'Bob', message: 'in a thread', thread: 'task-123' })
+    const inbox = await call(bob, 'relay_inbox')
+    expect(inbox).toMatch(/From Ada \[#general\]:\n {2}to the channel/)
+    expect(inbox).toMatch(/From Ada.*:\n {2}to everyone/)
+    expect(inbox).toMatch(/From Ada \(thread: task-123\):\n {2}in a thread/)
+  })
+
+  test('an awaited reply, and a wait that ends without one', async () => {
+    const waiting = call(ada, 'relay_send', { to: 'Bob', message: 'which branch?', await_response: true })
+    let inbox = ''
+    while (!inbox.includes('which branch?')) inbox = await call(bob, 'relay_inbox')
+    await call(bob, 'relay_send', { to: 'Ada', message: 'main' })
+    expect(await waiting).toBe('Response from Bob: main')
+    const silence = { to: 'Bob', message: 'still there?', await_response: true, timeout_ms: 100 }
+    const unanswered = await ada.callTool({ name: 'relay_send', arguments: silence })
+    expect(unanswered.isError).toBe(true)
+  })
+
+  test('one who waits can be called off', async () => {
+    const off = new AbortController()
+    const params = { name: 'relay_send', arguments: { to: 'Bob', message: 'never mind', await_response: true } }
+    const waiting = ada.callTool(params, { signal: off.signal })
+    setTimeout(() => off.abort(new Error('no longer needed')), 100)
+    await expect(waiting).rejects.toThrow('no longer needed')
+    expect(await call(ada, 'relay_status')).toContain('Agent Name: Ada')
+  })
+})

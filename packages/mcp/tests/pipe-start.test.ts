@@ -1,0 +1,221 @@
+// How the pipe starts and ends: exit codes, texts on stderr, and who it says it is.
+
+import { mkdirSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { daemonLauncher, PipeWorld } from './pipe-world.ts'
+
+let world: PipeWorld
+beforeAll(async () => {
+  world = await PipeWorld.start()
+})
+afterAll(() => world.close())
+
+describe('the command line', () => {
+  const run = async (...args: string[]) => {
+    const pipe = world.pipe({}, args)
+    let stdout = ''
+    pipe.child.stdout?.removeAllListeners('data').on('data', (text) => {
+      stdout += text
+    })
+    const { code, stderr } = await pipe.ended
+    return { code, stdout, stderr }
+  }
+
+  test.each([[[]], [['--help']], [['serve', '--help']]])('%j shows how it is used', async (args) => {
+    const { code, stdout, stderr } = await run(...args)
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/Usage:\n {2}npx @agent-relay\/mcp <command>/)
+  })
+
+  test('--version', async () => {
+    const { code, stdout } = await run('--version')
+    expect([code, stdout]).toEqual([0, '0.1.0\n'])
+  })
+
+  test.each([
+    [['fly'], 'Unknown command: fly\nRun with --help for usage\n'],
+    [['install'], 'agent-relay-mcp install is not part of this version yet.\n'],
+    [['serve', '--tool', 'x'], 'Unknown option: --tool\nRun with --help for usage\n'],
+    [['serve', '--tools'], '--tools needs a value\nRun with --help for usage\n'],
+  ])('%j is refused', async (args, text) => {
+    const { code, stderr } = await run(...args)
+    expect([code, stderr]).toEqual([1, text])
+  })
+})
+
+test('agent-relay mcp serve is the same pipe', async () => {
+  const args = ['mcp', 'serve', '--project', 'play', '--tools', 'relay']
+  const pipe = world.pipe({ RELAY_AGENT_NAME: 'Cli', RELAY_PROJECT: '' }, args, daemonLauncher)
+  await pipe.initialize()
+  expect(await pipe.call('relay_status')).toContain('Agent Name: Cli')
+  pipe.child.stdin?.end()
+  expect(await pipe.ended).toEqual({ code: 0, stderr: '' })
+})
+
+describe('without a daemon', () => {
+  const text = `ERROR: Relay daemon is not running. Start with: agent-relay daemon start
+
+To start the daemon:
+  agent-relay daemon start
+
+Or for cloud workspaces, ensure the daemon is running.
+`
+
+  test.each([
+    ['no data directory', { RELAY_DATA_DIR: '/nonexistent', RELAY_PROJECT: '' }],
+    ['a workspace that is not open', { RELAY_PROJECT: 'other' }],
+    ['a socket that is not there', { RELAY_SOCKET: '/nonexistent/daemon.sock' }],
+  ])('%s: it says so and ends with 1', async (_, env) => {
+    expect(await world.pipe(env).ended).toEqual({ code: 1, stderr: text })
+  })
+
+  test('a socket file that a dead daemon left', async () => {
+    const path = join(world.root, 'dead.sock')
+    const server = createServer().listen(path)
+    await new Promise((resolve) => server.once('listening', resolve))
+    const pipe = world.pipe({ RELAY_SOCKET: path })
+    // Somebody listened and hung up without a word: it may be on its way out, so the pipe goes on trying.
+    server.on('connection', (socket) => socket.destroy())
+    const id = pipe.post('tools/list')
+    expect((await pipe.answer(id)).error.message).toContain('Relay daemon is not running.')
+    pipe.child.stdin?.end()
+    expect((await pipe.ended).code).toBe(0)
+    server.close()
+  })
+})
+
+test('several workspaces and none named: it names them and guesses none', async () => {
+  const dataDir = join(world.root, 'several')
+  const servers = ['one', 'two'].map((name) => {
+    mkdirSync(join(dataDir, 'projects', name), { recursive: true })
+    return createServer().listen(join(dataDir, 'projects', name, 'daemon.sock'))
+  })
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.once('listening', resolve))))
+  const { code, stderr } = await world.pipe({ RELAY_DATA_DIR: dataDir, RELAY_PROJECT: '' }).ended
+  for (const server of servers) server.close()
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/^ERROR: Several workspaces are running: one, two\. Say which one/)
+})
+
+describe('who it is', () => {
+  const nameOf = async (env: Record<string, string>, clientName = 'claude-code') => {
+    const pipe = world.pipe(env)
+    await pipe.initialize(clientName)
+    const status = await pipe.call('relay_status')
+    return { pipe, name: /Agent Name: (.*)/.exec(status)?.[1] }
+  }
+
+  test('the name it is given', async () => {
+    expect((await nameOf({ RELAY_AGENT_NAME: 'Kim' })).name).toBe('Kim')
+  })
+
+  // biome-ignore-start lint/suspicious/noTemplateCurlyInString: this is how hosts pass on what they did not replace
+  test.each(['', '  ', '${RELAY_AGENT_NAME}', '$RELAY_AGENT_NAME', '${env:RELAY_AGENT_NAME}'])(
+    // biome-ignore-end lint/suspicious/noTemplateCurlyInString: only there
+    '%j means that none was given',
+    async (value) => {
+      const unset = {
+        RELAY_AGENT_NAME: value,
+        RELAY_AGENT_TOKEN: value,
+        RELAY_AGENT_TYPE: value,
+        RELAY_STRICT_AGENT_NAME: value,
+        RELAY_TOOLS: value,
+        RELAY_PUSH: value,
+        RELAY_WORKSPACE_KEY: value,
+        RELAY_API_KEY: value,
+        RELAY_SOCKET: value,
+      }
+      const { name, pipe } = await nameOf(unset, 'Gemini CLI')
+      expect(name).toBe('gemini-cli')
+      pipe.child.stdin?.end()
+      await pipe.ended
+    },
+  )
+
+  test('a second one of the same kind gets a number', async () => {
+    expect((await nameOf({}, 'opencode')).name).toBe('opencode')
+    expect((await nameOf({}, 'opencode')).name).toBe('opencode-2')
+  })
+
+  test('a strict name that is taken ends it with 1', async () => {
+    await nameOf({ RELAY_AGENT_NAME: 'Lea' })
+    const { code, stderr } = await world.pipe({ RELAY_AGENT_NAME: 'Lea', RELAY_STRICT_AGENT_NAME: '1' }).ended
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^ERROR: .*Lea.*/)
+  })
+
+  test('an unknown toolset ends it with 1, by option and by variable; the option goes first', async () => {
+    const text = 'ERROR: Unknown toolset: nope. There are: relay'
+    const byOption = await world.pipe({ RELAY_TOOLS: 'relay' }, ['serve', '--tools', 'relay,nope']).ended
+    const byVariable = await world.pipe({ RELAY_TOOLS: 'nope' }).ended
+    for (const { code, stderr } of [byOption, byVariable]) {
+      expect(code).toBe(1)
+      expect(stderr).toContain(text)
+    }
+    const pipe = world.pipe({ RELAY_TOOLS: 'nope' }, ['serve', '--tools=relay', '--project', 'play'])
+    expect((await pipe.ask('ping')).result).toEqual({})
+  })
+
+  test.each([
+    ['a wrong key', { RELAY_WORKSPACE_KEY: 'rk_wrong' }],
+    ['a wrong token', { RELAY_AGENT_NAME: 'Mo', RELAY_AGENT_TOKEN: 'at_wrong' }],
+    ['a person without the key', { RELAY_AGENT_NAME: 'Mo', RELAY_AGENT_TYPE: 'human' }],
+    ['a type that there is not', { RELAY_AGENT_TYPE: 'robot' }],
+  ])('%s ends it with 1 and a reason', async (_, env) => {
+    const { code, stderr } = await world.pipe(env).ended
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^ERROR: \w.+\n$/s)
+  })
+})
+
+describe('how it ends', () => {
+  test('input that ends is an end with 0, after the answers that are owed', async () => {
+    const pipe = world.pipe()
+    await pipe.initialize()
+    const id = pipe.postCall('relay_who')
+    pipe.child.stdin?.end()
+    expect((await pipe.ended).code).toBe(0)
+    expect(pipe.lines.find((line) => line.id === id)?.result).toBeDefined()
+  })
+
+  test('a whole session from a file of lines', async () => {
+    const pipe = world.pipe({ RELAY_AGENT_NAME: 'Script' })
+    const client = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'sh', version: '1' } }
+    pipe.post('initialize', client)
+    pipe.say({ method: 'notifications/initialized' })
+    const id = pipe.postCall('relay_status')
+    pipe.child.stdin?.end()
+    expect(await pipe.ended).toEqual({ code: 0, stderr: '' })
+    expect(pipe.lines.find((line) => line.id === id).result.content[0].text).toContain('Agent Name: Script')
+  })
+
+  test.each(['SIGTERM', 'SIGINT'] as const)('%s is an end with 0', async (signal) => {
+    const pipe = world.pipe()
+    await pipe.initialize()
+    pipe.child.kill(signal)
+    expect(await pipe.ended).toEqual({ code: 0, stderr: '' })
+  })
+
+  test('a host that is gone ends it, even while it reads on', async () => {
+    const pipe = world.pipe()
+    await pipe.initialize()
+    pipe.child.stdout?.destroy()
+    const asking = setInterval(() => pipe.post('ping'), 20)
+    expect((await pipe.ended).code).toBe(0)
+    clearInterval(asking)
+  })
+
+  test('its agent is away then', async () => {
+    const pipe = world.pipe({ RELAY_AGENT_NAME: 'Nel' })
+    await pipe.initialize()
+    await pipe.call('relay_status')
+    pipe.child.stdin?.end()
+    await pipe.ended
+    const other = world.pipe({ RELAY_AGENT_NAME: 'Ole' })
+    await other.initialize()
+    let who = 'Nel'
+    while (who.includes('Nel')) who = await other.call('relay_who')
+  })
+})
