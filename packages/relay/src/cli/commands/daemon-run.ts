@@ -1,0 +1,42 @@
+// `daemon run`: the background daemon's own process, which `daemon start` starts; a person never needs it.
+
+import { credentialsPath, dataDir } from '@agent-relay/sdk/discover'
+import { Daemon } from '../../daemon.ts'
+import { version } from '../../version.ts'
+import { exits, type Run } from '../command.ts'
+import { awaitEnding, ended } from '../ending.ts'
+import { httpWish } from '../http.ts'
+import { forgetMemory } from '../starting.ts'
+
+/** Until it is told to stop. Losing the race for the lock is no failure: the exit code tells the starter to look again. */
+export const run: Run = async ({ env, options }) => {
+  const ending = awaitEnding()
+  const stopped = new AbortController()
+  let failure: Error | undefined
+  const daemon = await Daemon.start({
+    dataDir: dataDir(env),
+    credentialsPath: credentialsPath(env),
+    isMemory: options.memory,
+    http: httpWish(options, env),
+    onStop: (_, error) => {
+      failure = error
+      stopped.abort()
+    },
+    onTrouble: (error) => log(error.message),
+  })
+  if (!daemon) {
+    process.exitCode = exits.lostRace
+    return
+  }
+  log(`agent-relay ${version} runs, pid ${process.pid}, data in ${dataDir(env)}${daemon.url ? `, ${daemon.url}` : ''}`)
+  await ended(AbortSignal.any([ending, stopped.signal]))
+  log(failure ? `stopping, because of: ${failure.stack}` : 'stopping')
+  await daemon.stop()
+  if (options.memory) forgetMemory(env)
+  else log('stopped')
+  if (failure) process.exitCode = exits.refused
+}
+
+function log(text: string): void {
+  process.stderr.write(`${new Date().toISOString()} ${text}\n`)
+}

@@ -1,0 +1,76 @@
+// `send`: one message to an agent, several, a channel or everyone; with --wait until the answer is here.
+
+import { limits, type OutputOf } from '@agent-relay/sdk'
+import { CommandError, exits, type Run } from '../command.ts'
+import { withClient } from '../context.ts'
+import { addressText, messageBlock } from '../lines.ts'
+import type { Print } from '../print.ts'
+import { listOf, oneLine } from '../text.ts'
+
+type Sent = OutputOf<'message.send'>
+
+export const run: Run = async (invocation) => {
+  const { args, options, print } = invocation
+  const { thread, kind, replyTo, timeout } = options
+  if (timeout !== undefined && !options.wait)
+    throw new CommandError('--timeout says how long to wait: add --wait', exits.usage)
+  const to = recipients(args[0] as string)
+  const body = args[1] === '-' ? await readStdin(print) : (args[1] as string)
+  const wait = options.wait ? { timeoutMs: timeout } : undefined
+  await withClient(invocation, 'agent', async ({ client }) => {
+    const sending = client.call('message.send', { to, body, thread, kind, replyTo, wait })
+    const sent = await print.during(
+      wait ? `waiting for the answer of ${addressText(to)}, Ctrl-C gives up` : 'sending',
+      sending,
+    )
+    for (const { to: missed, message } of sent.failed ?? [])
+      print.say(`not sent to ${oneLine(missed)}: ${oneLine(message)}`)
+    if (print.isJson) await print.json(sent)
+    else if (!sent.reply) await print.line(sentLine(print, sent))
+    else if (await print.line(messageBlock(print, sent.reply))) await client.markRead(sent.reply.id)
+    if (print.isJson && sent.reply) await client.markRead(sent.reply.id)
+  })
+}
+
+/** `Bob`, `#build`, `*` or `frontend:lead`; with commas a group. */
+function recipients(text: string): string | string[] {
+  if (!text.includes(',')) return text
+  const names = text.split(',').map((name) => name.trim())
+  return names.filter((name) => name !== '')
+}
+
+/** No more than fits is read; what is not text is not sent as something that looks like it. */
+async function readStdin(print: Print): Promise<string> {
+  if (process.stdin.isTTY) print.say('Type the message; Ctrl-D on a line of its own sends it.')
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes > limits.bodyBytesMax + 2) {
+      throw new CommandError(
+        `A message body is at most ${limits.bodyBytesMax / 1024} KiB: name the file instead.`,
+        exits.usage,
+      )
+    }
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)).replace(/\r?\n$/, '')
+  } catch {
+    throw new CommandError('What came on stdin is not UTF-8 text: name the file instead.', exits.usage)
+  }
+}
+
+/** `m_…  stored. Bob is away; it waits in his inbox.` */
+function sentLine(print: Print, { id, to, away }: Sent): string {
+  return `${print.paint('dim', oneLine(id))}  stored. ${whereabouts(to, away.map(oneLine))}`
+}
+
+function whereabouts(to: Sent['to'], away: string[]): string {
+  if (away.length === 1) return `${away[0]} is away; it waits in his inbox.`
+  if (away.length > 1) return `${listOf(away)} are away; it waits in their inboxes.`
+  if (typeof to !== 'string') return `${listOf(to.map(oneLine))} are connected.`
+  if (to.startsWith('#')) return `It is in ${oneLine(to)} for all its members.`
+  if (to.endsWith('*')) return `It waits for everyone ${to === '*' ? 'here' : `of ${oneLine(to)}`}.`
+  return `${oneLine(to)} is connected.`
+}

@@ -1,0 +1,29 @@
+// `status`: one workspace and the daemon that serves it, on a few lines.
+
+import { uptimeText } from '@agent-relay/sdk'
+import type { Run } from '../command.ts'
+import { withClient } from '../context.ts'
+import { counted, homely, oneLine } from '../text.ts'
+
+export const run: Run = async (invocation) => {
+  const { env, print } = invocation
+  await withClient(invocation, 'anyone', async ({ client }) => {
+    const status = await client.call('workspace.status', {})
+    if (print.isJson) return void (await print.json(status))
+    const { workspace, daemonVersion, uptimeMs, residentMb, lagMs, agents, sessions, messages, seq, socketPath } =
+      status
+    await print.table(
+      [{ head: '' }, { head: '' }],
+      [
+        ['workspace', workspace],
+        ['daemon', `agent-relay ${oneLine(daemonVersion)}, up ${uptimeText(uptimeMs)}`],
+        ['load', `${residentMb} MB, event loop late by ${lagMs.p50} ms (p50), ${lagMs.p99} ms (p99)`],
+        // This very connection is one of them.
+        ['agents', `${agents} known, ${counted(sessions - 1, 'other connection')}`],
+        ['messages', `${messages}, ${counted(seq, 'entry').replace('entrys', 'entries')} in the journal`],
+        ['socket', homely(oneLine(socketPath), env.HOME)],
+        ...(status.agent === undefined ? [] : [['you', oneLine(status.agent)]]),
+      ],
+    )
+  })
+}

@@ -1,0 +1,110 @@
+// Messages and events as lines for people. Everything in them that others wrote is cleaned on the way.
+
+import type { Message, RelayEvent } from '@agent-relay/sdk/protocol'
+import type { Print } from './print.ts'
+import { clean, dateTimeOf, oneLine, shorten, timeOf, widthOf } from './text.ts'
+
+/** A body in a feed that goes to a file or a pipe; a terminal's own width decides otherwise. */
+const feedBodyCharsMax = 160
+const feedBodyCharsMin = 20
+
+type Known = Pick<Message, 'from' | 'to' | 'kind' | 'body' | 'ts'>
+
+/** `[14:32:01] dev-b → pm [status] "Task P4 DONE, last commit abc1234..."` */
+export function feedLine(print: Print, { from, to, kind, body, ts }: Known): string {
+  const [time, sender, target] = [`[${timeOf(ts)}]`, oneLine(from), addressText(to)]
+  const used = widthOf(`${time} ${sender} → ${target} [${kind}] ""`)
+  const room = print.width === Number.POSITIVE_INFINITY ? feedBodyCharsMax : print.width - used
+  const text = shorten(oneLine(body), Math.max(feedBodyCharsMin, room), '...')
+  return `${print.paint('dim', time)} ${print.paint('bold', sender)} → ${print.paint('bold', target)} ${kindText(print, kind)} "${text}"`
+}
+
+/** Head and body; the body is indented, so that no line of it can pass for another message's head. */
+export function messageBlock(print: Print, message: Message): string {
+  const { id, ts, from, to, kind, thread, replyTo, body } = message
+  const about = [
+    ...(thread !== undefined && thread !== replyTo ? [`thread ${oneLine(thread)}`] : []),
+    ...(replyTo === undefined ? [] : [`reply to ${oneLine(replyTo)}`]),
+  ]
+  const head = [
+    print.paint('dim', `${oneLine(id)}  ${dateTimeOf(ts)} `),
+    `${print.paint('bold', oneLine(from))} → ${addressText(to)}`,
+    ...(kind === 'free' ? [] : [kindText(print, kind)]),
+    ...(about.length > 0 ? [print.paint('dim', `(${about.join(', ')})`)] : []),
+  ].join(' ')
+  return `${head}\n${indented(body)}`
+}
+
+/** Blocks with an empty line between them. */
+export function messageBlocks(print: Print, messages: Message[]): string {
+  return messages.map((message) => messageBlock(print, message)).join('\n\n')
+}
+
+export function indented(body: string): string {
+  return clean(body).trimEnd().replace(/^/gm, '  ')
+}
+
+export function addressText(to: Message['to']): string {
+  return oneLine(typeof to === 'string' ? to : to.join(', '))
+}
+
+function kindText(print: Print, kind: string): string {
+  return print.paint(kind === 'question' || kind === 'directive' ? 'yellow' : 'cyan', `[${oneLine(kind)}]`)
+}
+
+/** A message as the feed shows it, anything else in a few words. */
+export function eventLine(print: Print, event: RelayEvent): string {
+  if (event.message) return feedLine(print, event.message)
+  return print.paint('dim', `[${timeOf(event.ts)}] ${oneLine(factText(event))}`)
+}
+
+function factText({ type, by, fact }: RelayEvent): string {
+  const { message, agent, channel, route, emoji, conversation } = fact as Record<string, unknown>
+  const name = typeof agent === 'object' && agent !== null ? (agent as { name?: string }).name : agent
+  switch (type) {
+    case 'agent.registered':
+      return `${name} registered`
+    case 'agent.updated':
+      return `${name} changed its profile`
+    case 'agent.token-issued':
+      return `${name} got a new token`
+    case 'agent.tokens-revoked':
+      return `${name} lost its tokens: revoked by ${by}`
+    case 'workspace.key-issued':
+      return 'the workspace got a new key'
+    case 'workspace.policy-set':
+      return `${by} changed the policy`
+    case 'channel.created':
+      return `${by} made ${channel}`
+    case 'channel.joined':
+      return `${name} joined ${channel === '*' ? 'the broadcast' : channel}`
+    case 'channel.left':
+      return `${name} left ${channel}`
+    case 'conversation.opened':
+      return `${by} opened ${conversation === '*' ? 'the broadcast' : `the conversation ${conversation}`}`
+    case 'delivery.offered':
+      return `${message} offered to ${name} (${route})`
+    case 'delivery.read':
+      return `${message} read by ${name}`
+    case 'reaction.added':
+      return `${name} put ${emoji} on ${message}`
+    case 'reaction.removed':
+      return `${name} took ${emoji} off ${message}`
+    case 'action.registered':
+    case 'action.withdrawn':
+    case 'action.invoked':
+    case 'action.completed':
+      return actionText(type, fact)
+    default: // Of a newer daemon.
+      return `${type} by ${by}`
+  }
+}
+
+/** The audit of an action: who called what, with how much input, how it ended and how long it took. */
+function actionText(type: string, fact: RelayEvent['fact']): string {
+  const { name, provider, id, action, caller, inputBytes, ok, code, durationMs } = fact
+  if (type === 'action.registered') return `${provider} offers ${name}`
+  if (type === 'action.withdrawn') return `${provider} no longer offers ${name}`
+  if (type === 'action.invoked') return `${caller} called ${action} with ${inputBytes} bytes (${id})`
+  return `${action} for ${caller} ended after ${durationMs} ms: ${ok ? 'ok' : code} (${id})`
+}

@@ -1,0 +1,98 @@
+// The entry: builds the commands from the catalog, runs the one that was asked for, and turns what went wrong into a text and an exit code.
+
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { version } from '../version.ts'
+import { catalog } from './catalog.ts'
+import { exits, type Options } from './command.ts'
+import { endWithReader } from './ending.ts'
+import { Print } from './print.ts'
+import type { CommandRule, OptionRule } from './rule.ts'
+
+export async function main(argv: string[]): Promise<void> {
+  endWithReader()
+  try {
+    await program().parseAsync(argv)
+  } catch (error) {
+    process.exitCode = error instanceof CommanderError ? exitOf(error) : await fail(error)
+  }
+}
+
+/** Commander has said what is wrong; asking for help or the version is not wrong. */
+function exitOf({ exitCode }: CommanderError): number {
+  return exitCode === 0 ? 0 : exits.usage
+}
+
+async function fail(error: unknown): Promise<number> {
+  const { failureOf } = await import('./exit.ts')
+  const { text, exit } = await failureOf(error)
+  process.stderr.write(`${text}\n`)
+  return exit
+}
+
+function program(): Command {
+  const root = new Command('agent-relay')
+    .description('AI coding agents on one machine talk to each other.')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand('help [command]', 'show the help of a command')
+    .exitOverride()
+    .addHelpText(
+      'after',
+      examplesText(['agent-relay up', 'agent-relay send Bob "Can you take the parser?"', 'agent-relay inbox']),
+    )
+  for (const rule of catalog) root.addCommand(commandOf(rule, root), { hidden: rule.isHidden })
+  return root
+}
+
+function commandOf(rule: CommandRule, parent: Command, path = `agent-relay ${rule.name}`): Command {
+  const command = parent.createCommand(rule.name).description(rule.text).copyInheritedSettings(parent)
+  command.helpOption('-h, --help', 'show this help')
+  if (rule.args !== undefined) command.arguments(rule.args)
+  for (const option of [...(rule.options ?? []), ...commonOptions(rule)]) command.addOption(optionOf(option))
+  if (rule.examples) command.addHelpText('after', examplesText(rule.examples))
+  for (const sub of rule.commands ?? []) {
+    command.addCommand(commandOf(sub, command, `${path} ${sub.name}`), {
+      hidden: sub.isHidden,
+      isDefault: sub.name === 'list' && ['channels', 'actions'].includes(rule.name),
+    })
+  }
+  const { load } = rule
+  if (load) command.action(async () => run(command, load))
+  command.showHelpAfterError(`(see: ${path} --help)`)
+  return command
+}
+
+/** The code of a command is loaded when it is asked for: nobody waits for what another command needs. */
+async function run(command: Command, load: NonNullable<CommandRule['load']>): Promise<void> {
+  const options: Options = command.opts()
+  const { workingDirectory } = await import('@agent-relay/sdk/discover')
+  const print = new Print(process.stdout, process.stderr, process.env, options.json)
+  await (await load())({ args: command.args, options, print, env: process.env, cwd: workingDirectory() })
+}
+
+function commonOptions({ commands, isNobody }: CommandRule): OptionRule[] {
+  if (commands) return []
+  return [
+    { flags: '--json', text: 'JSON for programs; one value a line where there are many' },
+    { flags: '--project <name>', text: 'the workspace (else RELAY_PROJECT, .relay/config.json, this directory)' },
+    { flags: '--as <name>', text: 'the agent to act as (else RELAY_AGENT_NAME, your login name)', isHidden: isNobody },
+  ]
+}
+
+function optionOf({ flags, text, number, choices, isList, isHidden }: OptionRule): Option {
+  const option = new Option(flags, text).hideHelp(isHidden === true)
+  if (choices) option.choices(choices)
+  if (number) option.argParser((value) => wholeNumber(value, number))
+  if (isList) option.argParser((value, before: string[] | undefined) => [...(before ?? []), value])
+  return option
+}
+
+function wholeNumber(text: string, [least, greatest]: [number, number]): number {
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= least && value <= greatest) return value
+  throw new InvalidArgumentError(`It must be a whole number from ${least} to ${greatest}.`)
+}
+
+function examplesText(examples: string[]): string {
+  return `\nExamples:\n${examples.map((example) => `  ${example}`).join('\n')}`
+}

@@ -1,0 +1,146 @@
+// Actions: who may offer which name, who may call it, and how a call ends. Each call ends once.
+//
+//   running → completed (ok | invalid_input | invalid_output | handler_failed: the provider said so)
+//   running → completed (timeout: its time was over | provider_offline: its provider went)
+//
+// A call that cannot even begin (unknown_action, permission_denied, provider_offline) is written all the same: every call is on record.
+
+import {
+  type ActionErrorCode,
+  type Fact,
+  limits,
+  ownTools,
+  type ParsedInputOf,
+  toolCharsMax,
+  toolNameOf,
+} from '@agent-relay/sdk/protocol'
+import { type Command, record, refuse, type Verdict } from './verdict.ts'
+import type { InvocationRow, View } from './view.ts'
+
+export function offer(view: View, { input, by, session, world }: Command<ParsedInputOf<'action.register'>>): Verdict {
+  const { name, timeoutMs = limits.actionMsDefault, ...rest } = input
+  const tool = toolNameOf(name)
+  if (tool.length > toolCharsMax) return refuse('action.name-long', { name, charsMax: toolCharsMax })
+  if (ownTools.has(tool)) return refuse('action.name-taken', { name, tool, by: "the relay's own" })
+  const other = view.actionOfTool(tool)
+  if (other && other.session !== session && world.holder(other.session) !== undefined) {
+    return refuse('action.name-taken', { name, tool, by: `offered by ${other.provider} as ${other.name}` })
+  }
+  const facts: Fact[] =
+    other && other.name !== name ? [{ type: 'action.withdrawn', name: other.name, provider: other.provider }] : []
+  facts.push({ type: 'action.registered', name, provider: by, session: session as string, timeoutMs, ...rest })
+  return record(facts, { name, tool })
+}
+
+export interface WithdrawInput {
+  /** One action by its name, or all of these sessions. */
+  name?: string
+  sessions?: string[]
+}
+
+/** What its provider no longer offers; the calls under way end with it. */
+export function withdraw(view: View, command: Command<WithdrawInput>): Verdict {
+  const { input, by, session } = command
+  const sessions = new Set(input.sessions ?? [session])
+  const gone = [...view.actions()].filter(
+    (action) => sessions.has(action.session) && (input.name ?? action.name) === action.name,
+  )
+  if (input.name !== undefined && gone.length === 0) return refuse('action.unknown', { name: input.name })
+  const names = new Set(gone.map(({ name }) => name))
+  const facts: Fact[] = gone.map(({ name, provider }) => ({ type: 'action.withdrawn', name, provider: provider ?? by }))
+  for (const running of view.runningInvocations()) {
+    const isGone =
+      running.session !== undefined && sessions.has(running.session) && (!input.name || names.has(running.action))
+    if (isGone) facts.push(ended(command, running, 'provider_offline', 'The program that offers this action has gone.'))
+  }
+  return record(facts, { withdrawn: gone.length })
+}
+
+export interface InvokeInput {
+  name: string
+  /** The input as JSON: what is stored and handed to the provider. */
+  inputJson: string
+  inputBytes: number
+  timeoutMs?: number
+}
+
+export function invoke(view: View, command: Command<InvokeInput>): Verdict {
+  const { input, by, at, mint, world } = command
+  const action = view.action(input.name) ?? view.actionOfTool(toolNameOf(input.name))
+  const name = action?.name ?? input.name
+  const timeoutMs = Math.min(input.timeoutMs ?? Number.POSITIVE_INFINITY, action?.timeoutMs ?? limits.actionMsDefault)
+  const invoked: Fact = {
+    type: 'action.invoked',
+    id: mint,
+    action: name,
+    caller: by,
+    provider: action?.provider,
+    session: action?.session,
+    inputBytes: input.inputBytes,
+    until: at + timeoutMs,
+  }
+  const running = { id: mint, action: name, caller: by, at }
+  const fail = (code: ActionErrorCode, message: string) =>
+    record([invoked, ended(command, running, code, message)], { id: mint }, input.inputJson)
+  if (!action) return fail('unknown_action', `There is no action "${input.name}". See actions_list.`)
+  if (!mayCall(action, by)) return fail('permission_denied', `${by} may not call ${name}.`)
+  if (world.holder(action.session) === undefined)
+    return fail('provider_offline', `${action.provider}, who offers ${name}, has gone.`)
+  return record([invoked], { id: mint, until: at + timeoutMs }, input.inputJson)
+}
+
+/** Listed for those who may call it, and callable by no others. Its provider always may. */
+export function mayCall(
+  { availableTo, provider }: { availableTo?: string[]; provider: string },
+  agent: string,
+): boolean {
+  return availableTo === undefined || availableTo.includes(agent) || provider === agent
+}
+
+export interface AnswerInput {
+  invocation: string
+  outputJson?: string
+  outputBytes?: number
+  error?: { code: ActionErrorCode; message: string }
+}
+
+/** The first answer counts; a second one, or one that comes too late, changes nothing. */
+export function answer(view: View, command: Command<AnswerInput>): Verdict {
+  const { input, by } = command
+  const running = view.invocation(input.invocation)
+  if (!running || running.provider !== by) return refuse('invocation.unknown', { invocation: input.invocation })
+  if (running.isDone) return record([], { counted: false })
+  const { error, outputJson, outputBytes } = input
+  if (error) return record([ended(command, running, error.code, error.message)], { counted: true })
+  const { id, action, caller, at } = running
+  const completed: Fact = {
+    type: 'action.completed',
+    id,
+    action,
+    caller,
+    ok: true,
+    outputBytes,
+    durationMs: command.at - at,
+  }
+  return record([completed], { counted: true }, outputJson ?? 'null')
+}
+
+export interface ExpireInput {
+  invocation: string
+}
+
+/** Time is a caller: asked by the daemon when a call's time is over. */
+export function expire(view: View, command: Command<ExpireInput>): Verdict {
+  const running = view.invocation(command.input.invocation)
+  if (!running || running.isDone) return record([])
+  return record([ended(command, running, 'timeout', `${running.provider ?? 'The provider'} did not answer in time.`)])
+}
+
+function ended(
+  { at }: Command<unknown>,
+  { id, action, caller, at: since }: Pick<InvocationRow, 'id' | 'action' | 'caller' | 'at'>,
+  code: ActionErrorCode,
+  message: string,
+): Fact {
+  return { type: 'action.completed', id, action, caller, ok: false, code, message, durationMs: at - since }
+}

@@ -1,0 +1,29 @@
+// How a conversation is named: `#build` a channel, `*` the broadcast, `@Alice,Bob` a pair or group. The name says who is in it.
+
+export const generalChannel = '#general'
+export const broadcast = '*'
+
+/** Sorted, so that a pair has one conversation whoever writes first. */
+export function directKey(agents: Iterable<string>): string {
+  return `@${[...new Set(agents)].sort().join(',')}`
+}
+
+export function isChannel(conversation: string): boolean {
+  return conversation.startsWith('#')
+}
+
+/** Who is in a pair or group; empty for a channel or the broadcast, whose members change. */
+export function directMembers(conversation: string): string[] {
+  return conversation.startsWith('@') ? conversation.slice(1).split(',') : []
+}
+
+export function isPair(conversation: string): boolean {
+  return directMembers(conversation).length === 2
+}
+
+/** The address a reader sees in `to`: the other one of a pair, the others of a group, else the conversation itself. */
+export function addressOf(conversation: string, from: string): string | string[] {
+  const others = directMembers(conversation).filter((name) => name !== from)
+  if (others.length === 0) return conversation
+  return others.length === 1 ? (others[0] as string) : others
+}

@@ -1,0 +1,96 @@
+// What a rule may see of the workspace: a small window on its tables. Implemented by store/view.ts; nothing here is ever changed by a rule.
+
+import type { AgentProfile, Message, Policy, Route } from '@agent-relay/sdk/protocol'
+
+export interface AgentRow extends Omit<AgentProfile, 'channels' | 'type'> {
+  id: string
+  type: 'agent' | 'human'
+}
+
+/** A message without its body. */
+export interface MessageHead {
+  id: string
+  seq: number
+  at: number
+  conversation: string
+  n: number
+  from: string
+  kind: Message['kind']
+  thread?: string
+  replyTo?: string
+}
+
+/** What was recorded of one message for one recipient; no row means stored and nothing else. */
+export interface ReceiptRow {
+  route?: Route
+  session?: string
+  until?: number
+  offeredAt?: number
+  readAt?: number
+}
+
+export interface ActionRow {
+  name: string
+  provider: string
+  session: string
+  description: string
+  inputSchema: Record<string, unknown>
+  outputSchema?: Record<string, unknown>
+  availableTo?: string[]
+  timeoutMs: number
+}
+
+/** One call of an action, without its input and output. */
+export interface InvocationRow {
+  id: string
+  action: string
+  caller: string
+  provider?: string
+  session?: string
+  at: number
+  until: number
+  isDone: boolean
+}
+
+export interface Waiting {
+  head: MessageHead
+  bodyBytes: number
+  /** Only where it is short: most are, and asking for each again would double the cost of a look. */
+  body?: string
+  receipt: ReceiptRow | undefined
+}
+
+export interface InboxFilter {
+  from?: string
+  conversation?: string
+  thread?: string
+}
+
+export interface View {
+  policy(): Policy
+  agent(name: string): AgentRow | undefined
+  agentOfHandle(handle: string): AgentRow | undefined
+  /** In the order of their registration. */
+  agents(): Iterable<AgentRow>
+  channels(): string[]
+  /** The number of the conversation's last message, or undefined where there is no such conversation. */
+  lastNumber(conversation: string): number | undefined
+  isMember(agent: string, conversation: string): boolean
+  message(id: string): MessageHead | undefined
+  /** When message number `n` of a conversation was stored. */
+  sentAt(conversation: string, n: number): number | undefined
+  /** Was the agent in the conversation when the message was sent, and not its sender? */
+  isRecipient(agent: string, message: MessageHead): boolean
+  receipt(agent: string, message: MessageHead): ReceiptRow | undefined
+  hasReacted(agent: string, message: MessageHead, emoji: string): boolean
+  actions(): Iterable<ActionRow>
+  action(name: string): ActionRow | undefined
+  /** By the name it has as an MCP tool: two actions never share one. */
+  actionOfTool(tool: string): ActionRow | undefined
+  invocation(id: string): InvocationRow | undefined
+  runningInvocations(): InvocationRow[]
+  /** What the agent has not read, oldest first; read lazily, so stop when you have enough. */
+  unread(agent: string, filter: InboxFilter): Iterable<Waiting>
+  /** What was ever sent to the agent, newest first; lazily too. */
+  received(agent: string, filter: InboxFilter): Iterable<Waiting>
+}

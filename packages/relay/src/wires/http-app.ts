@@ -1,0 +1,151 @@
+// The routes, mounted with Hono: loaded with the first request that needs one. Who may come in at all was decided before (guard.ts).
+
+import type { Exchange, McpHttpLimits, RelaySession } from '@agent-relay/mcp/http'
+import { limits, type Refusal, refusal } from '@agent-relay/sdk/protocol'
+import { getRequestListener, type HttpBindings } from '@hono/node-server'
+import { type Context, Hono, type Next } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { RefusalError, refusalOf } from '../refusal-error.ts'
+import { Api, type ApiLimits, failed } from './api.ts'
+import type { Callers, Principal } from './callers.ts'
+import type { InProcessLink } from './in-process.ts'
+import { openMcpSession } from './mcp-session.ts'
+
+interface Env {
+  Bindings: HttpBindings
+  Variables: { principal: Principal; left: Promise<boolean> }
+}
+
+export interface AppOptions {
+  callers: Callers
+  mcpLimits?: Partial<McpHttpLimits>
+  apiLimits?: ApiLimits
+  onFault(error: Error): void
+}
+
+export interface App {
+  listener: ReturnType<typeof getRequestListener>
+  readonly pending: number
+  close(): void
+}
+
+export const routes = ['/mcp', '/sse', '/messages', '/api/<operation>', '/ws', '/pipe', '/healthz']
+
+export function createApp({ callers, mcpLimits, apiLimits, onFault }: AppOptions): App {
+  const app = new Hono<Env>()
+  const api = new Api(apiLimits)
+  const links = new Set<InProcessLink>()
+  const mcp = lazily(async () => new (await import('@agent-relay/mcp/http')).McpHttp(mcpLimits))
+  const identify = async (c: Context<Env>, next: Next) => {
+    c.set('left', whenLeft(c))
+    c.set('principal', callers.identify(c.env.incoming.headers, c.env.incoming.url ?? '/'))
+    if (c.req.method === 'POST' && !isJson(c.req.header('content-type'))) throw new RefusalError('media.unsupported')
+    await next()
+  }
+  // Not on all paths: a client that looks for a login page must learn that there is none, and not be asked to log in for that.
+  for (const path of ['/mcp', '/sse', '/messages', '/api/*']) app.use(path, identify)
+  const exchange = (c: Context<Env>) => exchangeOf(c, callers, links)
+  app.on(['GET', 'POST', 'DELETE'], '/mcp', async (c) => (await mcp()).mcp(exchange(c)))
+  app.get('/sse', async (c) => (await mcp()).sse(exchange(c)))
+  app.post('/messages', async (c) => (await mcp()).messages(exchange(c)))
+  app.post('/api/:operation', bodyLimit({ maxSize: limits.lineBytesMax, onError: tooLarge }), async (c) => {
+    const { status, body } = await api.call(c.var.principal, {
+      operation: c.req.param('operation'),
+      input: await inputOf(c),
+      id: c.req.header('x-relay-call-id'),
+      abandoned: c.req.raw.signal,
+      left: c.var.left,
+    })
+    return Response.json(body, { status })
+  })
+  app.notFound((c) => refused(refusal('route.unknown', { path: c.req.path, routes })))
+  app.onError((error) => {
+    if (!(error instanceof RefusalError)) onFault(error)
+    return refused(refusalOf(error))
+  })
+  return {
+    listener: getRequestListener(app.fetch, { overrideGlobalObjects: false }),
+    get pending() {
+      return [...links].reduce((sum, { pending }) => sum + pending, api.pending)
+    },
+    close: () => {
+      api.close()
+      void mcp.made?.then((made) => made.close())
+    },
+  }
+}
+
+function exchangeOf(c: Context<Env>, callers: Callers, links: Set<InProcessLink>): Exchange {
+  const { principal, left } = c.var
+  return { request: c.req.raw, caller: callerOf(principal, callers, links), left }
+}
+
+function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLink>): Exchange['caller'] {
+  const { dispatch, agent, key, token } = principal
+  const { id, name } = dispatch.workspace
+  const proof = token !== undefined ? 'token' : key !== undefined ? 'key' : 'open'
+  return {
+    principal: JSON.stringify([id, proof, agent]),
+    // By proof too: what is opened with the key ends with the key.
+    identity: JSON.stringify([id, proof, agent]),
+    open: async (era: 'session' | 'stateless'): Promise<RelaySession> => {
+      // With what was shown, also where nobody is named: the session ends with it.
+      const hello = { name: agent, key, token }
+      const isStateless = era === 'stateless'
+      const isNobody = isStateless && agent === undefined
+      const entry = { door: 'network', isTrusted: true, isNobody, isStateless } as const
+      const { client, options, link } = await openMcpSession(dispatch, entry, hello)
+      links.add(link)
+      void link.closed.then(() => links.delete(link))
+      return { client, options, turn: (id) => link.turn(id) }
+    },
+    as: (shown) => {
+      const found = callers.find(shown, name)
+      if (found.owner === undefined) throw new RefusalError('auth.required')
+      return callerOf({ ...found, agent: found.owner }, callers, links)
+    },
+  }
+}
+
+/** `finish`: all of the answer was given to the operating system. `close` without it: the caller was gone. */
+function whenLeft({ env: { outgoing } }: Context<Env>): Promise<boolean> {
+  return new Promise((resolve) => {
+    outgoing.once('finish', () => resolve(true))
+    outgoing.once('close', () => resolve(outgoing.writableFinished))
+  })
+}
+
+async function inputOf(c: Context<Env>): Promise<unknown> {
+  const text = await c.req.text()
+  if (text === '') return {}
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new RefusalError('input.invalid', { operation: c.req.param('operation'), why: 'the body is not valid JSON' })
+  }
+}
+
+function isJson(type: string | undefined): boolean {
+  return type !== undefined && /^application\/json\s*(?:;|$)/i.test(type)
+}
+
+function tooLarge(): Response {
+  return refused(refusal('frame.too-large', { bytesMax: limits.lineBytesMax }))
+}
+
+export function refused(refusal: Refusal): Response {
+  const { status, body } = failed(refusal)
+  const headers: Record<string, string> = {}
+  if (status === 401) headers['www-authenticate'] = 'Bearer'
+  // The rest of the request is not waited for, so nothing may follow it on this connection.
+  if (status === 413) headers.connection = 'close'
+  return Response.json(body, { status, headers })
+}
+
+function lazily<T>(make: () => Promise<T>): (() => Promise<T>) & { made?: Promise<T> } {
+  const get: (() => Promise<T>) & { made?: Promise<T> } = () => {
+    get.made ??= make()
+    return get.made
+  }
+  return get
+}

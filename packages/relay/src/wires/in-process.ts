@@ -1,0 +1,151 @@
+// A link without a wire: the daemon's own feed, its MCP sessions and tests talk to dispatch directly, as any client would.
+
+import {
+  type Closing,
+  ConnectionError,
+  type Connector,
+  errorFrom,
+  type Link,
+  type Turn,
+  type WatchSink,
+} from '@agent-relay/sdk'
+import type { CallName, Hello, InputOf, OutputOf, WatchName, Welcome } from '@agent-relay/sdk/protocol'
+import type { Dispatch } from '../broker/dispatch.ts'
+import type { Door, Session } from '../broker/sessions.ts'
+import type { Watch } from '../broker/sink.ts'
+import { RefusalError, refusalOf } from '../refusal-error.ts'
+
+export function inProcess(dispatch: Dispatch, door: Door = 'owner'): Connector {
+  return (hello) => openInProcess(dispatch, door, hello)
+}
+
+/** `isModel`: it serves an MCP session, whose calls come in turns. */
+export async function openInProcess(
+  dispatch: Dispatch,
+  door: Door,
+  hello: Hello,
+  isModel = false,
+): Promise<InProcessLink> {
+  try {
+    const { session, welcome } = await dispatch.hello(door, hello, isModel)
+    return new InProcessLink(dispatch, session, welcome)
+  } catch (error) {
+    throw errorFrom(refusalOf(error))
+  }
+}
+
+export class InProcessLink implements Link {
+  readonly welcome: Welcome
+  readonly closed: Promise<Closing>
+  readonly #dispatch: Dispatch
+  readonly #session: Session
+  readonly #watches = new Map<string, Watch>()
+  readonly #calls = new Map<string, AbortController>()
+  /** Calls under way. */
+  pending = 0
+  #close: (closing: Closing) => void = () => {}
+
+  constructor(dispatch: Dispatch, session: Session, welcome: Welcome) {
+    this.#dispatch = dispatch
+    this.#session = session
+    this.welcome = welcome
+    this.closed = new Promise((resolve) => {
+      this.#close = resolve
+    })
+    session.ended.addEventListener('abort', () => this.#end(closingOf(session.ended.reason)))
+  }
+
+  async call<O extends CallName>(op: O, input: InputOf<O>, id: string): Promise<OutputOf<O>> {
+    const call = new AbortController()
+    this.#calls.set(id, call)
+    try {
+      return await this.#call(op, input, id, (flushed) => flushed(), call.signal)
+    } finally {
+      this.#calls.delete(id)
+    }
+  }
+
+  /** One tools/call of a model: its calls belong together, and what they hand out is received once the whole answer has left. */
+  turn(id: string): Turn {
+    const back = this.#dispatch.comeBack(this.#session, id)
+    const onFlushed: (() => void)[] = []
+    let calls = 0
+    return {
+      call: async (op, input, signal) => {
+        await back
+        const name = calls++ === 0 ? id : `${id}.${calls}`
+        return this.#call(op, input, name, (flushed) => onFlushed.push(flushed), signal)
+      },
+      answered: () => {
+        for (const flushed of onFlushed.splice(0)) flushed()
+      },
+    }
+  }
+
+  async #call<O extends CallName>(
+    op: O,
+    input: InputOf<O>,
+    id: string,
+    onFlushed: (flushed: () => void) => void,
+    signal?: AbortSignal,
+  ): Promise<OutputOf<O>> {
+    const { ended } = this.#session
+    if (ended.aborted) throw hasEnded()
+    this.pending++
+    try {
+      const abandoned = signal ? AbortSignal.any([ended, signal]) : ended
+      const answer = await this.#dispatch.call(this.#session, op, input, id, abandoned)
+      if (answer.onFlushed) onFlushed(answer.onFlushed)
+      return answer.output as OutputOf<O>
+    } catch (error) {
+      // What failed because the link went is no answer: it may be asked again over another one.
+      throw ended.aborted ? hasEnded() : errorFrom(refusalOf(error))
+    } finally {
+      this.pending--
+    }
+  }
+
+  async watch<O extends WatchName>(
+    op: O,
+    input: InputOf<O>,
+    id: string,
+    sink: WatchSink<OutputOf<O>>,
+  ): Promise<{ seq: number }> {
+    if (this.#session.ended.aborted) throw hasEnded()
+    try {
+      const watch = this.#dispatch.watch(this.#session, op, input, {
+        isReady: () => this.#watches.has(id),
+        item: (item) => sink.item(item as OutputOf<O>),
+        end: (refused) => sink.end(refused),
+      })
+      this.#watches.set(id, watch)
+      return { seq: watch.seq }
+    } catch (error) {
+      throw errorFrom(refusalOf(error))
+    }
+  }
+
+  unwatch(id: string): void {
+    this.#watches.get(id)?.stop()
+    this.#watches.delete(id)
+    this.#calls.get(id)?.abort()
+  }
+
+  async close(): Promise<void> {
+    this.#end({ how: 'asked' })
+    this.#dispatch.workspace.sessions.end(this.#session)
+  }
+
+  #end(closing: Closing): void {
+    for (const id of [...this.#watches.keys()]) this.unwatch(id)
+    this.#close(closing)
+  }
+}
+
+function closingOf(reason: unknown): Closing {
+  return reason instanceof RefusalError ? { how: 'refused', refusal: reason.refusal } : { how: 'lost' }
+}
+
+function hasEnded(): ConnectionError {
+  return new ConnectionError('the session has ended')
+}

@@ -1,0 +1,70 @@
+// When the index is filled: by itself after a while, to the end before a search answers; and a failing one harms nobody.
+
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeIds } from '@agent-relay/sdk/protocol'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Workspace } from '../src/broker/workspace.ts'
+import { Database } from '../src/store/database.ts'
+
+let directory: string
+let path: string
+let workspace: Workspace
+let sent = 0
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'relay-find-'))
+  path = join(directory, 'sub', 'search.db')
+  workspace = new Workspace({
+    name: 'find',
+    databasePath: ':memory:',
+    searchPath: path,
+    clock: { now: Date.now, after: () => ({ cancel: () => {} }) },
+    ids: makeIds(),
+    onFatal: (error) => {
+      throw error
+    },
+  })
+  await workspace.begin(() => {})
+  const credentials = { proven: false, mayRetake: true }
+  for (const name of ['ada', 'bob']) {
+    const input = { name, tokenHash: name, ...credentials }
+    await workspace.engine.submit({ rule: 'agent.register', input, by: name, cause: name })
+  }
+})
+afterEach(() => {
+  workspace.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const send = (body: string) =>
+  workspace.engine.submit({ rule: 'message.send', input: { to: 'bob', body }, by: 'ada', cause: `c${sent++}` })
+const find = async (text: string) =>
+  (await workspace.search.find({ agent: 'bob', isHolder: false }, text, {}, 10)).messages
+const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+test('an index that cannot be opened stops neither messages nor the daemon, and works once it can', async () => {
+  await send('owls')
+  // Its time to be filled comes and goes.
+  await rest(700)
+  await expect(find('owls')).rejects.toThrow()
+  mkdirSync(join(directory, 'sub'))
+  await send('more owls')
+  expect((await find('owls')).map(({ body }) => body)).toEqual(['more owls', 'owls'])
+})
+
+test('it is filled by itself when there is nothing else to do', async () => {
+  mkdirSync(join(directory, 'sub'))
+  for (let i = 0; i < 100; i++) await send(`owl ${i}`)
+  const indexed = () => Number(new Database(path).prepare('SELECT seq FROM progress').get()?.[0] ?? 0)
+  for (let tries = 0; tries < 100; tries++) {
+    await rest(50)
+    try {
+      if (indexed() === workspace.store.journal.lastSeq) return
+    } catch {
+      // Not made yet.
+    }
+  }
+  throw new Error('the index was not filled')
+})

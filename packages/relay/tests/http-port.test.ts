@@ -1,0 +1,99 @@
+// The port itself: taken ones, free ones, what it says without a credential, and how much an unused one costs.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { portOwner } from '../src/wires/port-owner.ts'
+import { HttpWorld, until } from './http-world.ts'
+
+test('/healthz needs no credential and tells no more than the version', async () => {
+  const world = await HttpWorld.start()
+  const response = await fetch(`${world.url}/healthz`)
+  expect(await response.json()).toEqual({ ok: true, version: expect.stringMatching(/^\d+\.\d+\.\d+/) })
+  await world.stop()
+})
+
+test('a taken port is named, with its owner and another to choose', async () => {
+  const program =
+    'require("node:http").createServer().listen(0,"127.0.0.1",function(){console.log(this.address().port)})'
+  const other = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  try {
+    const port = Number(String((await once(other.stdout, 'data'))[0]))
+    const owner = process.platform === 'linux' ? ` (pid ${other.pid}, ${portOwner(port)?.split(', ')[1]})` : ''
+    await expect(HttpWorld.start({ port })).rejects.toMatchObject({
+      message: `Port ${port} is taken by another program${owner}. Choose one: agent-relay up --port ${port + 1}`,
+      refusal: { code: 'port.taken' },
+    })
+  } finally {
+    other.kill()
+  }
+})
+
+test('a port that is taken on one of the two addresses is taken', async () => {
+  const six = createServer().listen({ port: 0, host: '::1', ipv6Only: true })
+  const isThere = await new Promise((resolve) =>
+    six.once('listening', () => resolve(true)).once('error', () => resolve(false)),
+  )
+  if (!isThere) return
+  const { port } = six.address() as { port: number }
+  await expect(HttpWorld.start({ port })).rejects.toMatchObject({ refusal: { code: 'port.taken' } })
+  six.close()
+})
+
+/** A daemon in a process of its own; `hook` sees what that process loads. */
+async function startAlone(hook = '') {
+  const program = `
+    import { register } from 'node:module'
+    import { mkdtempSync, rmSync } from 'node:fs'
+    import { tmpdir } from 'node:os'
+    const [, daemonUrl, hook] = process.argv
+    if (hook) register('data:text/javascript,' + encodeURIComponent(hook))
+    const { Daemon } = await import(daemonUrl)
+    const dataDir = mkdtempSync(tmpdir() + '/relay-port-')
+    const http = { port: 0, isOpen: true }
+    const daemon = await Daemon.start({ dataDir, credentialsPath: dataDir + '/c.json', http, onTrouble() {}, onStop() {} })
+    await daemon.open('home')
+    console.log(daemon.url)
+    process.stdin.resume().on('end', () => daemon.stop().then(() => rmSync(dataDir, { recursive: true })))
+  `
+  const daemon = new URL('../dist/daemon.js', import.meta.url).href
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program, daemon, hook], { stdio: 'pipe' })
+  const url = String((await once(child.stdout, 'data'))[0]).trim()
+  const stop = async () => {
+    child.stdin.end()
+    expect(await once(child, 'exit')).toEqual([0, null])
+  }
+  return { child, url, stop }
+}
+
+test('an unused port loads nothing; the first call loads the routes, and no MCP', async () => {
+  const { child, url, stop } = await startAlone(`export async function resolve(name, context, next) {
+    const found = await next(name, context)
+    if (/node_modules.(hono|@hono|ws|@modelcontextprotocol)/.test(found.url)) process._rawDebug('loads ' + found.url)
+    return found
+  }`)
+  let loaded = ''
+  child.stderr.on('data', (text) => {
+    loaded += text
+  })
+  await (await fetch(`${url}/healthz`)).text()
+  await sleep(200)
+  expect(loaded).toBe('')
+  const headers = { 'content-type': 'application/json' }
+  await (await fetch(`${url}/api/agent.list`, { method: 'POST', headers, body: '{}' })).text()
+  await until(() => loaded.includes('hono'))
+  expect(loaded).not.toContain('modelcontextprotocol')
+  await stop()
+})
+
+test.runIf(process.platform === 'linux')('a daemon with an unused port stays below 80 MB', async () => {
+  const { child, url, stop } = await startAlone()
+  await (await fetch(`${url}/healthz`)).text()
+  await sleep(300)
+  const resident = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]
+  expect(Number(resident) / 1_000).toBeLessThan(80)
+  await stop()
+})
