@@ -1,0 +1,35 @@
+// `npm run bench`: every measure of the issue, medians of interleaved rounds, as one table. A missed ratio ends it with 1.
+// `--short` takes fewer rounds, for work on the code; `--only WORD` the parts whose name holds the word.
+
+import { measureActions } from './actions.ts'
+import { measureChannels } from './channels.ts'
+import { measureDelivery } from './delivery.ts'
+import { measureIdle } from './idle.ts'
+import { measurePipe } from './pipe.ts'
+import { measureSends } from './sends.ts'
+import { isFailure, type Measure, print } from './table.ts'
+import { measureUnread } from './unread.ts'
+
+const isShort = process.argv.includes('--short')
+const onlyAt = process.argv.indexOf('--only')
+const only = onlyAt > 0 ? process.argv[onlyAt + 1] : undefined
+
+const parts: Record<string, () => Promise<Measure[]>> = {
+  sends: () => measureSends(isShort ? { rounds: 2, ms: 700 } : { rounds: 7, ms: 1_500 }),
+  delivery: () => measureDelivery(isShort ? { rounds: 2, ms: 1_000 } : { rounds: 5, ms: 3_000 }),
+  channels: () => measureChannels(isShort ? { rounds: 3, ms: 500 } : { rounds: 9, ms: 1_000 }),
+  unread: () => (isShort ? measureUnread(100_000, 1) : measureUnread(1_000_000, 5)),
+  actions: () => measureActions(isShort ? { rounds: 2, calls: 100 } : { rounds: 5, calls: 300 }),
+  idle: () => measureIdle(isShort ? 1 : 3),
+  pipe: () => measurePipe(isShort ? { rounds: 3, calls: 200 } : { rounds: 7, calls: 500 }),
+}
+
+const measures: Measure[] = []
+for (const [name, measure] of Object.entries(parts)) {
+  if (only !== undefined && !name.includes(only)) continue
+  const from = performance.now()
+  measures.push(...(await measure()))
+  process.stderr.write(`bench: ${name} took ${((performance.now() - from) / 1000).toFixed(1)} s\n`)
+}
+process.stdout.write(`${print(measures)}\n`)
+process.exitCode = measures.some(isFailure) ? 1 : 0

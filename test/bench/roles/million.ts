@@ -1,0 +1,148 @@
+// A daemon that holds a million messages, measured from inside: what looking into an inbox with fifty unread ones costs.
+
+import { join } from 'node:path'
+import { makeIds } from '@agent-relay/sdk'
+import type { Dispatch } from 'agent-relay/dist/broker/dispatch.js'
+import { LagMeter } from 'agent-relay/dist/broker/lag.js'
+import type { Session } from 'agent-relay/dist/broker/sessions.js'
+import { directKey } from 'agent-relay/dist/core/conversations.js'
+import { Daemon } from 'agent-relay/dist/daemon.js'
+import { quantile } from '../figures.ts'
+import { serve } from './serve.ts'
+
+export interface MillionQuestion {
+  build?: { dataDir: string; messages: number }
+  measure?: { calls: number }
+}
+
+/** p50 in milliseconds, by operation and by how the unread ones are spread. */
+export interface MillionAnswer {
+  peekOne: number
+  peekSpread: number
+  takeOne: number
+  takeSpread: number
+  lagMs: number
+}
+
+const unread = 50
+const perCommit = 2_000
+const ids = makeIds()
+const body = 'x'.repeat(200)
+let dispatch: Dispatch
+/** Half of all messages lie in one channel, read by `one`; the other half in fifty pairs with `spread`. */
+const readers: Record<'one' | 'spread', Session> = {} as never
+const numbers = new Map<string, number>()
+const senders = Array.from({ length: unread }, (_, i) => `sender-${String(i).padStart(2, '0')}`)
+
+async function build({ dataDir, messages }: { dataDir: string; messages: number }): Promise<void> {
+  const options = { dataDir, credentialsPath: join(dataDir, 'credentials.json'), onTrouble() {}, onStop() {} }
+  const daemon = (await Daemon.start(options)) as Daemon
+  dispatch = (await daemon.open('bench')).dispatch
+  for (const name of senders) await dispatch.hello('owner', { name, channels: ['#one'] })
+  for (const name of ['one', 'spread'] as const) {
+    const channels = name === 'one' ? ['#one'] : []
+    readers[name] = (await dispatch.hello('owner', { name, channels })).session
+  }
+  for (let done = 0; done < messages; done += perCommit) {
+    const made = append(perCommit / 2, 'one')
+    made.push(...append(perCommit / 2, 'spread'))
+    if (done + perCommit < messages) read(made)
+  }
+  // The last of them are read too, but for the fifty that are to be found.
+  for (const name of ['one', 'spread'] as const) await settle(name)
+}
+
+/** Past the engine, which would take a commit for every batch of calls, but by its own road: entry and rows together. */
+function append(count: number, reader: 'one' | 'spread'): { id: string; reader: string }[] {
+  const { store } = dispatch.workspace
+  return store.transact(() =>
+    Array.from({ length: count }, (_, i) => {
+      const from = senders[i % senders.length] as string
+      const conversation = reader === 'one' ? '#one' : directKey([from, 'spread'])
+      const id = ids('m')
+      const n = (numbers.get(conversation) ?? store.view.lastNumber(conversation) ?? 0) + 1
+      const created = { type: 'message.created' as const, id, conversation, n, from, kind: 'free' as const }
+      const opened = { type: 'conversation.opened' as const, conversation, members: [from, 'spread'] }
+      const facts = n === 1 && reader === 'spread' ? [opened, created] : [created]
+      numbers.set(conversation, n)
+      store.append({ at: Date.now(), by: from, cause: ids('c'), facts }, 'message.send', { id, to: reader }, body)
+      return { id, reader }
+    }),
+  )
+}
+
+function read(made: { id: string; reader: string }[]): void {
+  const { store } = dispatch.workspace
+  store.transact(() => {
+    for (const reader of ['one', 'spread']) {
+      const facts = made
+        .filter((each) => each.reader === reader)
+        .map(({ id }) => ({ type: 'delivery.read' as const, message: id, agent: reader }))
+      store.append(
+        { at: Date.now(), by: reader, cause: ids('c'), facts },
+        'inbox.read',
+        { read: facts.length },
+        undefined,
+      )
+    }
+  })
+}
+
+/** Leaves exactly the wanted number unread. */
+async function settle(name: 'one' | 'spread'): Promise<void> {
+  for (;;) {
+    const { output } = await dispatch.call(readers[name], 'inbox.peek', { limit: 500 }, ids('c'))
+    const { messages, more } = output as { messages: { id: string }[]; more: number }
+    const extra = messages.length + more - unread
+    if (extra <= 0) return
+    const readNow = messages.slice(0, Math.min(extra, messages.length)).map(({ id }) => id)
+    await dispatch.call(readers[name], 'inbox.read', { messages: readNow }, ids('c'))
+  }
+}
+
+async function measure({ calls }: { calls: number }): Promise<MillionAnswer> {
+  const took: Record<keyof Omit<MillionAnswer, 'lagMs'>, number[]> = {
+    peekOne: [],
+    peekSpread: [],
+    takeOne: [],
+    takeSpread: [],
+  }
+  // Its own meter: the daemon's remembers a minute, and the building before kept the loop busy for most of it.
+  const lag = new LagMeter()
+  for (let i = 0; i < calls; i++) {
+    for (const name of ['one', 'spread'] as const) {
+      const suffix = name === 'one' ? 'One' : 'Spread'
+      took[`peek${suffix}`].push(await timed(name, 'inbox.peek'))
+      took[`take${suffix}`].push(await timed(name, 'inbox.take'))
+      // The next call counts them as read; then there are fifty new ones.
+      await dispatch.call(readers[name], 'inbox.count', {}, ids('c'))
+      append(unread, name)
+    }
+    await new Promise(setImmediate)
+  }
+  const p50 = (values: number[]) => quantile(values, 0.5)
+  const { peekOne, peekSpread, takeOne, takeSpread } = took
+  const lagMs = lag.read().p99
+  lag.stop()
+  return {
+    peekOne: p50(peekOne),
+    peekSpread: p50(peekSpread),
+    takeOne: p50(takeOne),
+    takeSpread: p50(takeSpread),
+    lagMs,
+  }
+}
+
+async function timed(name: 'one' | 'spread', op: 'inbox.peek' | 'inbox.take'): Promise<number> {
+  const from = performance.now()
+  const { output, onFlushed } = await dispatch.call(readers[name], op, {}, ids('c'))
+  const ms = performance.now() - from
+  onFlushed?.()
+  const found = (output as { messages: unknown[] }).messages.length
+  if (found !== unread) throw new Error(`${op} found ${found} for ${name}`)
+  return ms
+}
+
+serve((question: MillionQuestion) =>
+  question.build ? build(question.build) : question.measure && measure(question.measure),
+)

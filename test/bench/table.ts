@@ -1,0 +1,49 @@
+// One row for each measure, with its verdict, and how rows are printed: aligned columns that a person can read.
+
+export interface Measure {
+  measure: string
+  /** With its unit, for the reader. */
+  value: string
+  floor?: string
+  /** To the floor, measured in the same run: this is what the benchmark fails by. */
+  ratio?: number
+  /** Without a ratio it is an absolute one: a busy or slow machine misses it, so the reader judges. */
+  limit?: string
+  isMet?: boolean
+  lagMs: number
+  /** Said below the table. */
+  note?: string
+}
+
+const heads = ['measure', 'value', 'floor', 'ratio', 'limit', 'verdict', 'loop lag p99']
+
+export function isFailure({ ratio, isMet }: Measure): boolean {
+  return ratio !== undefined && isMet === false
+}
+
+function verdict(measure: Measure): string {
+  if (measure.isMet === undefined) return ''
+  return measure.isMet ? 'ok' : isFailure(measure) ? 'MISSED' : 'over'
+}
+
+export function print(measures: Measure[]): string {
+  const rows = measures.map((each) => [
+    each.measure,
+    each.value,
+    each.floor ?? '',
+    each.ratio === undefined ? '' : each.ratio.toFixed(2),
+    each.limit ?? '',
+    verdict(each),
+    `${each.lagMs.toFixed(1)} ms`,
+  ])
+  const all = [heads, ...rows]
+  const widths = heads.map((_, column) => Math.max(...all.map((row) => (row[column] as string).length)))
+  const line = (row: string[]) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] as number))
+      .join('  ')
+      .trimEnd()
+  const rule = widths.map((width) => '-'.repeat(width))
+  const notes = measures.filter(({ note }) => note).map(({ measure, note }) => `${measure}: ${note}`)
+  return [line(heads), line(rule), ...rows.map(line), '', ...notes].join('\n')
+}

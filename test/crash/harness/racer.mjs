@@ -1,0 +1,33 @@
+// A process that tries to become the daemon of a directory whenever it is told to, and says whether it did.
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Daemon } from '../../../packages/relay/dist/daemon.js'
+
+const say = (what) => process.stdout.write(`${JSON.stringify({ pid: process.pid, ...what })}\n`)
+let daemon
+
+async function race(dataDir) {
+  try {
+    daemon = await Daemon.start({
+      dataDir,
+      credentialsPath: join(dataDir, 'credentials.json'),
+      onTrouble: (error) => say({ trouble: error.message }),
+      onStop: () => process.exit(1),
+    })
+    if (daemon) await daemon.open('race')
+    say({ won: daemon !== undefined })
+  } catch (error) {
+    say({ failed: error.message })
+  }
+}
+
+createInterface({ input: process.stdin })
+  .on('line', async (line) => {
+    const [what, dataDir] = line.split(' ')
+    if (what === 'race') return race(dataDir)
+    await daemon?.stop()
+    daemon = undefined
+    say({ stopped: true })
+  })
+  .on('close', () => process.exit(0))
+say({ ready: true })

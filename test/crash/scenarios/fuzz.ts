@@ -1,0 +1,97 @@
+// Mutated frames without end to a live daemon, while another session goes on as if nothing happened.
+
+import { Mutator } from '../harness/mutator.ts'
+import { type DaemonProcess, inScene, sleep } from '../harness/processes.ts'
+import { type Random, seeded } from '../harness/random.ts'
+import { frameOf, Raw } from '../harness/raw.ts'
+import { type Testimony, Witness } from '../harness/witness.ts'
+import { unkindnesses } from './frames.ts'
+
+export interface FramesReport {
+  /** What went wrong with the hand-made frames. */
+  wrong: string[]
+  faults: string[]
+  mutated: number
+  connections: number
+  seconds: number
+  /** Before anything, after the hand-made frames, after a tenth of the mutated ones, after all. */
+  rssMb: Record<'before' | 'unkind' | 'warm' | 'after', number>
+  witness: Testimony
+  exit: number | null
+  daemonErrors: string
+}
+
+const lanes = 8
+const perBatch = 25
+const answerMsMax = 10_000
+
+export function hostileFrames(mutated: number): Promise<FramesReport> {
+  return inScene(async (scene) => {
+    const random = seeded(`${mutated} mutated frames`)
+    const daemon = await scene.startDaemon()
+    const other = await Raw.as(scene.socketPath, 'other')
+    const witness = await Witness.start(scene.socketPath)
+    const rssMbBefore = daemon.rssMb()
+    const wrong = await beUnkind(scene.socketPath)
+    const rssMbUnkind = daemon.rssMb()
+    await fuzz(scene.socketPath, random, Math.ceil(mutated / 10)) // Compiled and cached from here on.
+    const rssMbWarm = daemon.rssMb()
+    const from = performance.now()
+    const { sent, connections, faults } = await fuzz(scene.socketPath, random, mutated)
+    const seconds = (performance.now() - from) / 1000
+    const testimony = await witness.end()
+    const rssMb = { before: rssMbBefore, unkind: rssMbUnkind, warm: rssMbWarm, after: daemon.rssMb() }
+    await other.end()
+    const exit = await ended(daemon)
+    const daemonErrors = daemon.errors
+    return { wrong, faults, mutated: sent, connections, seconds, rssMb, witness: testimony, exit, daemonErrors }
+  })
+}
+
+async function ended(daemon: DaemonProcess): Promise<number | null> {
+  return (await daemon.end('SIGTERM')).code
+}
+
+async function beUnkind(socketPath: string): Promise<string[]> {
+  const wrong: string[] = []
+  for (const [name, unkindness] of Object.entries(unkindnesses)) {
+    const raw = await Raw.as(socketPath, 'raw')
+    const late = sleep(answerMsMax).then(() => `no answer within ${answerMsMax / 1000} s`)
+    const found = await Promise.race([unkindness(raw, socketPath), late])
+    if (found !== undefined) wrong.push(`${name}: ${found}`)
+    await raw.end()
+  }
+  return wrong
+}
+
+async function fuzz(socketPath: string, random: Random, count: number) {
+  const mutator = new Mutator(random)
+  const faults = new Set<string>()
+  let [sent, connections] = [0, 0]
+  const lane = async (name: string) => {
+    while (sent < count) {
+      const raw = await Raw.open(socketPath)
+      connections++
+      let answers = 0
+      raw.onFrame = ({ type, payload }) => {
+        answers++
+        // A refusal is an answer; a fault is our own failure to understand what came.
+        if (type === 'ERROR' && payload.code === 'fault') faults.add(payload.message)
+      }
+      if ((await raw.ask('HELLO', { name })).type === 'WELCOME') {
+        for (let batch = 0; sent < count && !raw.isClosed; batch++) {
+          answers = 0
+          const pong = raw.answer(`done-${batch}`)
+          for (let i = 0; i < perBatch; i++) raw.write(mutator.next())
+          raw.write(frameOf('PING', `done-${batch}`, {}))
+          // Of a batch that ended the connection only what was answered counts as sent.
+          const { type } = await pong
+          sent += type === 'PONG' ? perBatch : Math.min(perBatch, answers)
+        }
+      }
+      await raw.end()
+    }
+  }
+  await Promise.all(Array.from({ length: lanes }, (_, i) => lane(`mutant-${i < 2 ? 'ab'[i] : i}`)))
+  return { sent, connections, faults: [...faults] }
+}

@@ -1,0 +1,146 @@
+// Sending: to one, to several, to a channel, to all; threads, replies, reactions; and addresses that lead nowhere.
+
+import { expect } from 'vitest'
+import { bodiesOf, play, refused } from './play.ts'
+
+play('a direct message reaches one agent, and nobody else', async ({ ada, bob, cy }) => {
+  const sent = await ada.send('bob', 'hello', { kind: 'question' })
+  expect(sent).toMatchObject({ to: 'bob', away: [] })
+  const [message] = await bob.takes('hello')
+  expect(message).toMatchObject({
+    id: sent.id,
+    seq: sent.seq,
+    from: 'ada',
+    to: 'bob',
+    kind: 'question',
+    receipt: 'offered',
+  })
+  await cy.takes()
+  await ada.takes()
+})
+
+play('a group has one conversation, whoever writes', async ({ ada, bob, cy }) => {
+  expect(await ada.send(['cy', 'bob', 'cy', 'ada'], 'all three')).toMatchObject({ to: ['bob', 'cy'] })
+  await bob.send(['ada', 'cy'], 'heard')
+  await cy.takes('all three', 'heard')
+  await bob.takes('all three')
+  await ada.takes('heard')
+})
+
+play('a channel reaches those who are in it, from when they came', async ({ ada, bob, cy }) => {
+  await ada.call('channel.create', { channel: 'build' })
+  await bob.call('channel.join', { channel: '#build' })
+  await ada.send('#build', 'one')
+  await cy.call('channel.join', { channel: 'build' })
+  await ada.send('#build', 'two')
+  await bob.takes('one', 'two')
+  await cy.takes('two')
+  const { channels } = await cy.call('channel.list', {})
+  expect(channels).toEqual([
+    { name: '#build', members: 3, messages: 2, joined: true },
+    { name: '#general', members: 3, messages: 0, joined: true },
+  ])
+})
+
+play('who leaves a channel keeps what was unread, and coming back loses nothing', async ({ ada, bob }) => {
+  await bob.call('channel.join', { channel: '#build' })
+  await ada.send('#build', 'one')
+  await bob.call('channel.leave', { channel: '#build' })
+  await ada.send('#build', 'two')
+  await bob.peeks('one')
+  await bob.call('channel.join', { channel: '#build' })
+  await ada.send('#build', 'three')
+  await bob.takes('one', 'three')
+  await refused(bob.call('channel.leave', { channel: '#general' }), 'channel.permanent', /cannot be left/)
+  await bob.call('channel.leave', { channel: '#build' })
+  await refused(bob.call('channel.leave', { channel: '#build' }), 'channel.not-member', /Join it first/)
+  await refused(bob.call('channel.leave', { channel: '#nope' }), 'channel.unknown', /#build, #general/)
+  await refused(bob.call('channel.create', { channel: '#build' }), 'channel.exists', /exists already/)
+})
+
+play('everyone here hears a broadcast, who comes later does not', async ({ ada, bob, cy, enter }) => {
+  await cy.leaves()
+  expect(await ada.send('*', 'all hands')).toMatchObject({ to: '*', away: [] })
+  await bob.takes('all hands')
+  await ada.takes()
+  await (await enter({ name: 'dee' })).takes()
+  await (await enter({ name: 'cy' })).takes('all hands')
+})
+
+play('sending to a channel joins it, and so does asking for its inbox', async ({ ada, bob, cy }) => {
+  await ada.call('channel.create', { channel: '#build' })
+  await ada.send('#build', 'before')
+  await bob.send('#build', 'may I?')
+  await cy.takesOf({ channel: '#build' })
+  await ada.send('#build', 'both of you')
+  await bob.takes('both of you')
+  await cy.takesOf({ channel: 'build' }, 'both of you')
+  expect((await ada.call('channel.list', {})).channels[0]).toMatchObject({ name: '#build', members: 3 })
+})
+
+play('a name nobody has: the nearest are said, and nothing is stored', async ({ ada, enter }) => {
+  await enter({ name: 'reviewer' })
+  const error = await refused(
+    ada.send('reviwer', 'x'),
+    'agent.unknown',
+    /Agent not found: reviwer\. Did you mean reviewer\?/,
+  )
+  expect(error.details).toMatchObject({ name: 'reviwer', nearest: ['reviewer'] })
+  await refused(ada.send(['bob', 'zzz'], 'x'), 'agent.unknown', /Agent not found: zzz\./)
+  await refused(ada.send('ada', 'x'), 'message.to-self', /reach nobody/)
+  expect(await ada.call('workspace.status', {})).toMatchObject({ messages: 0, agents: 4, agent: 'ada' })
+})
+
+play('a channel that does not exist: those that do are said', async ({ ada }) => {
+  await ada.call('channel.create', { channel: '#build' })
+  await refused(ada.send('#biuld', 'x'), 'channel.unknown', /#biuld\. There are #build, #general\. To make it/)
+  await refused(ada.call('inbox.take', { channel: 'nope' }), 'channel.unknown', /#nope/)
+  await refused(ada.call('inbox.peek', { channel: 'nope' }), 'channel.unknown', /#nope/)
+})
+
+play('who is away is said, and finds it later', async ({ ada, bob, cy, enter }) => {
+  await bob.leaves()
+  expect(await ada.send('bob', 'later')).toMatchObject({ away: ['bob'] })
+  expect(await ada.send(['bob', 'cy'], 'both')).toMatchObject({ away: ['bob'] })
+  await cy.takes('both')
+  await (await enter({ name: 'bob' })).takes('later', 'both')
+})
+
+play('a reply belongs to the thread of what it answers', async ({ ada, bob, cy }) => {
+  const question = await ada.send('bob', 'which port?')
+  const answer = await bob.send('ada', '8080', { replyTo: question.id })
+  const more = await ada.send('bob', 'thanks', { thread: answer.id })
+  await ada.send('bob', 'about lunch', { thread: 'lunch' })
+  const { messages } = await bob.call('message.thread', { thread: question.id })
+  expect(bodiesOf(messages)).toEqual(['which port?', '8080', 'thanks'])
+  expect(messages[1]).toMatchObject({ thread: question.id, replyTo: question.id })
+  expect(messages[2]).toMatchObject({ id: more.id, thread: question.id, replyTo: answer.id })
+  await bob.takesOf({ thread: question.id }, 'which port?', 'thanks')
+  await bob.takesOf({ thread: 'lunch' }, 'about lunch')
+  expect((await ada.call('message.thread', { thread: question.id, limit: 2 })).more).toBe(1)
+  // What you cannot see you can neither answer nor read in its thread.
+  expect((await cy.call('message.thread', { thread: question.id })).messages).toEqual([])
+  await refused(cy.send('ada', 'me too', { replyTo: question.id }), 'message.unknown', /is known to you/)
+})
+
+play('an emoji is put on a message once, and taken off', async ({ ada, bob, cy }) => {
+  const { id: message } = await ada.send('bob', 'done')
+  const before = (await ada.call('event.list', {})).next
+  for (const remove of [false, false, true, true]) await bob.call('message.react', { message, emoji: '+1', remove })
+  const { events } = await ada.call('event.list', { since: before, types: ['reaction.*'] })
+  expect(events.map(({ type, fact }) => [type, fact.agent, fact.emoji])).toEqual([
+    ['reaction.added', 'bob', '+1'],
+    ['reaction.removed', 'bob', '+1'],
+  ])
+  await refused(cy.call('message.react', { message, emoji: '+1' }), 'message.unknown', /is known to you/)
+})
+
+play('the same id is the same message, however often it is sent', async ({ ada, bob }) => {
+  const first = await ada.send('bob', 'once', { id: 'send-1' })
+  expect(await ada.send('bob', 'once', { id: 'send-1' })).toEqual(first)
+  expect(await ada.send('bob', 'other words', { id: 'send-1' })).toEqual(first)
+  // Another sender's id is another id.
+  await bob.send('ada', 'mine', { id: 'send-1' })
+  await bob.takes('once')
+  await ada.takes('mine')
+})

@@ -1,0 +1,149 @@
+// Sending and waiting for the answer: what ends a wait, and which waits are refused.
+
+import { expect } from 'vitest'
+import { goneMs } from '../../packages/relay/src/broker/waits.ts'
+import { eventually, play, playOnSocket, refused } from './play.ts'
+
+play('the next direct message from that agent ends a wait', async ({ ada, bob, cy }) => {
+  const reply = ada.asks('bob', 'ready?')
+  await bob.takes('ready?')
+  await cy.send('ada', 'not me')
+  await bob.send('#general', 'not here')
+  await bob.send('ada', 'yes')
+  expect(await reply).toMatchObject({ from: 'bob', body: 'yes' })
+  // Handed out like any other: it is not taken a second time.
+  await ada.takes('not me', 'not here')
+})
+
+play('what was said before the question does not answer it', async ({ ada, bob }) => {
+  await bob.send('ada', 'old news')
+  const reply = ada.asks('bob', 'ready?')
+  await bob.takes('ready?')
+  await bob.send('ada', 'yes')
+  expect((await reply).body).toBe('yes')
+  await ada.takes('old news')
+})
+
+play('a reply ends a wait, wherever it stands', async ({ ada, bob }) => {
+  const reply = ada.asks('bob', 'ready?')
+  const [question] = await bob.takes('ready?')
+  await bob.send('#general', 'yes, all of you', { replyTo: question?.id })
+  expect(await reply).toMatchObject({ body: 'yes, all of you', channel: '#general', replyTo: question?.id })
+})
+
+play('in a thread, only a message of that thread ends a wait', async ({ ada, bob }) => {
+  const reply = ada.asks('bob', 'which port?', { thread: 'ports' })
+  await bob.takes('which port?')
+  await bob.send('ada', 'by the way')
+  await bob.send('ada', '8080', { thread: 'ports' })
+  expect(await reply).toMatchObject({ body: '8080', thread: 'ports' })
+  await ada.takes('by the way')
+})
+
+play('for a channel, a group or all, the first reply to that message counts', async ({ ada, bob, cy }) => {
+  for (const to of ['#general', ['bob', 'cy'], '*']) {
+    const reply = ada.asks(to, 'who is free?')
+    const [question] = await cy.takes('who is free?')
+    await bob.send('ada', 'unrelated')
+    await cy.send('ada', 'I am', { replyTo: question?.id })
+    expect(await reply).toMatchObject({ from: 'cy', body: 'I am' })
+    await ada.takes('unrelated')
+    await bob.takes('who is free?')
+    await cy.comesBack()
+    await bob.comesBack()
+    await ada.comesBack()
+  }
+})
+
+play('a wait ends on its deadline; the message stays', async ({ ada, bob, clock }) => {
+  const reply = ada.asks('bob', 'ready?', { timeoutMs: 5_000 })
+  await bob.takes('ready?')
+  await clock.passes(5_000)
+  const error = await refused(reply, 'wait.timeout', /Timeout waiting for response from bob \(5000 ms\)/)
+  expect(error.retry).toBe(true)
+  await bob.send('ada', 'late')
+  await ada.takes('late')
+})
+
+play('a wait ends when the awaited agent has been away too long', async ({ ada, bob, clock, enter }) => {
+  const reply = ada.asks('bob', 'ready?', { timeoutMs: 600_000 })
+  await bob.takes('ready?')
+  await bob.leaves()
+  await eventually(async () => expect(await isLive(ada, 'bob')).toBe(false))
+  await clock.passes(goneMs / 2)
+  // Back in time: the wait goes on.
+  const back = await enter({ name: 'bob' })
+  await clock.passes(goneMs)
+  await back.leaves()
+  await eventually(async () => expect(await isLive(ada, 'bob')).toBe(false))
+  await clock.passes(goneMs)
+  await refused(reply, 'wait.gone', /bob has gone \(no session for 60 s\)\. The message m_\w+ is stored/)
+})
+
+play('two who would wait for each other: the second is refused, and told why', async ({ ada, bob }) => {
+  const reply = ada.asks('bob', 'after you')
+  await bob.takes('after you')
+  await refused(bob.asks('ada', 'no, after you'), 'wait.cycle', /bob → ada → bob/)
+  expect((await ada.call('agent.list', {})).agents.find(({ name }) => name === 'ada')).toMatchObject({
+    waitingFor: { agent: 'bob' },
+  })
+  // Nothing was sent, and an answer is still possible.
+  await bob.send('ada', 'thank you')
+  expect((await reply).body).toBe('thank you')
+  await ada.takes()
+})
+
+play('three who would wait in a circle', async ({ ada, bob, cy }) => {
+  const first = ada.asks('bob', '1')
+  await bob.takes('1')
+  const second = bob.asks('cy', '2')
+  await cy.takes('2')
+  await refused(cy.asks('ada', '3'), 'wait.cycle', /cy → ada → bob → cy/)
+  await cy.send('bob', 'go on')
+  await second
+  await bob.send('ada', 'go on')
+  await first
+  // The circle is open again.
+  const third = cy.asks('ada', '3')
+  await ada.takes('3')
+  await ada.send('cy', 'fine')
+  expect((await third).body).toBe('fine')
+})
+
+play('of two who ask each other at once, one is refused', async ({ ada, bob }) => {
+  const both = [ada.asks('bob', 'you?'), bob.asks('ada', 'you?')]
+  await eventually(async () => {
+    const { agents } = await ada.call('agent.list', {})
+    expect(agents.filter(({ waitingFor }) => waitingFor)).toHaveLength(1)
+  })
+  await ada.send('bob', 'me')
+  await bob.send('ada', 'me')
+  const outcomes = await Promise.allSettled(both)
+  expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+})
+
+playOnSocket('a wait goes on when the daemon is started again', async ({ ada, bob, house }) => {
+  const reply = ada.client.sendAndWait('bob', 'ready?')
+  reply.catch(() => {})
+  await bob.takes('ready?')
+  await house.stop()
+  await house.start()
+  await bob.send('ada', 'yes')
+  expect((await reply).content).toBe('yes')
+  expect((await ada.call('workspace.status', {})).messages).toBe(2)
+})
+
+playOnSocket('a reply that came while the asker was away still ends the wait', async ({ ada, bob, house, enter }) => {
+  const reply = ada.asks('bob', 'ready?')
+  const [question] = await bob.takes('ready?')
+  await bob.leaves()
+  await house.stop()
+  await house.start()
+  const back = await enter({ name: 'bob', token: bob.token })
+  await back.send('ada', 'yes', { replyTo: question?.id as string })
+  expect((await reply).body).toBe('yes')
+})
+
+async function isLive(asker: import('./play.ts').Actor, agent: string): Promise<boolean> {
+  return (await asker.call('agent.list', {})).agents.some(({ name }) => name === agent)
+}

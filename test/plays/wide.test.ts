@@ -1,0 +1,128 @@
+// Addresses that name another workspace of the same daemon: what arrives there, what is told here, and what stays closed.
+
+import { expect } from 'vitest'
+import { type Actor, play, refused, type Stage } from './play.ts'
+
+async function frontend({ enter, openWorkspace }: Stage): Promise<{ designer: Actor; tester: Actor }> {
+  await openWorkspace('frontend')
+  const designer = await enter({ name: 'Designer', workspace: 'frontend' })
+  return { designer, tester: await enter({ name: 'tester', workspace: 'frontend' }) }
+}
+
+play('an agent of another workspace is written to, and answers', async (stage) => {
+  const { ada, bob } = stage
+  const { designer, tester } = await frontend(stage)
+  const sent = await ada.send('frontend:Designer', 'a logo?')
+  expect(sent).toMatchObject({ to: 'frontend:Designer', away: [] })
+  const [message] = await designer.takes('a logo?')
+  expect(message).toMatchObject({ id: sent.id, from: 'main:ada' })
+  await designer.send('main:ada', 'soon', { replyTo: message?.id as string })
+  expect((await ada.takes('soon'))[0]).toMatchObject({ from: 'frontend:Designer', thread: sent.id })
+  await bob.takes()
+  await tester.takes()
+})
+
+play('the lead of another workspace, or else its first agent', async (stage) => {
+  const { ada, enter } = stage
+  const { designer, tester } = await frontend(stage)
+  await ada.send('frontend:lead', 'to the first')
+  await designer.takes('to the first')
+  const boss = await enter({ name: 'boss', role: 'lead', workspace: 'frontend' })
+  await ada.send('frontend:lead', 'to the lead')
+  await boss.takes('to the lead')
+  await tester.takes()
+  // At home too.
+  await stage.bob.send('main:lead', 'to our first')
+  await ada.takes('to our first')
+})
+
+play('all of another workspace, and all of all', async (stage) => {
+  const { ada, bob, cy } = stage
+  const { designer, tester } = await frontend(stage)
+  await ada.send('frontend:*', 'hello there')
+  await designer.takes('hello there')
+  await tester.takes('hello there')
+  await bob.takes()
+  await ada.send('*:*', 'hello all')
+  for (const each of [bob, cy, designer, tester]) await each.takes('hello all')
+  await ada.takes()
+})
+
+play('with its own name in front, an address stays at home', async (stage) => {
+  const { ada, bob } = stage
+  await frontend(stage)
+  const { id } = await ada.send('main:bob', 'here')
+  expect((await bob.takes('here'))[0]).toMatchObject({ id, from: 'ada', to: 'bob' })
+  await ada.call('channel.create', { channel: '#build' })
+  await ada.send('main:#build', 'here too')
+})
+
+play('a channel of another workspace hears a stranger, who does not join it', async (stage) => {
+  const { ada } = stage
+  const { designer, tester } = await frontend(stage)
+  await ada.send('frontend:#general', 'hello channel')
+  expect((await designer.takes('hello channel'))[0]).toMatchObject({ from: 'main:ada', channel: '#general' })
+  await tester.takes('hello channel')
+  expect((await designer.call('channel.list', {})).channels[0]).toMatchObject({ name: '#general', members: 2 })
+})
+
+play('what cannot be reached is named', async (stage) => {
+  const { ada } = stage
+  await frontend(stage)
+  await refused(ada.send('nowhere:Designer', 'x'), 'workspace.unknown', /No workspace "nowhere" is open here/)
+  await refused(ada.send('frontend:Desinger', 'x'), 'agent.unknown', /Agent not found: Desinger/)
+  await refused(ada.send('frontend:#nope', 'x'), 'channel.unknown', /#nope/)
+  await refused(ada.send('*:ada', 'x'), 'workspace.unknown', /No workspace "\*"/)
+  await stage.openWorkspace('empty')
+  await refused(ada.send('empty:lead', 'x'), 'agent.unknown', /empty:lead/)
+})
+
+play('nothing of the other workspace becomes readable', async (stage) => {
+  const { ada, bob } = stage
+  const { designer, tester } = await frontend(stage)
+  const { id: inside } = await designer.send('tester', 'our secret')
+  const { id: sent } = await ada.send('frontend:Designer', 'hello')
+  await designer.takes('hello')
+  // How one's own message fared, and nothing else.
+  expect(Object.keys(await ada.receipts(sent))).toEqual(['frontend:Designer'])
+  expect((await ada.receipts(sent))['frontend:Designer']).toMatchObject({ state: 'offered', route: 'take' })
+  await refused(bob.receipts(sent), 'message.unknown', /known to you/)
+  await refused(ada.receipts(inside), 'message.unknown', /known to you/)
+  expect((await ada.call('message.search', { text: 'secret' })).messages).toEqual([])
+  expect((await ada.call('message.thread', { thread: sent })).messages).toEqual([])
+  const { events } = await ada.call('event.list', { limit: 1_000 })
+  expect(events.filter(({ type }) => type === 'message.created')).toEqual([])
+  await tester.takes('our secret')
+})
+
+play('a wide message sent again under its id is stored once', async (stage) => {
+  const { ada } = stage
+  const { designer } = await frontend(stage)
+  const first = await ada.send('frontend:Designer', 'once', { id: 'wide-1' })
+  expect((await ada.send('frontend:Designer', 'once', { id: 'wide-1' })).id).toBe(first.id)
+  await ada.send('*:*', 'all', { id: 'wide-2' })
+  await ada.send('*:*', 'all', { id: 'wide-2' })
+  await designer.takes('once', 'all')
+  await stage.bob.takes('all')
+})
+
+play('who is away there is said', async (stage) => {
+  const { designer } = await frontend(stage)
+  await designer.leaves()
+  // Its session's end may still be on its way.
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(await stage.ada.send('frontend:Designer', 'later')).toMatchObject({ away: ['frontend:Designer'] })
+})
+
+play('a question to another workspace is answered into one’s own', async (stage) => {
+  const { ada } = stage
+  const { designer } = await frontend(stage)
+  const direct = ada.asks('frontend:Designer', 'a logo?')
+  await designer.takes('a logo?')
+  await designer.send('main:ada', 'blue')
+  expect(await direct).toMatchObject({ from: 'frontend:Designer', body: 'blue' })
+  const toLead = ada.asks('frontend:lead', 'and the font?')
+  await designer.takes('and the font?')
+  await designer.send('main:ada', 'serif')
+  expect(await toLead).toMatchObject({ from: 'frontend:Designer', body: 'serif' })
+})

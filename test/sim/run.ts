@@ -1,0 +1,312 @@
+// One run: a seed decides what agents do, the real rules on a real store do it, and after each step the model says what must hold.
+
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeIds } from '@agent-relay/sdk/protocol'
+import type { Answer } from '../../packages/relay/src/broker/call.ts'
+import { Dispatch } from '../../packages/relay/src/broker/dispatch.ts'
+import type { Session } from '../../packages/relay/src/broker/sessions.ts'
+import { Workspace } from '../../packages/relay/src/broker/workspace.ts'
+import { RefusalError } from '../../packages/relay/src/refusal-error.ts'
+import { audit, dump, look, same } from './audit.ts'
+import { type Expected, type Item, type Letter, Model } from './model.ts'
+import { Random } from './random.ts'
+
+export interface Actor {
+  session: Session
+  agent: string
+}
+
+/** What one actor asks, and what the model expects of it at that moment. */
+export interface Act {
+  actor: Actor
+  op: string
+  input: Record<string, unknown>
+  id: string
+  expect(): Expected<Expectation>
+}
+
+export interface Expectation {
+  /** The answer, as far as the model can know it. */
+  output: Record<string, unknown>
+  items?: Item[]
+  handed?: Item[]
+  letter?: Letter
+}
+
+/** An act that changed something and was answered: asked again, it must change nothing and be answered the same. */
+interface Done {
+  act: Act
+  output: Record<string, unknown>
+  handed: Item[]
+}
+
+const start = Date.UTC(2026, 0, 1)
+let runs = 0
+
+export class Run {
+  readonly random: Random
+  readonly model = new Model()
+  readonly done: Done[] = []
+  readonly tokens = new Map<string, string>()
+  readonly formerSessions = new Map<string, string>()
+  actors: Actor[] = []
+  now = start
+  words = 0
+  readonly log: string[] = []
+  readonly #ids: ReturnType<typeof makeIds>
+  readonly #directory: string | undefined
+  #path: string
+  #workspace: Workspace
+  #dispatch: Dispatch
+  #generation = 0
+  #looks = 0
+
+  private constructor(seed: number, onDisk: boolean) {
+    this.random = new Random(seed)
+    this.#ids = makeIds(
+      () => this.now,
+      (bytes) => this.random.bytes(bytes),
+    )
+    this.#directory = onDisk ? mkdtempSync(join(tmpdir(), 'relay-sim-')) : undefined
+    // A database in memory that a second connection can open: that is how a crash is survived without a disk.
+    this.#path = this.#directory ? join(this.#directory, '0.db') : `file:/relay-sim-${process.pid}-${runs++}?vfs=memdb`
+    this.#workspace = this.#openWorkspace()
+    this.#dispatch = this.#newDispatch()
+  }
+
+  static async begin(seed: number, onDisk: boolean): Promise<Run> {
+    const run = new Run(seed, onDisk)
+    run.model.stamp(run.now)
+    await run.#workspace.begin(() => {})
+    return run
+  }
+
+  get workspace(): Workspace {
+    return this.#workspace
+  }
+
+  #openWorkspace(): Workspace {
+    const workspace = new Workspace({
+      name: 'sim',
+      databasePath: this.#path,
+      searchPath: ':memory:',
+      clock: { now: () => this.now, after: () => ({ cancel: () => {} }) },
+      ids: this.#ids,
+      onFatal: (error) => {
+        throw error
+      },
+    })
+    // What a copied file holds is decided by what was written, not by fsync, and fsync is slow.
+    workspace.store.database.exec('PRAGMA synchronous = OFF')
+    if (!this.#directory) workspace.store.database.exec('PRAGMA journal_mode = MEMORY')
+    return workspace
+  }
+
+  #newDispatch(): Dispatch {
+    const daemon = {
+      version: '0',
+      startedAt: 0,
+      lag: () => ({ p50: 0, p99: 0, max: 0 }),
+      socketPath: () => '',
+      url: () => undefined,
+    }
+    return new Dispatch(this.#workspace, { find: () => undefined, all: () => [this.#workspace] }, daemon)
+  }
+
+  nextId(): string {
+    return this.#ids('c')
+  }
+
+  note(line: string): void {
+    this.log.push(line)
+  }
+
+  // Acting
+
+  /** All at once: they share a commit, and are decided in the order they were asked. */
+  async perform(acts: Act[]): Promise<void> {
+    const started = acts.map((act) => {
+      const { actor, op, input, id } = act
+      this.note(`${actor.agent}/${actor.session.id.slice(-4)} ${op} ${JSON.stringify(input)}`)
+      const isLook = op === 'inbox.peek' || op === 'inbox.count'
+      // Looking is no command and has no time of its own; but what the call settles has.
+      if (!isLook || this.model.handed.get(actor.session.id)?.size) this.model.stamp(this.now)
+      this.model.settle(actor.session.id)
+      const before = this.model.changes
+      const expected = act.expect()
+      const answer = this.#ask(act)
+      return { act, id, expected, answer, isChange: this.model.changes > before }
+    })
+    const flushes: (() => void)[] = []
+    for (const { act, expected, answer, isChange } of started) {
+      const got = await answer
+      const flush = this.#compare(act, expected, got)
+      if (flush) flushes.push(flush)
+      if (isChange && !('refused' in expected) && !('refused' in got)) {
+        this.done.push({ act, output: got.output as Record<string, unknown>, handed: expected.handed ?? [] })
+      }
+    }
+    // Some answers are lost on their way: then nothing they brought counts as received.
+    for (const flush of flushes) if (!this.random.chance(0.1)) flush()
+  }
+
+  #compare(act: Act, expected: Expected<Expectation>, got: Expected<Answer>): (() => void) | undefined {
+    const { op, actor } = act
+    if ('refused' in expected || 'refused' in got) {
+      same(`${op} is refused`, 'refused' in got ? got.refused : 'no', 'refused' in expected ? expected.refused : 'no')
+      return undefined
+    }
+    const output = got.output as Record<string, unknown>
+    const { letter, handed } = expected
+    if (letter) Object.assign(letter, { id: output.id, seq: output.seq })
+    same(`${op} answers`, normal(output), expected.output)
+    if (!handed) return undefined
+    return () => {
+      got.onFlushed?.()
+      this.model.flushed(
+        actor.session.id,
+        handed.filter(({ state }) => state !== 'read'),
+      )
+    }
+  }
+
+  /** The same id again, perhaps with other words: nothing changes, and the answer is the first one. */
+  async repeat({ act, output, handed }: Done, actor: Actor, input: Act['input']): Promise<void> {
+    this.note(`${actor.agent}/${actor.session.id.slice(-4)} again ${act.op} ${act.id}`)
+    this.model.stamp(this.now)
+    this.model.settle(actor.session.id)
+    const got = await this.#ask({ ...act, actor, input })
+    if ('refused' in got) throw new Error(`${act.op} again is refused: ${got.refused}`)
+    same(`${act.op} again answers`, repeatable(got.output), repeatable(output))
+    if (this.random.chance(0.1)) return
+    got.onFlushed?.()
+    this.model.flushed(
+      actor.session.id,
+      handed.filter(({ state }) => state !== 'read'),
+    )
+  }
+
+  async #ask({ actor, op, input, id }: Act): Promise<Expected<Answer>> {
+    try {
+      return await this.#dispatch.call(actor.session, op, input, id)
+    } catch (error) {
+      if (error instanceof RefusalError) return { refused: error.refusal.code }
+      throw error
+    }
+  }
+
+  /** What only the daemon itself asks: a push, a paste, the end of a wait, a delivery to a follower. */
+  async expect(
+    what: string,
+    { rule, actor, input }: { rule: 'inbox.offer' | 'inbox.take'; actor: Actor; input: object },
+    model: () => Record<string, unknown>,
+  ): Promise<void> {
+    const wanted = model()
+    const reply = await this.#workspace.engine.submit({
+      rule,
+      input: input as never,
+      by: actor.agent,
+      cause: this.nextId(),
+      session: actor.session.id,
+    })
+    same(what, 'refusal' in reply ? { refused: reply.refusal.code } : reply.outcome, wanted)
+  }
+
+  // Sessions
+
+  async arrive(hello: {
+    name: string
+    token?: string
+    session?: string
+    strict?: boolean
+    channels?: string[]
+  }): Promise<void> {
+    const { name, token, session: former, strict = false, channels = [] } = hello
+    this.note(`hello ${JSON.stringify(hello)}`)
+    this.model.stamp(this.now)
+    const expected = this.model.nameFor(name, token !== undefined, strict)
+    try {
+      const { session, welcome } = await this.#dispatch.hello('owner', hello)
+      const agent = welcome.agent as string
+      same('the name given', agent, 'name' in expected ? expected.name : expected.refused)
+      same('a token is given', welcome.token !== undefined, token === undefined)
+      if (former !== undefined && !this.model.live.has(former)) same('the session goes on', session.id, former)
+      this.model.register(agent, channels, token !== undefined)
+      this.model.open(session.id, agent)
+      if (welcome.token) this.tokens.set(agent, welcome.token)
+      this.actors.push({ session, agent })
+    } catch (error) {
+      if (!(error instanceof RefusalError)) throw error
+      same('the name is refused', error.refusal.code, 'refused' in expected ? expected.refused : expected.name)
+    }
+  }
+
+  vanish(actor: Actor): void {
+    this.note(`${actor.agent}/${actor.session.id.slice(-4)} vanishes`)
+    this.#workspace.sessions.end(actor.session)
+    this.model.vanish(actor.session.id)
+    this.formerSessions.set(actor.agent, actor.session.id)
+    this.actors = this.actors.filter((each) => each !== actor)
+  }
+
+  // The world fails
+
+  /** What was under way is forgotten, what was committed is not; those under way are asked again under their ids. */
+  crash(underWay: Act[]): void {
+    this.note(`crash with ${underWay.length} under way`)
+    for (const act of underWay) void this.#ask(act).catch(() => {})
+    for (const actor of [...this.actors]) this.formerSessions.set(actor.agent, actor.session.id)
+    const before = dump(this.#workspace.store.database)
+    const old = this.#workspace
+    if (this.#directory) {
+      const copy = join(this.#directory, `${++this.#generation}.db`)
+      for (const end of ['', '-wal']) if (existsSync(this.#path + end)) copyFileSync(this.#path + end, copy + end)
+      this.#path = copy
+    }
+    this.#workspace = this.#openWorkspace()
+    this.#dispatch = this.#newDispatch()
+    old.close()
+    this.actors = []
+    this.model.crash()
+    same('the tables after a crash', dump(this.#workspace.store.database), before)
+  }
+
+  rebuild(): void {
+    this.note('rebuild')
+    const { store } = this.#workspace
+    const before = dump(store.database)
+    store.rebuild()
+    same('the tables rebuilt from the journal', dump(store.database), before)
+  }
+
+  // Looking
+
+  /** One inbox after each step, in turn: to look at all of them would take most of the time. */
+  check(): void {
+    const agents = [...this.model.agents.keys()]
+    const next = agents[this.#looks++ % agents.length]
+    if (next !== undefined) look(this.#workspace.store, this.model, next)
+  }
+
+  audit(): void {
+    audit(this.#workspace, this.model)
+  }
+
+  close(): void {
+    this.#workspace.close()
+    if (this.#directory) rmSync(this.#directory, { recursive: true, force: true })
+  }
+}
+
+/** Messages by their bodies: ids are the store's affair. */
+function normal({ messages, id: _, seq: __, ...rest }: Record<string, unknown>): Record<string, unknown> {
+  return messages ? { ...rest, messages: (messages as { body: string }[]).map(({ body }) => body) } : rest
+}
+
+/** Who is away, and what is known of a message by now, may be another answer than before. */
+function repeatable(output: unknown): unknown {
+  const { messages, away: _, ...rest } = output as Record<string, unknown>
+  return messages ? { ...rest, messages: (messages as { id: string }[]).map(({ id }) => id) } : rest
+}

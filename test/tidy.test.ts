@@ -1,0 +1,146 @@
+// The house rules hold in this tree, and each of them is able to fail: one fault planted at a time in a small tidy tree.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { tidy } from '../scripts/tidy.ts'
+
+const sdk = 'packages/sdk/src'
+const relay = 'packages/relay/src'
+const opening = '// A small part of a planted tree.\n'
+
+const tidyTree: Record<string, string> = {
+  [`${sdk}/protocol/operations.ts`]: "export const operations = {\n  'thing.do': {},\n}\n",
+  [`${sdk}/protocol/facts.ts`]: "export interface ThingDone {\n  type: 'thing.done'\n}\n",
+  [`${sdk}/protocol/refusals.ts`]: "export const refusals = {\n  'thing.unknown': {},\n}\n",
+  [`${sdk}/protocol/index.ts`]: "export * from './facts.ts'\n",
+  [`${sdk}/discover.ts`]: "import 'node:fs'\nimport type { ThingDone } from './protocol/facts.ts'\n",
+  [`${sdk}/index.ts`]: "export * from './protocol/index.ts'\n",
+  [`${relay}/core/thing.ts`]:
+    "import type { ThingDone } from '@agent-relay/sdk/protocol'\n// An async Date in a comment is fine, and 'await' in a string too.\n" +
+    "export const refused = 'thing.unknown' // biome-ignore: none\nexport const text = `no Date, await or process.exit here`\n",
+  [`${relay}/store/evolve.ts`]:
+    "import { refused } from '../core/thing.ts'\nexport const done = { 'thing.done': 'INSERT INTO t VALUES (?)' }\n",
+  [`${relay}/store/database.ts`]: "import 'node:sqlite'\n",
+  [`${relay}/broker/engine.ts`]: "import { done } from '../store/evolve.ts'\n",
+  [`${relay}/config.ts`]: "import { discover } from '@agent-relay/sdk/discover'\n",
+  [`${relay}/daemon.ts`]: "import './broker/engine.ts'\nimport './config.ts'\n",
+  'test/plays/thing.test.ts': "play('thing.do')\n",
+}
+
+const long = (head: string, lines: number, tail = '}') =>
+  `${[head, ...Array(lines - 2).fill('  f()'), tail].join('\n')}\n`
+
+let root: string
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'tidy-'))
+  for (const [path, text] of Object.entries(tidyTree)) plant(path, opening + text)
+})
+afterEach(() => rmSync(root, { recursive: true }))
+
+function plant(path: string, text: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true })
+  writeFileSync(join(root, path), text)
+}
+
+test('this tree is tidy', () => {
+  expect(tidy(fileURLToPath(new URL('..', import.meta.url)))).toEqual([])
+})
+
+test('the planted tree is tidy before a fault is planted', () => {
+  expect(tidy(root, {})).toEqual([])
+})
+
+describe('a planted fault is found', () => {
+  test.each<[name: string, path: string, text: string, finding: RegExp]>([
+    ['upward import', `${relay}/store/x.ts`, "import '../broker/engine.ts'", /store may not import broker/],
+    ['a wire at the store', `${relay}/wires/x.ts`, "import '../store/evolve.ts'", /wires may not import store/],
+    ['the client in the broker', `${relay}/broker/x.ts`, "import '@agent-relay/sdk'", /broker may not import sdk/],
+    [
+      'discovery in the store',
+      `${relay}/store/x.ts`,
+      "import('@agent-relay/sdk/discover')",
+      /store may not import disc/,
+    ],
+    [
+      'configuration in core',
+      `${relay}/core/x.ts`,
+      "export {\n  a,\n} from '../config.ts'",
+      /core may not import base/,
+    ],
+    ['node in core', `${relay}/core/x.ts`, "import { join } from 'node:path'", /core may not import elsewhere/],
+    [
+      'discovery that loads more',
+      `${sdk}/discover.ts`,
+      "import './protocol/index.ts'",
+      /discover may not import protocol/,
+    ],
+    ['a folder nobody knows', `${relay}/misc/x.ts`, '', /"misc" has no place/],
+    ['a cycle', `${sdk}/protocol/facts.ts`, "import './index.ts'\ntype: 'thing.done'", /cycle: .*protocol.facts/],
+    ['await', `${relay}/core/x.ts`, 'await f()', /await is banned/],
+    ['async', `${relay}/core/x.ts`, 'const f = async () => 1', /async is banned/],
+    ['a clock', `${relay}/core/x.ts`, `const t = \`at \${Date.now()}\``, /Date is banned/],
+    ['chance', `${relay}/core/x.ts`, 'const x = Math.random()', /Math.random is banned/],
+    ['the process', `${relay}/core/x.ts`, 'const x = process.env.X', /process\. is banned/],
+    ['the console', `${relay}/core/x.ts`, "console.log('x')", /console\. is banned/],
+    ['a second driver', `${relay}/store/x.ts`, "import '@photostructure/sqlite'", /SQLite is named in .* and /],
+    ['a stray write', `${relay}/store/x.ts`, "sql('update t set a = 1')", /writes rows/],
+    ['a stray insert', `${relay}/broker/x.ts`, 'sql(`INSERT OR IGNORE\n INTO t VALUES (1)`)', /writes rows/],
+    ['a long file', `${sdk}/x.ts`, 'f()\n'.repeat(300), /x\.ts: 301 lines, at most 300/],
+    ['a long function', `${sdk}/x.ts`, long('export function f(): void {', 61), /x\.ts#f: 61 lines, at most 60/],
+    ['a long method', `${sdk}/x.ts`, `class A {\n${long('  async go<T>(a: T): Promise<T> {', 61, '  }')}}`, /#go: 61/],
+    ['a long arrow', `${sdk}/x.ts`, long('export const g = async (a: A) => {', 61), /#g: 61 lines/],
+    ['a long head', `${sdk}/x.ts`, long('function h(\n  a: A,\n): B {', 59), /#h: 61 lines/],
+    [
+      'a fact unhandled',
+      `${sdk}/protocol/facts.ts`,
+      "type: 'thing.done'\ntype: 'thing.lost'",
+      /thing\.lost is not handled/,
+    ],
+    ['an empty table', `${sdk}/protocol/facts.ts`, '', /facts\.ts: missing, or nothing/],
+    [
+      'a refusal unused',
+      `${sdk}/protocol/refusals.ts`,
+      "'thing.unknown': {},\n'thing.odd': {",
+      /thing\.odd is used nowhere/,
+    ],
+    [
+      'an operation uncited in its folder',
+      `${sdk}/protocol/operations/x.ts`,
+      "'thing.undo': {",
+      /thing\.undo is cited by no/,
+    ],
+    ['an operation uncited', 'test/plays/thing.test.ts', "// 'thing.do'", /thing\.do is cited by no test/],
+  ])('%s', (_name, path, text, finding) => {
+    plant(path, `${opening}${text}\n`)
+    expect(tidy(root, {})).toEqual([expect.stringMatching(finding)])
+  })
+
+  test('no opening sentence', () => {
+    plant(`${sdk}/x.ts`, 'export {}\n')
+    expect(tidy(root, {})).toEqual([expect.stringMatching(/must open with a sentence/)])
+  })
+})
+
+describe('what is long is not always a function', () => {
+  test.each([
+    ['a call with a table', long('export const t = table({', 80, '})')],
+    ['a class', long('export class A {', 80)],
+    ['a condition over lines', long('if (\n  a &&\n  b\n) {', 80)],
+  ])('%s', (_name, text) => {
+    plant(`${sdk}/x.ts`, opening + text)
+    expect(tidy(root, {})).toEqual([])
+  })
+})
+
+test('an old offender may stay, may not grow, and must be struck off as it shrinks', () => {
+  const path = `${sdk}/x.ts`
+  plant(path, opening + long('export function f(): void {', 70))
+  const findings = (lines: number) => tidy(root, { [`${path}#f`]: lines })
+  expect(findings(70)).toEqual([])
+  expect(findings(69)).toEqual([`${path}#f: 70 lines, at most 69`])
+  expect(findings(71)).toEqual([`${path}#f: has shrunk; lower its entry to 70`])
+  plant(path, opening)
+  expect(findings(70)).toEqual([expect.stringMatching(/take it off the list/)])
+})
