@@ -10,6 +10,8 @@ export class Between {
   /** Answers of the daemon that were kept from the pipe. */
   kept = ''
   isKeeping = false
+  /** The pipe does not notice that the daemon is gone before it is told. */
+  isHiding = false
 
   constructor(path: string, target: string) {
     this.path = path
@@ -20,6 +22,12 @@ export class Between {
   async listen(): Promise<this> {
     await new Promise<void>((resolve) => this.#server.listen(this.path, resolve))
     return this
+  }
+
+  /** Now it does. */
+  tell(): void {
+    this.isHiding = false
+    for (const socket of this.#open) socket.destroy()
   }
 
   close(): void {
@@ -37,7 +45,7 @@ export class Between {
       socket.on('error', () => {})
       socket.on('close', () => {
         this.#open.delete(socket)
-        other.destroy()
+        if (!this.isHiding) other.destroy()
       })
     }
     near.on('data', (chunk) => far.write(chunk))

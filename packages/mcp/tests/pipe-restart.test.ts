@@ -31,7 +31,7 @@ describe.each(['SIGTERM', 'SIGKILL'] as const)('after %s', (signal) => {
     expect(await Promise.all(clients.map(nameOf))).toEqual(names)
     expect(await inboxOf(second)).toContain('  kept')
     await world.restartDaemon(signal)
-    expect(await call(first, 'relay_send', { to: 'Ada', message: 'again' })).toBe('Message sent to Ada')
+    expect(await call(first, 'relay_send', { to: 'Ada', message: 'again' })).toMatch(/^Message sent to Ada\b/)
     expect(await inboxOf(named)).toContain('From opencode')
     expect(await inboxOf(second)).toBe('No messages in inbox.')
   })
@@ -84,17 +84,6 @@ test('calls in flight when the daemon is killed run once', async () => {
   }
 })
 
-test('a wait for a reply outlives the daemon', async () => {
-  const ada = await world.client('claude-code', { RELAY_AGENT_NAME: 'Ada' })
-  const bob = await world.client('codex', { RELAY_AGENT_NAME: 'Bob' })
-  const waiting = call(ada, 'relay_send', { to: 'Bob', message: 'which branch?', await_response: true })
-  await sleep(100)
-  await world.restartDaemon('SIGKILL')
-  expect(countOf(await inboxOf(bob), 'which branch?')).toBe(1)
-  await call(bob, 'relay_send', { to: 'Ada', message: 'main' })
-  expect(await waiting).toBe('Response from Bob: main')
-})
-
 describe('what was handed out', () => {
   let between: Between
   let ada: Client
@@ -111,15 +100,32 @@ describe('what was handed out', () => {
     return bob
   }
 
+  /** What follows must not hang on how fast a daemon starts: a call waits for one and a half seconds. */
+  const restartUnseen = async () => {
+    between.isHiding = true
+    await world.restartDaemon()
+    between.isKeeping = false
+    between.tell()
+  }
+
+  test('to one who waits is waited for across a restart', async () => {
+    const bob = await bobBetween()
+    const id = bob.postCall('relay_send', { to: 'Ada', message: 'which branch?', await_response: true })
+    let inbox = ''
+    while (!inbox.includes('which branch?')) inbox = await inboxOf(ada)
+    await restartUnseen()
+    expect(await inboxOf(ada)).toBe('No messages in inbox.')
+    await call(ada, 'relay_send', { to: 'Bob', message: 'main' })
+    expect(textOf((await bob.answer(id)).result)).toBe('Response from Ada: main')
+  })
+
   test('and whose answer was lost comes with the answer to the call when it is sent again', async () => {
     const bob = await bobBetween()
     await call(ada, 'relay_send', { to: 'Bob', message: 'lost once' })
     between.isKeeping = true
     const id = bob.postCall('relay_inbox')
     await until(() => between.kept.includes('lost once'))
-    await world.stopDaemon()
-    between.isKeeping = false
-    await world.startDaemon()
+    await restartUnseen()
     expect(textOf((await bob.answer(id)).result)).toContain('lost once')
     expect(await bob.call('relay_inbox')).toBe('No messages in inbox.')
   })
@@ -223,7 +229,7 @@ describe('while the daemon stays away', () => {
     expect(flown).toContain('It went away during this call, which may have been carried out')
     expect(Date.now() - asked).toBeLessThan(2_000)
     await world.startDaemon()
-    expect(await ada.call('relay_send', { to: 'Bob', message: 'back again' })).toBe('Message sent to Bob')
+    expect(await ada.call('relay_send', { to: 'Bob', message: 'back again' })).toMatch(/^Message sent to Bob\b/)
     const inbox = await inboxOf(bob)
     expect(inbox).not.toContain('while away')
     expect(countOf(inbox, 'in flight')).toBe(1)

@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -30,7 +31,6 @@ export class PipeWorld {
   #daemon: ChildProcess | undefined
   #url = ''
 
-  /** A daemon whose first session does not have to load the MCP server first. */
   static async start(): Promise<PipeWorld> {
     const world = new PipeWorld()
     await world.startDaemon()
@@ -59,6 +59,7 @@ export class PipeWorld {
     ])
     this.#url = JSON.parse(ready).url
     daemon.stdout.resume()
+    await warmUp(this.socketPath)
   }
 
   /** Variables of a pipe that does not know the socket. */
@@ -123,6 +124,15 @@ export class PipeWorld {
     await this.stopDaemon()
     rmSync(this.root, { recursive: true, force: true })
   }
+}
+
+/** The first session loads the MCP server, which may take longer on a busy machine than a call waits for a daemon. */
+async function warmUp(socketPath: string): Promise<void> {
+  const socket = connect(socketPath)
+  const hello = { v: 1, type: 'HELLO', id: 'pipe', ts: 0, payload: { mcp: { pipe: `p_warm_up_${Date.now()}` } } }
+  socket.write(`${JSON.stringify(hello)}\n{"jsonrpc":"2.0","id":0,"method":"ping"}\n`)
+  await once(socket, 'data')
+  socket.destroy()
 }
 
 export class RawPipe {

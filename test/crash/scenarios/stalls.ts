@@ -33,7 +33,7 @@ export function stall(offeredMb: number, readers: readonly Reader[] = all): Prom
     const witness = await Witness.start(scene.socketPath)
     const sender = await Raw.as(scene.socketPath, 'sender')
     const count = Math.ceil((offeredMb * 1e6) / bodyBytes)
-    const quiet = await calmly(scene.socketPath, sender, witness)
+    const quiet = await calmly(scene.socketPath, sender, witness, Math.max(300, Math.min(1_000, count)))
     const meter = new Meter(daemon)
     const rssMbBefore = daemon.rssMb()
     const stalled = await Promise.all(readers.map((name) => Raw.as(scene.socketPath, name)))
@@ -55,12 +55,12 @@ export function stall(offeredMb: number, readers: readonly Reader[] = all): Prom
 type Reader = (typeof all)[number]
 
 /** The same traffic with a reader that reads: what the daemon needs and the witness feels then is the measure for later. */
-async function calmly(socketPath: string, sender: Raw, witness: Witness): Promise<Testimony> {
+async function calmly(socketPath: string, sender: Raw, witness: Witness, count: number): Promise<Testimony> {
   const reader = await Raw.as(socketPath, 'calm')
   reader.onFrame = () => {}
   await reader.call('channel.join', { channel: '#quiet' })
   await Promise.all([reader.call('inbox.follow', {}), reader.call('event.follow', { since: 0 })])
-  await offer(sender, '#quiet', 300)
+  await offer(sender, '#quiet', count)
   await takeInbox(reader)
   await reader.end()
   return witness.testify()
