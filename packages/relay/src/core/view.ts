@@ -1,6 +1,6 @@
 // What a rule may see of the workspace: a small window on its tables. Implemented by store/view.ts; nothing here is ever changed by a rule.
 
-import type { AgentProfile, Message, Policy, Route } from '@agent-relay/sdk/protocol'
+import type { ActionRegistered, AgentProfile, Message, Policy, Route } from '@agent-relay/sdk/protocol'
 
 export interface AgentRow extends Omit<AgentProfile, 'channels' | 'type'> {
   id: string
@@ -29,16 +29,8 @@ export interface ReceiptRow {
   readAt?: number
 }
 
-export interface ActionRow {
-  name: string
-  provider: string
-  session: string
-  description: string
-  inputSchema: Record<string, unknown>
-  outputSchema?: Record<string, unknown>
-  availableTo?: string[]
-  timeoutMs: number
-}
+/** An action that is offered: what its registration said. */
+export type ActionRow = Omit<ActionRegistered, 'type'>
 
 /** One call of an action, without its input and output. */
 export interface InvocationRow {
