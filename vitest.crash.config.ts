@@ -1,4 +1,4 @@
-// How `npm run test:crash` runs: the long tests that kill daemons and fill disks, one file after the other.
+// How `npm run test:crash` runs: the long tests that kill daemons, fill disks and install what is packed, one file after the other.
 import { existsSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 import { alias } from './vitest.config.ts'
@@ -6,7 +6,7 @@ import { alias } from './vitest.config.ts'
 export default defineConfig({
   resolve: { alias },
   test: {
-    include: ['test/crash/**/*.test.ts'],
+    include: ['test/{crash,packed}/**/*.test.ts'],
     exclude: ['**/node_modules/**', '**/dist/**'],
     // Only while there is no such folder: an empty one is a mistake.
     passWithNoTests: !existsSync(new URL('test/crash', import.meta.url)),

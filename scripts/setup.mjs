@@ -5,10 +5,13 @@ import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { joinKit } from './join-kit.mjs'
 import { joinPipe } from './join-pipe.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const lockfile = join(root, 'package-lock.json')
+const pageStamp = join(root, 'node_modules/.page-stamp')
+const pageFile = join(root, 'packages/relay/dist/page/index.html')
 const installStamp = join(root, 'node_modules/.setup-stamp')
 const quietWhenFresh = process.argv.includes('--quiet-when-fresh')
 const say = (text) => process.stderr.write(text)
@@ -95,12 +98,48 @@ async function install() {
 async function build() {
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
   const result = await run(process.execPath, [tsc, '-b', '--listEmittedFiles', '--pretty', 'false'])
-  const joined = result.ok && joinPipe(root)
+  const joined = result.ok && [joinPipe(root), await joinKit(root)].includes(true)
   return {
     ok: result.ok,
     output: result.output.replace(/^TSFILE:.*\n/gm, ''),
     worked: joined || result.output.includes('TSFILE:'),
   }
+}
+
+/** What the page is made of: its own files and the SDK's, as one hash. The lockfile stands for the libraries. */
+function pageKey() {
+  const hash = createHash('sha256').update(existsSync(lockfile) ? readFileSync(lockfile) : '')
+  for (const folder of ['packages/dashboard', 'packages/sdk/src']) {
+    for (const entry of readdirSync(join(root, folder), { recursive: true, withFileTypes: true })) {
+      const path = join(entry.parentPath ?? entry.path, entry.name)
+      if (entry.isFile() && !path.includes('node_modules'))
+        hash.update(path.slice(root.length)).update(readFileSync(path))
+    }
+  }
+  return hash.digest('hex')
+}
+
+/** The page from its sources, where one of them has changed. It needs nothing that `build` makes, so both run at once. */
+async function buildPage() {
+  const key = pageKey()
+  const isBuilt = existsSync(pageFile) && existsSync(pageStamp) && readFileSync(pageStamp, 'utf8') === key
+  if (isBuilt) return { ok: true, output: '', worked: false }
+  const vite = join(root, 'node_modules/vite/bin/vite.js')
+  const result = await run(process.execPath, [
+    vite,
+    'build',
+    '--logLevel',
+    'warn',
+    '--config',
+    'packages/dashboard/vite.config.ts',
+  ])
+  if (result.ok) writeFileSync(pageStamp, key)
+  return { ...result, worked: true }
+}
+
+async function buildAll() {
+  const [code, page] = await Promise.all([build(), buildPage()])
+  return { ok: code.ok && page.ok, output: code.output + page.output, worked: code.worked || page.worked }
 }
 
 /** The launchers are checked in as executable; an archive or a copy may have lost that. */
@@ -132,7 +171,7 @@ if (reason) {
   worked = await step(`installing packages (${reason})`, true, install)
   writeFileSync(installStamp, installKey())
 }
-worked = (await step('building', reason !== undefined, build)) || worked
+worked = (await step('building', reason !== undefined, buildAll)) || worked
 makeExecutable()
 if (!worked && !quietWhenFresh) say(`setup: nothing to do (${Date.now() - start} ms)\n`)
 

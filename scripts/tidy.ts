@@ -14,20 +14,24 @@ const mayImport: Record<string, string[]> = {
   discover: [],
   sdk: ['protocol', 'discover'],
   mcp: ['sdk', 'protocol', 'discover'],
+  dashboard: ['sdk'],
   core: ['protocol'],
   base: ['protocol', 'discover'],
   store: ['core', 'base', 'protocol'],
   broker: ['store', 'core', 'base', 'protocol'],
   wires: ['broker', 'core', 'base', 'mcp', 'sdk', 'protocol', 'discover'],
   supervisor: ['broker', 'core', 'base', 'sdk', 'protocol', 'discover'],
-  runs: ['broker', 'core', 'base', 'sdk', 'protocol', 'discover'],
+  runs: ['broker', 'core', 'base', 'mcp', 'sdk', 'protocol', 'discover'],
   daemon: ['wires', 'supervisor', 'runs', 'broker', 'store', 'core', 'base', 'mcp', 'sdk', 'protocol', 'discover'],
-  // The command line starts the pipe, which is the MCP package's.
-  cli: ['daemon', 'base', 'mcp', 'sdk', 'protocol', 'discover'],
+  // The command line starts the pipe, which is the MCP package's, and a lift's panes as the supervisor's harnesses say.
+  cli: ['daemon', 'supervisor', 'base', 'mcp', 'sdk', 'protocol', 'discover'],
 }
 
 /** Libraries that one file alone may name. */
 const oneHome = { SQLite: /node:sqlite|@photostructure\/sqlite/, 'the PTY library': /@lydell\/node-pty/ }
+
+/** Libraries that one folder alone may name: heavy ones, which an idle daemon must not load. */
+const oneRoom = { 'packages/relay/src/runs/': /['"](?:ai|@ai-sdk\/[\w-]+|@modelcontextprotocol\/client(?:\/\w+)?)['"]/ }
 
 const coreBans =
   /\b(?:await|async|Date|Math\.random)\b|(?<![.\w])(?:process|console|performance|crypto|set(?:Timeout|Interval|Immediate))\s*[.[(]/
@@ -70,12 +74,12 @@ function sources(root: string, folder: string): Source[] {
 }
 
 function zoneOf(path: string): string {
-  if (/^packages\/sdk\/src\/(?:discover|paths|errors)\.ts$/.test(path)) return 'discover'
+  if (/^packages\/sdk\/src\/(?:discover|paths|errors|injection)\.ts$/.test(path)) return 'discover'
   if (path.startsWith(`${protocol}/`)) return 'protocol'
   const [, name, , folder, deeper] = path.split('/')
   if (name !== 'relay') return name ?? ''
   if (deeper) return folder ?? ''
-  return folder === 'daemon.ts' ? 'daemon' : 'base'
+  return folder === 'daemon.ts' || folder === 'owner-controls.ts' ? 'daemon' : 'base'
 }
 
 /** The files and packages that a source imports; those of this house as paths. */
@@ -169,6 +173,8 @@ function faultsOf(source: Source): string[] {
   const banned = path.includes('/relay/src/core/') ? coreBans.exec(bare) : null
   const findings = wrongImports(source)
   if (banned) findings.push(`${path}: ${banned[0]} is banned in core/`)
+  for (const [room, name] of Object.entries(oneRoom))
+    if (name.test(code) && !path.startsWith(room)) findings.push(`${path}: names a library that belongs to ${room}`)
   if (writesRows.test(code) && !rowWriters.includes(path))
     findings.push(`${path}: writes rows, which only the store's rowWriters may`)
   if (!/^(?:#!.*\n)?\/[/*]+ (?!biome-)\S+ \S+ \S+/.test(text))

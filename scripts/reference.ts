@@ -1,0 +1,171 @@
+// docs/reference as text, made from the tables themselves: operations, tools, commands, refusals and limits. test/docs keeps the files true.
+import { z } from 'zod'
+import { type Tool, toolsets } from '../packages/mcp/src/index.ts'
+import { catalog } from '../packages/relay/src/cli/catalog.ts'
+import { exits } from '../packages/relay/src/cli/command.ts'
+import type { CommandRule, OptionRule } from '../packages/relay/src/cli/rule.ts'
+import { limits, operations, refusals } from '../packages/sdk/src/protocol/index.ts'
+
+const note = 'Made from the sources by `npm run reference`; do not edit it by hand.'
+
+/** File names below docs/reference, and what stands in them. */
+export function reference(): Record<string, string> {
+  return {
+    'cli.md': page(
+      'The command line',
+      cliIntroduction,
+      catalog.filter(isShown).flatMap((rule) => commandText(rule)),
+    ),
+    'operations.md': page('Operations', operationsIntroduction, operationTexts()),
+    'tools.md': page('MCP tools', toolsIntroduction, toolTexts()),
+    'refusals.md': page('Refusals and exit codes', refusalsIntroduction, [refusalTable(), exitTable()]),
+    'limits.md': page('Limits', 'Both ends of a wire agree on these. The unit stands last in the name.', [
+      limitTable(),
+    ]),
+  }
+}
+
+const cliIntroduction =
+  'Data goes to stdout, talk to stderr. Every command takes `--json` and `--project NAME`; those that act as an agent take `--as NAME`.'
+const operationsIntroduction =
+  'Everything that can be asked of the relay: by `client.call(name, input)` in the SDK, and by `POST /api/<name>` with the input as JSON body. ' +
+  'A command changes something and runs once for each id; a query reads; a watch keeps sending (sockets only). *Who* is who may ask: ' +
+  'anyone with a session, an agent, the holder of the workspace key, or the owner on the daemon’s own socket.'
+const toolsIntroduction =
+  'What agents see. `agent-relay-mcp serve` offers the toolset `relay`; others are asked for with `--tools relay,workspace` or `RELAY_TOOLS`.'
+const refusalsIntroduction =
+  'An expected “no” has a code and a text that says the mend. *Again*: the same call may succeed later without being changed.'
+
+function page(title: string, introduction: string, parts: string[]): string {
+  return `# ${title}\n\n${note}\n\n${introduction}\n\n${parts.join('\n\n')}\n`
+}
+
+const isShown = ({ isHidden }: { isHidden?: boolean }) => !isHidden
+
+function commandText(rule: CommandRule, path = 'agent-relay'): string[] {
+  const name = `${path} ${rule.name}`
+  const usage = rule.commands ? '' : `\n\n    ${[name, rule.args].filter(Boolean).join(' ')}`
+  const options = (rule.options ?? []).filter(isShown).map(optionLine)
+  const examples = rule.commands ? [] : (rule.examples ?? []).map((example) => `    ${example}`)
+  const text = [
+    `${path === 'agent-relay' ? '##' : '###'} ${name}${usage}\n\n${sentence(rule.text)}`,
+    ...(options.length > 0 ? [options.join('\n')] : []),
+    ...(examples.length > 0 ? [`Examples:\n\n${examples.join('\n')}`] : []),
+  ].join('\n\n')
+  return [text, ...(rule.commands ?? []).filter(isShown).flatMap((sub) => commandText(sub, name))]
+}
+
+function optionLine({ flags, text, choices, isList }: OptionRule): string {
+  const more = [...(choices ? [`one of ${choices.join(', ')}`] : []), ...(isList ? ['may be given several times'] : [])]
+  return `* \`${flags}\`: ${[text, ...more].join('; ')}`
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}
+
+function operationTexts(): string[] {
+  return Object.entries(operations).map(([name, { kind, who, summary, input, output }]) =>
+    [
+      `## ${name}`,
+      `*${kind}, ${who}.* ${summary}`,
+      `* input: ${code(shapeOf(input, 'input'))}\n* ${kind === 'watch' ? 'each item' : 'output'}: ${code(shapeOf(output, 'output'))}`,
+    ].join('\n\n'),
+  )
+}
+
+function toolTexts(): string[] {
+  return Object.entries(toolsets).map(([set, tools]) => [`## Toolset ${set}`, ...tools.map(toolText)].join('\n\n'))
+}
+
+function toolText({ name, description, input, hints }: Tool): string {
+  const facts = Object.entries(hints).flatMap(([hint, isSo]) => (isSo ? [hint] : []))
+  return [
+    `### ${name}`,
+    description,
+    `* input: ${code(shapeOf(input, 'input'))}${facts.length > 0 ? `\n* hints: ${facts.join(', ')}` : ''}`,
+  ].join('\n\n')
+}
+
+type Schema = z.core.JSONSchema.BaseSchema
+
+function shapeOf(schema: z.ZodType, io: 'input' | 'output'): string {
+  return shape(z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Schema)
+}
+
+/** A schema as one writes a type; a part that is used twice stands where it is used. */
+function shape(schema: Schema | boolean, root: Schema = schema as Schema): string {
+  if (typeof schema === 'boolean') return 'any'
+  if (schema.$ref) return named(schema.$ref, root)
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
+  const parts = schema.anyOf ?? schema.oneOf
+  if (parts) return [...new Set(parts.map((part) => shape(part as Schema, root)))].join(' | ')
+  if (schema.type === 'array') return arrayOf(shape((schema.items ?? {}) as Schema, root))
+  if (schema.type === 'object') return objectShape(schema, root)
+  return typeof schema.type === 'string' ? schema.type : 'any'
+}
+
+function named(ref: string, root: Schema): string {
+  const target = root.$defs?.[ref.split('/').at(-1) as string]
+  return target === undefined ? 'any' : shape(target as Schema, root)
+}
+
+function arrayOf(item: string): string {
+  return item.includes(' | ') && !item.startsWith('{') ? `(${item})[]` : `${item}[]`
+}
+
+function objectShape({ properties, required = [], additionalProperties }: Schema, root: Schema): string {
+  if (!properties || Object.keys(properties).length === 0) {
+    const isMap = typeof additionalProperties === 'object' && Object.keys(additionalProperties).length > 0
+    return isMap ? `{ [name]: ${shape(additionalProperties as Schema, root)} }` : '{}'
+  }
+  const fields = Object.entries(properties).map(
+    ([name, part]) => `${name}${required.includes(name) ? '' : '?'}: ${shape(part as Schema, root)}`,
+  )
+  return `{ ${fields.join(', ')} }`
+}
+
+function code(text: string): string {
+  return `\`${text}\``
+}
+
+function table(heads: string[], rows: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(heads), `|${heads.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n')
+}
+
+/** Each detail as its own name. */
+const details = new Proxy({}, { get: (_, name) => `‹${String(name)}›` })
+
+function refusalTable(): string {
+  const rows = Object.entries(refusals).map(([name, { text, http, exit, retry }]) => [
+    code(name),
+    text(details).replaceAll('\n', ' '),
+    String(http),
+    String(exit),
+    retry ? 'yes' : '',
+  ])
+  return table(['code', 'text', 'HTTP', 'exit', 'again'], rows)
+}
+
+function exitTable(): string {
+  const meanings: Record<keyof typeof exits, string> = {
+    refused: 'refused, or something went wrong',
+    usage: 'a mistake in the command line',
+    notRunning: 'no daemon runs',
+    busy: 'busy: the port, the lock or the disk; try again',
+    lostRace: 'between a daemon and its starter only',
+    denied: 'not allowed',
+    config: 'a file or variable is not as it must be',
+  }
+  const rows = Object.entries(exits).map(([name, exit]) => [String(exit), meanings[name as keyof typeof exits]])
+  return `## Exit codes\n\n${table(['code', 'meaning'], [['0', 'done'], ...rows])}`
+}
+
+function limitTable(): string {
+  return table(
+    ['limit', 'value'],
+    Object.entries(limits).map(([name, value]) => [code(name), value.toLocaleString('en-US')]),
+  )
+}

@@ -1,0 +1,17 @@
+// How `npm run test:real` runs: real agent CLIs from npm in real terminals, one after the other, against a scripted model on loopback.
+import { defineConfig } from 'vitest/config'
+import { alias } from './vitest.config.ts'
+
+export default defineConfig({
+  resolve: { alias },
+  test: {
+    include: ['test/real/**/*.test.ts'],
+    exclude: ['**/node_modules/**', '**/dist/**'],
+    pool: 'forks',
+    maxWorkers: 1,
+    fileParallelism: false,
+    // The first run installs a gigabyte.
+    testTimeout: 15 * 60_000,
+    hookTimeout: 60_000,
+  },
+})
