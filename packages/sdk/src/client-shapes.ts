@@ -1,6 +1,6 @@
 // What the client takes and gives: options, events, and the shapes of its answers, with the small functions that make them. No behaviour of its own.
 
-import type { RelayError } from './errors.ts'
+import { ConnectionError, RelayError } from './errors.ts'
 import type { ClientLimits } from './limits.ts'
 import type { Closing } from './link.ts'
 import type { Hello, Welcome } from './protocol/frames.ts'
@@ -83,6 +83,25 @@ export interface Watch {
   /** From here on nothing is missed. Rejects if the watch is refused. */
   readonly ready: Promise<void>
   stop(): void
+}
+
+export type SpawnOptions = InputOf<'worker.spawn'>
+
+/** As the first protocol answers: an expected "no" is an answer, not an exception. */
+export interface WorkerResult {
+  success: boolean
+  error?: string
+  note?: string
+}
+
+export async function resultOf(work: Promise<{ worker: unknown; note?: string }>): Promise<WorkerResult> {
+  try {
+    const { note } = await work
+    return note === undefined ? { success: true } : { success: true, note }
+  } catch (error) {
+    if (!(error instanceof RelayError) || error instanceof ConnectionError) throw error
+    return { success: false, error: error.message }
+  }
 }
 
 export function helloOf(options: ClientOptions): Hello {

@@ -12,11 +12,14 @@ import {
   type ListedAgent,
   type ListOptions,
   pageOf,
+  resultOf,
   type SendOptions,
+  type SpawnOptions,
   sendInput,
   uptimeText,
   type Watch,
   type WithContent,
+  type WorkerResult,
   withContent,
 } from './client-shapes.ts'
 import { Emitter, guarded } from './emitter.ts'
@@ -32,6 +35,7 @@ import { limits as wireLimits } from './protocol/limits.ts'
 import type { CallName, InputOf, OutputOf, RelayEvent, WatchName, WorkspaceStatus } from './protocol/operations.ts'
 import type { InboxMessage, Message } from './protocol/words.ts'
 import { Reading } from './reading.ts'
+import { within } from './within.ts'
 
 /** As many pages of nothing but repeats are passed over by one getInbox. */
 const hiddenPagesMax = 20
@@ -158,6 +162,15 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     return agents.map((agent) => ({ ...agent, idle: agent.status === 'idle' }))
   }
 
+  /** Resolves when the worker's program has started; it messages when it is ready. */
+  async spawn(options: SpawnOptions): Promise<WorkerResult> {
+    return await resultOf(this.call('worker.spawn', options))
+  }
+
+  async release(name: string, reason?: string): Promise<WorkerResult> {
+    return await resultOf(this.call('worker.release', { name, reason }))
+  }
+
   /** Never throws: without a connection it says so. */
   async getStatus(): Promise<ClientStatus> {
     const wanted = this.#line.phase === 'idle' && this.#options.autoConnect !== false
@@ -280,13 +293,4 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
       daemonVersion: this.#line.welcome?.version,
     }
   }
-}
-
-async function within(work: Promise<unknown>, ms: number): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
-  await Promise.race([work, late])
-  clearTimeout(timer)
 }

@@ -20,10 +20,12 @@ export type {
   ListOptions,
   ReceivedMessage,
   SendOptions,
+  SpawnOptions,
   Watch,
   WithContent,
+  WorkerResult,
 } from './client-shapes.ts'
-export { uptimeText } from './client-shapes.ts'
+export { resultOf, uptimeText } from './client-shapes.ts'
 export type { ConnectOptions } from './connecting.ts'
 export {
   AgentNotFoundError,
@@ -75,7 +77,21 @@ export {
   refusal,
   refusals,
 } from './protocol/refusals.ts'
-export type { Agent, AgentProfile, Channel, InboxMessage, Message, Receipt, Route } from './protocol/words.ts'
+export type {
+  ActionEnvelope,
+  ActionInfo,
+  Agent,
+  AgentProfile,
+  Channel,
+  Conversation,
+  HistoryMessage,
+  InboxMessage,
+  Message,
+  Receipt,
+  Route,
+  Run,
+  Worker,
+} from './protocol/words.ts'
 export {
   Relay,
   type RelayAgents,

@@ -9,6 +9,7 @@ import {
   dataDir,
   type Env,
   findProjectConfig,
+  isDemoName,
   isProjectName,
   setting,
   socketPathOf,
@@ -126,7 +127,8 @@ function inDataDir(env: Env, project: string, source: Discovery['source']): Disc
 function projectNames(env: Env): string[] {
   try {
     const entries = readdirSync(join(dataDir(env), 'projects'), { withFileTypes: true })
-    return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
+    const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
+    return names.filter((name) => !isDemoName(name))
   } catch {
     return []
   }

@@ -23,10 +23,23 @@ export interface Link {
   readonly closed: Promise<Closing>
 }
 
-/** The calls that answer one question of a model. They are named after it, and `answered` says that the whole answer has left. */
+/**
+ * The calls that answer one question of a model. They are named after it. `answered` says that the whole answer has left, `lost` that it
+ * never will: what it handed out is free again.
+ */
 export interface Turn {
   call<O extends CallName>(op: O, input: InputOf<O>, signal?: AbortSignal): Promise<OutputOf<O>>
   answered(): void
+  lost(): void
+  /** Only on a lift, where a session may say which role it acts as. */
+  readonly roles?: Roles
+}
+
+/** The roles of a lift, as the calls of one turn may use them. */
+export interface Roles {
+  readonly names: readonly string[]
+  /** The same turn as that role; throws where this session may not act as it. Its answer leaves with the turn's own. */
+  as(role: string): Turn
 }
 
 export interface WatchSink<T> {

@@ -19,6 +19,11 @@ export function isProjectName(name: unknown): name is string {
   return typeof name === 'string' && projectPattern.test(name)
 }
 
+/** Made by `demo`. It stays for whoever names it, and is never taken for the workspace that somebody means. */
+export function isDemoName(name: string): boolean {
+  return /^demo-[0-9a-f]{4}$/.test(name)
+}
+
 /** Hosts pass `${RELAY_PROJECT}` on literally when the variable is not set: such a value means "not set". */
 export function setting(env: Env, name: string): string | undefined {
   const value = env[name]?.trim()

@@ -163,6 +163,14 @@ describe('discoverSocket', () => {
 })
 
 describe('findDaemon', () => {
+  it('never guesses the workspace of a demo', async () => {
+    const demo = await live(socketOf('demo-7c41'))
+    await expect(findDaemon({ cwd, env })).rejects.toThrow('not running')
+    const socketPath = await live(socketOf('shop'))
+    await expect(findDaemon({ cwd, env })).resolves.toMatchObject({ socketPath, project: 'shop' })
+    await expect(findDaemon({ cwd, env, project: 'demo-7c41' })).resolves.toMatchObject({ socketPath: demo })
+  })
+
   it('skips dead socket files in a scan', async () => {
     dead(socketOf('a-dead'), socketOf('z-dead'))
     const socketPath = await live(socketOf('m-live'))

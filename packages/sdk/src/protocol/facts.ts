@@ -1,7 +1,7 @@
 // What can happen, one type each. Facts are decided in core/, written once to the journal and shown to watchers as events.
 // A fact never carries a message body (the immutable message row does) and never changes its meaning: a new meaning is a new type.
 
-import type { ActionErrorCode, AgentProfile, Message, Policy, Route } from './words.ts'
+import type { ActionErrorCode, AgentProfile, HarnessName, Message, Policy, Route, WorkerStatus } from './words.ts'
 
 /** The first fact of a workspace. */
 export interface WorkspaceBegan {
@@ -81,6 +81,12 @@ export interface DeliveryOffered {
   session?: string
   until?: number
 }
+/** The answer that carried it never arrived: no session holds it any more, and the next taker gets it. */
+export interface DeliveryReleased {
+  type: 'delivery.released'
+  message: string
+  agent: string
+}
 export interface DeliveryRead {
   type: 'delivery.read'
   message: string
@@ -140,6 +146,66 @@ export interface ActionCompleted {
   durationMs: number
 }
 
+/** A program that its parent wishes to run. Its task is the entry's body. */
+export interface WorkerWished {
+  type: 'worker.wished'
+  id: string
+  worker: string
+  parent: string
+  cli: string
+  command?: string[]
+  args?: string[]
+  model?: string
+  cwd: string
+  /** The relay's MCP server is given to it; not where its arguments bring MCP configuration of their own. */
+  isInjected: boolean
+}
+/** What somebody wishes of a running worker from now on. */
+export interface WorkerWishChanged {
+  type: 'worker.wish-changed'
+  id: string
+  worker: string
+  wish: 'run' | 'paused' | 'gone'
+  reason?: string
+}
+/** How its program fares. */
+export interface WorkerChanged {
+  type: 'worker.changed'
+  id: string
+  worker: string
+  status: WorkerStatus
+  pid?: number
+  code?: number
+  reason?: string
+}
+
+/** The contract is the entry's body: what an agent was asked is not for every watcher's eyes. */
+export interface RunStarted {
+  type: 'run.started'
+  id: string
+  agent: string
+  parent: string
+  harness: HarnessName
+  model?: string
+  cwd?: string
+}
+/** The payload belongs to the entry, like a body. */
+export interface RunCompleted {
+  type: 'run.completed'
+  id: string
+  agent: string
+  summary: string
+  /** Uncompressed; unset where nothing was handed over. */
+  payloadBytes?: number
+}
+export interface RunStopped {
+  type: 'run.stopped'
+  id: string
+  agent: string
+  /** Why it ended by itself, or what who stopped it said. */
+  reason?: string
+}
+
 export type Fact =
   | WorkspaceBegan
   | WorkspaceKeyIssued
@@ -154,6 +220,7 @@ export type Fact =
   | ConversationOpened
   | MessageCreated
   | DeliveryOffered
+  | DeliveryReleased
   | DeliveryRead
   | ReactionAdded
   | ReactionRemoved
@@ -161,6 +228,12 @@ export type Fact =
   | ActionWithdrawn
   | ActionInvoked
   | ActionCompleted
+  | WorkerWished
+  | WorkerWishChanged
+  | WorkerChanged
+  | RunStarted
+  | RunCompleted
+  | RunStopped
 
 /** Facts of one command, in the order they were decided. */
 export interface Entry {

@@ -153,11 +153,21 @@ function isTooDeep(line: string): boolean {
   let depth = 0
   for (let i = 0; i < line.length; i++) {
     const char = line[i]
-    if (char === '"') for (i++; i < line.length && line[i] !== '"'; i++) if (line[i] === '\\') i++
+    if (char === '"') i = endOfString(line, i)
     if ((char === '[' || char === '{') && ++depth > depthMax) return true
     if (char === ']' || char === '}') depth--
   }
   return false
+}
+
+/** Searched, not walked: a payload of eight million characters is one string. */
+function endOfString(line: string, start: number): number {
+  for (let end = line.indexOf('"', start + 1); end >= 0; end = line.indexOf('"', end + 1)) {
+    let escapes = end
+    while (line[escapes - 1] === '\\') escapes--
+    if ((end - escapes) % 2 === 0) return end
+  }
+  return line.length
 }
 
 function toEnvelope(line: string): Envelope {
@@ -194,6 +204,10 @@ export interface Hello {
   key?: string
   /** The id of an earlier session that this one continues. */
   session?: string
+  /** The process that started it, on this machine. */
+  host?: number
+  /** Speak for the agent that one of these processes started, the nearest first: a hook, which knows its ancestors but no token. */
+  hosts?: number[]
   /** The ids of that session's calls whose answers have not arrived: what they handed out was not received. */
   calls?: string[]
 }

@@ -1,5 +1,6 @@
 // The protocol's public names: words, facts, operations, refusals, frames and ids.
 
+export * from './agent-status.ts'
 export * from './facts.ts'
 export * from './frames.ts'
 export * from './ids.ts'

@@ -7,13 +7,19 @@ const MiB = 1024 * KiB
 export const limits = {
   /** One message body, in UTF-8 bytes. Larger work products belong in files. */
   bodyBytesMax: 256 * KiB,
-  /** One line that a client sends. A body of 256 KiB fits even when JSON escaping doubles it. */
-  lineBytesMax: 1 * MiB,
-  /** One line that the daemon sends: a page (`pageBytesMax`) or one large message, and room for escaping. */
-  answerBytesMax: 4 * MiB,
+  /** One line that a client sends. The largest carries a run's payload of 8 MiB, with room for escaping. */
+  lineBytesMax: 12 * MiB,
+  /** What carries no payload: an HTTP request, and the first line of a connection, read before anybody has said who it is. */
+  requestBytesMax: 1 * MiB,
+  /** One line that the daemon sends: the largest is a run's payload again, compressed and in base64. */
+  answerBytesMax: 12 * MiB,
   /** An inbox or history answer stops before this many bytes of bodies and says how many more wait. */
   pageBytesMax: 512 * KiB,
   pageMessagesMax: 500,
+  /** A group of as many as there may be, with their names at their longest. */
+  conversationCharsMax: 4_000,
+  /** What a list of conversations shows of each last message. */
+  lastWordsCharsMax: 200,
   /** A call id chosen by the sender; ours are 28 characters. */
   idCharsMax: 200,
   threadCharsMax: 200,
@@ -28,6 +34,27 @@ export const limits = {
   actionBytesMax: 256 * KiB,
   actionMsDefault: 30_000,
   actionDescriptionCharsMax: 2_000,
+  /** Programs that run at once in a workspace: a worker that hires workers without end is stopped here. */
+  workersMax: 32,
+  /** A program that lives this long has started. */
+  spawnLiveMs: 1_000,
+  /** A worker that is not ready by then is reported to its parent with its last screen. */
+  spawnReadyMs: 45_000,
+  /** One write into a worker's terminal by a person. */
+  keysBytesMax: 64 * KiB,
+  /** What a run is asked to do. */
+  contractBytesMax: 256 * KiB,
+  /** What it says when it is done. */
+  summaryBytesMax: 64 * KiB,
+  /** What it hands over, in UTF-8 bytes before it is compressed. Larger work products belong in files. */
+  payloadBytesMax: 8 * MiB,
+  /** The end of a running run's output, as others are shown it. */
+  previewCharsMax: 2_000,
+  runsAskedMax: 1_000,
+  /** Requests to its model, tokens in and out, and time that one run of the built-in loop may use. */
+  runTurnsMax: 200,
+  runTokensMax: 2_000_000,
+  runMsMax: 4 * 60 * 60_000,
 } as const
 
 const utf8 = new TextEncoder()

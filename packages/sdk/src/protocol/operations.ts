@@ -7,8 +7,11 @@ import { agentOperations } from './operations/agents.ts'
 import { channelOperations } from './operations/channels.ts'
 import { daemonOperations } from './operations/daemon.ts'
 import { eventOperations } from './operations/events.ts'
+import { historyOperations } from './operations/history.ts'
 import { inboxOperations } from './operations/inbox.ts'
 import { messageOperations } from './operations/messages.ts'
+import { runOperations } from './operations/runs.ts'
+import { workerOperations } from './operations/workers.ts'
 
 export type { WorkspaceEntry, WorkspaceStatus } from './operations/daemon.ts'
 export { RelayEvent } from './operations/events.ts'
@@ -18,9 +21,12 @@ export const operations = {
   ...agentOperations,
   ...channelOperations,
   ...messageOperations,
+  ...historyOperations,
   ...inboxOperations,
   ...eventOperations,
   ...actionOperations,
+  ...workerOperations,
+  ...runOperations,
   ...daemonOperations,
 }
 

@@ -49,6 +49,17 @@ export const refusals = {
   },
   'action.unknown': { ...absent, text: (d) => `You offer no action "${d.name}".` },
   'invocation.unknown': { ...absent, text: (d) => `No invocation ${d.invocation} is known to you.` },
+  'run.unknown': { ...absent, text: (d) => `Agent not found: ${d.run}. All runs: agent-relay runs status` },
+  'run.not-yours': {
+    ...denied,
+    text: (d) => `The run ${d.run} belongs to ${d.agent} and to ${d.parent}, who asked for it. Tell them instead.`,
+  },
+  'run.no-payload': { ...absent, text: (d) => `The run ${d.run} has handed over no payload.` },
+  'encoding.refused': {
+    ...usage,
+    http: 406,
+    text: () => 'A payload is sent compressed only. Ask with the header "Accept-Encoding: gzip".',
+  },
   'channel.unknown': {
     ...absent,
     text: (d) =>
@@ -85,6 +96,37 @@ export const refusals = {
     text: (d) => `${d.to} has gone (${d.reason}). The message ${d.message} is stored and waits in the inbox there.`,
   },
   'wait.cancelled': { ...clash, text: () => 'The wait was given up by its caller. The message is stored.' },
+  'worker.unknown': {
+    ...absent,
+    text: (d) => `No worker is named "${d.name}".${oneOf(d.nearest, 'Did you mean')} All workers: agent-relay workers`,
+  },
+  'worker.exists': {
+    ...clash,
+    text: (d) => `A worker named "${d.name}" is running. Release it, or choose another name.`,
+  },
+  'worker.exited': { ...clash, text: (d) => `Worker "${d.name}" has exited${d.reason ? `: ${d.reason}` : '.'}` },
+  'worker.died': {
+    retry: false,
+    http: 502,
+    exit: 1,
+    text: (d) => `${d.name} ended at once: ${d.reason}${d.screen ? `\nIts last screen:\n${d.screen}` : ''}`,
+  },
+  'worker.not-yours': {
+    ...denied,
+    text: (d) => `Worker "${d.name}" works for ${d.parent}: only its parent and people may ${d.what}.`,
+  },
+  'worker.too-many': {
+    ...busy,
+    text: (d) => `${d.count} workers are running, which is the most. Release one first: agent-relay release NAME`,
+  },
+  'worker.unavailable': { ...usage, http: 501, text: () => 'This relay starts no workers.' },
+  'cli.unknown': {
+    ...usage,
+    text: (d) =>
+      `There is no harness "${d.cli}". There are ${list(d.clis)}; for another program: --command "PROGRAM ARGS".`,
+  },
+  'cli.not-installed': { ...absent, text: (d) => notInstalled(`${d.program}`, `${d.install}`) },
+  'directory.unknown': { ...usage, text: (d) => `There is no directory ${d.path}.` },
   'workspace.unknown': {
     ...absent,
     text: (d) =>
@@ -119,6 +161,15 @@ export const refusals = {
     text: () => 'Send a valid workspace key or agent token: "Authorization: Bearer …".',
   },
   'auth.revoked': { ...denied, http: 401, text: (d) => `This session has ended: ${d.why} Connect with a valid one.` },
+  'page.none': {
+    ...absent,
+    text: () => 'This daemon serves no page: it was started with --no-http. Restart it: agent-relay daemon restart',
+  },
+  'page.login': {
+    ...denied,
+    http: 401,
+    text: () => 'This page needs a link that works once, within five minutes. To get one: agent-relay dashboard',
+  },
   'origin.denied': {
     ...denied,
     text: (d) =>
@@ -126,6 +177,11 @@ export const refusals = {
       'to let a web page in: agent-relay up --allow-origin <origin>',
   },
   'route.unknown': { ...absent, text: (d) => `There is nothing at ${d.path}. There are ${list(d.routes)}.` },
+  'method.unsupported': {
+    ...usage,
+    http: 405,
+    text: (d) => `${d.path} does not take ${d.method}, but ${list(d.allowed)}.`,
+  },
   'media.unsupported': { ...usage, http: 415, text: () => 'A POST needs the content type application/json.' },
   'port.taken': {
     ...busy,
@@ -168,4 +224,11 @@ export function refusal(code: RefusalCode, details: RefusalDetails = {}): Refusa
 
 export function isRefusalCode(code: unknown): code is RefusalCode {
   return typeof code === 'string' && Object.hasOwn(refusals, code)
+}
+
+/** The user's own program has no install command; one that is given by its path is looked for nowhere else. */
+function notInstalled(program: string, install: string): string {
+  if (install !== '') return `${program} is not on PATH. Install it: ${install}`
+  if (program.includes('/')) return `${program} is no program that could be run.`
+  return `${program} is not on PATH, as the daemon has it. Give the path of its file, or restart the daemon from here.`
 }

@@ -12,7 +12,9 @@ const oneLine = z
     /^[^\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u,
     'must be one line without control characters',
   )
-const label = oneLine.max(200)
+export const Label = oneLine.max(200)
+/** It becomes an argument of a program, which would take a dash for an option of its own. */
+export const ModelName = Label.min(1).regex(/^[^-]/, 'the name of a model does not start with "-"')
 
 export const agentNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 export const AgentName = z
@@ -66,6 +68,31 @@ export type Message = z.infer<typeof Message>
 export const InboxMessage = Message.extend({ receipt: ReceiptState, route: z.enum(routes).optional() })
 export type InboxMessage = z.infer<typeof InboxMessage>
 
+/** A message as a conversation's history shows it: its number there, and what became of it. */
+export const HistoryMessage = Message.extend({
+  n: z.number(),
+  reactions: z.array(z.object({ emoji: z.string(), agents: z.array(z.string()) })).optional(),
+  /** How many of its recipients it was put before, and how many have read it. */
+  offered: z.number(),
+  read: z.number(),
+  /** For the one who asks, where it was addressed to it. */
+  receipt: ReceiptState.optional(),
+})
+export type HistoryMessage = z.infer<typeof HistoryMessage>
+
+/** `last` is without its body: `preview` is the beginning of it. */
+export const Conversation = z.object({
+  name: z.string(),
+  /** Of a pair or group who; of a channel how many. */
+  members: z.union([z.number(), z.array(z.string())]),
+  messages: z.number(),
+  /** Whether the one who asks is in it, and how much it has not read there. */
+  joined: z.boolean(),
+  unread: z.number(),
+  last: Message.omit({ body: true }).extend({ preview: z.string() }).optional(),
+})
+export type Conversation = z.infer<typeof Conversation>
+
 export const Receipt = z.object({
   agent: z.string(),
   state: ReceiptState,
@@ -75,6 +102,33 @@ export const Receipt = z.object({
   readAt: z.string().optional(),
 })
 export type Receipt = z.infer<typeof Receipt>
+
+/**
+ * wished: not yet started. starting: its process lives, its MCP session does not. ready, then busy or idle in turn. blocked: a dialog is
+ * open. paused: stopped on request. exited: for good.
+ */
+export const workerStates = ['wished', 'starting', 'ready', 'busy', 'idle', 'blocked', 'paused', 'exited'] as const
+export type WorkerState = (typeof workerStates)[number]
+/** Those that are recorded; busy and idle come and go within seconds and are only shown. */
+export type WorkerStatus = Exclude<WorkerState, 'busy' | 'idle'>
+
+export const Worker = z.object({
+  id: z.string(),
+  name: z.string(),
+  cli: z.string(),
+  model: z.string().optional(),
+  /** Who asked for it, and is told how it fares. */
+  parent: z.string(),
+  cwd: z.string(),
+  status: z.enum(workerStates),
+  /** Why it is blocked, or how it ended. */
+  reason: z.string().optional(),
+  pid: z.number().optional(),
+  code: z.number().optional(),
+  startedAt: z.string(),
+  changedAt: z.string(),
+})
+export type Worker = z.infer<typeof Worker>
 
 export const agentStates = ['active', 'idle', 'offline'] as const
 export const Agent = z.object({
@@ -91,6 +145,8 @@ export const Agent = z.object({
   waitingFor: z.object({ agent: z.string(), since: z.string() }).optional(),
   unread: z.number(),
   lastCallAt: z.string().optional(),
+  /** Where the daemon runs its program. */
+  worker: Worker.pick({ status: true, reason: true }).optional(),
 })
 export type Agent = z.infer<typeof Agent>
 
@@ -98,10 +154,10 @@ export type Agent = z.infer<typeof Agent>
 export const AgentProfile = z.object({
   name: AgentName,
   type: AgentType.optional(),
-  cli: label.optional(),
-  model: label.optional(),
+  cli: Label.optional(),
+  model: Label.optional(),
   parent: AgentName.optional(),
-  handle: label.optional(),
+  handle: Label.optional(),
   role: AgentRole.optional(),
   channels: z.array(ChannelName).max(100).optional(),
 })
@@ -172,6 +228,50 @@ export const Invocation = z.object({
   caller: Caller,
 })
 export type Invocation = z.infer<typeof Invocation>
+
+/** What a run is asked to do, what it says when it is done, and what it hands over. */
+export const Contract = plainText
+  .min(1, 'a run needs a contract')
+  .refine((text) => isWithinBytes(text, limits.contractBytesMax), {
+    message: `a contract is at most ${limits.contractBytesMax / 1024} KiB: write the rest to a file and name it`,
+  })
+export const Summary = plainText.refine((text) => isWithinBytes(text, limits.summaryBytesMax), {
+  message: `a summary is at most ${limits.summaryBytesMax / 1024} KiB: the rest belongs into the payload or a file`,
+})
+export const Payload = z.string().refine((text) => isWithinBytes(text, limits.payloadBytesMax), {
+  message: `a payload is at most ${limits.payloadBytesMax / 1024 / 1024} MiB: write it to a file and name that in the summary`,
+})
+
+/** Who carries a run out: the built-in loop, a worker with that CLI, or an agent outside of both. */
+export const harnesses = ['loop', 'claude', 'codex', 'opencode', 'gemini', 'external'] as const
+export const HarnessName = z.enum(harnesses)
+export type HarnessName = z.infer<typeof HarnessName>
+export const runStatuses = ['ready', 'running', 'stopped', 'completed'] as const
+export const RunState = z.enum(runStatuses)
+export type RunState = z.infer<typeof RunState>
+
+/** A contract given to an agent. */
+export const Run = z.object({
+  id: z.string(),
+  /** The agent that carries it out. */
+  agent: z.string(),
+  /** Who asked for it. */
+  parent: z.string(),
+  harness: z.string(),
+  model: z.string().optional(),
+  status: RunState,
+  startedAt: z.string(),
+  completedAt: z.string().optional(),
+  stoppedAt: z.string().optional(),
+  stopReason: z.string().optional(),
+  summary: z.string().optional(),
+  /** Of the payload, uncompressed. */
+  payloadSize: z.number().optional(),
+  payloadUrl: z.string().optional(),
+  /** The end of its output, while it runs. */
+  preview: z.string().optional(),
+})
+export type Run = z.infer<typeof Run>
 
 /** What a workspace allows beyond what every agent may do. */
 export const Policy = z.object({

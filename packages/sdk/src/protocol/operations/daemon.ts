@@ -116,6 +116,21 @@ export const daemonOperations = {
       workspaces: z.array(WorkspaceEntry),
     }),
   },
+  'page.link': {
+    kind: 'command',
+    who: 'owner',
+    summary: 'A link to the page for people, with a code that works once and not for long.',
+    input: z.object({ workspace: WorkspaceName }),
+    /** Without `until` it needs no code: the relay is open. */
+    output: z.object({ url: z.string(), until: z.string().optional() }),
+  },
+  'page.logout': {
+    kind: 'command',
+    who: 'owner',
+    summary: 'End every login of the page: codes, cookies and open connections.',
+    input: z.object({}),
+    output: z.object({ ended: z.number() }),
+  },
   'daemon.stop': {
     kind: 'command',
     who: 'owner',

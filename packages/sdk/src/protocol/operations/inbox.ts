@@ -20,7 +20,14 @@ export const inboxOperations = {
     kind: 'command',
     who: 'agent',
     summary: 'Hand out unread messages, oldest first. They count as read at your next call.',
-    input: inboxFilter,
+    input: inboxFilter.extend({
+      /** `hook`: for the agent's next turn. What was put before it already is left out, nothing counts as read until it is offered, and what does not fit into `bytesMax` waits for an event that has room. */
+      route: z.enum(['take', 'hook']).optional(),
+      /** With `hook`: also what was put before it earlier, for a session that has just begun. */
+      again: z.boolean().optional(),
+      /** Where there is none, wait this long for one to come, in ms. An agent's newest wait ends its earlier one. */
+      wait: z.number().int().min(1).max(limits.waitMsMax).optional(),
+    }),
     output: inboxPage,
   },
   'inbox.peek': {

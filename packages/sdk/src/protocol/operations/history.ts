@@ -1,0 +1,54 @@
+// Operations on what was said: conversations with their last word, their history in pages, and one agent's mail.
+
+import { z } from 'zod'
+import { limits } from '../limits.ts'
+import { AgentName, Conversation, HistoryMessage, InboxMessage, MessageId } from '../words.ts'
+import { type OperationTable, page } from './rule.ts'
+
+const number = z.number().int().min(0)
+
+export const historyOperations = {
+  'conversation.list': {
+    kind: 'query',
+    who: 'agent',
+    summary: 'Your conversations with their last message and what is unread, newest first; all for the key holder.',
+    input: z.object({ limit: page.optional() }),
+    output: z.object({ conversations: z.array(Conversation), more: z.number() }),
+  },
+  'message.list': {
+    kind: 'query',
+    who: 'agent',
+    summary: 'A page of a conversation by its numbers, oldest first; the newest page, if no number is given.',
+    input: z
+      .object({
+        /** As conversation.list names it: `#build`, `@Alice,Bob` or `*`. */
+        conversation: z.string().min(1).max(limits.conversationCharsMax).optional(),
+        /** Only numbers below it. */
+        before: number.optional(),
+        /** Only numbers above it: the page begins there. */
+        after: number.optional(),
+        /** In place of a conversation: the page of its own in which this message stands in the middle. */
+        around: MessageId.optional(),
+        limit: page.optional(),
+      })
+      .refine(({ conversation, around }) => (conversation === undefined) !== (around === undefined), {
+        path: ['conversation'],
+        message: 'say which conversation, or around which message',
+      }),
+    output: z.object({
+      conversation: z.string(),
+      /** The number of its last message. Numbers have no gaps, so this is also how many there are. */
+      last: z.number(),
+      /** The journal's number as it was read: events above it are news. */
+      seq: z.number(),
+      messages: z.array(HistoryMessage),
+    }),
+  },
+  'agent.mail': {
+    kind: 'query',
+    who: 'agent',
+    summary: "What waits for an agent, or what it has sent lately: your own, any agent's for the key holder.",
+    input: z.object({ agent: AgentName, box: z.enum(['inbox', 'sent']), limit: page.optional() }),
+    output: z.object({ messages: z.array(InboxMessage), more: z.number() }),
+  },
+} satisfies OperationTable
