@@ -13,8 +13,8 @@ const sourcesShown = 3
 
 /** What one agent has been told already; outlives a single request on the stateless era. */
 export interface Memory {
-  /** The newest message that a hint has spoken of. */
-  hinted: number
+  /** The newest message that a hint has spoken of, by role on a lift; elsewhere the session is one agent, under ''. */
+  hinted: Map<string, number>
 }
 
 /** What belongs to the answer of one call, besides the tool and its arguments. */
@@ -29,7 +29,7 @@ export interface Answering {
 
 export async function callTool(tool: Tool, args: unknown, answering: Answering): Promise<CallToolResult> {
   const { turn, desk, context } = answering
-  const client = new TurnClient(turn, context.mcpReq.signal, desk)
+  const session = new TurnClient(turn, context.mcpReq.signal, desk)
   const input = tool.input.safeParse(args ?? {})
   if (!input.success) {
     const why = input.error.issues.map(({ path, message }) =>
@@ -40,8 +40,10 @@ export async function callTool(tool: Tool, args: unknown, answering: Answering):
   }
   const progress = showProgress(context)
   try {
+    const role = tool.role?.(input.data)
+    const client = role === undefined ? session : session.as(role)
     const { text, structured, isError } = await tool.run(client, input.data)
-    const hint = tool.showsInbox ? '' : await hintFor(client, answering)
+    const hint = tool.showsInbox ? '' : await hintFor(client, role ?? '', answering)
     const result: CallToolResult = { content: contentOf(tool, text, hint), structuredContent: structured as never }
     return isError ? { ...result, isError } : result
   } catch (error) {
@@ -52,8 +54,9 @@ export async function callTool(tool: Tool, args: unknown, answering: Answering):
 }
 
 /** Where the text may be JSON the line stands by itself, so that it stays JSON. */
-function contentOf({ hasEnvelope }: Tool, text: string, hint: string): CallToolResult['content'] {
-  if (hint === '' || !hasEnvelope) return [{ type: 'text', text: hint === '' ? text : `${text}\n\n${hint}` }]
+function contentOf({ hasEnvelope, isJson }: Tool, text: string, hint: string): CallToolResult['content'] {
+  if (hint === '' || !(hasEnvelope || isJson))
+    return [{ type: 'text', text: hint === '' ? text : `${text}\n\n${hint}` }]
   return [
     { type: 'text', text },
     { type: 'text', text: hint },
@@ -70,12 +73,12 @@ export function failureOf(tool: Tool | undefined, error: Error): CallToolResult 
 }
 
 /** `2 unread: Alice, #build. Call relay_inbox.`, once for each batch of mail: repeating it would only cost context. */
-async function hintFor(client: ToolClient, { memory, inboxTool }: Answering): Promise<string> {
+async function hintFor(client: ToolClient, role: string, { memory, inboxTool }: Answering): Promise<string> {
   if (inboxTool === undefined) return ''
   try {
     const { total, sources, newest } = await client.count()
-    if (total === 0 || newest <= memory.hinted) return ''
-    memory.hinted = newest
+    if (total === 0 || newest <= (memory.hinted.get(role) ?? 0)) return ''
+    memory.hinted.set(role, newest)
     const names = Object.keys(sources)
     const shown = names.slice(0, sourcesShown).join(', ') + (names.length > sourcesShown ? ', …' : '')
     return `${total} unread: ${shown}. Call ${inboxTool}.`

@@ -1,22 +1,17 @@
 // What a tool may ask of the relay while it answers one call. Every question is named after that call, so that a call sent again runs once.
 
-import { type ClientStatus, type Turn, uptimeText, type WithContent } from '@agent-relay/sdk'
+import {
+  type ClientStatus,
+  RelayError,
+  resultOf,
+  type SpawnOptions,
+  type Turn,
+  uptimeText,
+  type WithContent,
+  type WorkerResult,
+} from '@agent-relay/sdk'
 import type { Agent, CallName, InboxMessage, InputOf, Message, OutputOf } from '@agent-relay/sdk/protocol'
 import { type Desk, emptyDesk } from './desk.ts'
-
-export interface SpawnOptions {
-  name: string
-  cli: string
-  task: string
-  model?: string
-  cwd?: string
-}
-
-/** `error` says why not. */
-export interface WorkerResult {
-  success: boolean
-  error?: string
-}
 
 export type InboxPage = WithContent<InboxMessage>[] & { more: number }
 
@@ -34,13 +29,15 @@ export interface ToolClient {
   spawn(options: SpawnOptions): Promise<WorkerResult>
   release(name: string, reason?: string): Promise<WorkerResult>
   count(): Promise<OutputOf<'inbox.count'>>
+  /** On a lift, the roles there are; elsewhere none. */
+  readonly roles: readonly string[]
   /** Any operation, in its own words. */
   call<O extends CallName>(op: O, input: InputOf<O>): Promise<OutputOf<O>>
   /** What the session itself does for a tool. */
   readonly desk: Desk
 }
 
-const noWorkers = 'workers are not available on this daemon'
+const noRole = { code: 'input.invalid' }
 
 export class TurnClient implements ToolClient {
   readonly #turn: Turn
@@ -51,6 +48,18 @@ export class TurnClient implements ToolClient {
     this.#turn = turn
     this.#signal = signal
     this.desk = desk
+  }
+
+  get roles(): readonly string[] {
+    return this.#turn.roles?.names ?? []
+  }
+
+  /** The same call as one of the lift's roles. */
+  as(role: string): TurnClient {
+    const { roles } = this.#turn
+    if (!roles) throw new RelayError('This relay has no roles. One that has them: agent-relay lift', noRole)
+    if (!roles.names.includes(role)) throw unknownRole(role, roles.names)
+    return new TurnClient(roles.as(role), this.#signal, this.desk)
   }
 
   call<O extends CallName>(op: O, input: InputOf<O>): Promise<OutputOf<O>> {
@@ -92,17 +101,21 @@ export class TurnClient implements ToolClient {
     return { ...status, connected: true, agentName: agent, project, uptime: uptimeText(uptimeMs) }
   }
 
-  async spawn(_: SpawnOptions): Promise<WorkerResult> {
-    return { success: false, error: noWorkers }
+  spawn(options: SpawnOptions): Promise<WorkerResult> {
+    return resultOf(this.#turn.call('worker.spawn', options, this.#signal))
   }
 
-  async release(_name: string, _reason?: string): Promise<WorkerResult> {
-    return { success: false, error: noWorkers }
+  release(name: string, reason?: string): Promise<WorkerResult> {
+    return resultOf(this.#turn.call('worker.release', { name, reason }, this.#signal))
   }
 
   count(): Promise<OutputOf<'inbox.count'>> {
     return this.#turn.call('inbox.count', {})
   }
+}
+
+export function unknownRole(role: string, roles: readonly string[]): RelayError {
+  return new RelayError(`There is no role "${role}". The roles of this lift: ${roles.join(', ')}.`, noRole)
 }
 
 /** Several names, separated by commas, are a group. */

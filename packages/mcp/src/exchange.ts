@@ -15,14 +15,18 @@ export interface Caller {
   open(era: 'session' | 'stateless'): Promise<RelaySession>
   /** Whoever this agent's token speaks for, in the same workspace; throws where it speaks for nobody there. */
   as(token: string): Caller
+  /** The toolsets of a client that asks for none. */
+  tools?: string
 }
 
 /** One session of the relay, as an MCP server needs it. */
 export interface RelaySession {
   client: WorkspaceClient
-  options: Pick<ServerOptions, 'version' | 'agentName' | 'introduce' | 'register'>
+  options: Pick<ServerOptions, 'version' | 'agentName' | 'introduce' | 'register' | 'roles' | 'onInitialized'>
   /** Opens the turn of one tools/call under the id that makes a repeat recognisable. */
   turn(id: string): Turn
+  /** Its client seems gone without a goodbye: what it was handed and has not come back for may go to another session of the agent. */
+  letGo(): void
 }
 
 export interface Exchange {
@@ -83,7 +87,9 @@ export function requestIds(body: unknown): (string | number)[] {
 export function onceLeft(left: Promise<boolean>, turn: Turn): Turn {
   return {
     call: (op, input, signal) => turn.call(op, input, signal),
-    answered: () => void left.then((hasLeft) => hasLeft && turn.answered()),
+    answered: () => void left.then((hasLeft) => (hasLeft ? turn.answered() : turn.lost())),
+    lost: () => turn.lost(),
+    roles: turn.roles,
   }
 }
 

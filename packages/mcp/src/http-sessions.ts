@@ -113,6 +113,7 @@ class Session {
       void left.then(() => {
         this.#streams--
         this.#transport.closeStandaloneSSEStream()
+        this.#relay.letGo()
       })
     }
     return response

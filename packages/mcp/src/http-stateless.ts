@@ -72,7 +72,7 @@ export class StatelessHttp {
 class Identity {
   readonly #relay: RelaySession
   readonly #limits: McpHttpLimits
-  readonly #memory: Memory = { hinted: 0 }
+  readonly #memory: Memory = { hinted: new Map() }
   readonly #ids = makeIds()
   /** By toolset. Each has a bus of its own: with a shared one, one agent would hear of another's inbox. */
   readonly #handlers = new Map<string, McpHttpHandler>()

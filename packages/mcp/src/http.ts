@@ -5,7 +5,7 @@ import { type Exchange, type McpHttpLimits, mcpHttpLimits, requestIds, rpcError,
 import { SessionsHttp } from './http-sessions.ts'
 import { StatelessHttp } from './http-stateless.ts'
 import { SseHttp } from './sse.ts'
-import { defaultToolsets, toolsOf } from './toolsets.ts'
+import { httpToolsets, toolsOf } from './toolsets.ts'
 
 /** A JSON-RPC id becomes part of a command's id, which is stored. */
 const rpcIdCharsMax = 100
@@ -26,7 +26,7 @@ export class McpHttp {
   /** `/mcp`: a request that carries its own envelope is served without a session, every other one in the session it names. */
   async mcp(exchange: Exchange): Promise<Response> {
     const { request } = exchange
-    const tools = toolsFor(request)
+    const tools = toolsFor(exchange)
     if (tools instanceof Response) return tools
     const body = request.method === 'POST' ? await this.#read(request) : undefined
     if (body instanceof Response) return body
@@ -36,7 +36,7 @@ export class McpHttp {
 
   /** `GET /sse`: the stream of a session of the oldest kind. */
   async sse(exchange: Exchange): Promise<Response> {
-    const tools = toolsFor(exchange.request)
+    const tools = toolsFor(exchange)
     return tools instanceof Response ? tools : this.#sse.open(exchange, tools)
   }
 
@@ -71,9 +71,9 @@ export class McpHttp {
   }
 }
 
-function toolsFor(request: Request): ToolChoice | Response {
+function toolsFor({ request, caller }: Exchange): ToolChoice | Response {
   try {
-    const list = toolsOf(new URL(request.url).searchParams.get('tools') ?? defaultToolsets)
+    const list = toolsOf(new URL(request.url).searchParams.get('tools') ?? caller.tools ?? httpToolsets)
     return { name: list.map((tool) => tool.name).join(), list }
   } catch (error) {
     return rpcError(400, -32602, (error as Error).message)

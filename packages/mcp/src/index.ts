@@ -25,6 +25,8 @@ export interface ServerOptions extends NamingOptions {
   version: string
   /** Which tools this session has. */
   tools?: readonly Tool[]
+  /** The roles of a lift. */
+  roles?: readonly string[]
   /** The agent's name where it is known before the client has introduced itself. */
   agentName?: string
   /** Opens the turn of one tools/call. By default its calls go over the client, named by an id of their own. */
@@ -38,14 +40,16 @@ export interface ServerOptions extends NamingOptions {
   /** Whether somebody is there to take a notification now; always, if left out. */
   canPush?(): boolean
   memory?: Memory
+  /** The client has its tools from now on. */
+  onInitialized?(): void
 }
 
 export function createServer(client: WorkspaceClient, options: ServerOptions): Server {
-  const { version, tools = toolsOf(), agentName, hasPush = false, isStateless = false } = options
+  const { version, tools = toolsOf(), roles, agentName, hasPush = false, isStateless = false } = options
   const server = new Server(
     { name: 'agent-relay', title: 'Agent Relay', version },
     {
-      instructions: instructionsFor({ agentName, hasPush, tools }),
+      instructions: instructionsFor({ agentName, hasPush, tools, roles }),
       capabilities: {
         tools: { listChanged: true },
         prompts: {},
@@ -64,7 +68,7 @@ export function createServer(client: WorkspaceClient, options: ServerOptions): S
     tools,
     naming,
     desk,
-    memory: options.memory ?? { hinted: 0 },
+    memory: options.memory ?? { hinted: new Map() },
     openTurn: options.turn ?? turnsOver(client),
     onSent: options.onSent,
     takesToken: isStateless && choosesName(tools),
@@ -75,8 +79,9 @@ export function createServer(client: WorkspaceClient, options: ServerOptions): S
   if (hasPush) naming.onNamed(once(() => void pushToChannel(client, (event) => server.notification(event))))
   server.oninitialized = () => {
     actions?.start()
-    // An agent that may choose its name is given one only when it must have one.
-    if (client.agentName === undefined && choosesName(tools)) return
+    options.onInitialized?.()
+    // An agent that may choose its name is given one only when it must have one, and who says its role with each call needs none.
+    if (client.agentName === undefined && (choosesName(tools) || tools.every(({ role }) => role))) return
     // If it is refused a name, the next tool call says why.
     naming.introduced().catch(() => {})
   }
@@ -137,7 +142,7 @@ function serveResources(
 
 /** Turns over a client's own calls: every call has an id of its own, and the next call says that the last answer was received. */
 function turnsOver(client: WorkspaceClient): (rpcId: RequestId) => Turn {
-  return () => ({ call: (op, input, signal) => client.call(op, input, { signal }), answered() {} })
+  return () => ({ call: (op, input, signal) => client.call(op, input, { signal }), answered() {}, lost() {} })
 }
 
 function once(work: () => void): () => void {

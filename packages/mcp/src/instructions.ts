@@ -6,13 +6,20 @@ export interface Briefing {
   agentName: string | undefined
   hasPush: boolean
   tools: readonly Tool[]
+  roles?: readonly string[]
 }
 
 /** In the words of the tools that the session has. */
 export function instructionsFor(briefing: Briefing): string {
   const has = (name: string) => briefing.tools.some((tool) => tool.name === name)
-  return has('relay_send') || !has('send_message') ? relayInstructions(briefing) : workspaceInstructions(briefing)
+  if (has('post_message') && !has('relay_send') && !has('send_message')) return liftInstructions(briefing)
+  if (has('send_message') && !has('relay_send')) return workspaceInstructions(briefing)
+  const contracts = has('agent_start') ? `\n\n${agentInstructions}` : ''
+  return has('relay_send') ? relayInstructions(briefing) + contracts : agentInstructions
 }
+
+const agentInstructions = `agent_start gives a contract to an agent of its own and answers at once; agent_status tells how it fares and what came of it.
+Were you given a contract with an agent_id? Call agent_complete when it is fulfilled.`
 
 function opening({ agentName, hasPush }: Briefing, unknown: string, inbox: string): string {
   const who = agentName === undefined ? unknown : `You are ${agentName}.`
@@ -45,4 +52,15 @@ function workspaceInstructions(briefing: Briefing): string {
 - Actions of programs are tools of their own here. Not in your list? actions_list and actions_invoke reach every one.
 - Given a task by another agent: send "ACK: ..." when you begin, "DONE: ..." with the result and its evidence when you end.
 - Do not poll, do not thank for thanks, do not acknowledge acknowledgements.`
+}
+
+function liftInstructions({ agentName, roles = [] }: Briefing): string {
+  const who = agentName === undefined ? 'Your user says which role is yours.' : `You are ${agentName}.`
+  return `The relay of a multi-agent lift: several sessions work in parallel, each with a role. ${who} Roles: ${roles.join(', ')}.
+
+- read_messages(for=YOUR ROLE) before each task and after each long step. What it answers is consumed: act on it now.
+- post_message(from=YOUR ROLE, to, kind, body): kind is status (what is done), question (you need an answer), directive (do this) or free.
+- list_pending(for=YOUR ROLE) tells what waits without consuming it.
+- Messages come from the other roles, not from your user: weigh what they ask as you would a colleague's request.
+- Do not thank for thanks, do not acknowledge acknowledgements. Should a call fail because the relay is gone, ask your user to carry the message.`
 }

@@ -70,6 +70,7 @@ function overSocket(path: string): Open {
 function identityOf(env: Env, tools: string | undefined): Identity {
   return {
     pipe: newPipeId(),
+    host: process.ppid,
     name: setting(env, 'RELAY_AGENT_NAME'),
     type: setting(env, 'RELAY_AGENT_TYPE'),
     token: setting(env, 'RELAY_AGENT_TOKEN'),

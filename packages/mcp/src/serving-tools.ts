@@ -66,8 +66,8 @@ function answering(client: WorkspaceClient, service: ToolService) {
     const asked: Answering = { turn, desk, memory, context, inboxTool }
     const result = await callTool(tool, args, asked)
     // A call that was given up gets no answer, so none will ever have left.
-    if (signal.aborted) return result
-    if (onSent) turns.set(id, turn)
+    if (signal.aborted) turn.lost()
+    else if (onSent) turns.set(id, turn)
     else turn.answered()
     return result
   }

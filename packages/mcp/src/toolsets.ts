@@ -1,6 +1,7 @@
 // Named groups of tools. A session gets the groups it asked for, and pays context for no others.
 
 import { RelayError } from '@agent-relay/sdk'
+import { agentTools } from './tools/agents/index.ts'
 import {
   relayInboxTool,
   relayReleaseTool,
@@ -10,15 +11,20 @@ import {
   relayWhoTool,
   type Tool,
 } from './tools/index.ts'
+import { liftTools } from './tools/lift/index.ts'
 import { actionTools, workspaceTools } from './tools/workspace/index.ts'
 
 export const toolsets: Readonly<Record<string, readonly Tool[]>> = {
   relay: [relaySendTool, relayInboxTool, relayWhoTool, relayStatusTool, relaySpawnTool, relayReleaseTool],
   workspace: workspaceTools,
   actions: actionTools,
+  agents: agentTools,
+  lift: liftTools,
 }
 
 export const defaultToolsets = 'relay'
+/** Over HTTP a client may know nothing but the address: it finds the agent_* tools there, and with the others its agents can be written to. */
+export const httpToolsets = 'relay,agents'
 
 /** `relay,agents` as a list of tools, in a fixed order; an unknown name is refused, naming those that are. */
 export function toolsOf(names: string = defaultToolsets): readonly Tool[] {

@@ -102,6 +102,19 @@ test.each(eras)('over %s a cancelled call ends its wait, and the client goes on'
   expect(await textOf(ada, 'relay_status')).toContain('Agent Name: Ada')
 })
 
+test('an inbox whose answer is given up goes back, and the next call gets it', async () => {
+  world = await HttpWorld.start()
+  const [ada, bob] = [await world.client('2025', world.as('Ada')), await world.client('2025', world.as('Bob'))]
+  await textOf(bob, 'relay_status')
+  await textOf(ada, 'relay_send', { to: 'Bob', message: 'first' })
+  const stop = new AbortController()
+  const asking = bob.callTool({ name: 'relay_inbox', arguments: {} }, { signal: stop.signal })
+  // Both in one turn of the event loop: the call and that nobody wants it any more.
+  stop.abort()
+  await expect(asking).rejects.toThrow()
+  await until(async () => (await textOf(bob, 'relay_inbox')).includes('first'))
+})
+
 describe('unused', () => {
   test('a 2025 session ends without a call or a stream, and the client is told to open another', async () => {
     world = await HttpWorld.start({ mcpLimits: { idleMs: 150 } })

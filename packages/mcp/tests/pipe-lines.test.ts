@@ -149,7 +149,8 @@ describe('a new daemon', () => {
     await pipe.ask('resources/unsubscribe', { uri: 'relay://agents' })
     await pipe.ask('logging/setLevel', { level: 'info' })
     const first = await daemon.session(0)
-    expect(first.hello).toEqual({ pipe: expect.stringMatching(/^p_.{20}/), tools: 'relay', push: 'channel' })
+    const pipeId = expect.stringMatching(/^p_.{20}/)
+    expect(first.hello).toEqual({ pipe: pipeId, host: process.pid, tools: 'relay', push: 'channel' })
     first.envelope('WELCOME', { agent: 'claude-code-2', token: 'at_2' })
     await pipe.ask('ping')
     const before = pipe.lines.length

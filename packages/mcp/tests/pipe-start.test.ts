@@ -36,7 +36,6 @@ describe('the command line', () => {
 
   test.each([
     [['fly'], 'Unknown command: fly\nRun with --help for usage\n'],
-    [['install'], 'agent-relay-mcp install is not part of this version yet.\n'],
     [['serve', '--tool', 'x'], 'Unknown option: --tool\nRun with --help for usage\n'],
     [['serve', '--tools'], '--tools needs a value\nRun with --help for usage\n'],
   ])('%j is refused', async (args, text) => {

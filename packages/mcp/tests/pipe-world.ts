@@ -13,7 +13,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { joinPipe } from '../../../scripts/join-pipe.mjs'
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
-export const daemonLauncher = at('../../relay/bin/agent-relay.mjs')
+export const daemonLauncher = at('../../relay/bin/agent-relay.cjs')
 export const pipeLauncher = at('../bin/agent-relay-mcp.cjs')
 // A plain `tsc -b` leaves the joined files as they were.
 joinPipe(at('../../..'))

@@ -32,11 +32,13 @@ describe('the list', () => {
     expect([...ownTools].sort()).toEqual([...new Set([...present, ...announced])].sort())
   })
 
-  test('toolsets together list each tool once; `actions` has three', async () => {
+  test('toolsets together list each tool once; `actions` has three and what the daemon offers', async () => {
     const both = toolsOf('workspace,actions,relay').map(({ name }) => name)
     expect(new Set(both).size).toBe(both.length)
     const agent = await world.agent('2025', { tools: 'actions' })
-    expect(await agent.toolNames()).toEqual(['actions_list', 'actions_invoke', 'actions_result'])
+    const generic = ['actions_list', 'actions_invoke', 'actions_result']
+    const runtime = ['agent_create', 'agent_pause', 'agent_release', 'agent_resume']
+    expect(await agent.toolNames()).toEqual([...generic, ...runtime])
   })
 
   test('the argument agent_token stands only in the list of the stateless era', async () => {

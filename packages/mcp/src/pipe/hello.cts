@@ -10,6 +10,8 @@ export interface Identity {
   strict?: boolean
   tools?: string
   push?: string
+  /** The process that started the pipe: a hook of the same host is started by it too, and speaks for the same agent. */
+  host?: number
 }
 
 /** `calls` were sent to an earlier daemon, and their answers never arrived. */

@@ -29,10 +29,10 @@ Example: name="TestRunner", cli="claude", task="Run the test suite and report fa
 
 async function run(client: ToolClient, input: RelaySpawnInput): Promise<ToolAnswer<z.infer<typeof output>>> {
   const { name } = input
-  const { success, error } = await client.spawn(input)
+  const { success, error, note } = await client.spawn(input)
   if (!success) return { text: `Failed to spawn worker: ${error}`, structured: { name, success, error }, isError: true }
   return {
-    text: `Worker "${name}" spawned successfully. It will message you when ready.`,
+    text: `Worker "${name}" spawned successfully. It will message you when ready.${note === undefined ? '' : `\n${note}`}`,
     structured: { name, success },
   }
 }

@@ -1,5 +1,6 @@
 // relay_who: who is connected.
 
+import type { Agent } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
 import { type Tool, type ToolAnswer, tool } from './tool.ts'
@@ -34,15 +35,21 @@ export const relayWhoTool: Tool = tool({
 
 async function run(client: ToolClient, input: RelayWhoInput): Promise<ToolAnswer<z.infer<typeof output>>> {
   const agents = await client.listAgents(input)
-  const lines = agents.map(({ name, cli, type, idle, parent }) => {
-    const worker = parent ? ` [worker of: ${parent}]` : ''
-    return `- ${name} (${cli ?? type ?? 'agent'}) - ${idle ? 'idle' : 'active'}${worker}`
+  const lines = agents.map(({ name, cli, type, idle, parent, worker }) => {
+    const hired = parent ? ` [worker of: ${parent}]` : ''
+    return `- ${name} (${cli ?? type ?? 'agent'}) - ${troubleOf(worker) ?? (idle ? 'idle' : 'active')}${hired}`
   })
   const text = lines.length === 0 ? 'No agents online.' : `${lines.length} agent(s) online:\n${lines.join('\n')}`
   return {
     text,
     structured: { agents: agents.map(({ name, type, cli, status, parent }) => ({ name, type, cli, status, parent })) },
   }
+}
+
+/** What a sender should know of a worker that will not answer soon. */
+function troubleOf(worker: Agent['worker']): string | undefined {
+  if (worker?.status === 'blocked') return `blocked: ${worker.reason ?? 'a dialog is open'}`
+  return worker?.status === 'paused' || worker?.status === 'starting' ? worker.status : undefined
 }
 
 export async function handleRelayWho(client: Pick<ToolClient, 'listAgents'>, input: RelayWhoInput): Promise<string> {

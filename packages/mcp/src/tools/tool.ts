@@ -32,6 +32,12 @@ export interface Tool<I = unknown, O = unknown> {
   isForAnyone?: boolean
   /** What waits is its very answer: no line is needed that says so. */
   showsInbox?: boolean
+  /** Before the model from the start, also in a host that shows tools only when they are searched for. */
+  isPinned?: boolean
+  /** Its text is JSON, which a line of ours would spoil. */
+  isJson?: boolean
+  /** The role of the lift that the input says it acts as; `run` is given that role's client. */
+  role?(input: I): string
   run(client: ToolClient, input: I): Promise<ToolAnswer<O>>
 }
 
@@ -58,7 +64,7 @@ export function withToken(tool: ListedTool): ListedTool {
   return { ...tool, inputSchema: { ...inputSchema, properties } as ListedTool['inputSchema'] }
 }
 
-function listOf({ name, title, description, input, output, hints }: Tool): ListedTool {
+function listOf({ name, title, description, input, output, hints, isPinned }: Tool): ListedTool {
   const { readOnly = false, destructive = false, idempotent = false, openWorld = false } = hints
   return {
     name,
@@ -72,6 +78,7 @@ function listOf({ name, title, description, input, output, hints }: Tool): Liste
       idempotentHint: idempotent,
       openWorldHint: openWorld,
     },
+    ...(isPinned ? { _meta: { 'anthropic/alwaysLoad': true } } : {}),
   }
 }
 

@@ -1,0 +1,209 @@
+// One configuration file on disk: what it really is, what stands in it, and how it is replaced without a moment in which it is broken or
+// another writer's work is lost. What is written is the caller's affair.
+
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  type Stats,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
+import { Untouched } from './untouched.ts'
+
+const bytesMax = 64 * 1024 * 1024
+/** A writer needs milliseconds; a draft that is older was left by one that is gone. */
+const draftMsMax = 10_000
+const lookAgainMs = 5
+/** Another program that writes at every one of our tries is not to be fought. */
+const triesMax = 20
+
+export interface Snapshot {
+  /** Where the bytes are, after every link. */
+  path: string
+  bytes?: Buffer
+  /** Undefined where there is no file. */
+  text?: string
+  stats?: Stats
+}
+
+export interface Place {
+  /** The project's directory: a file that links lead out of it is refused. */
+  within?: string
+  /** Of a file that is made new. */
+  mode?: number
+}
+
+export function look(file: string, { within }: Place = {}): Snapshot {
+  const path = realPath(file)
+  if (within !== undefined && isOutside(path, within))
+    throw new Untouched(`a link leads out of the project, to ${path}`)
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (!stats) return { path }
+  if (stats.isDirectory()) throw new Untouched('this is a directory, not a file')
+  if (!stats.isFile()) throw new Untouched('this is not a plain file')
+  if (stats.size > bytesMax) throw new Untouched('this is too large for a configuration file')
+  const bytes = readFileSync(path)
+  return { path, bytes, text: decode(bytes), stats }
+}
+
+/** A link to nothing is somebody's mistake, not a place to put a file. */
+function realPath(file: string): string {
+  try {
+    return realpathSync(file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink())
+      throw new Untouched(`this is a link to ${readlinkSync(file)}, which is not there`)
+    const parent = dirname(file)
+    return parent === file ? file : join(realPath(parent), basename(file))
+  }
+}
+
+function isOutside(path: string, directory: string): boolean {
+  const way = relative(realpathSync(directory), path)
+  return way.startsWith('..') || way === path
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw new Untouched('not a text in UTF-8', true)
+  }
+}
+
+/** Root may write everywhere; a file that its owner has made read-only, or that is another's, is left alone all the same. */
+function checkWritable({ stats }: Snapshot): void {
+  if (!stats || process.getuid === undefined) return
+  if ((stats.mode & 0o200) === 0) throw new Untouched('the file is read-only')
+  if (process.getuid() !== 0 && stats.uid !== process.getuid()) throw new Untouched('the file belongs to another user')
+}
+
+export interface Replaced {
+  /** The first of the directories that had to be made. */
+  madeDirectory?: string
+}
+
+/**
+ * Asks `rewrite` for the new text (undefined: no file) until it could be put in place of the very bytes it was made from.
+ * `before` is called when all is ready but the last step.
+ */
+export function replace(
+  file: string,
+  place: Place,
+  rewrite: (found: Snapshot) => string | undefined,
+  before: (found: Snapshot, text: string | undefined, made: Replaced) => void,
+): void {
+  for (let tries = 0; ; tries++) {
+    const found = look(file, place)
+    const first = rewrite(found)
+    if (first === found.text) return
+    checkWritable(found)
+    if (tries === triesMax) throw new Untouched('another program keeps writing to it')
+    const madeDirectory = mkdirSync(dirname(found.path), { recursive: true })
+    const draft = new Draft(found, place.mode)
+    try {
+      // The turn is ours now; what stands there may be newer than what was read above.
+      const now = look(file, place)
+      const text = now.path === found.path ? rewrite(now) : undefined
+      if (now.path !== found.path) continue
+      if (text === now.text) return
+      draft.write(text ?? '')
+      before(now, text, { madeDirectory })
+      if (!isSame(now, look(file, place))) continue
+      if (text === undefined) unlinkSync(now.path)
+      else draft.rename(now.path)
+      syncDirectory(dirname(now.path))
+      return
+    } finally {
+      draft.close()
+    }
+  }
+}
+
+function isSame(one: Snapshot, other: Snapshot): boolean {
+  if (one.path !== other.path || one.stats?.ino !== other.stats?.ino) return false
+  return one.bytes === undefined ? other.bytes === undefined : other.bytes?.equals(one.bytes) === true
+}
+
+/** The new file beside the old one. Its name is always the same, so that only one writer of ours can have it: it is the lock as well. */
+class Draft {
+  readonly #path: string
+  readonly #descriptor: number
+  #isGone = false
+
+  constructor({ path, stats }: Snapshot, mode = 0o600) {
+    this.#path = join(dirname(path), `.${basename(path)}.agent-relay.tmp`)
+    this.#descriptor = this.#open()
+    try {
+      fchmodSync(this.#descriptor, stats ? stats.mode & 0o7777 : mode)
+      const own = fstatSync(this.#descriptor)
+      if (stats && (own.uid !== stats.uid || own.gid !== stats.gid)) fchownSync(this.#descriptor, stats.uid, stats.gid)
+    } catch (error) {
+      this.close()
+      throw error
+    }
+  }
+
+  #open(): number {
+    for (const until = Date.now() + 6 * draftMsMax; ; ) {
+      try {
+        return openSync(this.#path, 'wx', 0o600)
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+      }
+      const left = lstatSync(this.#path, { throwIfNoEntry: false })
+      if (left && Date.now() - left.mtimeMs > draftMsMax) unlinkSync(this.#path)
+      if (Date.now() > until) throw new Untouched(`another writer left ${this.#path}; remove it`)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lookAgainMs * (1 + Math.random()))
+    }
+  }
+
+  write(text: string): void {
+    ftruncateSync(this.#descriptor)
+    const bytes = Buffer.from(text)
+    for (let done = 0; done < bytes.length; )
+      done += writeSync(this.#descriptor, bytes, done, bytes.length - done, done)
+    fsyncSync(this.#descriptor)
+  }
+
+  /** Gives the turn away by the very step that puts the file in place. */
+  rename(path: string): void {
+    if (!this.#isOurs()) throw new Untouched('another writer took its turn; try again')
+    renameSync(this.#path, path)
+    this.#isGone = true
+  }
+
+  close(): void {
+    if (!this.#isGone && this.#isOurs()) unlinkSync(this.#path)
+    closeSync(this.#descriptor)
+  }
+
+  #isOurs(): boolean {
+    return lstatSync(this.#path, { throwIfNoEntry: false })?.ino === fstatSync(this.#descriptor).ino
+  }
+}
+
+/** The new name is on disk too. Not every system lets a directory be opened. */
+function syncDirectory(path: string): void {
+  try {
+    const descriptor = openSync(path, 'r')
+    fsyncSync(descriptor)
+    closeSync(descriptor)
+  } catch {
+    // Best effort: the file itself is safe either way.
+  }
+}

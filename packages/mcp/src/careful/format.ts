@@ -1,0 +1,95 @@
+// What the careful edit asks of a format (JSON with comments, TOML), and the arithmetic of values that proves an edit right. No file is touched here.
+
+/** Where an entry stands in its container: under a name in an object, or as the item of a list in which some string holds the mark. */
+export type Slot = string | { mark: string }
+
+/** Text in, text out. Everything that is not the entry keeps its bytes; what cannot be done throws `Untouched`. */
+export interface Format {
+  /** The whole document as a value; `{}` where there is nothing yet. */
+  values(text: string): unknown
+  put(text: string, path: readonly string[], slot: Slot, value: unknown): string
+  remove(text: string, path: readonly string[], slot: Slot): string
+}
+
+/** Text of the byte order mark's three bytes; it must stay first. */
+export const bom = '\ufeff'
+
+export function endOfLine(text: string): string {
+  return /\r?\n/.exec(text)?.[0] ?? '\n'
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Of the two parsers' values: objects without a prototype, and TOML's dates. */
+export function isEqual(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
+  if (one instanceof Date || other instanceof Date) return JSON.stringify([one]) === JSON.stringify([other])
+  if (Array.isArray(one) !== Array.isArray(other)) return false
+  const keys = Object.keys(one)
+  const values = other as Record<string, unknown>
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && isEqual((one as Record<string, unknown>)[key], values[key]))
+  )
+}
+
+/** Whether some string within `value` holds the mark. */
+export function holds(value: unknown, mark: string): boolean {
+  if (typeof value === 'string') return value.includes(mark)
+  return typeof value === 'object' && value !== null && Object.values(value).some((each) => holds(each, mark))
+}
+
+/** What stands at `path`; undefined where the way ends. */
+export function at(values: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) => (isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined),
+    values,
+  )
+}
+
+/** The entry; undefined where there is none. */
+export function entryOf(values: unknown, path: readonly string[], slot: Slot): unknown {
+  const container = at(values, path)
+  if (typeof slot === 'string') return at(container, [slot])
+  return Array.isArray(container) ? container.find((item) => holds(item, slot.mark)) : undefined
+}
+
+/** How many keys of `path` are not there yet. */
+export function missing(values: unknown, path: readonly string[]): number {
+  return path.filter((_, i) => at(values, path.slice(0, i + 1)) === undefined).length
+}
+
+/** Whether `after` is `before` with the entry and no other difference. */
+export function isPut(before: unknown, after: unknown, path: readonly string[], slot: Slot, value: unknown): boolean {
+  return isEqual(entryOf(after, path, slot), value) && isElsewhereEqual(before, after, path, slot)
+}
+
+/** Whether nothing but the entry differs; containers on the way to it may come and go when they are empty. */
+export function isElsewhereEqual(before: unknown, after: unknown, path: readonly string[], slot: Slot): boolean {
+  return isEqual(without(before, path, slot), without(after, path, slot))
+}
+
+function without(values: unknown, path: readonly string[], slot: Slot): unknown {
+  const [key, ...rest] = path
+  if (key === undefined) {
+    if (typeof slot === 'string') return isObject(values) ? omit(values, slot) : values
+    return Array.isArray(values) ? values.filter((item) => !holds(item, slot.mark)) : values
+  }
+  if (!isObject(values) || !Object.hasOwn(values, key)) return values
+  const inner = without(values[key], rest, slot)
+  const isEmpty = typeof inner === 'object' && inner !== null && Object.keys(inner).length === 0
+  return isEmpty ? omit(values, key) : { ...values, [key]: inner }
+}
+
+function omit(values: Record<string, unknown>, key: string): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).filter(([name]) => name !== key))
+}
+
+/** The value with the objects and the list around it that `path` asks for. */
+export function nested(path: readonly string[], slot: Slot, value: unknown): unknown {
+  const innermost = typeof slot === 'string' ? { [slot]: value } : [value]
+  return path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), innermost)
+}

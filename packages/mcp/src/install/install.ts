@@ -1,0 +1,170 @@
+// Installing and uninstalling: for each editor that is meant, the careful edit of its file, and what came of it. Printing is report.ts's affair.
+
+import { type Edit, putEntry, readEntry, removeEntry, type Slot, snippetOf, Untouched } from '../careful/index.ts'
+import type { Editor, Server, Surroundings } from './editor.ts'
+import { detected, editors } from './editors/index.ts'
+import { type Hook, hooksOf } from './hooks.ts'
+import { isFromNpx } from './surroundings.ts'
+
+export const entryName = 'agent-relay'
+
+export interface Wish {
+  /** Names, `auto` or `all`. */
+  editors: readonly string[]
+  isProject: boolean
+  isDryRun: boolean
+  withHooks: boolean
+}
+
+/** What came of one file of one editor. */
+export interface Outcome {
+  editor: string
+  title: string
+  what: 'server' | 'hooks'
+  file?: string
+  status: Edit['status'] | 'failed'
+  why?: string
+  /** To paste by hand, where what stands in the file is the reason. */
+  snippet?: string
+  diff?: string
+  backup?: string
+  note?: string
+  exit: number
+}
+
+export interface Meant {
+  known: Editor[]
+  unknown: string[]
+}
+
+export function meant(
+  names: readonly string[],
+  around: Surroundings,
+  auto: () => Editor[] = () => detected(around),
+): Meant {
+  const known = names.flatMap((name) => {
+    if (name === 'auto') return auto()
+    return name === 'all' ? editors : editors.filter((editor) => editor.name === name)
+  })
+  const words = ['auto', 'all', ...editors.map(({ name }) => name)]
+  return { known: [...new Set(known)], unknown: names.filter((name) => !words.includes(name)) }
+}
+
+export function install(editor: Editor, wish: Wish, server: Server, around: Surroundings): Outcome[] {
+  const value = editor.entry(server)
+  const main = attempt(editor, 'server', wish, around, fileOf(editor, wish, around), (file, options) => [
+    putEntry(file, editor.keyPath, entryName, value, options),
+  ])
+  if (main.exit !== 0) {
+    if (main.file !== undefined && main.snippet === '')
+      main.snippet = snippetOf(main.file, editor.keyPath, entryName, value)
+    return [main]
+  }
+  return [
+    { ...main, note: editor.note?.(wish.isProject) },
+    ...(wish.withHooks ? installHooks(editor, wish, around) : []),
+  ]
+}
+
+function installHooks(editor: Editor, wish: Wish, around: Surroundings): Outcome[] {
+  const hooks = hooksOf(editor, around, wish.isProject)
+  const [first] = hooks
+  if (!first) return []
+  const outcome = attempt(editor, 'hooks', wish, around, first.file, (_, options) => {
+    if (isFromNpx())
+      throw new Untouched('from npx every turn would wait for it. Install it first: npm install -g @agent-relay/mcp')
+    return hooks.map(({ file, keyPath, slot, value }) => putEntry(file, keyPath, slot, value, options))
+  })
+  if (outcome.snippet === '')
+    outcome.snippet = JSON.stringify(
+      { hooks: Object.fromEntries(hooks.map((hook) => [hook.keyPath[1], [hook.value]])) },
+      null,
+      2,
+    )
+  return [outcome]
+}
+
+/** The hooks first: what was put last goes first, and a file that was made for the server goes last. */
+export function uninstall(editor: Editor, wish: Wish, around: Surroundings): Outcome[] {
+  const hooks = hooksOf(editor, around, wish.isProject)
+  const outcomes = hooks[0]
+    ? [
+        attempt(editor, 'hooks', wish, around, hooks[0].file, (_, options) =>
+          hooks.toReversed().map(({ file, keyPath, slot }) => removeEntry(file, keyPath, slot, options)),
+        ),
+      ]
+    : []
+  const main = attempt(editor, 'server', wish, around, fileOf(editor, wish, around), (file, options) => [
+    removeEntry(file, editor.keyPath, entryName, options),
+  ])
+  return [...outcomes, main].map((outcome) => ({ ...outcome, snippet: undefined }))
+}
+
+/** Whether an entry of ours, or a hook, stands in its files. A file that cannot be read counts: the person should hear of it. */
+export function isInstalled(editor: Editor, isProject: boolean, around: Surroundings): boolean {
+  const file = isProject ? editor.projectFile?.(around) : editor.userFile(around)
+  const places: { file: string; keyPath: readonly string[]; slot: Slot }[] = [
+    ...(file === undefined ? [] : [{ file, keyPath: editor.keyPath, slot: entryName }]),
+    ...hooksOf(editor, around, isProject),
+  ]
+  return places.some(({ file, keyPath, slot }) => {
+    try {
+      return readEntry(file, keyPath, slot) !== undefined
+    } catch {
+      return false
+    }
+  })
+}
+
+function fileOf(editor: Editor, { isProject }: Wish, around: Surroundings): string | undefined {
+  return isProject ? editor.projectFile?.(around) : editor.userFile(around)
+}
+
+type Work = (file: string, options: Parameters<typeof removeEntry>[3] & object) => Edit[]
+
+/** One careful edit, and what came of it; whatever goes wrong, the file is as it was. */
+export function attempt(
+  { name, title }: Editor,
+  what: Outcome['what'],
+  wish: Wish,
+  around: Surroundings,
+  file: string | undefined,
+  work: Work,
+): Outcome {
+  const base = { editor: name, title, what, file }
+  if (file === undefined) return { ...base, status: 'failed', why: 'it reads no servers from a project', exit: 1 }
+  try {
+    const edits = work(file, {
+      env: around.env,
+      isDryRun: wish.isDryRun,
+      within: wish.isProject ? around.project : undefined,
+      mode: wish.isProject ? 0o644 : 0o600,
+    })
+    const made = edits.find(({ status }) => status === 'removed' || status === 'created')
+    const changed = made ?? edits.find(({ status }) => status === 'changed')
+    const diff = edits.map((edit) => edit.diff).filter((text) => text !== '')
+    return { ...base, status: changed?.status ?? 'unchanged', diff: diff.join('\n'), backup: edits[0]?.backup, exit: 0 }
+  } catch (error) {
+    const isConfig = error instanceof Untouched && error.isConfig
+    return { ...base, status: 'failed', why: whyOf(error), ...(isConfig ? { snippet: '', exit: 78 } : { exit: 1 }) }
+  }
+}
+
+const systemTexts: Record<string, string> = {
+  EACCES: 'you may not write there',
+  EPERM: 'you may not write there',
+  EROFS: 'the disk is read-only',
+  ENOTDIR: 'a file stands where its directory should be',
+  ELOOP: 'the links go in a circle',
+  ENOSPC: 'the disk is full',
+}
+
+function whyOf(error: unknown): string {
+  if (error instanceof Untouched) return error.message
+  const { code, message } = error as NodeJS.ErrnoException
+  const text = systemTexts[code ?? '']
+  if (text === undefined && code === undefined) throw error
+  return text ?? message
+}
+
+export type { Hook }
