@@ -65,8 +65,8 @@ async function recall({ store, engine, ids }: Workspace, session: Session, agent
     else session.handed.add(head.id)
   }
   if (letGo.length === 0) return
-  const input = { messages: letGo, route: 'hint' as const }
-  await engine.submit({ rule: 'inbox.offer', input, by: agent, cause: ids('d'), session: session.id })
+  const input = { messages: letGo }
+  await engine.submit({ rule: 'inbox.let-go', input, by: agent, cause: ids('d'), session: session.id })
 }
 
 /** Its key or token was revoked while the call was on its way. */

@@ -13,6 +13,7 @@ import { canSee } from '../core/messages.ts'
 import { RefusalError } from '../refusal-error.ts'
 import { mayWriteAbroad } from './addresses.ts'
 import type { Asking } from './call.ts'
+import { conversations, mail, messages } from './history.ts'
 import type { Surroundings } from './surroundings.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -23,10 +24,19 @@ type QueryName = Extract<
   | 'message.thread'
   | 'message.search'
   | 'message.receipts'
+  | 'conversation.list'
+  | 'message.list'
+  | 'agent.mail'
   | 'inbox.peek'
   | 'inbox.count'
   | 'action.list'
   | 'action.result'
+  | 'worker.list'
+  | 'worker.screen'
+  | 'run.status'
+  | 'run.list'
+  | 'run.contract'
+  | 'run.payload'
   | 'event.list'
   | 'workspace.status'
   | 'workspace.policy'
@@ -74,6 +84,9 @@ const handlers: Handlers = {
     if (abroad.length === 0) throw new RefusalError('message.unknown', { message })
     return { message, receipts: abroad }
   },
+  'conversation.list': ({ workspace }, asking, input) => conversations(workspace, asking, input),
+  'message.list': ({ workspace }, asking, input) => messages(workspace, asking, input),
+  'agent.mail': ({ workspace }, asking, input) => mail(workspace, asking, input),
   'inbox.peek': ({ workspace }, { by }, input) => {
     const { channel } = input
     if (channel !== undefined && workspace.store.view.lastNumber(channel) === undefined) {
@@ -87,6 +100,12 @@ const handlers: Handlers = {
   },
   'action.list': ({ workspace }, { by }) => workspace.actions.list(by),
   'action.result': ({ workspace }, asking, { invocation }) => workspace.actions.result(asking, invocation),
+  'worker.list': ({ workspace }, _, { all = false }) => ({ workers: workspace.workers.list(all) }),
+  'worker.screen': ({ workspace }, asking, input) => workspace.workers.screen(asking, input),
+  'run.status': ({ workspace, daemon }, asking, { runs }) => workspace.runs.status(asking, runs, daemon.url?.()),
+  'run.list': ({ workspace, daemon }, asking, input) => workspace.runs.list(asking, input, daemon.url?.()),
+  'run.contract': ({ workspace }, asking, { run }) => workspace.runs.asked(asking, run),
+  'run.payload': ({ workspace }, asking, { run }) => workspace.runs.payload(asking, run),
   'event.list': ({ workspace }, { session }, { since = 0, types, limit = eventsDefault }) =>
     workspace.events.list(session, since, types, Math.min(limit, limits.eventsPageMax)),
   'workspace.policy': ({ workspace }) => workspace.store.view.policy(),
@@ -113,7 +132,7 @@ export function ask(surroundings: Surroundings, op: CallName, asking: Asking, in
   return handler(surroundings, asking, input)
 }
 
-function describe({ store, sessions, waits }: Workspace, name: string): Agent {
+function describe({ store, sessions, waits, workers }: Workspace, name: string): Agent {
   const { id, type, cli, model, parent, handle, role } = store.view.agent(name) as NonNullable<
     ReturnType<typeof store.view.agent>
   >
@@ -132,6 +151,7 @@ function describe({ store, sessions, waits }: Workspace, name: string): Agent {
     waitingFor: wait && { agent: wait.on as string, since: new Date(wait.since).toISOString() },
     unread: store.queries.unreadCount(name),
     lastCallAt: lastCallAt === undefined ? undefined : new Date(lastCallAt).toISOString(),
+    worker: workers.stateOf(name),
   }
 }
 

@@ -2,10 +2,10 @@
 
 import type { Session } from './sessions.ts'
 
-/** `onFlushed` is called by the wire once the answer has left: only then can what it handed out count as received. */
 export interface Answer<T = unknown> {
   output: T
-  onFlushed?(): void
+  /** Messages that go with the answer. The wire says what became of them: only an answer that has left was received. */
+  handed?: readonly string[]
 }
 
 /** What a handler knows besides its input. */

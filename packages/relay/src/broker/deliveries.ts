@@ -72,6 +72,7 @@ export class Deliveries {
         else if (fact.type === 'conversation.opened') {
           for (const agent of directMembers(fact.conversation)) this.#admit(agent, fact.conversation)
         } else if (fact.type === 'message.created') this.#wake(this.#byConversation.get(fact.conversation))
+        else if (fact.type === 'delivery.released') this.#wake(this.#byAgent.get(fact.agent))
       }
     }
   }

@@ -6,7 +6,6 @@ import {
   type Hello,
   isOperation,
   type OperationName,
-  type OutputOf,
   operations,
   type ParsedInputOf,
   type Welcome,
@@ -23,6 +22,9 @@ import type { Sink, Watch } from './sink.ts'
 import type { DaemonInfo, Surroundings } from './surroundings.ts'
 import { take } from './taking.ts'
 import type { Workspace } from './workspace.ts'
+
+/** Between a hook and the program that started it there may be a shell or two. */
+const hostsMax = 16
 
 export class Dispatch implements Surroundings {
   readonly workspace: Workspace
@@ -41,8 +43,8 @@ export class Dispatch implements Surroundings {
     const keyHash = hello.key === undefined ? undefined : authenticate(workspace, hello.key)
     const session = workspace.sessions.open(door, { keyHash, isModel, resume: hello.session, unanswered: hello.calls })
     try {
-      const registered =
-        hello.name === undefined && hello.token === undefined ? undefined : await this.#introduce(session, hello)
+      if (door === 'owner') session.host = hello.host
+      const registered = await this.#introduce(session, hello)
       const welcome: Welcome = {
         session: session.id,
         workspace: workspace.name,
@@ -59,7 +61,9 @@ export class Dispatch implements Surroundings {
     }
   }
 
-  async #introduce(session: Session, hello: Hello): Promise<OutputOf<'agent.register'>> {
+  async #introduce(session: Session, hello: Hello): Promise<{ agent: string; token?: string } | undefined> {
+    if (hello.hosts !== undefined) return this.#joinHost(session, hello.hosts)
+    if (hello.name === undefined && hello.token === undefined) return undefined
     const { key: _, session: __, ...profile } = hello
     const name = hello.name ?? this.workspace.agentOfToken(hello.token as string)
     if (name === undefined) throw new RefusalError('auth.denied', { why: 'the token is not known here.' })
@@ -67,12 +71,21 @@ export class Dispatch implements Surroundings {
     return register(this.workspace, session, input)
   }
 
+  /** Who runs on the owner's account could read the agent's token as well. */
+  #joinHost(session: Session, hosts: readonly number[]): { agent: string } {
+    const isList = Array.isArray(hosts) && hosts.length <= hostsMax && hosts.every(Number.isInteger)
+    const agent = isList && session.door === 'owner' ? this.workspace.sessions.agentOfHost(hosts) : undefined
+    if (agent === undefined) throw new RefusalError('agent.required')
+    this.workspace.sessions.bind(session, agent)
+    return { agent }
+  }
+
   async call(session: Session, op: string, input: unknown, id: string, abandoned = session.ended): Promise<Answer> {
     const name = this.#admit(session, op)
     if (operations[name].kind === 'watch') throw new RefusalError('operation.unknown', { operation: op })
     const parsed = parse(name as CallName, input)
     // A model's calls are grouped into turns, and its turns come back by `comeBack`.
-    const settled = session.isModel ? undefined : this.#settle(session)
+    const settled = session.isModel || isHook(parsed) ? undefined : this.#settle(session)
     const asking: Asking = { session, by: session.agent ?? '', id, abandoned }
     // A command is queued behind the settling and needs not wait for it; a query reads the tables and does.
     if (settled && operations[name].kind === 'query') await settled
@@ -84,6 +97,7 @@ export class Dispatch implements Surroundings {
     const { workspace } = this
     if (name === 'inbox.follow') return workspace.deliveries.follow(session, sink)
     if (name === 'action.follow') return workspace.actions.follow(session, sink)
+    if (name === 'worker.follow') return workspace.workers.follow(session, parse('worker.follow', input).name, sink)
     if (name !== 'event.follow') throw new RefusalError('operation.unknown', { operation: op })
     const { since, types } = parse('event.follow', input)
     return workspace.events.follow(session, since ?? workspace.store.journal.lastSeq, types, sink)
@@ -110,15 +124,33 @@ export class Dispatch implements Surroundings {
 
   /** Received is not done: what earlier answers handed out counts as read now, because their receiver has come back. */
   #settle(session: Session): Promise<void> | undefined {
-    const { engine } = this.workspace
-    if (session.handed.size === 0 || session.agent === undefined) return undefined
-    const messages = [...session.handed]
-    session.handed.clear()
+    const { engine, sessions } = this.workspace
+    if (session.agent === undefined) return undefined
+    const messages = sessions.received(session)
+    if (messages.length === 0) return undefined
     return engine
       .submit({ rule: 'inbox.read', input: { messages }, by: session.agent, cause: this.workspace.ids('d') })
       .then((reply) => {
         if ('refusal' in reply) for (const message of messages) session.handed.add(message)
       })
+  }
+
+  /** The answer that carried them has left. */
+  received(session: Session, handed: readonly string[] = []): void {
+    for (const message of handed) session.handed.add(message)
+  }
+
+  /** It never will: they are free for the next taker. Also when the session is over, where the hold ends by itself. */
+  async lost(session: Session, handed: readonly string[] = []): Promise<void> {
+    const { engine, ids } = this.workspace
+    if (handed.length === 0 || session.agent === undefined) return
+    const input = { messages: [...handed] }
+    await engine.submit({ rule: 'inbox.let-go', input, by: session.agent, cause: ids('d'), session: session.id })
+  }
+
+  /** Where HTTP is served now. */
+  get #url(): string | undefined {
+    return this.daemon.url?.()
   }
 
   async #answer<O extends CallName>(op: O, asking: Asking, input: ParsedInputOf<O>): Promise<Answer> {
@@ -137,6 +169,22 @@ export class Dispatch implements Surroundings {
         return { output: await this.workspace.actions.invoke(asking, input as ParsedInputOf<'action.invoke'>) }
       case 'action.answer':
         return { output: await this.workspace.actions.answer(asking, input as ParsedInputOf<'action.answer'>) }
+      case 'worker.spawn':
+        return { output: await this.workspace.workers.spawn(asking, input as ParsedInputOf<'worker.spawn'>) }
+      case 'worker.release':
+      case 'worker.pause':
+      case 'worker.resume':
+        return { output: await this.workspace.workers.wish(op, asking, input as ParsedInputOf<'worker.release'>) }
+      case 'worker.type':
+        return { output: this.workspace.workers.type(asking, input as ParsedInputOf<'worker.type'>) }
+      case 'worker.resize':
+        return { output: this.workspace.workers.resize(asking, input as ParsedInputOf<'worker.resize'>) }
+      case 'run.start':
+        return { output: await this.workspace.runs.start(asking, input as ParsedInputOf<'run.start'>, this.#url) }
+      case 'run.complete':
+        return { output: await this.workspace.runs.complete(asking, input as ParsedInputOf<'run.complete'>, this.#url) }
+      case 'run.stop':
+        return { output: await this.workspace.runs.stop(asking, input as ParsedInputOf<'run.stop'>, this.#url) }
       case 'agent.revoke':
       case 'workspace.set-policy':
       case 'action.withdraw':
@@ -156,12 +204,18 @@ export class Dispatch implements Surroundings {
           session: session.id,
         })
         if ('refusal' in reply) throw new RefusalError(reply.refusal)
+        if (isHook(input)) this.workspace.sessions.paste(by, (input as ParsedInputOf<'inbox.offer'>).messages)
         return { output: reply.outcome }
       }
       default:
         return { output: await ask(this, op, asking, input as never) }
     }
   }
+}
+
+/** A hook of the agent's CLI asks, not the agent: it has not come back by that. */
+function isHook(input: unknown): boolean {
+  return (input as { route?: unknown }).route === 'hook'
 }
 
 /** One sentence for all that is wrong: `to: expected string; body: a message needs a body`. */

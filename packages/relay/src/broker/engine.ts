@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts'
 import { decide, type RuleInput, type RuleName } from '../core/decide.ts'
 import type { Command, Outcome, World } from '../core/verdict.ts'
 import type { Waiting } from '../core/view.ts'
-import { isSqliteError } from '../store/database.ts'
+import { isDamage, isSqliteError } from '../store/database.ts'
 import type { Store } from '../store/store.ts'
 import type { Hub } from './hub.ts'
 
@@ -39,7 +39,12 @@ export interface EngineOptions {
 }
 
 /** What a command makes is named after its kind. */
-const prefixes: Partial<Record<RuleName, string>> = { 'message.send': 'm', 'action.invoke': 'act' }
+const prefixes: Partial<Record<RuleName, string>> = {
+  'message.send': 'm',
+  'action.invoke': 'act',
+  'worker.spawn': 'wk',
+  'run.start': 'run',
+}
 
 /** One commit takes at most this many: replies should not wait for a whole flood. */
 const batchMax = 256
@@ -118,7 +123,7 @@ export class Engine {
       return this.#answeredBefore(submission) ?? { seq: before, outcome: verdict.outcome, repeat: false }
     }
     try {
-      const entry = store.append({ at, by, cause, facts: verdict.facts }, rule, verdict.outcome, verdict.body)
+      const entry = store.append({ at, by, cause, facts: verdict.facts }, rule, verdict.outcome, verdict)
       entries.push(entry)
       return { seq: entry.seq, outcome: verdict.outcome, repeat: false, found: verdict.found }
     } catch (error) {
@@ -151,6 +156,10 @@ export class Engine {
 
   #failed(error: Error): Reply {
     if (isSqliteError(error, 'full')) return { refusal: refusal('store.full') }
+    if (isDamage(error)) {
+      const { path } = this.#options.store.database
+      return { refusal: refusal('workspace.damaged', { path, reason: error.message }) }
+    }
     const failed = { refusal: refusal('fault', { why: error.message }) }
     if (isSqliteError(error, 'ioError')) {
       this.#broken = failed

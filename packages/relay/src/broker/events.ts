@@ -134,11 +134,21 @@ export class Events {
         return (
           agent !== undefined && (fact.caller === agent || this.#store.view.invocation(fact.id)?.provider === agent)
         )
+      case 'worker.wished':
+      case 'worker.wish-changed':
+      case 'worker.changed':
+        return true
+      case 'run.started':
+        return agent !== undefined && (fact.agent === agent || fact.parent === agent)
+      case 'run.completed':
+      case 'run.stopped':
+        return agent !== undefined && (fact.agent === agent || this.#store.view.runs.byId(fact.id)?.parent === agent)
       case 'conversation.opened':
         return agent !== undefined && directMembers(fact.conversation).includes(agent)
       case 'message.created':
         return this.#isParty(agent, fact.id)
       case 'delivery.offered':
+      case 'delivery.released':
       case 'delivery.read':
         return agent !== undefined && (fact.agent === agent || this.#store.view.message(fact.message)?.from === agent)
       case 'reaction.added':

@@ -30,7 +30,7 @@ export async function send(
     const timeoutMs = input.wait?.timeoutMs ?? limits.waitMsDefault
     const reply = await workspace.waits.reply(wait, awaited, timeoutMs, asking.abandoned)
     await handOut(workspace, asking, reply)
-    return { output: { ...output, reply }, onFlushed: () => void asking.session.handed.add(reply.id) }
+    return { output: { ...output, reply }, handed: [reply.id] }
   } finally {
     if (wait) workspace.waits.close(wait)
   }

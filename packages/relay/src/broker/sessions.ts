@@ -21,6 +21,10 @@ export interface Session {
   isModel: boolean
   /** Calls of the session it continues whose answers were lost. */
   readonly unanswered: readonly string[]
+  /** The process that started it; told by itself, and believed on the owner's own socket only. */
+  host?: number
+  /** Its MCP client has said that it is initialized. */
+  isInitialized: boolean
   /** Handed out by answers that have left: read at the next call. */
   readonly handed: Set<string>
   lastCallAt: number
@@ -43,6 +47,8 @@ export class Sessions {
   readonly #byAgent = new Map<string, Set<Session>>()
   readonly #lastSeenAt = new Map<string, number>()
   readonly #holds = new Map<string, Session>()
+  /** Put before an agent outside any answer, such as a text typed into its terminal: read at its next call, by whichever session. */
+  readonly #pasted = new Map<string, Set<string>>()
   readonly #changed = new Set<(agent: string) => void>()
 
   constructor(clock: Clock, ids: Ids) {
@@ -67,6 +73,7 @@ export class Sessions {
       shown: { keyHash, tokenHashes: new Set() },
       isModel,
       unanswered,
+      isInitialized: false,
       handed: new Set(),
       lastCallAt: this.#clock.now(),
       ended: abort.signal,
@@ -90,6 +97,33 @@ export class Sessions {
     this.#unbind(session)
     session.agent = undefined
     session.handed.clear()
+  }
+
+  initialized(session: Session): void {
+    session.isInitialized = true
+    if (session.agent !== undefined) this.#tell(session.agent)
+  }
+
+  /** Has one of the agent's MCP sessions come so far that its tools are there? */
+  isInitialized(agent: string): boolean {
+    return [...(this.#byAgent.get(agent) ?? [])].some(({ isInitialized }) => isInitialized)
+  }
+
+  paste(agent: string, messages: Iterable<string>): void {
+    const pasted = this.#pasted.get(agent) ?? new Set()
+    for (const id of messages) pasted.add(id)
+    this.#pasted.set(agent, pasted)
+  }
+
+  /** What the session's next call shows to have been received. Cleared: it is asked for once. */
+  received(session: Session): string[] {
+    const { agent, handed } = session
+    const pasted = agent === undefined ? undefined : this.#pasted.get(agent)
+    if (handed.size === 0 && pasted === undefined) return []
+    const received = [...handed, ...(pasted ?? [])]
+    handed.clear()
+    if (pasted) this.#pasted.delete(agent as string)
+    return received
   }
 
   touch(session: Session): void {
@@ -133,6 +167,16 @@ export class Sessions {
   /** When the agent last had a session; undefined if never since the daemon started. */
   lastSeenAt(agent: string): number | undefined {
     return this.isLive(agent) ? this.#clock.now() : this.#lastSeenAt.get(agent)
+  }
+
+  /** The agent that one of these processes started, the nearest first; of several the last that came. */
+  agentOfHost(hosts: readonly number[]): string | undefined {
+    const named = this.all().filter(({ agent, host }) => agent !== undefined && host !== undefined)
+    for (const host of hosts) {
+      const found = named.findLast((session) => session.host === host)
+      if (found) return found.agent
+    }
+    return undefined
   }
 
   lastCallAt(agent: string): number | undefined {

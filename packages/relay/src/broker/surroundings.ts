@@ -11,6 +11,8 @@ export interface DaemonInfo {
   socketPath(workspace: string): string
   /** Where HTTP is served; undefined where it is not. */
   url?(): string | undefined
+  /** This daemon is a lift: whoever reaches it names one of these with each call. */
+  roles?: readonly string[]
 }
 
 export interface Surroundings {

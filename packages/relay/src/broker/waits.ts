@@ -68,6 +68,11 @@ export class Waits {
     this.#stop.abort()
   }
 
+  /** Aborted when the daemon stops. */
+  get stopped(): AbortSignal {
+    return this.#stop.signal
+  }
+
   /** Whom the agent waits for, since when. */
   of(agent: string): Wait | undefined {
     for (const wait of this.#open) if (wait.by === agent && wait.on !== undefined) return wait

@@ -11,9 +11,11 @@ import { Engine } from './engine.ts'
 import { Events } from './events.ts'
 import { Hub } from './hub.ts'
 import { endRevoked } from './revocations.ts'
+import { Runs } from './runs.ts'
 import { Search } from './search.ts'
 import { Sessions } from './sessions.ts'
 import { Waits } from './waits.ts'
+import { Workers } from './workers.ts'
 
 export interface WorkspaceOptions {
   name: string
@@ -35,6 +37,8 @@ export class Workspace {
   readonly deliveries: Deliveries
   readonly search: Search
   readonly actions: Actions
+  readonly workers: Workers
+  readonly runs: Runs
   readonly clock: Clock
   readonly ids: Ids
 
@@ -57,6 +61,8 @@ export class Workspace {
     }
     this.deliveries = new Deliveries(parts)
     this.actions = new Actions(parts)
+    this.workers = new Workers(parts)
+    this.runs = new Runs({ ...parts, workers: this.workers, ids })
     endRevoked(this.store, this.sessions, this.hub)
     this.search = new Search(this.store, this.engine, this.hub, searchPath)
   }
@@ -68,6 +74,7 @@ export class Workspace {
   /** The first opening makes `#general`, the broadcast and the key, which is answered this once. */
   async begin(keep: (workspaceId: string, key: string) => void): Promise<string | undefined> {
     await this.actions.begin()
+    await this.runs.begin()
     if (this.store.meta('id') !== undefined) return undefined
     const id = this.ids('w')
     const key = newSecret('rk')

@@ -4,7 +4,7 @@ import { type AgentProfile, daemonName, type Fact, type ParsedInputOf } from '@a
 import { enter } from './channels.ts'
 import { broadcast, generalChannel } from './conversations.ts'
 import { nearest } from './nearest.ts'
-import { type Command, type Refused, record, refuse, type Verdict } from './verdict.ts'
+import { type Command, type Refused, record, refuse, type Verdict, type World } from './verdict.ts'
 import type { AgentRow, View } from './view.ts'
 
 export interface RegisterInput extends Omit<ParsedInputOf<'agent.register'>, 'token'> {
@@ -32,41 +32,61 @@ export function register(view: View, command: Command<RegisterInput>): Verdict {
     return refuse('auth.denied', { why: `${wanted.name} is a person: show the workspace key.` })
   if (input.name === daemonName) return refuse('agent.name-taken', { name: input.name })
   if (!wanted) return registerNew(view, command, input.name)
-  if (!world.isLive(input.name) && input.mayRetake) return retake(view, command, wanted)
+  if (!isInUse(view, world, input.name) && input.mayRetake) return retake(view, command, wanted)
   if (input.strict)
-    return refuse(world.isLive(input.name) ? 'agent.name-taken' : 'agent.name-offline', { name: input.name })
+    return refuse(isInUse(view, world, input.name) ? 'agent.name-taken' : 'agent.name-offline', { name: input.name })
   for (let number = 2; number < numberedNamesMax; number++) {
     const name = `${input.name.slice(0, nameCharsMax - 6)}-${number}`
     const other = view.agent(name)
     if (!other) return registerNew(view, command, name)
-    if (other.type === 'agent' && input.mayRetake && !world.isLive(name)) return retake(view, command, other)
+    if (other.type === 'agent' && input.mayRetake && !isInUse(view, world, name)) return retake(view, command, other)
   }
   return refuse('agent.name-taken', { name: input.name })
+}
+
+/** By a live session, or by a worker's program, which may not have come so far yet. */
+export function isInUse(view: View, world: World, name: string): boolean {
+  const worker = view.workers.byName(name)
+  return world.isLive(name) || (worker !== undefined && worker.status !== 'exited')
 }
 
 function registerNew(view: View, command: Command<RegisterInput>, name: string): Verdict {
   const { input, mint } = command
   const clash = handleClash(view, input.handle, name)
   if (clash) return clash
-  const facts: Fact[] = [
-    { type: 'agent.registered', id: mint, agent: profile({ ...input, name, type: input.type ?? 'agent' }) },
-    tokenFor(name, input),
-    { type: 'channel.joined', channel: generalChannel, agent: name, n: view.lastNumber(generalChannel) ?? 0 },
-    { type: 'channel.joined', channel: broadcast, agent: name, n: view.lastNumber(broadcast) ?? 0 },
-  ]
+  const [registered, ...entered] = newcomer(view, mint, { ...input, name })
+  const facts = [registered as Fact, tokenFor(name, input.tokenHash, input.tokenUntil), ...entered]
   for (const channel of new Set(input.channels))
     if (channel !== generalChannel) facts.push(...enter(view, name, channel))
   return record(facts, { agent: name, id: mint, issued: true })
+}
+
+/** A name that was not there before: it hears from now on what is said to everybody. */
+export function newcomer(view: View, id: string, agent: Profile): Fact[] {
+  const enters = (channel: string): Fact => ({
+    type: 'channel.joined',
+    channel,
+    agent: agent.name,
+    n: view.lastNumber(channel) ?? 0,
+  })
+  const registered: Fact = {
+    type: 'agent.registered',
+    id,
+    agent: profile({ ...agent, type: agent.type ?? 'agent' }),
+  }
+  return [registered, enters(generalChannel), enters(broadcast)]
 }
 
 /** An offline name, taken again: a new token, since the former holder's is not known to the newcomer. So too where one is asked for. */
 function retake(view: View, command: Command<RegisterInput>, agent: AgentRow): Verdict {
   const verdict = reregister(view, command, agent)
   if ('refusal' in verdict) return verdict
-  return record([...verdict.facts, tokenFor(agent.name, command.input)], { ...verdict.outcome, issued: true })
+  const { tokenHash, tokenUntil } = command.input
+  const token = tokenFor(agent.name, tokenHash, tokenUntil)
+  return record([...verdict.facts, token], { ...verdict.outcome, issued: true })
 }
 
-function tokenFor(agent: string, { tokenHash: hash, tokenUntil: until }: RegisterInput): Fact {
+export function tokenFor(agent: string, hash: string, until?: number): Fact {
   return { type: 'agent.token-issued', agent, hash, ...(until === undefined ? {} : { until }) }
 }
 
@@ -94,7 +114,7 @@ function handleClash(view: View, handle: string | undefined, name: string): Refu
 
 type Profile = Omit<AgentProfile, 'channels'>
 
-function profile({ name, type, cli, model, parent, handle, role }: Profile): Profile {
+export function profile({ name, type, cli, model, parent, handle, role }: Profile): Profile {
   return { name, type, cli, model, parent, handle, role }
 }
 

@@ -5,11 +5,16 @@ import * as agents from './agents.ts'
 import * as channels from './channels.ts'
 import * as inbox from './inbox.ts'
 import * as messages from './messages.ts'
+import * as runs from './runs.ts'
 import type { Command, Verdict } from './verdict.ts'
 import type { View } from './view.ts'
+import * as workers from './workers.ts'
 import * as workspaces from './workspaces.ts'
 
-/** Commands of the operations table, and those that only the daemon itself gives: `workspace.begin`, `action.expire`. */
+/**
+ * Commands of the operations table, and those that only the daemon itself gives: `workspace.begin`, `inbox.let-go`,
+ * `action.expire`, `worker.report`.
+ */
 const rules = {
   'workspace.begin': workspaces.begin,
   'workspace.rotate-key': workspaces.rotateKey,
@@ -24,11 +29,21 @@ const rules = {
   'inbox.take': inbox.take,
   'inbox.offer': inbox.offerThese,
   'inbox.read': inbox.markRead,
+  'inbox.let-go': inbox.letGo,
   'action.register': actions.offer,
   'action.withdraw': actions.withdraw,
   'action.invoke': actions.invoke,
   'action.answer': actions.answer,
   'action.expire': actions.expire,
+  'worker.spawn': workers.spawn,
+  'worker.release': workers.release,
+  'worker.pause': workers.pause,
+  'worker.resume': workers.resume,
+  'worker.issue-token': workers.issueToken,
+  'worker.report': workers.report,
+  'run.start': runs.start,
+  'run.complete': runs.complete,
+  'run.stop': runs.stop,
 } as const
 
 export type RuleName = keyof typeof rules

@@ -17,7 +17,7 @@ export const offerMs = 600_000
 export const moreCountMax = 1_000
 export const takeDefault = 50
 
-export interface TakeInput extends ParsedInputOf<'inbox.take'> {
+export interface TakeInput extends Omit<ParsedInputOf<'inbox.take'>, 'route' | 'wait'> {
   route?: Route
   /** Deliveries that go on by themselves need no count of what is left. */
   uncounted?: boolean
@@ -48,7 +48,15 @@ interface Picked {
 
 function pickUnread(view: View, command: Command<TakeInput>): Picked {
   const { input, by } = command
-  return page(view.unread(by, filterOf(input)), input, (waiting) => !isHeld(command, waiting.receipt), input.uncounted)
+  const isFree = ({ receipt }: Waiting) =>
+    !isHeld(command, receipt) && (input.route !== 'hook' || input.again === true || !isBefore(receipt))
+  const room = { ...input, isFirstFree: input.route !== 'hook' }
+  return page(view.unread(by, filterOf(input)), room, isFree, input.uncounted)
+}
+
+/** It was put before the agent outside any answer: once is enough, or a turn's end would bring it back for ever. */
+function isBefore(receipt: ReceiptRow | undefined): boolean {
+  return receipt?.route !== undefined && ['hook', 'paste', 'push'].includes(receipt.route)
 }
 
 /** The newest that fit, oldest first. What is held is shown too, but stays with its holder: looking back is not taking. */
@@ -57,10 +65,17 @@ function pickHistory(view: View, { input, by }: Command<TakeInput>): Picked {
   return { waiting: waiting.reverse(), more }
 }
 
-/** Takes from `source` up to the limits of a page, at least one, and counts what did not fit. */
+interface Room {
+  limit?: number
+  bytesMax?: number
+  /** One is always handed out, whatever its size. */
+  isFirstFree?: boolean
+}
+
+/** Takes from `source` up to the limits of a page and counts what did not fit. */
 export function page(
   source: Iterable<Waiting>,
-  { limit = takeDefault, bytesMax = limits.pageBytesMax }: { limit?: number; bytesMax?: number },
+  { limit = takeDefault, bytesMax = limits.pageBytesMax, isFirstFree = true }: Room,
   isFree: (waiting: Waiting) => boolean,
   uncounted = false,
 ): Picked {
@@ -69,7 +84,8 @@ export function page(
   let more = 0
   for (const each of source) {
     if (!isFree(each)) continue
-    const full = waiting.length >= limit || (waiting.length > 0 && bytes + each.bodyBytes > bytesMax)
+    const isAlways = isFirstFree && waiting.length === 0
+    const full = waiting.length >= limit || (!isAlways && bytes + each.bodyBytes > bytesMax)
     if (more > 0 || full) {
       if (++more >= moreCountMax || uncounted) break
     } else {
@@ -124,6 +140,22 @@ export function offerThese(view: View, command: Command<OfferInput>): Verdict {
     if (receipt?.readAt === undefined && !isElsewhere) facts.push(offer(command, id, command.input.route))
   }
   return record(facts, { offered: facts.length })
+}
+
+export interface LetGoInput {
+  messages: string[]
+}
+
+/** What went with an answer that was lost. Only what this session still holds: another may have been handed it since. */
+export function letGo(view: View, command: Command<LetGoInput>): Verdict {
+  const facts: Fact[] = []
+  for (const id of command.input.messages) {
+    const message = view.message(id)
+    const receipt = message && view.receipt(command.by, message)
+    if (receipt?.readAt !== undefined || receipt?.session !== command.session || receipt?.until === undefined) continue
+    facts.push({ type: 'delivery.released', message: id, agent: command.by })
+  }
+  return record(facts)
 }
 
 export function markRead(view: View, { input, by }: Command<ParsedInputOf<'inbox.read'>>): Verdict {

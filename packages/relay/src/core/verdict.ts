@@ -29,11 +29,18 @@ export interface Refused {
 }
 /**
  * `body` is that of the message among the facts: it is stored in the message's row, not in the journal. `found` is what the rule read
- * and the answer will show: stored nowhere, it only spares reading it again.
+ * and the answer will show: stored nowhere, it only spares reading it again. `payload` is a run's, as gzip; it belongs to the entry too.
  */
-export type Verdict = { facts: Fact[]; outcome: Outcome; body?: string; found?: Waiting[] } | Refused
+export type Verdict =
+  | { facts: Fact[]; outcome: Outcome; body?: string; payload?: Uint8Array; found?: Waiting[] }
+  | Refused
 
-export function record(facts: Fact[], outcome: Outcome = {}, body?: string, found?: Waiting[]): Verdict {
+export function record(
+  facts: Fact[],
+  outcome: Outcome = {},
+  body?: string,
+  found?: Waiting[],
+): Exclude<Verdict, Refused> {
   return { facts, outcome, body, found }
 }
 

@@ -1,6 +1,16 @@
 // What a rule may see of the workspace: a small window on its tables. Implemented by store/view.ts; nothing here is ever changed by a rule.
 
-import type { ActionRegistered, AgentProfile, Message, Policy, Route } from '@agent-relay/sdk/protocol'
+import type {
+  ActionRegistered,
+  AgentProfile,
+  HarnessName,
+  Message,
+  Policy,
+  Route,
+  RunState,
+  WorkerStatus,
+  WorkerWished,
+} from '@agent-relay/sdk/protocol'
 
 export interface AgentRow extends Omit<AgentProfile, 'channels' | 'type'> {
   id: string
@@ -44,6 +54,46 @@ export interface InvocationRow {
   isDone: boolean
 }
 
+/** A program: what was wished, and how it fares. */
+export interface WorkerRow extends Omit<WorkerWished, 'type' | 'worker'> {
+  name: string
+  wish: 'run' | 'paused' | 'gone'
+  status: WorkerStatus
+  pid?: number
+  code?: number
+  reason?: string
+  at: number
+  changedAt: number
+}
+
+export interface WorkerView {
+  byId(id: string): WorkerRow | undefined
+  /** The last one of this name. */
+  byName(name: string): WorkerRow | undefined
+  /** Those that have not exited, oldest first. */
+  running(): WorkerRow[]
+}
+
+/** A run without its contract and payload. */
+export interface RunRow {
+  id: string
+  agent: string
+  parent: string
+  harness: HarnessName
+  model?: string
+  cwd?: string
+  status: RunState
+  startedAt: number
+  endedAt?: number
+  summary?: string
+  reason?: string
+  payloadBytes?: number
+}
+
+export interface RunView {
+  byId(id: string): RunRow | undefined
+}
+
 export interface Waiting {
   head: MessageHead
   bodyBytes: number
@@ -81,6 +131,8 @@ export interface View {
   actionOfTool(tool: string): ActionRow | undefined
   invocation(id: string): InvocationRow | undefined
   runningInvocations(): InvocationRow[]
+  readonly workers: WorkerView
+  readonly runs: RunView
   /** What the agent has not read, oldest first; read lazily, so stop when you have enough. */
   unread(agent: string, filter: InboxFilter): Iterable<Waiting>
   /** What was ever sent to the agent, newest first; lazily too. */

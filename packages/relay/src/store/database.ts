@@ -80,3 +80,8 @@ export function isSqliteError(error: unknown, kind: keyof typeof failures): bool
   if (typeof errcode === 'number') return (errcode & 0xff) === primary
   return code === 'ERR_SQLITE_ERROR' && words.test(String(message))
 }
+
+/** Not the database that was written: only another file, or a backup, helps. */
+export function isDamage(error: unknown): boolean {
+  return isSqliteError(error, 'notADatabase') || isSqliteError(error, 'corrupt')
+}

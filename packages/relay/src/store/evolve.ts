@@ -32,6 +32,8 @@ const statements = {
   offered: `INSERT INTO receipts (message, agent, offered_at, route, session, until)
     SELECT seq, ?, ?, ?, ?, ? FROM messages WHERE id = ?
     ON CONFLICT DO UPDATE SET offered_at = excluded.offered_at, route = excluded.route, session = excluded.session, until = excluded.until`,
+  released: `UPDATE receipts SET session = NULL, until = NULL WHERE agent = ?
+    AND message = (SELECT seq FROM messages WHERE id = ?)`,
   read: 'INSERT INTO receipts (message, agent, read_at) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET read_at = ?3',
   // To just before the first message that is neither one's own nor read.
   advance: `UPDATE members SET cursor = coalesce((SELECT m.n - 1 FROM messages m
@@ -47,11 +49,27 @@ const statements = {
   withdrawn: 'DELETE FROM actions WHERE name = ?',
   invoked:
     'INSERT INTO invocations (id, action, caller, provider, session, at, until, input) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  worker: `INSERT INTO workers (id, name, parent, cli, command, args, model, cwd, is_injected, wish, status, at, changed_at, task)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'run', 'wished', ?, ?, ?)`,
+  workerWish: 'UPDATE workers SET wish = ? WHERE id = ?',
+  workerChanged:
+    'UPDATE workers SET status = ?, pid = coalesce(?, pid), code = ?, reason = ?, changed_at = ? WHERE id = ?',
+  payload: 'INSERT INTO payloads (seq, gzip) VALUES (?, ?)',
+  runStarted: `INSERT INTO runs (id, agent, parent, harness, model, cwd, status, started_at, contract)
+    VALUES (?, ?, ?, ?, ?, ?, 'running', ?, ?)`,
+  runCompleted: `UPDATE runs SET status = 'completed', ended_at = ?, summary = ?, payload_bytes = ?, payload = ? WHERE id = ?`,
+  runStopped: `UPDATE runs SET status = 'stopped', ended_at = ?, reason = ? WHERE id = ?`,
   completed: 'UPDATE invocations SET ok = ?, code = ?, message = ?, output = ?, duration_ms = ? WHERE id = ?',
 }
 
+/** What belongs to an entry and is stored beside it; without it the rows are there already (the journal is being replayed). */
+export interface Belongings {
+  body?: string
+  payload?: Uint8Array
+}
+
 type Handlers = {
-  [T in Fact['type']]: (fact: Extract<Fact, { type: T }>, entry: Entry, body: string | undefined) => void
+  [T in Fact['type']]: (fact: Extract<Fact, { type: T }>, entry: Entry, belongings: Belongings) => void
 }
 
 export class Evolve {
@@ -67,12 +85,11 @@ export class Evolve {
     this.#sql = database.prepareAll(statements)
   }
 
-  /** `body` belongs to the entry's message; without one its row is there already (the journal is being replayed). */
-  apply(entry: Entry, body: string | undefined): void {
+  apply(entry: Entry, belongings: Belongings): void {
     // Left over from an entry that was rolled back, with numbers that never came to be.
     this.#touched.clear()
     for (const fact of entry.facts)
-      (this.#handlers[fact.type] as (f: Fact, e: Entry, b: string | undefined) => void)(fact, entry, body)
+      (this.#handlers[fact.type] as (f: Fact, e: Entry, b: Belongings) => void)(fact, entry, belongings)
     if (this.#touched.size > 0) this.#moveCursors()
   }
 
@@ -130,7 +147,7 @@ export class Evolve {
       // A sender from another workspace is named in the conversation but has no inbox here.
       for (const name of members) if (this.#tables.agents.has(name)) this.#enter(name, opened, 0)
     },
-    'message.created': (fact, { seq, at }, body) => {
+    'message.created': (fact, { seq, at }, { body }) => {
       const conversation = this.#conversation(fact.conversation)
       const { id, n, from, kind, thread = null, replyTo = null } = fact
       if (body !== undefined) this.#sql.message.run(seq, id, at, conversation.key, n, from, kind, thread, replyTo, body)
@@ -141,6 +158,7 @@ export class Evolve {
     'delivery.offered': ({ message, agent, route, session = null, until = null }, { at }) => {
       this.#sql.offered.run(this.#agent(agent).key, at, route, session, until, message)
     },
+    'delivery.released': ({ message, agent }) => this.#sql.released.run(this.#agent(agent).key, message),
     'delivery.read': ({ message, agent }, { at }) => {
       const { seq, conversation } = this.#place(message)
       const reader = this.#agent(agent)
@@ -155,16 +173,35 @@ export class Evolve {
       this.#sql.action.run(name, toolNameOf(name), provider, session, description, schema, output, available, timeoutMs)
     },
     'action.withdrawn': ({ name }) => this.#sql.withdrawn.run(name),
-    'action.invoked': ({ id, action, caller, provider = null, session = null, until }, { seq, at }, body) => {
+    'action.invoked': ({ id, action, caller, provider = null, session = null, until }, { seq, at }, { body }) => {
       if (body !== undefined) this.#sql.body.run(seq, body)
       this.#sql.invoked.run(id, action, caller, provider, session, at, until, seq)
     },
-    'action.completed': ({ id, ok, code = null, message = null, durationMs }, { seq, facts }, body) => {
+    'action.completed': ({ id, ok, code = null, message = null, durationMs }, { seq, facts }, { body }) => {
       // A call that could not begin: the entry's body is its input.
       const isOwnBody = !facts.some(({ type }) => type === 'action.invoked')
       if (ok && isOwnBody && body !== undefined) this.#sql.body.run(seq, body)
       this.#sql.completed.run(ok ? 1 : 0, code, message, ok ? seq : null, durationMs, id)
     },
+    'worker.wished': (fact, { seq, at }, { body }) => {
+      const { id, worker, parent, cli, command, args, model = null, cwd, isInjected } = fact
+      if (body !== undefined) this.#sql.body.run(seq, body)
+      const json = (list: string[] | undefined) => (list === undefined ? null : JSON.stringify(list))
+      const injected = isInjected ? 1 : 0
+      this.#sql.worker.run(id, worker, parent, cli, json(command), json(args), model, cwd, injected, at, at, seq)
+    },
+    'worker.wish-changed': ({ id, wish }) => this.#sql.workerWish.run(wish, id),
+    'worker.changed': ({ id, status, pid = null, code = null, reason = null }, { at }) =>
+      this.#sql.workerChanged.run(status, pid, code, reason, at, id),
+    'run.started': ({ id, agent, parent, harness, model = null, cwd = null }, { seq, at }, { body }) => {
+      if (body !== undefined) this.#sql.body.run(seq, body)
+      this.#sql.runStarted.run(id, agent, parent, harness, model, cwd, at, seq)
+    },
+    'run.completed': ({ id, summary, payloadBytes = null }, { seq, at }, { payload }) => {
+      if (payload !== undefined) this.#sql.payload.run(seq, payload)
+      this.#sql.runCompleted.run(at, summary, payloadBytes, payloadBytes === null ? null : seq, id)
+    },
+    'run.stopped': ({ id, reason = null }, { at }) => this.#sql.runStopped.run(at, reason, id),
     'reaction.added': ({ message, agent, emoji }, { at }) =>
       this.#sql.reacted.run(this.#place(message).seq, agent, emoji, at),
     'reaction.removed': ({ message, agent, emoji }) => this.#sql.unreacted.run(this.#place(message).seq, agent, emoji),

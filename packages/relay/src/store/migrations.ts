@@ -1,7 +1,7 @@
 // The shape of a workspace's database, one step per version. A step is never changed once released; a new one is added.
 
 import { RefusalError } from '../refusal-error.ts'
-import { type Database, isSqliteError } from './database.ts'
+import { type Database, isDamage } from './database.ts'
 
 const steps: string[] = [
   `
@@ -46,9 +46,28 @@ const steps: string[] = [
   -- Null: valid for good.
   ALTER TABLE tokens ADD COLUMN until INTEGER;
   `,
+  `
+  -- task is the number of the entry whose body it is. A name may have had several programs, one after the other.
+  CREATE TABLE workers (id TEXT PRIMARY KEY, name TEXT NOT NULL, parent TEXT NOT NULL, cli TEXT NOT NULL, command TEXT, args TEXT,
+    model TEXT, cwd TEXT NOT NULL, is_injected INTEGER NOT NULL, wish TEXT NOT NULL, status TEXT NOT NULL, pid INTEGER, code INTEGER,
+    reason TEXT, at INTEGER NOT NULL, changed_at INTEGER NOT NULL, task INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX workers_name ON workers (name);
+  CREATE INDEX workers_running ON workers (id) WHERE status <> 'exited';
+  `,
+  `
+  -- What a run handed over, as gzip. Belongs to its entry and is never changed, like a body.
+  CREATE TABLE payloads (seq INTEGER PRIMARY KEY, gzip BLOB NOT NULL) STRICT;
+  -- contract and payload are numbers of entries, to which the one's text and the other's bytes belong.
+  CREATE TABLE runs (id TEXT PRIMARY KEY, agent TEXT NOT NULL, parent TEXT NOT NULL, harness TEXT NOT NULL, model TEXT, cwd TEXT,
+    status TEXT NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER, contract INTEGER NOT NULL, summary TEXT, reason TEXT,
+    payload_bytes INTEGER, payload INTEGER) STRICT, WITHOUT ROWID;
+  CREATE INDEX runs_running ON runs (id) WHERE status = 'running';
+  CREATE INDEX runs_agent ON runs (agent, id);
+  CREATE INDEX runs_parent ON runs (parent, id);
+  `,
 ]
 
-/** Tables that replaying the journal rebuilds; `journal`, `messages` and `bodies` are the truth they come from. */
+/** Tables that replaying the journal rebuilds; `journal`, `messages`, `bodies` and `payloads` are the truth they come from. */
 export const derivedTables = [
   'meta',
   'agents',
@@ -59,6 +78,8 @@ export const derivedTables = [
   'reactions',
   'actions',
   'invocations',
+  'workers',
+  'runs',
 ] as const
 
 /** Settings of a connection that writes: an acknowledged commit is on the disk, on macOS too. */
@@ -92,7 +113,7 @@ export function openDatabase<T>(open: () => Database, path: string, read: (datab
     return read(database)
   } catch (error) {
     database?.close()
-    if (isSqliteError(error, 'notADatabase') || isSqliteError(error, 'corrupt')) {
+    if (isDamage(error)) {
       throw new RefusalError('workspace.damaged', { path, reason: (error as Error).message })
     }
     throw error

@@ -51,6 +51,15 @@ export class Queries {
     return row && this.#fromRow(row)
   }
 
+  headAt(seq: number): MessageHead | undefined {
+    const row = this.#sql.bySeq.get(seq)
+    return row && this.#view.head(row)
+  }
+
+  memberCount(conversation: number): number {
+    return Number(this.#sql.memberCount.get(conversation)?.[0])
+  }
+
   /** Messages by id, as this agent's inbox shows them now. */
   inboxMessages(agent: string, ids: string[]): InboxMessage[] {
     const key = this.#tables.agents.get(agent)?.key ?? -1
@@ -83,6 +92,14 @@ export class Queries {
     const { waiting, more } = page(source, input, () => true)
     const messages = waiting.map((each) => inState(this.#whole(each), each.receipt))
     return { messages: newestFirst ? messages.reverse() : messages, more }
+  }
+
+  /** The unread that the agent has not seen: neither handed out nor typed. That it was told of them is not seeing them. */
+  unshown(agent: string, most: { bytesMax: number; limit?: number }): InboxMessage[] {
+    const isFree = ({ receipt }: Waiting) =>
+      receipt?.route === undefined || receipt.route === 'hint' || receipt.route === 'push'
+    const { waiting } = page(this.#view.unread(agent, {}), most, isFree, true)
+    return waiting.map((each) => inState(this.#whole(each), each.receipt))
   }
 
   unreadCount(agent: string): number {
@@ -143,7 +160,7 @@ export class Queries {
     return this.#tables.channels().map((name) => {
       const { key, lastN } = this.#tables.conversation(name) as { key: number; lastN: number }
       const joined = agent !== undefined && this.#view.isMember(agent, name)
-      return { name, members: Number(this.#sql.memberCount.get(key)?.[0]), messages: lastN, joined }
+      return { name, members: this.memberCount(key), messages: lastN, joined }
     })
   }
 

@@ -2,7 +2,7 @@
 // beside the message costs 6 to 12 times the message itself. Filled in small slices with bounded merges; one slice takes about 3 ms.
 
 import { rmSync } from 'node:fs'
-import { Database, isSqliteError, type Statement } from './database.ts'
+import { Database, isDamage, type Statement } from './database.ts'
 
 const sliceRows = 32
 /** Pages merged after each slice. Without it SQLite merges everything at once after a while, for most of a second. */
@@ -99,10 +99,6 @@ export class SearchIndex {
   #readPosition(): number {
     return Number(this.#sql.position.get()?.[0] ?? 0)
   }
-}
-
-function isDamage(error: unknown): boolean {
-  return isSqliteError(error, 'notADatabase') || isSqliteError(error, 'corrupt')
 }
 
 function prepared(database: Database): Database {

@@ -3,7 +3,8 @@
 import type { Entry } from '@agent-relay/sdk/protocol'
 import type { Outcome } from '../core/verdict.ts'
 import { Database, type Statement } from './database.ts'
-import { Evolve } from './evolve.ts'
+import { type Belongings, Evolve } from './evolve.ts'
+import { History } from './history.ts'
 import { SqliteJournal } from './journal.ts'
 import { openDatabase } from './migrations.ts'
 import { Queries } from './queries.ts'
@@ -16,6 +17,7 @@ export class Store {
   readonly view: SqliteView
   readonly journal: SqliteJournal
   readonly queries: Queries
+  readonly history: History
   readonly #database: Database
   readonly #tables: Tables
   readonly #evolve: Evolve
@@ -32,6 +34,7 @@ export class Store {
     this.journal = opened.journal
     this.view = new SqliteView(this.#database, this.#tables)
     this.queries = new Queries(this.#database, this.#tables, this.view)
+    this.history = new History(this.#database, this.#tables, this.view, this.queries)
     this.#evolve = new Evolve(this.#database, this.#tables)
     this.#meta = this.#database.prepare('SELECT value FROM meta WHERE name = ?')
   }
@@ -52,9 +55,9 @@ export class Store {
   }
 
   /** Entry and rows together; must run inside `transact`. */
-  append(entry: Omit<Entry, 'seq'>, rule: string, outcome: Outcome, body: string | undefined): Entry {
+  append(entry: Omit<Entry, 'seq'>, rule: string, outcome: Outcome, belongings: Belongings = {}): Entry {
     const appended = this.journal.append(entry, rule, outcome)
-    this.#evolve.apply(appended, body)
+    this.#evolve.apply(appended, belongings)
     return appended
   }
 
@@ -65,7 +68,7 @@ export class Store {
       this.#evolve.forgetAll()
       for (let since = 0; ; ) {
         const entries = this.journal.read(since, rebuildChunk)
-        for (const entry of entries) this.#evolve.apply(entry, undefined)
+        for (const entry of entries) this.#evolve.apply(entry, {})
         if (entries.length < rebuildChunk) return
         since = entries[entries.length - 1]?.seq as number
       }

@@ -14,7 +14,9 @@ import type {
 } from '../core/view.ts'
 import { ActionRows } from './action-rows.ts'
 import type { Database, Row, Statement } from './database.ts'
+import { RunRows } from './run-rows.ts'
 import type { AgentEntry, Tables } from './tables.ts'
+import { WorkerRows } from './worker-rows.ts'
 
 export const headColumns = 'm.seq, m.id, m.at, m.conversation, m.n, m.sender, m.kind, m.thread, m.reply_to'
 /** A walk reads up to 256 rows at once, and often only to count them. */
@@ -59,12 +61,16 @@ const togetherN = 4
 export class SqliteView implements View {
   /** Actions and invocations. */
   readonly rows: ActionRows
+  readonly workers: WorkerRows
+  readonly runs: RunRows
   readonly #tables: Tables
   readonly #sql: Record<keyof typeof statements, Statement>
 
   constructor(database: Database, tables: Tables) {
     this.#tables = tables
     this.rows = new ActionRows(database)
+    this.workers = new WorkerRows(database)
+    this.runs = new RunRows(database)
     this.#sql = database.prepareAll(statements)
   }
 
@@ -156,11 +162,11 @@ export class SqliteView implements View {
   }
 
   /** Counted where the rows are: every row that came here to be counted would cost ten times as much. */
-  unreadCount(agent: string, max: number): number {
+  unreadCount(agent: string, max: number, conversation?: string): number {
     const reader = this.#tables.agents.get(agent)
     let count = 0
-    for (const { conversation, from, to } of this.#stays(reader, {}, 'unread')) {
-      const found = this.#sql.unreadCount.get(reader?.key as number, conversation, from, to, agent, max - count)
+    for (const { conversation: key, from, to } of this.#stays(reader, { conversation }, 'unread')) {
+      const found = this.#sql.unreadCount.get(reader?.key as number, key, from, to, agent, max - count)
       count += Number(found?.[0])
       if (count >= max) break
     }
