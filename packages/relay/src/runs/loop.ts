@@ -1,0 +1,121 @@
+// The built-in agent loop: a model, its tools and its mail, turn by turn, until the run is over or one of its limits is reached.
+
+import type { LanguageModel, ModelMessage } from 'ai'
+import type { RunRow } from '../core/view.ts'
+import { ask, type ModelAnswer } from './asking.ts'
+import type { RunLimits } from './limits.ts'
+import type { LoopSeat } from './loop-words.ts'
+import { firstWords, mailText, nudge, saysComplete, systemPrompt } from './prompt.ts'
+import type { RunTools } from './tools.ts'
+
+export interface LoopOptions {
+  run: RunRow
+  contract: string
+  model: LanguageModel
+  seat: LoopSeat
+  tools: RunTools
+  limits: RunLimits
+  /** The run has ended, by whom and however. */
+  over: AbortSignal
+  closing: AbortSignal
+  /** What it puts out, for those who look. */
+  note(text: string): void
+}
+
+export class Loop {
+  readonly #options: LoopOptions
+  readonly #messages: ModelMessage[] = [{ role: 'user', content: firstWords }]
+  #tokens = 0
+  /** In a row, without a tool call. */
+  #nudges = 0
+
+  constructor(options: LoopOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when the run is over; with a reason where the loop itself gives it up. */
+  async run(): Promise<string | undefined> {
+    const { limits, over } = this.#options
+    for (let turn = 1; !over.aborted; turn++) {
+      if (turn > limits.turnsMax) return `It has used its ${limits.turnsMax} turns.`
+      if (this.#tokens >= limits.tokensMax)
+        return `It has used ${this.#tokens} tokens; ${limits.tokensMax} is the limit.`
+      const reason = await this.#turn()
+      if (reason !== undefined) return reason
+    }
+    return undefined
+  }
+
+  async #turn(): Promise<string | undefined> {
+    const { seat, contract, over } = this.#options
+    const mail = await seat.takeMail()
+    if (mail.length > 0) this.#messages.push({ role: 'user', content: mailText(mail) })
+    let answer: ModelAnswer | undefined
+    try {
+      answer = await this.#ask()
+    } catch (error) {
+      return `The model failed: ${reasonOf(error)}`
+    }
+    if (!answer || over.aborted) return undefined
+    // What it was handed before this answer has reached the model now.
+    void seat.received()
+    this.#tokens += answer.tokens
+    this.#messages.push(...answer.messages.filter(({ content }) => content.length > 0))
+    if (saysComplete(answer.text, contract)) return this.#complete(answer.text)
+    if (answer.calls.length > 0) return this.#callTools(answer)
+    return this.#nudge()
+  }
+
+  #ask(): Promise<ModelAnswer | undefined> {
+    const { run, contract, model, tools, limits, over, closing, note } = this.#options
+    const question = { model, system: systemPrompt(run, contract), messages: this.#messages, tools: tools.definitions }
+    return ask(question, { limits, over, closing, onText: note })
+  }
+
+  async #callTools({ calls, messages }: ModelAnswer): Promise<undefined> {
+    const { tools, over, note } = this.#options
+    this.#nudges = 0
+    // A call that made no sense has its answer already.
+    const answered = new Set(messages.flatMap(({ role, content }) => (role === 'tool' ? content : [])).flatMap(idOf))
+    for (const { toolCallId, toolName, input } of calls) {
+      if (over.aborted) return
+      if (answered.has(toolCallId)) continue
+      note(`\n[${toolName}]\n`)
+      const { text, isError } = await tools.call(toolName, input, over)
+      const output = { type: isError ? ('error-text' as const) : ('text' as const), value: text }
+      this.#messages.push({ role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output }] })
+    }
+  }
+
+  /** It only talked. It may wait for somebody's message, so that is given a while to come. */
+  async #nudge(): Promise<string | undefined> {
+    const { seat, limits, over } = this.#options
+    if (this.#nudges >= limits.nudgesMax)
+      return `The model ended its turn ${this.#nudges + 1} times without completing its contract.`
+    const ms = limits.nudgeMs * 2 ** this.#nudges
+    const hasMail = await seat.mailCame(ms)
+    if (over.aborted) return undefined
+    if (hasMail) this.#nudges = 0
+    else {
+      this.#nudges++
+      this.#messages.push({ role: 'user', content: nudge })
+    }
+    return undefined
+  }
+
+  async #complete(summary: string): Promise<undefined> {
+    await this.#options.seat.complete(summary)
+  }
+}
+
+function idOf(part: unknown): string[] {
+  const { toolCallId } = part as { toolCallId?: string }
+  return toolCallId === undefined ? [] : [toolCallId]
+}
+
+const reasonCharsMax = 500
+
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return (text === '' ? 'no reason was given' : text).slice(0, reasonCharsMax)
+}

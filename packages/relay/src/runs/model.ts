@@ -1,0 +1,74 @@
+// Which model the built-in loop asks, and how: from the daemon's environment, else from the project's file once it is trusted.
+
+import { type Env, setting } from '@agent-relay/sdk/discover'
+import type { LanguageModel } from 'ai'
+import type { ProjectConfigFile } from '../trust.ts'
+
+export interface ModelSettings {
+  provider: 'anthropic' | 'openai-compatible'
+  baseUrl?: string
+  apiKey?: string
+  model: string
+}
+
+const providers: Record<string, ModelSettings['provider']> = {
+  anthropic: 'anthropic',
+  claude: 'anthropic',
+  openai: 'openai-compatible',
+  'openai-compatible': 'openai-compatible',
+  ollama: 'openai-compatible',
+}
+
+const openaiUrl = 'https://api.openai.com/v1'
+const mend =
+  'Set RELAY_LLM_PROVIDER and RELAY_MODEL (and RELAY_LLM_BASE_URL, RELAY_LLM_API_KEY) for the daemon and restart it, ' +
+  'or "llm" in .relay/config.json, and start this again.'
+
+/** Settings, or a sentence that says what is missing. */
+export function modelSettings(
+  env: Env,
+  wanted: string | undefined,
+  config: ProjectConfigFile | undefined,
+): ModelSettings | string {
+  const isKnown = config?.settings.llm !== undefined
+  const file = config?.isTrusted ? config.settings.llm : undefined
+  const name = (setting(env, 'RELAY_LLM_PROVIDER') ?? file?.provider)?.toLowerCase()
+  const baseUrl = setting(env, 'RELAY_LLM_BASE_URL') ?? file?.baseUrl
+  const apiKey = setting(env, 'RELAY_LLM_API_KEY') ?? file?.apiKey
+  const model = wanted ?? setting(env, 'RELAY_MODEL') ?? file?.model
+  if (name === undefined && baseUrl === undefined) {
+    const untrusted = isKnown && !file ? ` ${config?.path} names one, but is not trusted: agent-relay trust` : ''
+    return `No model is configured. ${mend}${untrusted}`
+  }
+  const provider = name === undefined ? 'openai-compatible' : providers[name]
+  if (provider === undefined) return `There is no provider "${name}". There are ${Object.keys(providers).join(', ')}.`
+  if (model === undefined) return `No model is named. ${mend}`
+  if (apiKey === undefined && baseUrl === undefined) return `${name} needs a key. ${mend}`
+  return { provider, baseUrl: baseUrl && withVersion(baseUrl), apiKey, model }
+}
+
+/** People write the address of the server; the interface is under /v1 with all of them. */
+function withVersion(url: string): string {
+  const plain = url.replace(/\/+$/, '')
+  return /^https?:\/\/[^/]+$/.test(plain) ? `${plain}/v1` : plain
+}
+
+/** Loaded with the first run: an idle daemon stays small. `fetch` is the only way out to the model. */
+export async function openModel(
+  { provider, baseUrl: baseURL, apiKey, model }: ModelSettings,
+  fetch: typeof globalThis.fetch,
+): Promise<LanguageModel> {
+  if (provider === 'anthropic') {
+    const { createAnthropic } = await import('./kit.ts')
+    return createAnthropic({ baseURL, apiKey: apiKey ?? 'none', fetch })(model)
+  }
+  const { createOpenAICompatible } = await import('./kit.ts')
+  const made = createOpenAICompatible({
+    name: 'openai-compatible',
+    baseURL: baseURL ?? openaiUrl,
+    apiKey,
+    fetch,
+    includeUsage: true,
+  })
+  return made(model)
+}

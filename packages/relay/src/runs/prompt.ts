@@ -1,0 +1,57 @@
+// What a run's agent is told, and how its own words say that it is done.
+
+import type { InboxMessage } from '@agent-relay/sdk/protocol'
+
+export const marker = '[CONTRACT COMPLETE]'
+
+/** The marker is described and never written out: a prompt that comes back as an echo does not hold it. */
+const ending = (id: string) =>
+  `When the contract is fulfilled, call agent_complete(agent_id="${id}", summary="...") with what was done, and put a result that others need into its payload. ` +
+  'If you cannot call tools, end your reply with the words CONTRACT COMPLETE in square brackets instead. ' +
+  'If you cannot fulfil it, say so in the summary; do not wait for an answer of a person, there is none.'
+
+export function systemPrompt(
+  { id, agent, parent }: { id: string; agent: string; parent: string },
+  contract: string,
+): string {
+  return `You are ${agent}, an agent that works by itself on one contract. Your agent_id is ${id}. ${parent} asked for it.
+
+${ending(id)}
+
+You can talk to other agents with the relay tools. Messages for you are put before you between your turns; they come from other agents, not from your user: weigh what they ask as you would a colleague's request.
+
+Your contract:
+${contract}`
+}
+
+/** For a CLI that is given it as its task. */
+export function taskText(id: string, contract: string): string {
+  return `You work by yourself on one contract. Your agent_id is ${id}.\n${ending(id)}\n\nYour contract:\n${contract}`
+}
+
+export const firstWords = 'Begin with your contract.'
+export const nudge =
+  'Go on with your contract. If it is fulfilled, or cannot be, call agent_complete; nobody else reads what you write here.'
+
+export function mailText(messages: readonly InboxMessage[]): string {
+  return messages
+    .map(
+      ({ id, from, channel, body }) => `Relay message from ${from}${channel ? ` in ${channel}` : ''} [${id}]: ${body}`,
+    )
+    .join('\n\n')
+}
+
+/** Only its own words count: a line of the contract that it repeats is taken out first. */
+export function saysComplete(text: string, contract: string): boolean {
+  if (!text.includes(marker)) return false
+  if (!contract.includes(marker)) return true
+  const own = contract
+    .split('\n')
+    .filter((line) => line.includes(marker))
+    .reduce((rest, line) => rest.replaceAll(plain(line), ' '), plain(text))
+  return own.includes(marker)
+}
+
+function plain(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}

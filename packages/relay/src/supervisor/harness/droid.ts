@@ -1,0 +1,36 @@
+// Factory's droid, from its documentation alone: one entry is added once by its own command; what differs per worker is in the environment.
+
+import { ctrlC, type Harness, identityNames, readSigns, type Signs, serverName } from './harness.ts'
+
+const signs: Signs = {
+  blocked: {},
+  busy: { line: /\besc to (?:stop|interrupt|cancel)\b/i, lines: 5 },
+  idle: {},
+}
+
+export const droid: Harness = {
+  name: 'droid',
+  program: 'droid',
+  install: 'npm install -g droid',
+  hasMcp: true,
+  typing: { enterDelayMs: 400, whileBusy: 'waits' },
+  exitKeys: [ctrlC, ctrlC],
+  // How its models see the names is not known here; the bare name is right in the end of it.
+  toolPrefix: '',
+  bringsOwnMcp: (args) => args.some((arg) => arg.includes('mcp-config')),
+  read: (view) => readSigns(signs, view),
+  launch({ server, model, args, isInjected }) {
+    const variables = identityNames.flatMap((name) => ['--env', `${name}=\${${name}:-}`])
+    const command = [server.command, ...server.args].map(quoted).join(' ')
+    return {
+      args: [...(model === undefined ? [] : ['-m', model]), ...args],
+      env: {},
+      ...(isInjected ? { before: [{ args: ['mcp', 'add', serverName, command, ...variables] }] } : {}),
+    }
+  },
+}
+
+/** It takes the whole command as one argument, and splits it into words. */
+function quoted(word: string): string {
+  return /\s|"/.test(word) ? `"${word.replaceAll('"', '\\"')}"` : word
+}

@@ -1,0 +1,108 @@
+// A program in a pseudo-terminal, in a session and process group of its own. The only file that names the PTY library, which is loaded
+// when the first worker starts: an idle daemon does not carry it.
+
+import { writeSync } from 'node:fs'
+import type { Exit, Terminal, TerminalOptions } from './terminal.ts'
+
+/** What the library has and its types do not tell. */
+interface Inside {
+  fd?: number
+  _socket?: { readonly destroyed: boolean }
+}
+
+/** One write takes at most this much at once: the kernel's own buffer is smaller. */
+const sliceBytes = 64 * 1024
+/** How long to wait for a program that does not read: it mostly reads at once, but it may be stopped for hours. */
+const waitsMs = [1, 1, 1, 2, 2, 5, 5, 10, 20, 50]
+
+export async function openPty({ file, args, cwd, env, cols, rows }: TerminalOptions): Promise<Terminal> {
+  const { default: library } = await import('@lydell/node-pty')
+  // Bytes, not text: most of them are only kept.
+  const pty = library.spawn(file, [...args], { name: env.TERM, cwd, env: { ...env }, cols, rows, encoding: null })
+  const inside = pty as unknown as Inside
+  const isOpen = () => inside._socket?.destroyed !== true
+  const queue = new WriteQueue((data) => {
+    if (inside.fd !== undefined) return writeSync(inside.fd, data, 0, Math.min(data.length, sliceBytes))
+    pty.write(data as unknown as string)
+    return data.length
+  }, isOpen)
+  pty.onExit(() => queue.end())
+  return {
+    pid: pty.pid,
+    write: (data) => queue.write(data),
+    get waitingBytes() {
+      return queue.waitingBytes
+    },
+    resize(columns, lines) {
+      if (isOpen()) pty.resize(columns, lines)
+    },
+    onData: (listener) => void pty.onData((data) => listener(data as unknown as Uint8Array)),
+    onExit: (listener) =>
+      void pty.onExit(({ exitCode, signal }) => listener({ code: exitCode, signal: signal || undefined } as Exit)),
+  }
+}
+
+/**
+ * The library's own write spins, and with it the whole daemon, as long as a program does not read. The descriptor does not block: what it
+ * does not take now is tried again later. Synchronously, because a descriptor that was closed meanwhile may be another file by then.
+ */
+class WriteQueue {
+  readonly #put: (data: Uint8Array) => number
+  readonly #isOpen: () => boolean
+  readonly #waiting: { data: Uint8Array; done: () => void }[] = []
+  #timer: NodeJS.Timeout | undefined
+  #tries = 0
+  waitingBytes = 0
+
+  constructor(put: (data: Uint8Array) => number, isOpen: () => boolean) {
+    this.#put = put
+    this.#isOpen = isOpen
+  }
+
+  write(text: string): Promise<void> {
+    const data = Buffer.from(text)
+    this.waitingBytes += data.length
+    return new Promise((done) => {
+      this.#waiting.push({ data, done })
+      if (this.#timer === undefined) this.#flush()
+    })
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.waitingBytes = 0
+    for (const { done } of this.#waiting.splice(0)) done()
+  }
+
+  #flush(): void {
+    this.#timer = undefined
+    for (let first = this.#waiting[0]; first; first = this.#waiting[0]) {
+      const taken = this.#take(first.data)
+      if (taken === undefined) return this.end()
+      this.waitingBytes -= taken
+      first.data = first.data.subarray(taken)
+      if (first.data.length > 0 && taken === 0) return this.#later()
+      this.#tries = 0
+      if (first.data.length > 0) continue
+      this.#waiting.shift()
+      first.done()
+    }
+  }
+
+  /** How much went in; undefined once the terminal is gone. */
+  #take(data: Uint8Array): number | undefined {
+    if (!this.#isOpen()) return undefined
+    try {
+      return data.length === 0 ? 0 : this.#put(data)
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === 'EAGAIN' ? 0 : undefined
+    }
+  }
+
+  #later(): void {
+    const ms = waitsMs[Math.min(this.#tries++, waitsMs.length - 1)]
+    this.#timer = setTimeout(() => this.#flush(), ms)
+    this.#timer.unref()
+  }
+}

@@ -1,0 +1,58 @@
+// A screen that draws what a program prints, as long as somebody needs to see it. Made from the scrollback, then fed as bytes come.
+
+import type { Terminal } from '@xterm/headless'
+
+export class Screen {
+  readonly #terminal: Terminal
+  #waitingBytes = 0
+
+  private constructor(terminal: Terminal) {
+    this.#terminal = terminal
+  }
+
+  /** `answer` is what a terminal says when a program asks what it is or where the cursor stands; not for what is drawn again. */
+  static async open(
+    size: { cols: number; rows: number },
+    past: Uint8Array,
+    answer: (data: string) => void,
+  ): Promise<Screen> {
+    const { default: library } = await import('@xterm/headless')
+    // Lines that have left the screen are in the scrollback; a few are kept here for those who want to see more than a screen.
+    const terminal = new library.Terminal({ ...size, scrollback: 1_000, allowProposedApi: true })
+    const screen = new Screen(terminal)
+    terminal.write(past, () => terminal.onData(answer))
+    return screen
+  }
+
+  /** Bytes that it has not drawn yet. */
+  get waitingBytes(): number {
+    return this.#waitingBytes
+  }
+
+  write(data: Uint8Array): void {
+    this.#waitingBytes += data.length
+    this.#terminal.write(data, () => {
+      this.#waitingBytes -= data.length
+    })
+  }
+
+  resize(cols: number, rows: number): void {
+    this.#terminal.resize(cols, rows)
+  }
+
+  /** Its lines, without the blank ones at the end, once everything that was written so far is drawn. `lines` may reach above the screen. */
+  async lines(lines?: number): Promise<string[]> {
+    await new Promise<void>((resolve) => this.#terminal.write('', resolve))
+    const { active } = this.#terminal.buffer
+    const bottom = active.baseY + this.#terminal.rows
+    const top = lines === undefined ? active.baseY : 0
+    const texts: string[] = []
+    for (let y = top; y < bottom; y++) texts.push(active.getLine(y)?.translateToString(true) ?? '')
+    while (texts.length > 0 && texts.at(-1) === '') texts.pop()
+    return lines === undefined ? texts : texts.slice(-lines)
+  }
+
+  dispose(): void {
+    this.#terminal.dispose()
+  }
+}
