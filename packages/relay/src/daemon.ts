@@ -1,23 +1,34 @@
 // The only composition root: takes the lock, opens workspaces and their sockets, and takes all of it down again in reverse.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { controlSocketPath, isProjectName, projectDir, socketPathOf } from '@agent-relay/sdk/discover'
-import { makeIds, type OutputOf, type WorkspaceEntry } from '@agent-relay/sdk/protocol'
-import { Control, type Controls } from './broker/control.ts'
+import { controlSocketPath, type Env, projectDir, socketPathOf } from '@agent-relay/sdk/discover'
+import { makeIds, type WorkspaceEntry } from '@agent-relay/sdk/protocol'
+import { Control } from './broker/control.ts'
 import { Dispatch } from './broker/dispatch.ts'
 import { LagMeter } from './broker/lag.ts'
 import type { DaemonInfo } from './broker/surroundings.ts'
 import { Workspace } from './broker/workspace.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { setOwner } from './config.ts'
+import { ownerOf } from './config.ts'
 import { CredentialsFile } from './credentials-file.ts'
+import { DataDirectory } from './data-directory.ts'
+import { type OwnersView, ownerControls } from './owner-controls.ts'
 import { RefusalError } from './refusal-error.ts'
+import type { RunLimits } from './runs/limits.ts'
+import { Runner } from './runs/runner.ts'
+import { isDamage } from './store/database.ts'
 import { DaemonLock } from './store/lock.ts'
+import { Supervisor, type SupervisorOptions } from './supervisor/supervisor.ts'
 import { version } from './version.ts'
 import type { HttpOptions, HttpWire } from './wires/http.ts'
+import { openMcpSession } from './wires/mcp-session.ts'
+import type { PageLogin } from './wires/page-login.ts'
 import { ownersParty } from './wires/party.ts'
+import { declareRoles } from './wires/roles.ts'
 import { SocketWire } from './wires/socket.ts'
+
+export { soundnessOf } from './store/soundness.ts'
 
 export interface DaemonOptions {
   dataDir: string
@@ -25,8 +36,17 @@ export interface DaemonOptions {
   /** Databases in memory: a throw-away relay. */
   isMemory?: boolean
   clock?: Clock
+  /** What the person is called who comes by the page. */
+  human?: string
+  /** Where runs find their model and workers their programs; the process's own, if left out. */
+  env?: Env
+  runLimits?: Partial<RunLimits>
   /** Serve HTTP too. `home` is the workspace that a caller without a credential means. */
-  http?: Omit<HttpOptions, 'onFault'> & { home?: string }
+  http?: Omit<HttpOptions, 'onFault' | 'login'> & { home?: string }
+  /** What workers may be; all, if left out. */
+  harnesses?: SupervisorOptions['harnesses']
+  /** A lift: the agents that its callers act as by their word. */
+  roles?: readonly string[]
   /** Something of the owner's needs care, but the daemon goes on: one damaged workspace must not close the others. */
   onTrouble(error: Error): void
   /** Asked to stop over the control socket, or forced to by a failing disk. */
@@ -36,7 +56,9 @@ export interface DaemonOptions {
 interface Open {
   workspace: Workspace
   dispatch: Dispatch
+  runner: Runner
   wire: SocketWire
+  supervisor: Supervisor
 }
 
 /** Calls under way get this long to be answered when the daemon stops. */
@@ -44,6 +66,7 @@ const stopMs = 2_000
 
 export class Daemon {
   readonly #options: DaemonOptions
+  readonly #directory: DataDirectory
   readonly #lock: DaemonLock
   readonly #clock: Clock
   readonly #ids: ReturnType<typeof makeIds>
@@ -54,10 +77,12 @@ export class Daemon {
   readonly #opened = new Map<string, Open>()
   #control: SocketWire | undefined
   #http: HttpWire | undefined
+  #login: PageLogin | undefined
   #isStopping = false
 
-  private constructor(options: DaemonOptions, lock: DaemonLock) {
+  private constructor(options: DaemonOptions, directory: DataDirectory, lock: DaemonLock) {
     this.#options = options
+    this.#directory = directory
     this.#lock = lock
     this.#clock = options.clock ?? systemClock
     this.#ids = makeIds(() => this.#clock.now())
@@ -67,15 +92,15 @@ export class Daemon {
 
   /** Undefined where another process is this data directory's daemon already. Opens again what was open when the last one ended. */
   static async start(options: DaemonOptions): Promise<Daemon | undefined> {
-    mkdirSync(options.dataDir, { recursive: true, mode: 0o700 })
+    const directory = new DataDirectory(options.dataDir)
     const lock = DaemonLock.acquire(join(options.dataDir, 'relay.lock'))
     if (!lock) return undefined
-    const daemon = new Daemon(options, lock)
+    const daemon = new Daemon(options, directory, lock)
     try {
       daemon.#http = await daemon.#listenHttp()
-      for (const name of daemon.#lastOpen()) await daemon.open(name).catch((error: Error) => options.onTrouble(error))
+      for (const name of directory.lastOpen()) await daemon.open(name).catch((error: Error) => options.onTrouble(error))
       // Last: who gets an answer here finds everything else in place.
-      const control = new Control(daemon.#controls(), version)
+      const control = new Control(ownerControls(daemon.#ownersView()), version)
       daemon.#control = await SocketWire.listen(controlSocketPath(options.dataDir), control)
       return daemon
     } catch (error) {
@@ -98,9 +123,11 @@ export class Daemon {
     return this.#http?.url
   }
 
-  async open(name: string): Promise<{ entry: WorkspaceEntry; dispatch: Dispatch; created: boolean; key?: string }> {
+  async open(
+    name: string,
+  ): Promise<{ entry: WorkspaceEntry; dispatch: Dispatch; workspace: Workspace; created: boolean; key?: string }> {
     if (this.#isStopping) throw new RefusalError('daemon.stopping')
-    const isNew = !existsSync(this.#databasePath(name))
+    const isNew = !this.#directory.has(name)
     let key: string | undefined
     const opening =
       this.#open.get(name) ??
@@ -111,7 +138,8 @@ export class Daemon {
     this.#open.set(name, opening)
     try {
       const opened = await opening
-      return { entry: this.#entry(name), dispatch: opened.dispatch, created: isNew && key !== undefined, key }
+      const { dispatch, workspace } = opened
+      return { entry: this.#entry(name), dispatch, workspace, created: isNew && key !== undefined, key }
     } catch (error) {
       this.#open.delete(name)
       throw error
@@ -129,7 +157,10 @@ export class Daemon {
     let timer: NodeJS.Timeout | undefined
     await Promise.race([quiet, new Promise((resolve) => (timer = setTimeout(resolve, stopMs)))])
     clearTimeout(timer)
+    await Promise.all(opened.map(({ runner }) => runner.close()))
     await this.#http?.close()
+    // Their programs end while their reports can still be written.
+    await Promise.all(opened.map(({ supervisor }) => supervisor.close()))
     for (const { wire, workspace } of opened) {
       await wire.close('daemon.stopping')
       workspace.close()
@@ -144,16 +175,24 @@ export class Daemon {
     if (!http) return undefined
     const { HttpWire } = await import('./wires/http.ts')
     const worlds = { all: () => [...this.#opened.values()].map(({ dispatch }) => dispatch), home: () => http.home }
-    return HttpWire.listen({ ...http, onFault: onTrouble }, worlds)
+    const { PageLogin } = await import('./wires/page-login.ts')
+    this.#login = new PageLogin({
+      worlds,
+      clock: this.#clock,
+      secretPath: join(this.#directory.path, 'page-secret'),
+      keyOf: (id) => this.#credentials.keyOf(id),
+      human: this.#options.human ?? 'human',
+    })
+    return HttpWire.listen({ ...http, login: this.#login, onFault: onTrouble }, worlds)
   }
 
   async #openNow(name: string): Promise<Open & { key?: string }> {
-    const { dataDir, isMemory } = this.#options
-    const directory = projectDir(dataDir, name)
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    const { dataDir, isMemory, env = process.env, harnesses, onTrouble } = this.#options
+    const directory = this.#directory.make(name)
+    const databasePath = isMemory ? ':memory:' : this.#directory.database(name)
     const workspace = new Workspace({
       name,
-      databasePath: isMemory ? ':memory:' : this.#databasePath(name),
+      databasePath,
       searchPath: isMemory ? ':memory:' : join(directory, 'search.db'),
       clock: this.#clock,
       ids: this.#ids,
@@ -163,95 +202,58 @@ export class Daemon {
       const key = await workspace.begin((id, made) => this.#credentials.put(id, name, made))
       const neighbours = { find: (other: string) => this.#opened.get(other)?.workspace, all: () => this.#workspaces() }
       const dispatch = new Dispatch(workspace, neighbours, this.#info())
-      const wire = await SocketWire.listen(socketPathOf(dataDir, name), ownersParty(dispatch))
-      const opened = { workspace, dispatch, wire }
+      await declareRoles(dispatch)
+      const socketPath = socketPathOf(dataDir, name)
+      const supervisor = await Supervisor.start({
+        ...{ workspace, directory: join(directory, 'workers'), socketPath, dataDir, env, harnesses, onTrouble },
+      })
+      const runner = this.#runner(dispatch)
+      const wire = await SocketWire.listen(socketPath, ownersParty(dispatch))
+      const opened = { workspace, dispatch, wire, supervisor, runner }
       this.#opened.set(name, opened)
-      this.#rememberOpen()
+      if (!isMemory) this.#directory.rememberOpen(this.#opened.keys())
       return { ...opened, key }
     } catch (error) {
       workspace.close()
-      throw error
+      // What opening did not read, the first look into it finds.
+      if (!isDamage(error)) throw error
+      throw new RefusalError('workspace.damaged', { path: databasePath, reason: (error as Error).message })
     }
   }
 
-  #controls(): Controls {
-    return {
-      'workspace.open': async ({ workspace, directory }) => {
-        const { entry, created } = await this.open(workspace)
-        if (directory !== undefined) setOwner(this.#options.dataDir, workspace, directory)
-        return { ...entry, created }
-      },
-      'workspace.create': async ({ workspace }) => {
-        const path = this.#databasePath(workspace)
-        if (this.#opened.has(workspace) || existsSync(path))
-          throw new RefusalError('workspace.exists', { workspace, path })
-        const { entry, key } = await this.open(workspace)
-        return { ...entry, key: key as string }
-      },
-      'workspace.rotate-key': ({ workspace }) => this.#rotateKey(workspace),
-      'workspace.find': ({ key }) => {
-        const found = this.#workspaces().find((workspace) => workspace.isKey(key))
-        if (!found) throw new RefusalError('auth.denied', { why: 'no workspace that is open here has this key.' })
-        return this.#entry(found.name)
-      },
-      'workspace.list': () => ({ workspaces: this.#entries() }),
-      'daemon.status': () => ({
-        version,
-        pid: process.pid,
-        uptimeMs: this.#clock.now() - this.#startedAt,
-        dataDir: this.#options.dataDir,
-        http: this.#httpStatus(),
-        residentMb: Math.round(process.memoryUsage.rss() / 1e6),
-        lagMs: this.#lag.read(),
-        workspaces: this.#entries(),
-      }),
-      'daemon.stop': () => {
-        setImmediate(() => this.#options.onStop('asked'))
-        return { stopping: true }
-      },
-    }
-  }
-
-  /** A new key that could not be made valid is not left in the owner's file. */
-  async #rotateKey(name: string): Promise<OutputOf<'workspace.rotate-key'>> {
-    if (!this.#opened.has(name) && !existsSync(this.#databasePath(name)))
-      throw new RefusalError('workspace.unknown', { workspace: name })
-    const { entry, dispatch } = await this.open(name)
+  #runner(dispatch: Dispatch): Runner {
+    const { dataDir, env = process.env, runLimits: limits } = this.#options
     const { workspace } = dispatch
-    const former = this.#credentials.keyOf(workspace.id)
-    try {
-      const key = await workspace.rotateKey((id, made) => this.#credentials.put(id, name, made))
-      return { ...entry, key }
-    } catch (error) {
-      if (former !== undefined) this.#credentials.put(workspace.id, name, former)
-      throw error
-    }
+    const dial = (token: string) => openMcpSession(dispatch, { door: 'owner' }, { token })
+    return new Runner({ workspace, dial, env, dataDir, directory: () => ownerOf(dataDir, workspace.name), limits })
   }
 
-  #httpStatus(): OutputOf<'daemon.status'>['http'] {
-    const { http } = this.#options
-    if (!this.#http || !http) return undefined
-    const { host, mayBeRemote, isOpen, allowOrigins, home } = http
-    const { url, port } = this.#http
-    return { url, port, host, mayBeRemote, isOpen, allowOrigins: allowOrigins && [...allowOrigins], home }
+  #ownersView(): OwnersView {
+    const { dataDir, http, onStop } = this.#options
+    return {
+      dataDir,
+      http,
+      directory: this.#directory,
+      credentials: this.#credentials,
+      open: (name) => this.open(name),
+      workspaces: () => this.#workspaces(),
+      entry: (name) => this.#entry(name),
+      wire: () => this.#http,
+      login: () => this.#login,
+      uptimeMs: () => this.#clock.now() - this.#startedAt,
+      lag: () => this.#lag.read(),
+      stop: () => onStop('asked'),
+    }
   }
 
   #info(): DaemonInfo {
-    const { dataDir } = this.#options
+    const { dataDir, roles } = this.#options
     const socketPath = (name: string) => socketPathOf(dataDir, name)
-    return { version, startedAt: this.#startedAt, lag: () => this.#lag.read(), socketPath, url: () => this.url }
+    return { version, startedAt: this.#startedAt, lag: () => this.#lag.read(), socketPath, url: () => this.url, roles }
   }
 
   #workspaces(): Workspace[] {
     return [...this.#opened.values()].map(({ workspace }) => workspace)
-  }
-
-  #entries(): WorkspaceEntry[] {
-    const projects = join(this.#options.dataDir, 'projects')
-    const known = existsSync(projects)
-      ? readdirSync(projects).filter((name) => existsSync(this.#databasePath(name)))
-      : []
-    return [...new Set([...known, ...this.#opened.keys()])].sort().map((name) => this.#entry(name))
   }
 
   #entry(name: string): WorkspaceEntry {
@@ -263,26 +265,6 @@ export class Daemon {
       open: workspace !== undefined,
       socketPath: socketPathOf(dataDir, name),
       path: projectDir(dataDir, name),
-    }
-  }
-
-  #databasePath(name: string): string {
-    return join(projectDir(this.#options.dataDir, name), 'relay.db')
-  }
-
-  #rememberOpen(): void {
-    if (this.#options.isMemory) return
-    writeFileSync(join(this.#options.dataDir, 'open.json'), JSON.stringify([...this.#opened.keys()]), { mode: 0o600 })
-  }
-
-  #lastOpen(): string[] {
-    try {
-      const names: unknown = JSON.parse(readFileSync(join(this.#options.dataDir, 'open.json'), 'utf8'))
-      return Array.isArray(names)
-        ? names.filter((name) => isProjectName(name) && existsSync(this.#databasePath(name)))
-        : []
-    } catch {
-      return []
     }
   }
 }

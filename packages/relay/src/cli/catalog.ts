@@ -1,15 +1,19 @@
 // The list of commands as people see it in `--help`: words, options, examples, and where each one's code is. Nothing here loads that code.
 
+import { careCommands, setupCommand } from './care-commands.ts'
+import { daemonCommands, upOptions } from './daemon-commands.ts'
 import {
   actionCommands,
   agentCommands,
   channelCommands,
-  daemonCommands,
+  liftCommands,
+  liftOptions,
   mcpCommands,
-  upOptions,
+  runCommands,
   workspaceCommands,
 } from './groups.ts'
 import type { CommandRule, OptionRule } from './rule.ts'
+import { workerCommands } from './worker-commands.ts'
 
 const limit: OptionRule = { flags: '--limit <n>', text: 'show at most so many', number: [1, 500] }
 const from: OptionRule = { flags: '--from <name>', text: 'only from this sender' }
@@ -20,6 +24,7 @@ const types: OptionRule = {
   isList: true,
 }
 export const catalog: CommandRule[] = [
+  setupCommand,
   {
     name: 'up',
     text: 'run the relay here, in the foreground, and show each message',
@@ -28,12 +33,36 @@ export const catalog: CommandRule[] = [
     isNobody: true,
     load: async () => (await import('./commands/up.ts')).run,
   },
-  { name: 'daemon', text: 'the relay in the background: start, stop, restart, status, logs', commands: daemonCommands },
+  {
+    name: 'demo',
+    text: 'three scripted agents at work: no model, no network, a workspace of their own',
+    options: [{ flags: '--journal', text: "and that workspace's journal, entry by entry" }],
+    examples: ['agent-relay demo', 'agent-relay demo --journal'],
+    isNobody: true,
+    load: async () => (await import('./commands/demo.ts')).run,
+  },
+  {
+    name: 'dashboard',
+    text: 'open the page that shows every agent, message and terminal',
+    options: [
+      { flags: '--no-open', text: 'only print the link' },
+      { flags: '--logout', text: 'end every link and login of the page' },
+    ],
+    examples: ['agent-relay dashboard', 'agent-relay dashboard --logout'],
+    isNobody: true,
+    load: async () => (await import('./commands/dashboard.ts')).run,
+  },
+  {
+    name: 'daemon',
+    text: 'the relay in the background: start, stop, restart, status, logs, install-service',
+    commands: daemonCommands,
+  },
   { name: 'workspace', text: 'isolated worlds of agents: create, list, key, policy', commands: workspaceCommands },
-  { name: 'mcp', text: 'the MCP server that editors and CLIs start: start, serve', commands: mcpCommands },
+  { name: 'mcp', text: 'the MCP server for editors and CLIs: install, uninstall, start, serve', commands: mcpCommands },
   {
     name: 'send',
     args: '<to> <message>',
+    takesAgent: true,
     text: 'send a message to an agent, several (Ann,Bob), #channel, * or workspace:name; - reads it from stdin',
     options: [
       { flags: '--thread <name>', text: 'the thread it belongs to' },
@@ -110,7 +139,36 @@ export const catalog: CommandRule[] = [
     examples: ['agent-relay actions'],
     commands: actionCommands,
   },
+  ...workerCommands,
+  {
+    name: 'runs',
+    text: 'give an agent a contract, see how it fares, take its result: start, status, stop, payload',
+    examples: ['agent-relay runs start --contract "List the flaky tests" --wait', 'agent-relay runs'],
+    commands: runCommands,
+  },
+  {
+    name: 'trust',
+    text: "let runs and workers use what this project's .relay/config.json sets, as it stands now",
+    options: [{ flags: '--revoke', text: 'no longer' }],
+    examples: ['agent-relay trust', 'agent-relay trust --revoke'],
+    isNobody: true,
+    load: async () => (await import('./commands/trust.ts')).run,
+  },
   { name: 'agents', text: 'what the key holder may do about agents: revoke', commands: agentCommands },
+  {
+    name: 'lift',
+    text: 'several sessions with a role each, and a relay of their own: PM, Dev-A and Dev-B',
+    options: liftOptions,
+    examples: [
+      'agent-relay lift',
+      'agent-relay lift --tmux',
+      'agent-relay lift --tmux --roles lead,api,web --cli codex',
+      'agent-relay lift --configure',
+    ],
+    isNobody: true,
+    commands: liftCommands,
+    load: async () => (await import('./commands/lift.ts')).run,
+  },
   {
     name: 'search',
     args: '<text>',
@@ -142,4 +200,5 @@ export const catalog: CommandRule[] = [
     examples: ['agent-relay react m_01kabc 👍'],
     load: async () => (await import('./commands/messages.ts')).react,
   },
+  ...careCommands(() => catalog),
 ]

@@ -7,37 +7,63 @@ import type { Print } from './print.ts'
 export interface Options {
   json?: boolean
   project?: string
-  as?: string
+  agent?: string
   all?: boolean
   allowOrigin?: string[]
   allowRemote?: boolean
+  as?: string
   channel?: string
+  cli?: string
+  command?: string
+  configure?: boolean
+  contract?: string
+  cwd?: string
+  dryRun?: boolean
+  editor?: string[]
+  file?: string
+  fix?: boolean
   follow?: boolean
   from?: string
+  global?: boolean
+  harness?: string
   home?: string
+  hooks?: boolean
   host?: string
   http?: boolean
+  journal?: boolean
+  keep?: boolean
   kind?: 'status' | 'question' | 'directive' | 'free'
+  kitty?: boolean
   limit?: number
   lines?: number
+  logout?: boolean
+  manual?: boolean
   memory?: boolean
+  model?: string
   open?: boolean
   peek?: boolean
   port?: number
   quiet?: boolean
+  reason?: string
   remove?: boolean
   replyTo?: string
+  revoke?: boolean
+  roles?: string
   rotate?: boolean
   since?: number
+  task?: string
   terminal?: string[]
   test?: boolean
   thread?: string
   timeout?: number
+  tmux?: boolean
   tools?: string
   type?: string[]
+  unconfigure?: boolean
   wait?: boolean
   workspace?: string
   writers?: string
+  yes?: boolean
 }
 
 export interface Invocation {

@@ -1,11 +1,9 @@
 // Which workspace a command means, as whom it acts there, and the connection for both. Starting a daemon is starting.ts's affair.
 
-import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import {
   type Connector,
   DaemonNotRunningError,
-  daemonName,
   findDaemon,
   type Hello,
   isAlive,
@@ -19,6 +17,7 @@ import { CredentialsFile } from '../credentials-file.ts'
 import { RefusalError } from '../refusal-error.ts'
 import { version } from '../version.ts'
 import { CommandError, exits, type Invocation } from './command.ts'
+import { loginName } from './login-name.ts'
 import type { Print } from './print.ts'
 import { homely } from './text.ts'
 
@@ -129,22 +128,4 @@ function helloAs({ name, token }: Identity, key: string | undefined, need: Need,
     `Not allowed: to act as ${me}, a person, takes the key, and there is ${lack}. Act as an agent: --as NAME`,
     exits.denied,
   )
-}
-
-/** The login name made to fit the pattern of names. */
-export function loginName(): string {
-  const fitted = login()
-    .replace(/[^A-Za-z0-9._-]+/g, '-')
-    .replace(/^[^A-Za-z0-9]+/, '')
-    .slice(0, 64)
-  return fitted === '' || fitted === daemonName ? 'human' : fitted
-}
-
-function login(): string {
-  try {
-    return userInfo().username
-  } catch {
-    // A user id without an entry in the system's list, as containers have it.
-    return process.env.USER ?? process.env.LOGNAME ?? ''
-  }
 }

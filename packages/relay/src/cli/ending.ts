@@ -2,12 +2,14 @@
 
 let current: AbortController | undefined
 
+const signals: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
 /** From now on the first signal asks the command to clean up and end; a second one ends it at once. */
-export function awaitEnding(): AbortSignal {
+export function awaitEnding(meant = signals): AbortSignal {
   if (current) return current.signal
   const ending = new AbortController()
   current = ending
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  for (const signal of meant) {
     process.on(signal, () => {
       if (ending.signal.aborted) process.exit(130)
       ending.abort()

@@ -1,79 +1,7 @@
-// The groups of commands: the daemon, workspaces, channels, actions, agents, and the MCP server. What stands alone is in catalog.ts.
+// The groups of commands: workspaces, channels, actions, agents, runs, and the MCP server. What stands alone is in catalog.ts.
 
+import { installCommands } from './care-commands.ts'
 import type { CommandRule, OptionRule } from './rule.ts'
-
-const httpOptions: OptionRule[] = [
-  { flags: '--port <n>', text: 'HTTP port (else RELAY_PORT, 8101); 0 takes a free one', number: [0, 65_535] },
-  { flags: '--no-http', text: 'no HTTP port at all' },
-  { flags: '--open', text: 'ask for no key on that port, for clients that know only an address' },
-  { flags: '--allow-origin <url>', text: 'a web page that may talk to it, e.g. http://localhost:5173', isList: true },
-  { flags: '--host <address>', text: 'listen there instead of on loopback' },
-  { flags: '--allow-remote', text: 'yes, others may reach it at --host' },
-]
-export const upOptions: OptionRule[] = [
-  { flags: '--memory', text: 'a throw-away relay: nothing is kept, nothing else is touched' },
-  { flags: '--quiet', text: 'say nothing unless something is wrong' },
-  ...httpOptions,
-]
-
-export const daemonCommands: CommandRule[] = [
-  {
-    name: 'start',
-    text: 'start it if it does not run, and open the workspace of this directory',
-    options: [...upOptions, { flags: '--test', text: 'the same as --memory: prints the variables to set' }],
-    examples: [
-      'agent-relay daemon start',
-      'agent-relay daemon start --project frontend',
-      'eval "$(agent-relay daemon start --test)"',
-    ],
-    isNobody: true,
-    load: async () => (await import('./commands/daemon.ts')).start,
-  },
-  {
-    name: 'stop',
-    text: 'answer what is under way, then stop it',
-    examples: ['agent-relay daemon stop'],
-    isNobody: true,
-    load: async () => (await import('./commands/daemon.ts')).stop,
-  },
-  {
-    name: 'restart',
-    text: 'stop and start it; the open workspaces stay open',
-    examples: ['agent-relay daemon restart'],
-    isNobody: true,
-    load: async () => (await import('./commands/daemon.ts')).restart,
-  },
-  {
-    name: 'status',
-    text: 'version, process, load and open workspaces',
-    examples: ['agent-relay daemon status', 'agent-relay daemon status --json'],
-    isNobody: true,
-    load: async () => (await import('./commands/daemon.ts')).status,
-  },
-  {
-    name: 'logs',
-    text: 'the end of its log',
-    options: [
-      { flags: '--follow', text: 'and what comes, until Ctrl-C' },
-      { flags: '--lines <n>', text: 'so many lines (100)', number: [1, 100_000] },
-    ],
-    examples: ['agent-relay daemon logs', 'agent-relay daemon logs --follow'],
-    isNobody: true,
-    load: async () => (await import('./commands/daemon.ts')).logs,
-  },
-  {
-    name: 'run',
-    text: 'be the daemon (what `daemon start` starts)',
-    options: [
-      { flags: '--memory', text: 'databases in memory' },
-      { flags: '--home <name>', text: 'the workspace that a caller without a credential means' },
-      ...httpOptions,
-    ],
-    isNobody: true,
-    isHidden: true,
-    load: async () => (await import('./commands/daemon-run.ts')).run,
-  },
-]
 
 const policyCommands: CommandRule[] = [
   {
@@ -134,6 +62,7 @@ export const channelCommands: CommandRule[] = [
   {
     name: 'list',
     text: 'all channels',
+    isDefault: true,
     examples: ['agent-relay channels'],
     load: async () => (await import('./commands/channels.ts')).list,
   },
@@ -152,6 +81,7 @@ export const agentCommands: CommandRule[] = [
   {
     name: 'revoke',
     args: '<name>',
+    takesAgent: true,
     text: "make an agent's tokens invalid, and end what is connected with one",
     examples: ['agent-relay agents revoke Bob'],
     load: async () => (await import('./commands/agents.ts')).revoke,
@@ -162,6 +92,7 @@ export const actionCommands: CommandRule[] = [
   {
     name: 'list',
     text: 'the actions that programs offer now',
+    isDefault: true,
     examples: ['agent-relay actions', 'agent-relay actions list --json'],
     load: async () => (await import('./commands/actions.ts')).list,
   },
@@ -175,9 +106,57 @@ export const actionCommands: CommandRule[] = [
   },
 ]
 
+export const runCommands: CommandRule[] = [
+  {
+    name: 'start',
+    text: 'give an agent a contract; answers at once, or with --wait when it is over',
+    options: [
+      { flags: '--contract <text>', text: 'what it shall do and hand over' },
+      { flags: '-f, --file <path>', text: 'the same from a file; - reads it from stdin' },
+      {
+        flags: '--harness <name>',
+        text: 'who carries it out (loop)',
+        choices: ['loop', 'claude', 'codex', 'opencode', 'gemini', 'external'],
+      },
+      { flags: '--agent <name>', text: 'the agent that carries out an external one' },
+      { flags: '--model <name>', text: 'the model (else RELAY_MODEL)' },
+      { flags: '--cwd <path>', text: 'its working directory (this one)' },
+      { flags: '--wait', text: 'until it is over; prints its summary' },
+    ],
+    examples: [
+      'agent-relay runs start --contract "List the flaky tests" --wait',
+      'agent-relay runs start -f contract.md --harness claude',
+    ],
+    load: async () => (await import('./commands/runs.ts')).start,
+  },
+  {
+    name: 'status',
+    args: '[ids...]',
+    text: 'how runs fare, by id or by name; all of them, newest first, if none is named',
+    isDefault: true,
+    examples: ['agent-relay runs', 'agent-relay runs status run_01kabc --json'],
+    load: async () => (await import('./commands/runs.ts')).status,
+  },
+  {
+    name: 'stop',
+    args: '<id>',
+    text: 'end a run: its model is asked nothing more',
+    examples: ['agent-relay runs stop run_01kabc'],
+    load: async () => (await import('./commands/runs.ts')).stop,
+  },
+  {
+    name: 'payload',
+    args: '<id>',
+    text: 'what a run handed over, as it is',
+    examples: ['agent-relay runs payload run_01kabc > report.md'],
+    load: async () => (await import('./commands/runs.ts')).payload,
+  },
+]
+
 const tools: OptionRule = { flags: '--tools <names>', text: 'toolsets to offer, separated by commas' }
 
 export const mcpCommands: CommandRule[] = [
+  ...installCommands,
   {
     name: 'start',
     text: 'the MCP server on stdin and stdout for the workspace of a key, from any directory',
@@ -196,5 +175,44 @@ export const mcpCommands: CommandRule[] = [
     examples: ['agent-relay mcp serve', 'agent-relay mcp serve --tools relay,workspace'],
     isNobody: true,
     load: async () => (await import('./commands/mcp.ts')).serve,
+  },
+]
+
+export const liftOptions: OptionRule[] = [
+  { flags: '--manual', text: 'print the prompts for pasting (the default)' },
+  { flags: '--tmux', text: 'the relay and a pane for each role, in a tmux window' },
+  { flags: '--kitty', text: 'the same in a kitty tab' },
+  { flags: '--roles <names>', text: 'the roles (pm,dev-a,dev-b)' },
+  { flags: '--port <n>', text: 'the port of the relay (7331); 0 takes a free one', number: [0, 65_535] },
+  { flags: '--cli <name>', text: 'what runs in the panes: a CLI (claude) or the path of a program' },
+  { flags: '--keep', text: 'keep the messages, in .relay/lift of this directory' },
+  { flags: '--configure', text: "add the relay to this project's MCP files, and do no more" },
+  { flags: '--unconfigure', text: 'take it out of them' },
+]
+
+export const liftCommands: CommandRule[] = [
+  {
+    name: 'prompt',
+    args: '<role>',
+    text: 'print what a role is told at its start',
+    examples: ['agent-relay lift prompt pm', 'agent-relay lift prompt api --roles lead,api,web'],
+    isNobody: true,
+    load: async () => (await import('./commands/lift.ts')).prompt,
+  },
+  {
+    name: 'stage',
+    args: '<directory>',
+    text: 'be the relay of a lift in its pane (what `lift --tmux` starts)',
+    isNobody: true,
+    isHidden: true,
+    load: async () => (await import('./commands/lift.ts')).stage,
+  },
+  {
+    name: 'pane',
+    args: '<file>',
+    text: 'be the pane of a role (what the relay of a lift starts)',
+    isNobody: true,
+    isHidden: true,
+    load: async () => (await import('./commands/lift.ts')).pane,
   },
 ]

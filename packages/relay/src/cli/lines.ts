@@ -2,7 +2,7 @@
 
 import type { Message, RelayEvent } from '@agent-relay/sdk/protocol'
 import type { Print } from './print.ts'
-import { clean, dateTimeOf, oneLine, shorten, timeOf, widthOf } from './text.ts'
+import { clean, dateTimeOf, oneLine, shorten, sizeOf, timeOf, widthOf } from './text.ts'
 
 /** A body in a feed that goes to a file or a pipe; a terminal's own width decides otherwise. */
 const feedBodyCharsMax = 160
@@ -84,6 +84,8 @@ function factText({ type, by, fact }: RelayEvent): string {
       return `${by} opened ${conversation === '*' ? 'the broadcast' : `the conversation ${conversation}`}`
     case 'delivery.offered':
       return `${message} offered to ${name} (${route})`
+    case 'delivery.released':
+      return `${message} goes back to the inbox of ${name}`
     case 'delivery.read':
       return `${message} read by ${name}`
     case 'reaction.added':
@@ -95,9 +97,27 @@ function factText({ type, by, fact }: RelayEvent): string {
     case 'action.invoked':
     case 'action.completed':
       return actionText(type, fact)
+    case 'worker.wished':
+    case 'worker.wish-changed':
+    case 'worker.changed':
+      return workerText(type, by, fact)
+    case 'run.started':
+    case 'run.completed':
+    case 'run.stopped':
+      return runText(type, fact)
     default: // Of a newer daemon.
       return `${type} by ${by}`
   }
+}
+
+function workerText(type: string, by: string, fact: RelayEvent['fact']): string {
+  const { worker, parent, cli, wish, status, code, reason } = fact
+  const why = reason === undefined ? '' : `: ${reason}`
+  if (type === 'worker.wished') return `${parent} hires ${worker} (${cli})`
+  if (type === 'worker.changed')
+    return `worker ${worker} ${status}${code === undefined ? '' : ` with code ${code}`}${why}`
+  const verb = wish === 'gone' ? 'releases' : wish === 'paused' ? 'pauses' : 'resumes'
+  return `${by} ${verb} ${worker}${why}`
 }
 
 /** The audit of an action: who called what, with how much input, how it ended and how long it took. */
@@ -107,4 +127,12 @@ function actionText(type: string, fact: RelayEvent['fact']): string {
   if (type === 'action.withdrawn') return `${provider} no longer offers ${name}`
   if (type === 'action.invoked') return `${caller} called ${action} with ${inputBytes} bytes (${id})`
   return `${action} for ${caller} ended after ${durationMs} ms: ${ok ? 'ok' : code} (${id})`
+}
+
+function runText(type: string, fact: RelayEvent['fact']): string {
+  const { id, agent, parent, harness, summary, payloadBytes, reason } = fact
+  if (type === 'run.started') return `${agent} has a contract of ${parent} (${harness}, ${id})`
+  if (type === 'run.stopped') return `${agent} stopped${reason === undefined ? '' : `: ${reason}`} (${id})`
+  const payload = payloadBytes === undefined ? '' : ` with ${sizeOf(payloadBytes as number)} of payload`
+  return `${agent} completes "${summary}"${payload} (${id})`
 }

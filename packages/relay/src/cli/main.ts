@@ -36,6 +36,7 @@ function program(): Command {
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
     .exitOverride()
+    .showHelpAfterError('(see: agent-relay --help)')
     .addHelpText(
       'after',
       examplesText(['agent-relay up', 'agent-relay send Bob "Can you take the parser?"', 'agent-relay inbox']),
@@ -49,11 +50,12 @@ function commandOf(rule: CommandRule, parent: Command, path = `agent-relay ${rul
   command.helpOption('-h, --help', 'show this help')
   if (rule.args !== undefined) command.arguments(rule.args)
   for (const option of [...(rule.options ?? []), ...commonOptions(rule)]) command.addOption(optionOf(option))
-  if (rule.examples) command.addHelpText('after', examplesText(rule.examples))
+  const examples = rule.examples ?? rule.commands?.flatMap(firstExample) ?? []
+  if (examples.length > 0) command.addHelpText('after', examplesText(examples))
   for (const sub of rule.commands ?? []) {
     command.addCommand(commandOf(sub, command, `${path} ${sub.name}`), {
       hidden: sub.isHidden,
-      isDefault: sub.name === 'list' && ['channels', 'actions'].includes(rule.name),
+      isDefault: sub.isDefault,
     })
   }
   const { load } = rule
@@ -64,19 +66,22 @@ function commandOf(rule: CommandRule, parent: Command, path = `agent-relay ${rul
 
 /** The code of a command is loaded when it is asked for: nobody waits for what another command needs. */
 async function run(command: Command, load: NonNullable<CommandRule['load']>): Promise<void> {
-  const options: Options = command.opts()
+  // Also those of a command that this one belongs to: `lift --port 7400 prompt pm`.
+  const options: Options = command.optsWithGlobals()
   const { workingDirectory } = await import('@agent-relay/sdk/discover')
   const print = new Print(process.stdout, process.stderr, process.env, options.json)
   await (await load())({ args: command.args, options, print, env: process.env, cwd: workingDirectory() })
 }
 
-function commonOptions({ commands, isNobody }: CommandRule): OptionRule[] {
-  if (commands) return []
+/** A command that has an option of the same name means its own. */
+function commonOptions({ commands, load, options = [], isNobody }: CommandRule): OptionRule[] {
+  if (commands && !load) return []
+  const own = options.map(({ flags }) => flags.split(/[ ,]+/).find((flag) => flag.startsWith('--')))
   return [
     { flags: '--json', text: 'JSON for programs; one value a line where there are many' },
     { flags: '--project <name>', text: 'the workspace (else RELAY_PROJECT, .relay/config.json, this directory)' },
     { flags: '--as <name>', text: 'the agent to act as (else RELAY_AGENT_NAME, your login name)', isHidden: isNobody },
-  ]
+  ].filter(({ flags }) => !own.includes(flags.split(' ')[0]))
 }
 
 function optionOf({ flags, text, number, choices, isList, isHidden }: OptionRule): Option {
@@ -91,6 +96,11 @@ function wholeNumber(text: string, [least, greatest]: [number, number]): number 
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= least && value <= greatest) return value
   throw new InvalidArgumentError(`It must be a whole number from ${least} to ${greatest}.`)
+}
+
+/** A group without examples of its own shows one of each of its commands. */
+function firstExample({ examples = [], isHidden }: CommandRule): string[] {
+  return isHidden ? [] : examples.slice(0, 1)
 }
 
 function examplesText(examples: string[]): string {

@@ -53,6 +53,19 @@ export class Print {
     return this.line(JSON.stringify(value).replace(risky, escaped))
   }
 
+  /** Data that is not ours to shape. */
+  bytes(data: Uint8Array): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#out.write(data, (error) => resolve(!error))
+    })
+  }
+
+  /** One line that takes its own place, for a person who waits; with nothing to say it vanishes. */
+  progress(text = ''): void {
+    if (!this.#err.isTTY) return
+    this.#err.write(`\r\u001b[K${shorten(text, (this.#err.columns ?? 80) - 1)}`)
+  }
+
   /** Talk. */
   say(text: string): void {
     this.#err.write(`${text}\n`)

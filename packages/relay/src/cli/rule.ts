@@ -8,6 +8,8 @@ export interface OptionRule {
   /** A whole number, with its least and greatest value. */
   number?: [number, number]
   choices?: string[]
+  /** What shells offer for it; other values are taken too. */
+  words?: readonly string[]
   /** May be given several times. */
   isList?: boolean
   isHidden?: boolean
@@ -21,8 +23,14 @@ export interface CommandRule {
   options?: OptionRule[]
   examples?: string[]
   load?: () => Promise<Run>
+  /** What shells offer for its first argument. */
+  words?: readonly string[]
+  /** Its first argument is an agent: shells complete it. */
+  takesAgent?: boolean
   /** Acts for nobody, so `--as` is taken and not shown. */
   isNobody?: boolean
   isHidden?: boolean
+  /** What its group means by itself. */
+  isDefault?: boolean
   commands?: CommandRule[]
 }

@@ -5,7 +5,6 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import {
   ConnectionError,
   DaemonNotRunningError,
@@ -28,6 +27,7 @@ import { chooseProject, ownerOf, type ProjectChoice, writeProjectConfig } from '
 import { CredentialsFile } from '../credentials-file.ts'
 import type { Daemon } from '../daemon.ts'
 import { CommandError, exits, type Invocation } from './command.ts'
+import { launcher } from './launcher.ts'
 import { logEnd, logPath, openLog } from './log-file.ts'
 import type { Print } from './print.ts'
 
@@ -37,7 +37,6 @@ const lookAgainMs = 40
 /** The winner of a race for the lock answers well within this. */
 const raceMs = 500
 const memoryPrefix = 'agent-relay-memory-'
-const launcher = fileURLToPath(new URL('../../bin/agent-relay.mjs', import.meta.url))
 
 export type Entry = OutputOf<'workspace.open'>
 export const nextId = makeIds()
@@ -143,13 +142,14 @@ function spawnDaemon(env: Env, args: string[]): Spawned {
     detached: true,
     windowsHide: true,
     stdio: ['ignore', log.descriptor, log.descriptor],
-    // Not where we stand: a daemon must not hold somebody's directory. And nobody's name or token.
+    // Not where we stand: a daemon must not hold somebody's directory. And nobody's name, token or marker: it would go with that worker.
     cwd: dataDir(env),
     env: {
       ...env,
       ...(given ? { RELAY_DATA_DIR: dataDir(env) } : {}),
       RELAY_AGENT_NAME: undefined,
       RELAY_AGENT_TOKEN: undefined,
+      RELAY_WORKER: undefined,
     },
   })
   log.close()

@@ -110,8 +110,9 @@ async function answer(dispatch: Dispatch, session: Session, call: ApiCall): Prom
       why: `an id is 1 to ${limits.idCharsMax} characters`,
     })
   const signal = AbortSignal.any([session.ended, abandoned])
-  const { output, onFlushed } = await dispatch.call(session, operation, input, id, signal)
-  if (onFlushed) void left.then((hasLeft) => hasLeft && onFlushed())
+  const { output, handed } = await dispatch.call(session, operation, input, id, signal)
+  if (handed)
+    void left.then((hasLeft) => (hasLeft ? dispatch.received(session, handed) : dispatch.lost(session, handed)))
   return { status: 200, body: output as object }
 }
 

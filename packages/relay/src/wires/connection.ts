@@ -31,6 +31,8 @@ export interface Seat {
   welcome: object
   call(op: string, input: unknown, id: string, abandoned?: AbortSignal): Promise<Answer>
   watch(op: string, input: unknown, sink: Sink): Watch
+  /** The answer that carried these messages has left. */
+  received?(handed: readonly string[]): void
   leave(): void
   /** The daemon itself ended it; the reason is a RefusalError. */
   ended?: AbortSignal
@@ -158,8 +160,8 @@ export class Connection {
     this.#pages += pages
     this.#count(1)
     try {
-      const { output, onFlushed } = await seat.call(op, input, id, this.#abandonable(id, input))
-      if (!this.#isOver) this.#write('ACK', id, output, onFlushed)
+      const { output, handed } = await seat.call(op, input, id, this.#abandonable(id, input))
+      if (!this.#isOver) this.#write('ACK', id, output, handed && (() => seat.received?.(handed)))
     } catch (error) {
       if (!this.#isOver) this.#refuse(id, refusalOf(error))
     }

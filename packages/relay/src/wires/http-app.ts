@@ -2,22 +2,22 @@
 
 import type { Exchange, McpHttpLimits, RelaySession } from '@agent-relay/mcp/http'
 import { limits, type Refusal, refusal } from '@agent-relay/sdk/protocol'
-import { getRequestListener, type HttpBindings } from '@hono/node-server'
+import { getRequestListener } from '@hono/node-server'
 import { type Context, Hono, type Next } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { RefusalError, refusalOf } from '../refusal-error.ts'
+import { mountAgents } from './agents-api.ts'
 import { Api, type ApiLimits, failed } from './api.ts'
+import { jsonBody } from './body.ts'
 import type { Callers, Principal } from './callers.ts'
+import type { HttpEnv } from './http-env.ts'
 import type { InProcessLink } from './in-process.ts'
-import { openMcpSession } from './mcp-session.ts'
-
-interface Env {
-  Bindings: HttpBindings
-  Variables: { principal: Principal; left: Promise<boolean> }
-}
+import { openMcpSession, toolsetOf } from './mcp-session.ts'
+import { mountPage } from './page.ts'
+import type { PageLogin } from './page-login.ts'
 
 export interface AppOptions {
   callers: Callers
+  login: PageLogin
   mcpLimits?: Partial<McpHttpLimits>
   apiLimits?: ApiLimits
   onFault(error: Error): void
@@ -29,14 +29,22 @@ export interface App {
   close(): void
 }
 
-export const routes = ['/mcp', '/sse', '/messages', '/api/<operation>', '/ws', '/pipe', '/healthz']
+export const routes = ['/', '/mcp', '/sse', '/messages', '/api/<operation>', '/api/agents', '/ws', '/pipe', '/healthz']
 
-export function createApp({ callers, mcpLimits, apiLimits, onFault }: AppOptions): App {
-  const app = new Hono<Env>()
+/** What each route takes; anything else is told so, because 404 would say that there is no such route. */
+const methods = {
+  '/mcp': ['GET', 'POST', 'DELETE'],
+  '/sse': ['GET'],
+  '/messages': ['POST'],
+  '/api/:operation': ['POST'],
+}
+
+export function createApp({ callers, login, mcpLimits, apiLimits, onFault }: AppOptions): App {
+  const app = new Hono<HttpEnv>()
   const api = new Api(apiLimits)
   const links = new Set<InProcessLink>()
   const mcp = lazily(async () => new (await import('@agent-relay/mcp/http')).McpHttp(mcpLimits))
-  const identify = async (c: Context<Env>, next: Next) => {
+  const identify = async (c: Context<HttpEnv>, next: Next) => {
     c.set('left', whenLeft(c))
     c.set('principal', callers.identify(c.env.incoming.headers, c.env.incoming.url ?? '/'))
     if (c.req.method === 'POST' && !isJson(c.req.header('content-type'))) throw new RefusalError('media.unsupported')
@@ -44,20 +52,25 @@ export function createApp({ callers, mcpLimits, apiLimits, onFault }: AppOptions
   }
   // Not on all paths: a client that looks for a login page must learn that there is none, and not be asked to log in for that.
   for (const path of ['/mcp', '/sse', '/messages', '/api/*']) app.use(path, identify)
-  const exchange = (c: Context<Env>) => exchangeOf(c, callers, links)
-  app.on(['GET', 'POST', 'DELETE'], '/mcp', async (c) => (await mcp()).mcp(exchange(c)))
+  const exchange = (c: Context<HttpEnv>) => exchangeOf(c, callers, links)
+  app.on(methods['/mcp'], '/mcp', async (c) => (await mcp()).mcp(exchange(c)))
   app.get('/sse', async (c) => (await mcp()).sse(exchange(c)))
   app.post('/messages', async (c) => (await mcp()).messages(exchange(c)))
-  app.post('/api/:operation', bodyLimit({ maxSize: limits.lineBytesMax, onError: tooLarge }), async (c) => {
-    const { status, body } = await api.call(c.var.principal, {
-      operation: c.req.param('operation'),
-      input: await inputOf(c),
-      id: c.req.header('x-relay-call-id'),
-      abandoned: c.req.raw.signal,
-      left: c.var.left,
-    })
+  const ask = (c: Context<HttpEnv>, operation: string, input: unknown) => {
+    const { principal, left } = c.var
+    const id = c.req.header('x-relay-call-id')
+    return api.call(principal, { operation, input, id, abandoned: c.req.raw.signal, left })
+  }
+  mountAgents(app, ask)
+  app.post('/api/:operation', async (c) => {
+    const operation = c.req.param('operation')
+    // One operation alone carries a payload.
+    const bytesMax = operation === 'run.complete' ? limits.lineBytesMax : limits.requestBytesMax
+    const { status, body } = await ask(c, operation, await jsonBody(c, operation, bytesMax))
     return Response.json(body, { status })
   })
+  mountPage(app as never, { login, callers })
+  for (const [path, allowed] of Object.entries(methods)) app.all(path, (c) => otherMethod(c, allowed))
   app.notFound((c) => refused(refusal('route.unknown', { path: c.req.path, routes })))
   app.onError((error) => {
     if (!(error instanceof RefusalError)) onFault(error)
@@ -75,7 +88,7 @@ export function createApp({ callers, mcpLimits, apiLimits, onFault }: AppOptions
   }
 }
 
-function exchangeOf(c: Context<Env>, callers: Callers, links: Set<InProcessLink>): Exchange {
+function exchangeOf(c: Context<HttpEnv>, callers: Callers, links: Set<InProcessLink>): Exchange {
   const { principal, left } = c.var
   return { request: c.req.raw, caller: callerOf(principal, callers, links), left }
 }
@@ -88,16 +101,17 @@ function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLi
     principal: JSON.stringify([id, proof, agent]),
     // By proof too: what is opened with the key ends with the key.
     identity: JSON.stringify([id, proof, agent]),
+    tools: toolsetOf(dispatch),
     open: async (era: 'session' | 'stateless'): Promise<RelaySession> => {
       // With what was shown, also where nobody is named: the session ends with it.
       const hello = { name: agent, key, token }
       const isStateless = era === 'stateless'
       const isNobody = isStateless && agent === undefined
       const entry = { door: 'network', isTrusted: true, isNobody, isStateless } as const
-      const { client, options, link } = await openMcpSession(dispatch, entry, hello)
+      const { link, ...session } = await openMcpSession(dispatch, entry, hello)
       links.add(link)
       void link.closed.then(() => links.delete(link))
-      return { client, options, turn: (id) => link.turn(id) }
+      return session
     },
     as: (shown) => {
       const found = callers.find(shown, name)
@@ -108,29 +122,22 @@ function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLi
 }
 
 /** `finish`: all of the answer was given to the operating system. `close` without it: the caller was gone. */
-function whenLeft({ env: { outgoing } }: Context<Env>): Promise<boolean> {
+function whenLeft({ env: { outgoing } }: Context<HttpEnv>): Promise<boolean> {
   return new Promise((resolve) => {
     outgoing.once('finish', () => resolve(true))
     outgoing.once('close', () => resolve(outgoing.writableFinished))
   })
 }
 
-async function inputOf(c: Context<Env>): Promise<unknown> {
-  const text = await c.req.text()
-  if (text === '') return {}
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new RefusalError('input.invalid', { operation: c.req.param('operation'), why: 'the body is not valid JSON' })
-  }
-}
-
 function isJson(type: string | undefined): boolean {
   return type !== undefined && /^application\/json\s*(?:;|$)/i.test(type)
 }
 
-function tooLarge(): Response {
-  return refused(refusal('frame.too-large', { bytesMax: limits.lineBytesMax }))
+function otherMethod(c: Context<HttpEnv>, allowed: string[]): Response {
+  const { method, path } = c.req
+  const answer = refused(refusal('method.unsupported', { method, path, allowed }))
+  answer.headers.set('allow', allowed.join(', '))
+  return answer
 }
 
 export function refused(refusal: Refusal): Response {

@@ -5,13 +5,14 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { McpHttpLimits } from '@agent-relay/mcp/http'
 import { limits, type Refusal, refusals } from '@agent-relay/sdk/protocol'
+import { portOwner } from '../port-owner.ts'
 import { RefusalError } from '../refusal-error.ts'
 import { version } from '../version.ts'
 import type { ApiLimits } from './api.ts'
 import { Callers, type Worlds } from './callers.ts'
 import { Guard, isLoopback } from './guard.ts'
 import type { App } from './http-app.ts'
-import { portOwner } from './port-owner.ts'
+import type { PageLogin } from './page-login.ts'
 import { Upgrades } from './upgrades.ts'
 import type { WebSocketLimits } from './websocket.ts'
 
@@ -28,6 +29,7 @@ export interface HttpOptions {
   mcpLimits?: Partial<McpHttpLimits>
   apiLimits?: ApiLimits
   websocketLimits?: Partial<WebSocketLimits>
+  login: PageLogin
   onFault(error: Error): void
 }
 
@@ -60,7 +62,7 @@ export class HttpWire {
     this.#options = options
     this.#guard = new Guard(port, host, allowOrigins)
     this.#callers = new Callers(worlds, isOpen)
-    this.#upgrades = new Upgrades(this.#callers, options.websocketLimits)
+    this.#upgrades = new Upgrades(this.#callers, options.login, options.websocketLimits)
     const isAnywhere = host === undefined || host === '0.0.0.0' || host === '::'
     this.url = `http://${isAnywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${port}`
     for (const server of servers) {
@@ -87,6 +89,11 @@ export class HttpWire {
   async quiet(): Promise<void> {
     while ((this.#made?.pending ?? 0) + this.#upgrades.pending > 0)
       await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+
+  /** The pages that are open lose their connection; without a new code they do not get another. */
+  endPages(): number {
+    return this.#upgrades.endPages()
   }
 
   async close(): Promise<void> {
@@ -118,9 +125,9 @@ export class HttpWire {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { mcpLimits, apiLimits, onFault } = this.#options
+    const { login, mcpLimits, apiLimits, onFault } = this.#options
     this.#app ??= import('./http-app.ts').then(({ createApp }) => {
-      this.#made = createApp({ callers: this.#callers, mcpLimits, apiLimits, onFault })
+      this.#made = createApp({ callers: this.#callers, login, mcpLimits, apiLimits, onFault })
       return this.#made
     })
     try {

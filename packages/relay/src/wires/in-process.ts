@@ -10,6 +10,7 @@ import {
   type WatchSink,
 } from '@agent-relay/sdk'
 import type { CallName, Hello, InputOf, OutputOf, WatchName, Welcome } from '@agent-relay/sdk/protocol'
+import type { Answer } from '../broker/call.ts'
 import type { Dispatch } from '../broker/dispatch.ts'
 import type { Door, Session } from '../broker/sessions.ts'
 import type { Watch } from '../broker/sink.ts'
@@ -59,7 +60,9 @@ export class InProcessLink implements Link {
     const call = new AbortController()
     this.#calls.set(id, call)
     try {
-      return await this.#call(op, input, id, (flushed) => flushed(), call.signal)
+      const { output, handed } = await this.#call(op, input, id, call.signal)
+      this.#dispatch.received(this.#session, handed)
+      return output
     } finally {
       this.#calls.delete(id)
     }
@@ -68,17 +71,18 @@ export class InProcessLink implements Link {
   /** One tools/call of a model: its calls belong together, and what they hand out is received once the whole answer has left. */
   turn(id: string): Turn {
     const back = this.#dispatch.comeBack(this.#session, id)
-    const onFlushed: (() => void)[] = []
+    const handed: string[] = []
     let calls = 0
     return {
       call: async (op, input, signal) => {
         await back
         const name = calls++ === 0 ? id : `${id}.${calls}`
-        return this.#call(op, input, name, (flushed) => onFlushed.push(flushed), signal)
+        const answer = await this.#call(op, input, name, signal)
+        handed.push(...(answer.handed ?? []))
+        return answer.output
       },
-      answered: () => {
-        for (const flushed of onFlushed.splice(0)) flushed()
-      },
+      answered: () => this.#dispatch.received(this.#session, handed),
+      lost: () => void this.#dispatch.lost(this.#session, handed),
     }
   }
 
@@ -86,17 +90,14 @@ export class InProcessLink implements Link {
     op: O,
     input: InputOf<O>,
     id: string,
-    onFlushed: (flushed: () => void) => void,
     signal?: AbortSignal,
-  ): Promise<OutputOf<O>> {
+  ): Promise<Answer<OutputOf<O>>> {
     const { ended } = this.#session
     if (ended.aborted) throw hasEnded()
     this.pending++
     try {
       const abandoned = signal ? AbortSignal.any([ended, signal]) : ended
-      const answer = await this.#dispatch.call(this.#session, op, input, id, abandoned)
-      if (answer.onFlushed) onFlushed(answer.onFlushed)
-      return answer.output as OutputOf<O>
+      return (await this.#dispatch.call(this.#session, op, input, id, abandoned)) as Answer<OutputOf<O>>
     } catch (error) {
       // What failed because the link went is no answer: it may be asked again over another one.
       throw ended.aborted ? hasEnded() : errorFrom(refusalOf(error))

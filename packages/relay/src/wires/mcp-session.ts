@@ -1,12 +1,13 @@
 // One MCP session inside the daemon: an agent's client in process, and the MCP server over it. The stdio pipe and HTTP both open these.
 
 import type { ServerOptions } from '@agent-relay/mcp'
-import { RelayError, WorkspaceClient } from '@agent-relay/sdk'
+import { RelayError, type Turn, WorkspaceClient } from '@agent-relay/sdk'
 import type { Hello, Welcome } from '@agent-relay/sdk/protocol'
 import type { Dispatch } from '../broker/dispatch.ts'
 import { version } from '../version.ts'
 import { type Entry, enter } from './entering.ts'
 import { InProcessLink } from './in-process.ts'
+import { RoleSessions } from './roles.ts'
 import { registerForTheDay, takeName } from './taking-names.ts'
 
 /** Loaded with the first MCP session: a daemon that serves programs alone stays small. */
@@ -20,7 +21,16 @@ export interface McpSession {
   client: WorkspaceClient
   link: InProcessLink
   /** The server's options as far as the session decides them. */
-  options: Pick<ServerOptions, 'version' | 'agentName' | 'introduce' | 'register'>
+  options: Pick<ServerOptions, 'version' | 'agentName' | 'introduce' | 'register' | 'roles' | 'onInitialized'>
+  /** The turn of one tools/call. */
+  turn(id: string): Turn
+  /** Its client seems gone: another session of the agent may have what it was handed. */
+  letGo(): void
+}
+
+/** What a client gets that asks for no toolset. */
+export function toolsetOf({ daemon }: Dispatch): string | undefined {
+  return daemon.roles && 'lift'
 }
 
 /** `onAgent` is told who the session acts as: at once where a name was given, else when the client has introduced itself. */
@@ -54,7 +64,21 @@ export async function openMcpSession(
     onAgent({ agent: registered.agent, token })
     return registered
   }
-  return { client, link, options: { version, agentName: agent, introduce, register } }
+  const { workspace, daemon } = dispatch
+  const onInitialized = () => workspace.sessions.initialized(session)
+  const own = () => (isAutomatic ? undefined : session.agent)
+  const roles = daemon.roles && new RoleSessions(dispatch, daemon.roles, own)
+  void link.closed.then(() => roles?.close())
+  return {
+    client,
+    link,
+    options: { version, agentName: agent, introduce, register, roles: daemon.roles, onInitialized },
+    turn: (id) => (roles ? roles.turn(id, link.turn(id)) : link.turn(id)),
+    letGo: () => {
+      if (session.ended.aborted) return
+      for (const each of [session, ...(roles?.sessions ?? [])]) void dispatch.lost(each, [...each.handed])
+    },
+  }
 }
 
 /** The session is the connection: when it ends, this client does not open another. */

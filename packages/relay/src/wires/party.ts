@@ -19,6 +19,7 @@ export function seatOf(dispatch: Dispatch, { session, welcome }: { session: Sess
     welcome,
     call: (op, input, id, abandoned) => dispatch.call(session, op, input, id, abandoned),
     watch: (op, input, sink) => dispatch.watch(session, op, input, sink),
+    received: (handed) => dispatch.received(session, handed),
     ended: session.ended,
     leave: () => dispatch.workspace.sessions.end(session),
   }

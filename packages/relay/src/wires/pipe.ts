@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { Dispatch } from '../broker/dispatch.ts'
 import { refusalOf } from '../refusal-error.ts'
 import type { Entry } from './entering.ts'
-import { loadMcp, openMcpSession } from './mcp-session.ts'
+import { loadMcp, openMcpSession, toolsetOf } from './mcp-session.ts'
 
 /** What the pipe says of itself. Its id stays the same when it comes back after a restart of the daemon. */
 const PipeHello = z.object({
@@ -20,6 +20,7 @@ const PipeHello = z.object({
   strict: z.boolean().optional(),
   tools: z.string().max(200).optional(),
   push: z.string().max(40).optional(),
+  host: z.number().int().positive().optional(),
   /** JSON-RPC ids of calls that were sent and never answered: they follow, under the same ids. */
   calls: z
     .array(z.union([z.string(), z.number()]))
@@ -59,15 +60,15 @@ export async function servePipe(
       ...(key === undefined ? {} : { key }),
       ...(token === undefined ? {} : { token }),
     }
-    const tools = toolsOf(hello.tools)
-    const { client, link, options } = await openMcpSession(dispatch, entry, asSession(hello), (agent) =>
+    const tools = toolsOf(toolsetsFor(dispatch, hello))
+    const { client, link, options, turn } = await openMcpSession(dispatch, entry, asSession(hello), (agent) =>
       say('WELCOME', agent),
     )
     const transport = new LineTransport(portOf(socket))
     const server = createServer(client, {
       ...options,
       tools,
-      turn: (rpcId) => link.turn(callId(hello.pipe, rpcId)),
+      turn: (rpcId) => turn(callId(hello.pipe, rpcId)),
       onSent: (listener) => transport.onSent(listener),
       hasPush: hello.push === 'channel',
     })
@@ -100,6 +101,14 @@ export async function servePipe(
   }
 }
 
+/** Whoever carries out a run must be able to complete it, whatever else it was given. */
+function toolsetsFor(dispatch: Dispatch, { tools, token }: z.infer<typeof PipeHello>): string | undefined {
+  const { workspace } = dispatch
+  const agent = token === undefined ? undefined : workspace.agentOfToken(token)
+  const isAtWork = agent !== undefined && workspace.runs.isCarriedOutBy(agent)
+  return isAtWork ? `${tools ?? 'relay'},agents` : (tools ?? toolsetOf(dispatch))
+}
+
 function portOf(socket: Socket): LinePort {
   return {
     write: (line, flushed) => {
@@ -124,8 +133,8 @@ function reasonOf(error: unknown): RefusalLike {
   return { code, message, retry, details }
 }
 
-function asSession({ pipe, name, type, token, key, strict, calls = [] }: z.infer<typeof PipeHello>): Hello {
-  return { name, type, token, key, strict, session: pipe, calls: calls.map((rpcId) => callId(pipe, rpcId)) }
+function asSession({ pipe, name, type, token, key, strict, host, calls = [] }: z.infer<typeof PipeHello>): Hello {
+  return { name, type, token, key, strict, host, session: pipe, calls: calls.map((rpcId) => callId(pipe, rpcId)) }
 }
 
 /** A JSON-RPC id is unique within its pipe, and a pipe's id in the world. */

@@ -136,7 +136,7 @@ export class FirstLine {
     this.#bytes = Buffer.concat([this.#bytes, chunk])
     const end = this.#bytes.indexOf(10)
     if (end >= 0) this.#done(this.#bytes.subarray(0, end), this.#bytes.subarray(end + 1))
-    else if (this.#bytes.length > limits.lineBytesMax) this.#done(this.#bytes, Buffer.alloc(0))
+    else if (this.#bytes.length > limits.requestBytesMax) this.#done(this.#bytes, Buffer.alloc(0))
   }
 }
 

@@ -16,6 +16,7 @@ import type { Duplex } from 'node:stream'
 import { type RefusalCode, refusal } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../refusal-error.ts'
 import { type Callers, queryOf } from './callers.ts'
+import { entryOf, isOwnPage, type PageEntry, type PageLogin } from './page-login.ts'
 import { type PipeHandle, servePipe } from './pipe.ts'
 import { FirstLine, helloMs, pipeHello } from './socket.ts'
 import type { WebSocketLimits, WebSocketWire } from './websocket.ts'
@@ -26,13 +27,15 @@ const farewellMs = 1_000
 
 export class Upgrades {
   readonly #callers: Callers
+  readonly #login: PageLogin
   readonly #websocketLimits: Partial<WebSocketLimits> | undefined
   readonly #pipes = new Map<Duplex, PipeHandle>()
   #websockets: Promise<WebSocketWire> | undefined
   #madeWebsockets: WebSocketWire | undefined
 
-  constructor(callers: Callers, websocketLimits?: Partial<WebSocketLimits>) {
+  constructor(callers: Callers, login: PageLogin, websocketLimits?: Partial<WebSocketLimits>) {
     this.#callers = callers
+    this.#login = login
     this.#websocketLimits = websocketLimits
   }
 
@@ -44,11 +47,26 @@ export class Upgrades {
     if (path === '/pipe' && protocol === pipeProtocol) return this.#pipe(request, socket as Socket, head)
     if (path !== '/ws' || protocol !== 'websocket')
       throw new RefusalError('route.unknown', { path, routes: ['/ws', '/pipe'] })
+    if (queryOf(url).get('page') !== null) {
+      const entry = this.#pageEntry(request)
+      return (await this.#loadWebSockets()).upgradePage(request, socket, head, entry)
+    }
     // A wrong credential is refused at once; none at all may still come in HELLO.
     const shown = headers.authorization === undefined ? undefined : this.#callers.identify(headers, url)
     const wanted = shown?.dispatch.workspace.name ?? queryOf(url).get('workspace') ?? undefined
     const websockets = await this.#loadWebSockets()
     websockets.upgrade(request, socket, head, shown?.key ?? shown?.token, wanted)
+  }
+
+  /** A person's own page, by its cookie or on an open relay. */
+  #pageEntry(request: IncomingMessage): PageEntry {
+    const entry = isOwnPage(request) ? entryOf(request, this.#login, this.#callers) : undefined
+    if (!entry) throw new RefusalError('page.login')
+    return entry
+  }
+
+  endPages(): number {
+    return this.#madeWebsockets?.endPages() ?? 0
   }
 
   get pending(): number {

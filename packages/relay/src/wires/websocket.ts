@@ -7,6 +7,7 @@ import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import type { Callers } from './callers.ts'
 import { type Carrier, Connection, type Party } from './connection.ts'
 import { Intake } from './intake.ts'
+import type { PageEntry } from './page-login.ts'
 import { seatOf } from './party.ts'
 import { helloMs, stalledMs, waitingBytesMax } from './socket.ts'
 
@@ -23,6 +24,7 @@ export class WebSocketWire {
   readonly #callers: Callers
   readonly #limits: WebSocketLimits
   readonly #open = new Map<WebSocket, Connection>()
+  readonly #pages = new Set<WebSocket>()
   // Compression is off: it costs memory for each connection, and a small message could unpack to a huge one.
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: limits.lineBytesMax, perMessageDeflate: false })
 
@@ -34,6 +36,27 @@ export class WebSocketWire {
   /** `shown` is the credential of the upgrade's own headers, if it had one; `wanted` the workspace it named. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, shown?: string, wanted?: string): void {
     this.#server.handleUpgrade(request, socket, head, (ws) => this.#accept(ws, this.#party(shown, wanted)))
+  }
+
+  /** The owner's page: the person acts, with the key's rights, whatever the page says of itself. */
+  upgradePage(request: IncomingMessage, socket: Duplex, head: Buffer, { dispatch, key, human }: PageEntry): void {
+    const party: Party = {
+      hello: async ({ session, calls }: Hello) => {
+        const hello: Hello = { name: human, type: 'human', key, session, calls }
+        return seatOf(dispatch, await dispatch.hello('network', hello))
+      },
+    }
+    this.#server.handleUpgrade(request, socket, head, (ws) => {
+      this.#pages.add(ws)
+      ws.on('close', () => this.#pages.delete(ws))
+      this.#accept(ws, party)
+    })
+  }
+
+  endPages(): number {
+    const ended = this.#pages.size
+    for (const ws of this.#pages) this.#open.get(ws)?.close('auth.revoked', { why: 'this page was logged out.' })
+    return ended
   }
 
   get pending(): number {

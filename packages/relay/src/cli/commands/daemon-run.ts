@@ -6,6 +6,7 @@ import { version } from '../../version.ts'
 import { exits, type Run } from '../command.ts'
 import { awaitEnding, ended } from '../ending.ts'
 import { httpWish } from '../http.ts'
+import { loginName } from '../login-name.ts'
 import { forgetMemory } from '../starting.ts'
 
 /** Until it is told to stop. Losing the race for the lock is no failure: the exit code tells the starter to look again. */
@@ -17,6 +18,7 @@ export const run: Run = async ({ env, options }) => {
     dataDir: dataDir(env),
     credentialsPath: credentialsPath(env),
     isMemory: options.memory,
+    human: loginName(),
     http: httpWish(options, env),
     onStop: (_, error) => {
       failure = error

@@ -1,10 +1,11 @@
 // `send`: one message to an agent, several, a channel or everyone; with --wait until the answer is here.
 
-import { limits, type OutputOf } from '@agent-relay/sdk'
+import type { OutputOf } from '@agent-relay/sdk'
 import { CommandError, exits, type Run } from '../command.ts'
 import { withClient } from '../context.ts'
 import { addressText, messageBlock } from '../lines.ts'
 import type { Print } from '../print.ts'
+import { readStdin } from '../stdin.ts'
 import { listOf, oneLine } from '../text.ts'
 
 type Sent = OutputOf<'message.send'>
@@ -37,28 +38,6 @@ function recipients(text: string): string | string[] {
   if (!text.includes(',')) return text
   const names = text.split(',').map((name) => name.trim())
   return names.filter((name) => name !== '')
-}
-
-/** No more than fits is read; what is not text is not sent as something that looks like it. */
-async function readStdin(print: Print): Promise<string> {
-  if (process.stdin.isTTY) print.say('Type the message; Ctrl-D on a line of its own sends it.')
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
-    chunks.push(chunk)
-    bytes += chunk.length
-    if (bytes > limits.bodyBytesMax + 2) {
-      throw new CommandError(
-        `A message body is at most ${limits.bodyBytesMax / 1024} KiB: name the file instead.`,
-        exits.usage,
-      )
-    }
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)).replace(/\r?\n$/, '')
-  } catch {
-    throw new CommandError('What came on stdin is not UTF-8 text: name the file instead.', exits.usage)
-  }
 }
 
 /** `m_…  stored. Bob is away; it waits in his inbox.` */

@@ -7,9 +7,11 @@ import { version } from '../../version.ts'
 import { CommandError, exits, type Invocation, type Run } from '../command.ts'
 import { keyOf, ownersConnector, sayVersion } from '../context.ts'
 import { awaitEnding, ended } from '../ending.ts'
-import { follow, sayLosses } from '../following.ts'
+import { showFeed } from '../feed.ts'
+import { sayLosses } from '../following.ts'
 import { hasHttpWish, httpWish, portStays } from '../http.ts'
-import { feedLine } from '../lines.ts'
+import { loginName } from '../login-name.ts'
+import { ownName } from '../own-name.ts'
 import type { Print } from '../print.ts'
 import { choose, type Entry, forgetMemory, memoryEnv, nextId, reachAndOpen, reachOrBecome } from '../starting.ts'
 import { homely } from '../text.ts'
@@ -26,6 +28,7 @@ export const run: Run = async (invocation) => {
       dataDir: dataDir(env),
       credentialsPath: credentialsPath(env),
       isMemory: options.memory,
+      human: loginName(),
       http,
       onStop: (_, error) => {
         failure = error
@@ -40,12 +43,13 @@ export const run: Run = async (invocation) => {
     daemon = reached.daemon
     sayVersion(print, link.welcome.version)
     const { http: port } = await link.call('daemon.status', {}, nextId('c'))
+    const page = port && (await link.call('page.link', { workspace: entry.name }, nextId('c'))).url
     void link.close()
     if (!daemon && hasHttpWish(options)) print.say(portStays(port?.url))
     await show(
       invocation,
       env,
-      { ...entry, url: port?.url },
+      { ...entry, url: port?.url, page },
       daemon !== undefined,
       AbortSignal.any([ending, stopped.signal]),
     )
@@ -57,8 +61,8 @@ export const run: Run = async (invocation) => {
   if (failure) throw new CommandError(`The relay had to stop: ${failure.message}`, exits.refused)
 }
 
-/** The workspace, and where its HTTP port listens. */
-type Opened = Entry & { url?: string }
+/** The workspace, where its HTTP port listens, and a link to its page. */
+type Opened = Entry & { url?: string; page?: string }
 
 async function show(invocation: Invocation, env: Env, entry: Opened, isOwn: boolean, end: AbortSignal): Promise<void> {
   const { options, print } = invocation
@@ -83,17 +87,7 @@ async function show(invocation: Invocation, env: Env, entry: Opened, isOwn: bool
     })
   } else if (!options.quiet) void print.line(banner(print, env, entry, isOwn, options.memory === true))
   try {
-    if (options.quiet) await ended(end)
-    else
-      await follow(
-        client,
-        { types: ['message.created'] },
-        (event) => {
-          if (print.isJson) void print.json(event)
-          else if (event.message) void print.line(feedLine(print, event.message))
-        },
-        end,
-      )
+    await (options.quiet ? ended(end) : showFeed(client, print, end))
   } finally {
     await client.disconnect()
   }
@@ -102,23 +96,24 @@ async function show(invocation: Invocation, env: Env, entry: Opened, isOwn: bool
 function banner(
   print: Print,
   env: Env,
-  { name, socketPath, path, url }: Opened,
+  { name, socketPath, path, url, page }: Opened,
   isOwn: boolean,
   isMemory: boolean,
 ): string {
+  const own = ownName(env)
   const where = (text: string) => homely(text, env.HOME)
   const line = (label: string, text: string) => `  ${print.paint('dim', label.padEnd(9))} ${text}`
   const lines = [
     `${print.paint('bold', `agent-relay ${version}`)} · workspace ${print.paint('bold', name)}${isOwn ? '' : ', open in the daemon that runs already'}`,
-    line('agents', `agent-relay-mcp serve${url === undefined ? '' : `      (or ${url}/mcp)`}`),
-    line('socket', where(socketPath)),
+    line('agents', `${own} mcp serve${url === undefined ? '' : `      (or ${url}/mcp)`}`),
+    ...(page === undefined
+      ? []
+      : [line('page', `${page}${page.includes('code=') ? '      once, within five minutes' : ''}`)]),
     line('data', isMemory ? `${where(path)} (in memory: gone when this ends)` : where(path)),
   ]
   if (isMemory) lines.push(line('use it', `export RELAY_DATA_DIR=${dataDir(env)} RELAY_SOCKET=${socketPath}`))
   lines.push(
-    'Talk, from two other terminals:',
-    line('first', 'agent-relay inbox --follow --as Bob'),
-    line('then', 'agent-relay send Bob "Can you take the parser?" --as Alice'),
+    `Connect your editor:  ${own} mcp install      See it work without one:  ${own} demo`,
     isOwn
       ? 'ready. Messages appear below, Ctrl-C stops.'
       : 'ready. Messages appear below. Ctrl-C ends this view; the workspace stays open.',

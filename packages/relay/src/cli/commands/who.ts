@@ -4,6 +4,7 @@ import type { Agent } from '@agent-relay/sdk/protocol'
 import type { Run } from '../command.ts'
 import { withClient } from '../context.ts'
 import { ageOf, oneLine } from '../text.ts'
+import { stateText } from './workers.ts'
 
 export const run: Run = async (invocation) => {
   const { options, print } = invocation
@@ -36,8 +37,9 @@ export const run: Run = async (invocation) => {
 /** The daemon counts no further. */
 const countedMax = 1_000
 
-function row({ name, type, cli, status, waitingFor, unread, lastCallAt, parent, role }: Agent): string[] {
-  const state = waitingFor ? `waiting for ${waitingFor.agent}, ${ageOf(waitingFor.since)}` : status
+function row({ name, type, cli, status, waitingFor, unread, lastCallAt, parent, role, worker }: Agent): string[] {
+  const program = worker && worker.status !== 'ready' ? stateText(worker) : status
+  const state = waitingFor ? `waiting for ${waitingFor.agent}, ${ageOf(waitingFor.since)}` : program
   const notes = [...(role ? [role] : []), ...(parent === undefined ? [] : [`worker of ${parent}`])]
   const cells = [
     name,

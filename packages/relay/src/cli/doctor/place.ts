@@ -1,0 +1,140 @@
+// The doctor's checks of the data directory: who may read it, its daemon, sockets that nobody answers, and the databases.
+
+import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync, unlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { isAlive } from '@agent-relay/sdk'
+import { controlSocketPath, credentialsPath, dataDir, type Env, socketPathOf } from '@agent-relay/sdk/discover'
+import { CredentialsFile } from '../../credentials-file.ts'
+import { DataDirectory } from '../../data-directory.ts'
+import { version } from '../../version.ts'
+import { reachControl } from '../starting.ts'
+import { homely } from '../text.ts'
+import type { Check, Finding } from './finding.ts'
+
+export const data: Check = ({ env }) => {
+  const path = dataDir(env)
+  const shown = homely(path, env.HOME)
+  if (!existsSync(path))
+    return [
+      { check: 'data', state: 'note', text: `${shown} is not there yet`, mend: 'agent-relay daemon start makes it' },
+    ]
+  return [privacy('data', path, shown, 0o700), ...credentials(env)]
+}
+
+function credentials(env: Env): Finding[] {
+  const path = credentialsPath(env)
+  if (!existsSync(path)) return []
+  const shown = homely(path, env.HOME)
+  try {
+    new CredentialsFile(path).keyOf('')
+  } catch (error) {
+    return [
+      {
+        check: 'keys',
+        state: 'fault',
+        text: (error as Error).message,
+        mend: `mend or move it: ${shown}; new keys: agent-relay workspace key --rotate`,
+      },
+    ]
+  }
+  return [privacy('keys', path, shown, 0o600)]
+}
+
+/** Nobody but the owner may read it, and the owner may write it. */
+function privacy(check: string, path: string, shown: string, mode: number): Finding {
+  const { mode: now, uid } = statSync(path)
+  if (process.getuid !== undefined && uid !== process.getuid())
+    return { check, state: 'fault', text: `${shown} belongs to another user`, mend: `sudo chown -R "$USER" ${shown}` }
+  if (process.platform !== 'win32' && (now & 0o077) !== 0) {
+    const octal = mode.toString(8)
+    return {
+      check,
+      state: 'fault',
+      text: `others may read ${shown}`,
+      mend: `chmod ${octal} ${shown}`,
+      fix: () => chmodSync(path, mode),
+    }
+  }
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK)
+    if ((now & 0o200) === 0) throw new Error('read-only')
+  } catch {
+    return {
+      check,
+      state: 'fault',
+      text: `${shown} cannot be written to`,
+      mend: `chmod u+rwX ${shown}`,
+      fix: () => chmodSync(path, mode),
+    }
+  }
+  return { check, state: 'ok', text: shown }
+}
+
+export const daemon: Check = async ({ env }) => {
+  const link = await reachControl(env)
+  if (!link) {
+    const { Daemon } = await import('../../daemon.ts')
+    if (existsSync(dataDir(env)) && Daemon.isRunning(dataDir(env)))
+      return [
+        {
+          check: 'daemon',
+          state: 'fault',
+          text: 'a daemon holds the data directory but does not answer',
+          mend: 'see: agent-relay daemon logs; then end that process',
+        },
+      ]
+    return [{ check: 'daemon', state: 'note', text: 'it does not run', mend: 'agent-relay daemon start' }]
+  }
+  const running = link.welcome.version
+  await link.close()
+  if (running === version) return [{ check: 'daemon', state: 'ok', text: `agent-relay ${running} runs` }]
+  const text = `the daemon runs ${running}, this is agent-relay ${version}`
+  return [{ check: 'daemon', state: 'fault', text, mend: 'agent-relay daemon restart' }]
+}
+
+/** A socket file without a listener is harmless until a program finds it first. */
+export const sockets: Check = async ({ env }) => {
+  const directory = dataDir(env)
+  const paths = [
+    controlSocketPath(directory, env),
+    ...projects(directory).map((name) => socketPathOf(directory, name, env)),
+  ]
+  const there = paths.filter((path) => existsSync(path))
+  const answers = await Promise.all(there.map((path) => isAlive(path)))
+  const stale = there.filter((_, i) => !answers[i])
+  if (stale.length === 0)
+    return [{ check: 'sockets', state: 'ok', text: there.length === 0 ? 'none' : 'all of them answer' }]
+  return stale.map((path) => {
+    const shown = homely(path, env.HOME)
+    return {
+      check: 'sockets',
+      state: 'fault',
+      text: `nobody answers at ${shown}`,
+      mend: `rm ${shown}`,
+      fix: () => unlinkSync(path),
+    }
+  })
+}
+
+export const databases: Check = async ({ env }) => {
+  const directory = dataDir(env)
+  const names = existsSync(directory) ? new DataDirectory(directory).workspaces() : []
+  if (names.length === 0) return [{ check: 'databases', state: 'ok', text: 'none yet' }]
+  // Only here: it brings the store along.
+  const { soundnessOf } = await import('../../daemon.ts')
+  const damaged = names.flatMap((workspace): Finding[] => {
+    const path = new DataDirectory(directory).database(workspace)
+    const why = soundnessOf(path)
+    if (why === 'ok') return []
+    const mend = `agent-relay daemon stop, put a backup in the place of ${homely(path, env.HOME)} or move it away, agent-relay daemon start`
+    return [
+      { check: 'databases', state: 'fault', text: `the database of workspace ${workspace} is damaged: ${why}`, mend },
+    ]
+  })
+  return damaged.length > 0 ? damaged : [{ check: 'databases', state: 'ok', text: `${names.length} whole` }]
+}
+
+function projects(directory: string): string[] {
+  const folder = join(directory, 'projects')
+  return existsSync(folder) ? readdirSync(folder) : []
+}

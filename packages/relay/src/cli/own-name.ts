@@ -1,0 +1,23 @@
+// How a person here starts this very command line: by its name where it is installed, through npx in a checkout or a project.
+
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import type { Env } from '@agent-relay/sdk/discover'
+
+/** npm puts `node_modules/.bin` before the PATH of what it starts; the person's own shell has no such entry. */
+const ofNpm = /[\\/]node_modules[\\/]\.bin[\\/]?$/
+const files = process.platform === 'win32' ? ['agent-relay.cmd', 'agent-relay.ps1'] : ['agent-relay']
+
+export function ownName(env: Env): string {
+  const isInstalled = ownFolders(env).some((folder) => files.some((file) => existsSync(join(folder, file))))
+  return isInstalled ? 'agent-relay' : 'npx agent-relay'
+}
+
+/** The PATH as the person has it. */
+export function pathOfOwn(env: Env): string {
+  return ownFolders(env).join(delimiter)
+}
+
+function ownFolders({ PATH = '' }: Env): string[] {
+  return PATH.split(delimiter).filter((folder) => folder !== '' && !ofNpm.test(folder))
+}

@@ -1,0 +1,126 @@
+// The page for people: its files, and the three questions it asks before its WebSocket is open. Who may come in is page-login.ts's affair.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { HttpBindings } from '@hono/node-server'
+import type { Context, Hono } from 'hono'
+import { RefusalError } from '../refusal-error.ts'
+import type { Callers } from './callers.ts'
+import { entryOf, isOwnPage, type PageLogin } from './page-login.ts'
+
+/** Built from packages/dashboard. The same from the sources and from what they are built to. */
+const directory = fileURLToPath(new URL('../../dist/page/', import.meta.url))
+
+const types: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.woff2': 'font/woff2',
+}
+
+/** Nothing from elsewhere, nothing inline, in nobody's frame. */
+const guards = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'x-frame-options': 'DENY',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+interface PageFile {
+  type: string
+  body: Buffer
+  packed: Promise<Buffer>
+}
+
+type PageContext = Context<{ Bindings: HttpBindings }>
+
+export interface PageOptions {
+  login: PageLogin
+  callers: Callers
+}
+
+/** `/`, `/assets/*` and `/session`. */
+export function mountPage(app: Hono<never>, { login, callers }: PageOptions): void {
+  const page = app as unknown as Hono<{ Bindings: HttpBindings }>
+  let files: Map<string, PageFile> | undefined
+  const serve = async (c: PageContext) => {
+    files ??= readFiles()
+    const file = files.get(c.req.path)
+    if (!file) throw new RefusalError('route.unknown', { path: c.req.path, routes: ['/'] })
+    return answerFile(c, file)
+  }
+  page.get('/', serve)
+  page.get('/assets/*', serve)
+  page.get('/session', (c) => {
+    const entry = entryOf(c.env.incoming, login, callers)
+    if (!entry) throw new RefusalError('page.login')
+    const { dispatch, human } = entry
+    return c.json({ workspace: dispatch.workspace.name, agent: human, isOpen: callers.isOpen }, 200, guards)
+  })
+  page.post('/session', async (c) => {
+    mustBePage(c)
+    const { code } = (await c.req.json().catch(() => ({}))) as { code?: unknown }
+    const cookie = typeof code === 'string' && code.length <= 20 ? login.redeem(code) : undefined
+    if (!cookie) throw new RefusalError('page.login')
+    return c.body(null, 204, { ...guards, 'set-cookie': cookieText(c, login, cookie.value, cookie.seconds) })
+  })
+  page.delete('/session', (c) => {
+    mustBePage(c)
+    return c.body(null, 204, { ...guards, 'set-cookie': cookieText(c, login, '', 0) })
+  })
+}
+
+/** A change is asked by the page itself: another site's form can neither set this header nor have this origin. */
+function mustBePage(c: PageContext): void {
+  if (c.req.header('x-relay-page') !== '1' || !isOwnPage(c.env.incoming))
+    throw new RefusalError('auth.denied', { why: 'only the page itself may ask this.' })
+}
+
+function cookieText(c: PageContext, login: PageLogin, value: string, seconds: number): string {
+  return `${login.cookieName(c.env.incoming)}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}`
+}
+
+async function answerFile(c: PageContext, { type, body, packed }: PageFile): Promise<Response> {
+  const isPacked = /\bgzip\b/.test(c.req.header('accept-encoding') ?? '')
+  const headers: Record<string, string> = {
+    ...guards,
+    'content-type': type,
+    // The names of assets change with their content; the page's own does not.
+    'cache-control': c.req.path === '/' ? 'no-cache' : 'public, max-age=31536000, immutable',
+    vary: 'accept-encoding',
+    ...(isPacked ? { 'content-encoding': 'gzip' } : {}),
+  }
+  return new Response(new Uint8Array(isPacked ? await packed : body), { headers })
+}
+
+/** All of them, read once: nothing else in that directory or around it can be asked for. */
+function readFiles(): Map<string, PageFile> {
+  const pack = promisify(gzip)
+  const files = new Map<string, PageFile>()
+  const names = readdirSync(directory, { recursive: true, withFileTypes: true })
+  for (const entry of names.filter((each) => each.isFile())) {
+    const path = join(entry.parentPath, entry.name)
+    const body = readFileSync(path)
+    const url = `/${path.slice(directory.length).replaceAll('\\', '/')}`
+    const file = { type: types[extname(path)] ?? 'application/octet-stream', body, packed: pack(body) }
+    files.set(url === '/index.html' ? '/' : url, file)
+  }
+  return files
+}

@@ -1,0 +1,98 @@
+// The roles of a lift: the one place where the input of a call says who acts. Each role that an MCP session names gets a session of the relay
+// of its own, opened with the first call and ended with the MCP session, so that what was handed to a reader that died comes back.
+
+import { errorFrom, type Turn } from '@agent-relay/sdk'
+import type { Dispatch } from '../broker/dispatch.ts'
+import type { Session } from '../broker/sessions.ts'
+import { RefusalError } from '../refusal-error.ts'
+import { enter } from './entering.ts'
+import { InProcessLink } from './in-process.ts'
+
+/** Trusted as the open port is trusted: whoever reaches a lift may act as any of its roles. */
+const entry = { door: 'network', isTrusted: true } as const
+
+/** Makes the roles agents of the workspace, so that a message finds them before they have come. */
+export async function declareRoles(dispatch: Dispatch): Promise<void> {
+  for (const name of dispatch.daemon.roles ?? []) {
+    const { session } = await enter(dispatch, entry, { name })
+    dispatch.workspace.sessions.end(session)
+  }
+}
+
+export class RoleSessions {
+  readonly #dispatch: Dispatch
+  readonly #names: readonly string[]
+  readonly #own: () => string | undefined
+  readonly #opening = new Map<string, Promise<InProcessLink>>()
+  readonly #sessions = new Set<Session>()
+  #isClosed = false
+
+  /** `own`: the name that the session has shown or chosen; without one it may act as every role. */
+  constructor(dispatch: Dispatch, names: readonly string[], own: () => string | undefined) {
+    this.#dispatch = dispatch
+    this.#names = names
+    this.#own = own
+  }
+
+  get sessions(): Iterable<Session> {
+    return this.#sessions
+  }
+
+  /** The turn of one call, which may go on as a role. */
+  turn(id: string, turn: Turn): Turn {
+    const turns = [turn]
+    const as = (role: string): Turn => {
+      const own = this.#own()
+      if (own !== undefined && own !== role) throw errorFrom(notYours(own, role))
+      const asRole = own === role ? turn : this.#turnAs(role, id)
+      if (own !== role) turns.push(asRole)
+      return { ...asRole, roles }
+    }
+    const roles = { names: this.#names, as }
+    return {
+      call: (op, input, signal) => turn.call(op, input, signal),
+      answered: () => {
+        for (const each of turns) each.answered()
+      },
+      lost: () => {
+        for (const each of turns) each.lost()
+      },
+      roles,
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const opening of this.#opening.values()) void opening.then((link) => link.close()).catch(() => {})
+  }
+
+  #turnAs(role: string, id: string): Turn {
+    // One turn for all its calls: they are numbered, and come back together.
+    const opened = this.#linkOf(role).then((link) => link.turn(id))
+    return {
+      call: async (op, input, signal) => (await opened).call(op, input, signal),
+      answered: () => void opened.then((turn) => turn.answered()).catch(() => {}),
+      lost: () => void opened.then((turn) => turn.lost()).catch(() => {}),
+    }
+  }
+
+  #linkOf(role: string): Promise<InProcessLink> {
+    const opening = this.#opening.get(role) ?? this.#open(role)
+    this.#opening.set(role, opening)
+    opening.catch(() => this.#opening.delete(role))
+    return opening
+  }
+
+  async #open(role: string): Promise<InProcessLink> {
+    const { session, welcome } = await enter(this.#dispatch, entry, { name: role }, true)
+    this.#sessions.add(session)
+    const link = new InProcessLink(this.#dispatch, session, welcome)
+    if (this.#isClosed) void link.close()
+    return link
+  }
+}
+
+function notYours(own: string, role: string) {
+  const why = `this session is ${own} and cannot act as ${role}. Say "${own}" as from and for.`
+  return new RefusalError('auth.denied', { why }).refusal
+}
