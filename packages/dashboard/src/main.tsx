@@ -1,0 +1,26 @@
+// Where the page starts: the stores begin to follow, then the views are shown.
+
+import { createRoot } from 'react-dom/client'
+import { App } from './app.tsx'
+import { followKeys } from './keys.ts'
+import { connection, enter } from './store/connection.ts'
+import { followConversations } from './store/conversations.ts'
+import { followEvents, followLastSeq } from './store/events.ts'
+import { followFleet } from './store/fleet.ts'
+import { followHistories } from './store/history.ts'
+import { followNeeds } from './store/needs.ts'
+import { followTheme } from './theme.ts'
+import './style/base.css'
+import './style/shell.css'
+import './style/parts.css'
+import './style/views.css'
+
+followTheme()
+followKeys()
+followFleet()
+followConversations()
+followHistories()
+followNeeds()
+followLastSeq()
+createRoot(document.getElementById('page') as HTMLElement).render(<App />)
+void enter().then(() => connection.value.phase === 'up' && followEvents())

@@ -1,0 +1,127 @@
+// The small pieces that every view is made of: a dot, a tag, a face, an empty place, a failure, text that may be long.
+
+import { type ReactNode, useState } from 'react'
+import type { StateText } from '../store/fleet.ts'
+import { Icon, type IconName } from './icons.tsx'
+import { Since } from './time.tsx'
+
+export function State({ state, since }: { state: StateText; since?: string }) {
+  return (
+    <span className={`state ${state.tone}`}>
+      <i className="dot" aria-hidden="true" />
+      <span className="clip" title={state.text}>
+        {state.text}
+        {since && (
+          <>
+            , <Since ts={since} />
+          </>
+        )}
+      </span>
+    </span>
+  )
+}
+
+/** Two letters of a name, to find it again in a column. */
+export function Face({ name }: { name: string }) {
+  const words = name.split(/[^A-Za-z0-9]+/).filter(Boolean)
+  const letters = words.length > 1 ? `${words[0]?.[0]}${words[1]?.[0]}` : (words[0] ?? '?').slice(0, 2)
+  return (
+    <span className="face" aria-hidden="true">
+      {letters.toUpperCase()}
+    </span>
+  )
+}
+
+export function Kind({ kind }: { kind: string }) {
+  return kind === 'free' ? null : <span className={`tag kind-${kind}`}>{kind}</span>
+}
+
+export function Count({ value, label }: { value: number; label: string }) {
+  if (value === 0) return null
+  return (
+    <span className="count" role="img" aria-label={`${value} ${label}`}>
+      {value > 999 ? '999+' : value}
+    </span>
+  )
+}
+
+/** Says what there would be, and the next command. */
+export function Empty({ title, children, command }: { title: string; children?: ReactNode; command?: string }) {
+  return (
+    <div className="empty">
+      <p className="empty-title">{title}</p>
+      {children && <p className="muted">{children}</p>}
+      {command && <code className="command">{command}</code>}
+    </div>
+  )
+}
+
+export function Failure({ text }: { text: string | undefined }) {
+  return text ? (
+    <p className="failure" role="alert">
+      {text}
+    </p>
+  ) : null
+}
+
+export function IconButton(props: {
+  icon: IconName
+  label: string
+  onClick(): void
+  isPressed?: boolean
+  isDisabled?: boolean
+}) {
+  const { icon, label, onClick, isPressed, isDisabled } = props
+  return (
+    <button
+      type="button"
+      className="icon-button"
+      aria-label={label}
+      title={label}
+      aria-pressed={isPressed}
+      disabled={isDisabled}
+      onClick={onClick}
+    >
+      <Icon name={icon} />
+    </button>
+  )
+}
+
+const linesMax = 18
+const charsMax = 2_400
+
+/** Text as text, whatever is in it. What is long is folded. */
+export function LongText({ text, className = '' }: { text: string; className?: string }) {
+  const [isOpen, setOpen] = useState(false)
+  const isLong = text.length > charsMax || text.split('\n', linesMax + 1).length > linesMax
+  const shown = isLong && !isOpen ? text.split('\n').slice(0, linesMax).join('\n').slice(0, charsMax) : text
+  return (
+    <>
+      <div className={`text ${className}`} dir="auto">
+        {shown}
+        {isLong && !isOpen && ' …'}
+      </div>
+      {isLong && (
+        <button type="button" className="link" onClick={() => setOpen(!isOpen)}>
+          {isOpen ? 'Show less' : `Show all ${text.length.toLocaleString()} characters`}
+        </button>
+      )}
+    </>
+  )
+}
+
+export function Copy({ text, label }: { text: string; label: string }) {
+  const [isDone, setDone] = useState(false)
+  const copy = (): void => {
+    void navigator.clipboard.writeText(text).then(() => {
+      setDone(true)
+      setTimeout(() => setDone(false), 1_500)
+    })
+  }
+  return (
+    <button type="button" className="quiet" onClick={copy}>
+      <Icon name="copy" />
+      {isDone ? 'Copied' : label}
+    </button>
+  )
+}

@@ -1,0 +1,86 @@
+// One event looked at closely: all it says, and for a message the chain of causes around it.
+
+import type { RelayEvent } from '@agent-relay/sdk/browser'
+import { useEffect, useState } from 'react'
+import { linkTo } from '../route.ts'
+import { conversationOf } from '../store/conversations.ts'
+import { type Causes, causesOf } from '../store/recorder.ts'
+import { Copy, Kind, LongText } from './bits.tsx'
+import { eventKey, eventText } from './event-text.ts'
+import { Json } from './json.tsx'
+import { Receipts } from './receipts.tsx'
+import { Clock, clockText } from './time.tsx'
+
+export function Closely({ event }: { event: RelayEvent }) {
+  const { message } = event
+  const link = `${location.origin}${location.pathname}${linkTo('recorder', [event.seq])}`
+  return (
+    <aside className="closely" aria-label="The chosen event">
+      <header>
+        <h2 className="title mono">{event.type}</h2>
+        <p className="muted small num">
+          #{event.seq}, <Clock ts={event.ts} />, by {event.by}
+        </p>
+        <Copy text={link} label="Copy the link to this moment" />
+      </header>
+      {message ? (
+        <>
+          <p className="closely-who">
+            <b>{message.from}</b> → {Array.isArray(message.to) ? message.to.join(', ') : message.to}{' '}
+            <Kind kind={message.kind} />
+          </p>
+          <LongText text={message.body} />
+          <p>
+            <a href={linkTo('talk', [conversationOf(message), message.id])}>In its conversation</a>
+          </p>
+          <h3>Who was told</h3>
+          <Receipts id={message.id} />
+          <Chain key={message.id} message={message} />
+        </>
+      ) : (
+        <>
+          <p>{eventText(event)}</p>
+          <Json value={event.fact} />
+        </>
+      )}
+    </aside>
+  )
+}
+
+function Chain({ message }: { message: NonNullable<RelayEvent['message']> }) {
+  const [causes, setCauses] = useState<Causes>()
+  useEffect(() => {
+    let isCurrent = true
+    causesOf(message).then(
+      (found) => isCurrent && setCauses(found),
+      () => {},
+    )
+    return () => {
+      isCurrent = false
+    }
+  }, [message])
+  if (!causes) return null
+  return (
+    <>
+      <h3>What it answered</h3>
+      {causes.answered.length === 0 && <p className="muted small">Nothing: it came by itself.</p>}
+      <ol className="chain">
+        {causes.answered.map(({ id, seq, text }) => (
+          <li key={id}>
+            <a href={linkTo('recorder', [seq])}>{text}</a>
+          </li>
+        ))}
+      </ol>
+      <h3>What came of it</h3>
+      {causes.after.length === 0 && <p className="muted small">Nothing yet.</p>}
+      <ol className="chain">
+        {causes.after.map((event) => (
+          <li key={eventKey(event)}>
+            <span className="num muted small">{clockText(event.ts)}</span>{' '}
+            <a href={linkTo('recorder', [event.seq])}>{eventText(event)}</a>
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}

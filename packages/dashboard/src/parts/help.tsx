@@ -1,0 +1,29 @@
+// The list of keys.
+
+import { isHelpOpen, keyTexts } from '../keys.ts'
+import { IconButton } from './bits.tsx'
+import { Overlay } from './overlay.tsx'
+
+export function Help() {
+  const close = (): void => isHelpOpen.set(false)
+  return (
+    <Overlay label="Keys" onClose={close}>
+      <div className="sheet-head">
+        <h2>Keys</h2>
+        <IconButton icon="close" label="Close" onClick={close} />
+      </div>
+      <dl className="keys">
+        {keyTexts.map(([keys, text]) => (
+          <div key={keys}>
+            <dt>
+              {keys.split(/\s+/).map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+    </Overlay>
+  )
+}

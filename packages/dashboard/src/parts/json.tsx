@@ -1,0 +1,7 @@
+// A value as JSON, as text.
+
+import { LongText } from './bits.tsx'
+
+export function Json({ value }: { value: unknown }) {
+  return <LongText className="mono json" text={JSON.stringify(value, null, 2) ?? 'undefined'} />
+}

@@ -1,0 +1,27 @@
+// How the line to the daemon is: connected as whom and with which lag, or lost since when.
+
+import { useCell } from '../store/cell.ts'
+import { connection } from '../store/connection.ts'
+import { lagMs } from '../store/fleet.ts'
+import { Since } from './time.tsx'
+
+export function Line() {
+  const { phase, agent, since, version } = useCell(connection)
+  const lag = useCell(lagMs)
+  if (phase !== 'up')
+    return (
+      <p className="line lost" role="status">
+        <i className="dot" aria-hidden="true" />
+        <span>Reconnecting … {since !== undefined && <Since ts={new Date(since).toISOString()} />}</span>
+      </p>
+    )
+  return (
+    <p className="line" role="status" title={`agent-relay ${version}`}>
+      <i className="dot" aria-hidden="true" />
+      <span className="clip">
+        {agent ? `you are ${agent}` : 'looking on'}
+        {lag !== undefined && <span className="muted num lag"> · {Math.max(1, Math.round(lag))} ms</span>}
+      </span>
+    </p>
+  )
+}

@@ -1,0 +1,192 @@
+// A conversation of any length: rows by their numbers, drawn where one looks and loaded as they are needed. It stays at the end while one is there.
+
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { useCell } from '../store/cell.ts'
+import { connection } from '../store/connection.ts'
+import { type History, historyOf } from '../store/history.ts'
+import { markRead } from '../store/reading.ts'
+import { Empty, Failure } from './bits.tsx'
+import { isRunOn, MessageRow } from './message-row.tsx'
+import { dayText } from './time.tsx'
+
+const [overscanRows, startPx, endPx] = [6, 8, 60]
+/** As the style sheet has them: rows that are guessed right are not laid out twice. */
+const [linePx, headPx, runOnPx] = [20, 52, 24]
+const lineChars = 110
+
+/** One and the same function: with another one every row would be measured anew. */
+const getItemKey = (index: number): number => index + 1
+
+function guessPx(history: History, n: number): number {
+  const message = history.at(n)
+  if (!message) return runOnPx + linePx
+  const lines = message.body
+    .split('\n', 20)
+    .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / lineChars)), 0)
+  return (isRunOn(message, history.at(n - 1)) ? runOnPx : headPx) + lines * linePx
+}
+
+export function MessageList({ name, target }: { name: string; target: string | undefined }) {
+  const history = historyOf(name)
+  useCell(history.version)
+  if (!history.isKnown) return <div className="messages" />
+  if (history.last === 0)
+    return (
+      <div className="messages">
+        {history.why ? <Failure text={name.startsWith('@') ? undefined : history.why} /> : null}
+        <Empty title="Nothing was said here yet">Write the first message below.</Empty>
+      </div>
+    )
+  return <Rows history={history} target={target} />
+}
+
+function Rows({ history, target }: { history: History; target: string | undefined }) {
+  const { last } = history
+  const scroller = useRef<HTMLDivElement>(null)
+  const [marked, setMarked] = useState<number>()
+  const estimateSize = useCallback((index: number) => guessPx(history, index + 1), [history])
+  const rows = useVirtualizer({
+    count: last,
+    getScrollElement: () => scroller.current,
+    estimateSize,
+    overscan: overscanRows,
+    paddingStart: startPx,
+    getItemKey,
+    initialOffset: target === undefined ? last * (runOnPx + linePx) : 0,
+  })
+  const items = rows.getVirtualItems()
+  const [low, high] = [(items[0]?.index ?? 0) + 1, (items.at(-1)?.index ?? 0) + 1]
+  useEffect(() => history.ensure(low, high), [history, low, high])
+  useRead(history, low, high)
+  const height = rows.getTotalSize()
+  const { isAtEnd, missed, follow } = useEnd(scroller, history, height, marked, target === undefined)
+  useLanding(history, target, (n) => {
+    isAtEnd.current = false
+    setMarked(n)
+    rows.scrollToIndex(n - 1, { align: 'center' })
+  })
+  const toEnd = (): void => {
+    isAtEnd.current = true
+    rows.scrollToIndex(last - 1, { align: 'end' })
+  }
+  return (
+    <div className="messages-box">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard */}
+      <div ref={scroller} className="messages" onScroll={follow} tabIndex={0} role="log" aria-label="Messages">
+        <div className="rows" style={{ height }}>
+          {items.map(({ key, index, start }) => (
+            <div
+              key={key}
+              ref={rows.measureElement}
+              data-index={index}
+              className="row"
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              <Place history={history} n={index + 1} isMarked={marked === index + 1} />
+            </div>
+          ))}
+        </div>
+      </div>
+      {last > missed && missed > 0 && (
+        <button type="button" className="to-end main-button" onClick={toEnd}>
+          {last - missed} new ↓
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** Stays at the end while one is there, and counts what came while one was not. */
+function useEnd(
+  scroller: { current: HTMLDivElement | null },
+  history: History,
+  height: number,
+  marked: number | undefined,
+  isBegun: boolean,
+) {
+  const { last } = history
+  const isAtEnd = useRef(isBegun)
+  const laidOut = useRef(last)
+  const [missed, setMissed] = useState(0)
+  // While one is at the end, the end is where one stays: for new rows, and for rows that turn out higher than thought.
+  // Else it is measured: where everything fits, nothing scrolls and no scroll event tells.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the height and the landing are reasons to look
+  useLayoutEffect(() => {
+    const element = scroller.current
+    if (hasOwn(history, laidOut.current)) isAtEnd.current = true
+    laidOut.current = last
+    if (element && isAtEnd.current) element.scrollTop = element.scrollHeight
+    else follow()
+  }, [height, last, marked])
+  useEffect(() => setMissed((before) => (isAtEnd.current ? last : before || last)), [last])
+  const follow = (): void => {
+    const element = scroller.current
+    if (!element) return
+    isAtEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < endPx
+    if (isAtEnd.current && missed !== last) setMissed(last)
+  }
+  return { isAtEnd, missed, follow }
+}
+
+/** Who writes wants to see it: the person's own among what came after `n`. */
+function hasOwn(history: History, n: number): boolean {
+  for (let at = history.last; at > n; at--) if (history.at(at)?.from === connection.value.agent) return true
+  return false
+}
+
+function Place({ history, n, isMarked }: { history: History; n: number; isMarked: boolean }) {
+  const message = history.at(n)
+  if (!message) return <div className="message is-loading" aria-hidden="true" />
+  const before = history.at(n - 1)
+  const isNewDay = !before || before.ts.slice(0, 10) !== message.ts.slice(0, 10)
+  return (
+    <>
+      {isNewDay && before && <div className="day">{dayText(message.ts)}</div>}
+      <MessageRow
+        message={message}
+        before={isNewDay ? undefined : before}
+        conversation={history.name}
+        answered={message.replyTo === undefined ? undefined : history.byId(message.replyTo)}
+        isMarked={isMarked}
+      />
+    </>
+  )
+}
+
+/** To the message that the address names, wherever it stands. */
+function useLanding(history: History, target: string | undefined, land: (n: number) => void): void {
+  const landing = useRef(land)
+  landing.current = land
+  useEffect(() => {
+    if (target === undefined) return
+    let isCurrent = true
+    void history.find(target).then((n) => {
+      if (isCurrent && n !== undefined) landing.current(n)
+    })
+    return () => {
+      isCurrent = false
+    }
+  }, [history, target])
+}
+
+/** What the person has before the eyes counts as read. */
+function useRead(history: History, low: number, high: number): void {
+  const version = useCell(history.version)
+  const { phase } = useCell(connection)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: news may have come for the same rows
+  useEffect(() => {
+    const look = (): void => {
+      if (phase !== 'up' || !document.hasFocus()) return
+      const unread: string[] = []
+      for (let n = low; n <= high; n++) {
+        const message = history.at(n)
+        if (message?.receipt === 'stored' || message?.receipt === 'offered') unread.push(message.id)
+      }
+      markRead(unread)
+    }
+    look()
+    addEventListener('focus', look)
+    return () => removeEventListener('focus', look)
+  }, [history, version, low, high, phase])
+}

@@ -1,0 +1,146 @@
+// One message: who, when, of which kind, what; its reactions, what became of it, and what can be done with it.
+
+import type { HistoryMessage } from '@agent-relay/sdk/browser'
+import { memo, useState } from 'react'
+import { linkTo } from '../route.ts'
+import { Cell, useCell } from '../store/cell.ts'
+import { client, connection } from '../store/connection.ts'
+import { Face, IconButton, Kind, LongText } from './bits.tsx'
+import { Fate, Receipts } from './receipts.tsx'
+import { Clock, clockText } from './time.tsx'
+
+/** What the composer answers, by conversation. */
+export const answering = new Cell<{ conversation: string; message: HistoryMessage } | undefined>(undefined)
+
+const emojis = ['👍', '👀', '✅', '❓', '🎉', '❌']
+/** Words of one sender within this time stand together under one name. */
+const togetherMs = 120_000
+
+interface RowProps {
+  message: HistoryMessage
+  before: HistoryMessage | undefined
+  conversation: string
+  /** What it answers, where that is loaded. */
+  answered: HistoryMessage | undefined
+  isMarked: boolean
+}
+
+export function isRunOn(message: HistoryMessage, before: HistoryMessage | undefined): boolean {
+  return (
+    before?.from === message.from &&
+    before.kind === message.kind &&
+    Date.parse(message.ts) - Date.parse(before.ts) < togetherMs
+  )
+}
+
+export const MessageRow = memo(function MessageRow({ message, before, conversation, answered, isMarked }: RowProps) {
+  const [isOpen, setOpen] = useState(false)
+  const isOneOfSeveral = isRunOn(message, before)
+  const thread = message.thread ?? message.id
+  return (
+    <article
+      className={`message ${isOneOfSeveral ? 'is-run-on' : ''} ${isMarked ? 'is-marked' : ''}`}
+      data-message={message.id}
+    >
+      {isOneOfSeveral ? (
+        <span className="message-side num muted">{clockText(message.ts).slice(0, 5)}</span>
+      ) : (
+        <Face name={message.from} />
+      )}
+      <div className="message-main">
+        {!isOneOfSeveral && (
+          <header className="message-head">
+            <a href={linkTo('agent', [message.from])}>{message.from}</a>
+            <Kind kind={message.kind} />
+            <span className="muted small">
+              <Clock ts={message.ts} />
+            </span>
+          </header>
+        )}
+        {message.replyTo && (
+          <a className="answers small clip" href={linkTo('talk', [conversation, message.replyTo])}>
+            ↰ {answered ? <bdi>{`${answered.from}: ${answered.body.slice(0, 90)}`}</bdi> : 'answers a message'}
+          </a>
+        )}
+        <LongText text={message.body} />
+        <footer className="message-foot small">
+          <Fate message={message} conversation={conversation} isOpen={isOpen} onToggle={() => setOpen(!isOpen)} />
+          {message.thread && (
+            <a className="muted" href={linkTo('talk', [conversation], { thread })}>
+              thread{message.thread.startsWith('m_') ? '' : `: ${message.thread}`}
+            </a>
+          )}
+          <Reactions message={message} />
+        </footer>
+        {isOpen && <Receipts id={message.id} />}
+      </div>
+      <Tools message={message} conversation={conversation} thread={thread} />
+    </article>
+  )
+})
+
+function Reactions({ message }: { message: HistoryMessage }) {
+  const { agent: me } = useCell(connection)
+  return message.reactions?.map(({ emoji, agents }) => (
+    <button
+      key={emoji}
+      type="button"
+      className="reaction"
+      aria-pressed={agents.includes(me)}
+      title={agents.join(', ')}
+      onClick={() => react(message.id, emoji, agents.includes(me))}
+    >
+      {emoji} <span className="num">{agents.length}</span>
+    </button>
+  ))
+}
+
+function react(message: string, emoji: string, remove = false): void {
+  void client.call('message.react', { message, emoji, ...(remove ? { remove } : {}) }).catch(() => {})
+}
+
+function Tools({ message, conversation, thread }: { message: HistoryMessage; conversation: string; thread: string }) {
+  const [isPicking, setPicking] = useState(false)
+  if (isPicking)
+    return (
+      <div className="message-tools is-open">
+        {emojis.map((emoji) => (
+          <button
+            key={emoji}
+            type="button"
+            className="icon-button"
+            aria-label={`React with ${emoji}`}
+            onClick={() => {
+              setPicking(false)
+              react(message.id, emoji)
+            }}
+          >
+            {emoji}
+          </button>
+        ))}
+        <IconButton icon="close" label="No reaction" onClick={() => setPicking(false)} />
+      </div>
+    )
+  return (
+    <div className="message-tools">
+      <IconButton icon="smile" label="React" onClick={() => setPicking(true)} />
+      <IconButton icon="reply" label="Reply" onClick={() => answer(conversation, message)} />
+      <a className="icon-button" href={linkTo('talk', [conversation], { thread })} aria-label="Thread" title="Thread">
+        ≡
+      </a>
+      <a
+        className="icon-button"
+        href={linkTo('recorder', [message.seq], { message: message.id })}
+        aria-label="In the recorder"
+        title="In the recorder"
+      >
+        ◷
+      </a>
+    </div>
+  )
+}
+
+function answer(conversation: string, message: HistoryMessage): void {
+  answering.set({ conversation, message })
+  document.querySelector<HTMLTextAreaElement>('[data-key="compose"]')?.focus()
+}

@@ -1,0 +1,134 @@
+// Search over every message, with filters; what is found leads to the message in its conversation.
+
+import type { Message } from '@agent-relay/sdk/browser'
+import { type FormEvent, useEffect, useState } from 'react'
+import { isSearchOpen } from '../keys.ts'
+import { go } from '../route.ts'
+import { useCell } from '../store/cell.ts'
+import { client, connection } from '../store/connection.ts'
+import { conversationOf, conversations, titleOf } from '../store/conversations.ts'
+import { fleet } from '../store/fleet.ts'
+import { Empty, Failure, Kind } from './bits.tsx'
+import { Overlay } from './overlay.tsx'
+import { Clock, useRested } from './time.tsx'
+
+const restMs = 150
+const foundMax = 50
+
+interface Found {
+  /** The question that this answers. */
+  question: string
+  messages: readonly Message[]
+  more: number
+  why?: string
+}
+
+export function Search() {
+  const [text, setText] = useState('')
+  const [from, setFrom] = useState('')
+  const [channel, setChannel] = useState('')
+  const asked = useRested(text.trim(), restMs)
+  const found = useFound(asked, from, channel)
+  const agents = useCell(fleet).agents
+  const channels = (useCell(conversations) ?? []).filter(({ name }) => name.startsWith('#'))
+  const first = useFirst(found, questionOf(text.trim(), from, channel))
+  return (
+    <Overlay label="Search" onClose={close}>
+      <form className="search" onSubmit={first}>
+        <input
+          type="search"
+          aria-label="Search all messages"
+          placeholder="Words, &quot;a phrase&quot;, begin*"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <select aria-label="From" value={from} onChange={(event) => setFrom(event.target.value)}>
+          <option value="">from anyone</option>
+          {agents.map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+        <select aria-label="Channel" value={channel} onChange={(event) => setChannel(event.target.value)}>
+          <option value="">anywhere</option>
+          {channels.map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </form>
+      <Results asked={asked} found={found} />
+    </Overlay>
+  )
+}
+
+const close = (): void => isSearchOpen.set(false)
+
+function land(message: Message): void {
+  close()
+  go('talk', [conversationOf(message), message.id])
+}
+
+const questionOf = (text: string, from: string, channel: string): string => JSON.stringify([text, from, channel])
+
+/** Enter opens the first result; pressed before the answer is there, it waits for the answer to what is in the fields. */
+function useFirst(found: Found | undefined, question: string): (event: FormEvent) => void {
+  const [entered, setEntered] = useState<string>()
+  useEffect(() => {
+    if (entered !== question) return setEntered(undefined)
+    if (found?.question !== question) return
+    setEntered(undefined)
+    if (found.messages[0]) land(found.messages[0])
+  }, [entered, question, found])
+  return (event) => {
+    event.preventDefault()
+    setEntered(question)
+  }
+}
+
+function useFound(text: string, from: string, channel: string): Found | undefined {
+  const [found, setFound] = useState<Found>()
+  useEffect(() => {
+    let isCurrent = true
+    const question = questionOf(text, from, channel)
+    if (text === '') setFound(undefined)
+    else
+      client
+        .call('message.search', { text, limit: foundMax, ...(from ? { from } : {}), ...(channel ? { channel } : {}) })
+        .then(
+          (answer) => isCurrent && setFound({ question, ...answer }),
+          (error) => isCurrent && setFound({ question, messages: [], more: 0, why: error.message }),
+        )
+    return () => {
+      isCurrent = false
+    }
+  }, [text, from, channel])
+  return found
+}
+
+function Results({ asked, found }: { asked: string; found: Found | undefined }) {
+  const { agent: me } = useCell(connection)
+  if (asked === '') return <p className="muted search-hint">Every word must occur. Newest first.</p>
+  if (!found) return <p className="muted search-hint">Searching …</p>
+  if (found.why) return <Failure text={found.why} />
+  if (found.messages.length === 0)
+    return <Empty title="Nothing found">Every word must occur; a star ends a beginning: pars*</Empty>
+  return (
+    <ul className="results">
+      {found.messages.map((message) => (
+        <li key={message.id}>
+          <button type="button" data-item className="result" onClick={() => land(message)}>
+            <span className="result-head">
+              <b>{message.from}</b>
+              <span className="muted clip">{titleOf(conversationOf(message), me)}</span>
+              <Kind kind={message.kind} />
+              <span className="muted result-time">
+                <Clock ts={message.ts} />
+              </span>
+            </span>
+            <bdi className="result-text">{message.body.slice(0, 240)}</bdi>
+          </button>
+        </li>
+      ))}
+      {found.more > 0 && <li className="muted search-hint">More was found: add a word, or a filter.</li>}
+    </ul>
+  )
+}

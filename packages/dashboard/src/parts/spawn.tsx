@@ -1,0 +1,92 @@
+// A form that starts a worker: which CLI, which task, where.
+
+import { type FormEvent, useState } from 'react'
+import { go, linkTo } from '../route.ts'
+import { client } from '../store/connection.ts'
+import { hintFleet } from '../store/fleet.ts'
+import { Failure } from './bits.tsx'
+
+const clis = ['claude', 'codex', 'opencode', 'gemini', 'droid', 'plain']
+
+export function Spawn() {
+  const [why, setWhy] = useState<string>()
+  const [isBusy, setBusy] = useState(false)
+  const [cli, setCli] = useState('claude')
+  const spawn = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault()
+    const fields = new FormData(event.currentTarget)
+    const text = (field: string): string => String(fields.get(field) ?? '').trim()
+    setWhy(undefined)
+    setBusy(true)
+    try {
+      const command = text('command') === '' ? undefined : wordsOf(text('command'))
+      const optional = Object.fromEntries(['task', 'model', 'cwd'].map((key) => [key, text(key) || undefined]))
+      await client.call('worker.spawn', { name: text('name'), cli, command, ...optional })
+      hintFleet()
+      go('agent', [text('name'), 'terminal'])
+    } catch (error) {
+      setWhy((error as Error).message)
+    }
+    setBusy(false)
+  }
+  return (
+    <form className="form" onSubmit={(event) => void spawn(event)}>
+      <h2 className="title">Spawn a worker</h2>
+      <p className="muted">A program in a terminal of its own. It reports to you, and ends when you release it.</p>
+      <Fields cli={cli} onCli={setCli} />
+      <Failure text={why} />
+      <div className="form-end">
+        <button type="submit" className="main-button" disabled={isBusy}>
+          {isBusy ? 'Starting …' : 'Spawn'}
+        </button>
+        <a className="quiet" href={linkTo('agent')}>
+          Cancel
+        </a>
+      </div>
+    </form>
+  )
+}
+
+function Fields({ cli, onCli }: { cli: string; onCli(cli: string): void }) {
+  return (
+    <>
+      <label>
+        Name
+        <input name="name" required pattern="[A-Za-z0-9][A-Za-z0-9._\-]{0,63}" autoComplete="off" placeholder="Fixer" />
+      </label>
+      <label>
+        CLI
+        <select value={cli} onChange={(event) => onCli(event.target.value)}>
+          {clis.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+      </label>
+      {cli === 'plain' && (
+        <label>
+          Command
+          <input name="command" required autoComplete="off" placeholder="node agent.js --watch" />
+        </label>
+      )}
+      <label>
+        Task
+        <textarea name="task" rows={4} placeholder="Fix the failing test in parser.test.ts" />
+      </label>
+      <label>
+        Model <span className="muted">if not its own</span>
+        <input name="model" autoComplete="off" />
+      </label>
+      <label>
+        Directory <span className="muted">if not the daemon's</span>
+        <input name="cwd" autoComplete="off" placeholder="/home/you/project" />
+      </label>
+    </>
+  )
+}
+
+/** As a shell would split it, without anything else that a shell does: 'two words' and "two words" are one. */
+export function wordsOf(line: string): string[] {
+  return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+    ([, double, single, plain]) => double ?? single ?? plain ?? '',
+  )
+}

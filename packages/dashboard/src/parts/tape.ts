@@ -1,0 +1,142 @@
+// The tape under the recorder's head: a window of events, where the head stands in it, and the clock that moves it while it plays.
+
+import type { RelayEvent } from '@agent-relay/sdk/browser'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { refine } from '../route.ts'
+import { client, connection } from '../store/connection.ts'
+import { lastSeq } from '../store/events.ts'
+import { eventsAfter, eventsUpTo, type Filter } from '../store/recorder.ts'
+
+const [windowBefore, windowAfter, windowMax] = [150, 150, 400]
+/** A night between two events is not waited for. */
+const gapMsMax = 2_000
+
+export interface Tape {
+  events: readonly RelayEvent[]
+  current: number
+  isKnown: boolean
+  isPlaying: boolean
+  speed: number
+  step(by: number): void
+  choose(index: number): void
+  jump(seq: number): void
+  toggle(): void
+  setSpeed(speed: number): void
+}
+
+interface Loaded {
+  events: readonly RelayEvent[]
+  current: number
+  /** The journal goes on behind the window. */
+  hasMore: boolean
+  isKnown: boolean
+}
+
+export function useTape(seq: number | undefined, filter: Filter): Tape {
+  const [tape, setTape] = useState<Loaded>({ events: [], current: 0, hasMore: false, isKnown: false })
+  const [isPlaying, setPlaying] = useState(false)
+  const [speed, setSpeed] = useState(1)
+  const { agent, conversation, types } = filter
+  const held = useRef(tape)
+  held.current = tape
+  const wanted = useMemo(() => ({ agent, conversation, types }), [agent, conversation, types])
+  const asked = useRef(0)
+  const load = useCallback(
+    async (seq: number | undefined) => {
+      const turn = ++asked.current
+      // The last number is known once the line stands.
+      if (seq === undefined) await client.connect()
+      const around = seq ?? lastSeq.value
+      const [before, after] = await Promise.all([
+        eventsUpTo(around, wanted, windowBefore),
+        eventsAfter(around, wanted, windowAfter),
+      ])
+      if (turn !== asked.current) return
+      const exact = seq === undefined ? -1 : before.findIndex((event) => event.seq === seq)
+      const current = Math.max(0, exact < 0 ? before.length - 1 : exact)
+      setTape({ events: [...before, ...after.events], current, hasMore: after.next !== undefined, isKnown: true })
+    },
+    [wanted],
+  )
+  const loadedBy = useRef<typeof load>(undefined)
+  // Where the address points; within the window, and with the same filter, only the head moves.
+  useEffect(() => {
+    const { events, current } = held.current
+    const at = events[current]?.seq === seq ? current : events.findIndex((event) => event.seq === seq)
+    const isHere = loadedBy.current === load && at >= 0
+    loadedBy.current = load
+    if (!isHere) load(seq).catch(() => {})
+    else if (at !== current) setTape((before) => ({ ...before, current: at }))
+  }, [seq, load])
+  const choose = useCallback(
+    (index: number) => {
+      const event = held.current.events[index]
+      if (!event) return
+      setTape((before) => ({ ...before, current: index }))
+      refine('recorder', [event.seq], { agent, in: conversation, types })
+    },
+    [agent, conversation, types],
+  )
+  const step = useCallback((by: number) => void move(held.current, by, wanted, setTape, choose), [wanted, choose])
+  usePlaying(isPlaying, speed, held, step, () => setPlaying(false))
+  return {
+    ...tape,
+    isPlaying,
+    speed,
+    step,
+    choose,
+    setSpeed,
+    jump: (to) => refine('recorder', [to], { agent, in: conversation, types }),
+    toggle: useCallback(() => setPlaying((before) => !before), []),
+  }
+}
+
+/** One further, or one back; at the window's end the next piece of the journal is brought, and the far end let go. */
+async function move(
+  { events, current, hasMore }: Loaded,
+  by: number,
+  filter: Filter,
+  setTape: (tape: Loaded) => void,
+  choose: (index: number) => void,
+): Promise<void> {
+  const next = current + by
+  if (next >= 0 && next < events.length) return choose(next)
+  const edge = events[by > 0 ? events.length - 1 : 0]
+  if (!edge || connection.value.phase !== 'up') return
+  if (by > 0) {
+    const more = await eventsAfter(edge.seq, filter, windowAfter)
+    if (more.events.length === 0) return setTape({ events, current, hasMore: false, isKnown: true })
+    const all = [...events, ...more.events].slice(-windowMax)
+    setTape({
+      events: all,
+      current: all.indexOf(more.events[0] as RelayEvent),
+      hasMore: more.next !== undefined,
+      isKnown: true,
+    })
+  } else {
+    const more = await eventsUpTo(edge.seq - 1, filter, windowBefore)
+    if (more.length === 0) return
+    setTape({ events: [...more, ...events].slice(0, windowMax), current: more.length - 1, hasMore, isKnown: true })
+  }
+}
+
+/** Each event as long after the one before as it was, divided by the speed. */
+function usePlaying(
+  isPlaying: boolean,
+  speed: number,
+  held: { current: Loaded },
+  step: (by: number) => void,
+  stop: () => void,
+): void {
+  const stopping = useRef(stop)
+  stopping.current = stop
+  const { events, current, hasMore } = held.current
+  useEffect(() => {
+    if (!isPlaying) return
+    const [now, next] = [events[current], events[current + 1]]
+    if (!next && !hasMore) return stopping.current()
+    const gap = now && next ? Date.parse(next.ts) - Date.parse(now.ts) : 0
+    const timer = setTimeout(() => step(1), Math.min(gapMsMax, gap / speed))
+    return () => clearTimeout(timer)
+  }, [isPlaying, speed, events, current, hasMore, step])
+}

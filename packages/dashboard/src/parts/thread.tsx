@@ -1,0 +1,57 @@
+// One thread beside the conversation it belongs to, and a field to go on with it.
+
+import type { Message } from '@agent-relay/sdk/browser'
+import { useEffect, useState } from 'react'
+import { go, linkTo } from '../route.ts'
+import { client } from '../store/connection.ts'
+import { onEvents } from '../store/events.ts'
+import { Empty, Face, Failure, IconButton, Kind, LongText } from './bits.tsx'
+import { Composer } from './composer.tsx'
+import { Clock } from './time.tsx'
+
+const threadMax = 500
+
+export function Thread({ name, thread }: { name: string; thread: string }) {
+  const [messages, setMessages] = useState<readonly Message[]>()
+  const [why, setWhy] = useState<string>()
+  useEffect(() => {
+    const ask = (): void =>
+      void client.call('message.thread', { thread, limit: threadMax }).then(
+        (answer) => setMessages(answer.messages),
+        (error) => setWhy(error.message),
+      )
+    ask()
+    return onEvents((events) => {
+      if (events.some(({ message }) => message?.thread === thread)) ask()
+    })
+  }, [thread])
+  return (
+    <aside className="thread" aria-label="Thread">
+      <header className="chat-head">
+        <h2 className="title clip">Thread{thread.startsWith('m_') ? '' : `: ${thread}`}</h2>
+        <IconButton icon="close" label="Close the thread" onClick={() => go('talk', [name])} />
+      </header>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard */}
+      <div className="thread-list" tabIndex={0} role="log" aria-label="Messages of the thread">
+        <Failure text={why} />
+        {messages?.length === 0 && <Empty title="Nothing here yet" />}
+        {messages?.map((message) => (
+          <article key={message.id} className="message">
+            <Face name={message.from} />
+            <div className="message-main">
+              <header className="message-head">
+                <a href={linkTo('agent', [message.from])}>{message.from}</a>
+                <Kind kind={message.kind} />
+                <a className="muted small" href={linkTo('talk', [name, message.id])}>
+                  <Clock ts={message.ts} />
+                </a>
+              </header>
+              <LongText text={message.body} />
+            </div>
+          </article>
+        ))}
+      </div>
+      <Composer conversation={name} thread={thread} />
+    </aside>
+  )
+}

@@ -1,0 +1,70 @@
+// Times as people read them: a clock for today, a date before it, and how long ago something was.
+
+import { useEffect, useState } from 'react'
+import { Cell, useCell } from '../store/cell.ts'
+
+/** Ticks once a second while the page is seen. */
+const now = new Cell(Date.now())
+setInterval(() => document.hidden || now.set(Date.now()), 1_000)
+
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hour12: false,
+})
+const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
+
+export function clockText(ts: string | number): string {
+  return clock.format(new Date(ts))
+}
+
+export function dayText(ts: string): string {
+  const date = new Date(ts)
+  return date.toDateString() === new Date().toDateString() ? 'Today' : day.format(date)
+}
+
+export function Clock({ ts }: { ts: string }) {
+  const date = new Date(ts)
+  const isToday = date.toDateString() === new Date().toDateString()
+  return (
+    <time dateTime={ts} title={ts}>
+      {isToday ? clock.format(date) : `${day.format(date)} ${clock.format(date)}`}
+    </time>
+  )
+}
+
+export function durationText(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000))
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} m`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} m`
+  return `${Math.floor(seconds / 86_400)} d`
+}
+
+/** How long since; up to the given end, if there is one. */
+export function Since({ ts, until }: { ts: string; until?: string }) {
+  const at = useCell(now)
+  return <span className="num">{durationText((until ? Date.parse(until) : at) - Date.parse(ts))}</span>
+}
+
+export function Ago({ ts }: { ts?: string }) {
+  const at = useCell(now)
+  if (!ts) return <span className="muted">–</span>
+  const ms = at - Date.parse(ts)
+  return (
+    <span className="num" title={ts}>
+      {ms < 5_000 ? 'now' : durationText(ms)}
+    </span>
+  )
+}
+
+/** A value that follows another one only after it has rested. */
+export function useRested<T>(value: T, ms: number): T {
+  const [rested, setRested] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setRested(value), ms)
+    return () => clearTimeout(timer)
+  }, [value, ms])
+  return rested
+}

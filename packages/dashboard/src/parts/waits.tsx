@@ -1,0 +1,37 @@
+// Who waits for whom, as arrows beside the rows. Every row is as high as the next, so the place of an arrow is counted, not measured.
+
+import type { Branch } from '../store/fleet.ts'
+
+const [rowPx, gutterPx, lanePx] = [48, 40, 7]
+
+export function Waits({ rows }: { rows: readonly Branch[] }) {
+  const places = new Map(rows.map(({ agent }, i) => [agent.name, i]))
+  const arrows = rows.flatMap(({ agent }, from) => {
+    const to = agent.waitingFor && places.get(agent.waitingFor.agent)
+    return to === undefined || to === from
+      ? []
+      : [{ from, to, text: `${agent.name} waits for ${agent.waitingFor?.agent}` }]
+  })
+  if (arrows.length === 0) return null
+  const label = arrows.map(({ text }) => text).join(', ')
+  return (
+    <svg className="waits" width={gutterPx} height={rows.length * rowPx} role="img" aria-label={label}>
+      <defs>
+        <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+          <path d="M0 0 8 4 0 8z" />
+        </marker>
+      </defs>
+      {arrows.map(({ from, to, text }, i) => (
+        <path key={text} className="wait" d={curve(from, to, i)} markerEnd="url(#tip)" />
+      ))}
+    </svg>
+  )
+}
+
+/** From row to row through a lane of its own; two arrows in one lane could not be told apart. */
+function curve(from: number, to: number, i: number): string {
+  const [y1, y2] = [(from + 0.5) * rowPx + 4, (to + 0.5) * rowPx - 4]
+  const x = gutterPx - 12 - (i % 4) * lanePx
+  const turn = Math.sign(y2 - y1) * 8
+  return `M${gutterPx} ${y1} H${x + 8} Q${x} ${y1} ${x} ${y1 + turn} V${y2 - turn} Q${x} ${y2} ${x + 8} ${y2} H${gutterPx - 1}`
+}

@@ -1,0 +1,51 @@
+// The journal's news: one watch for the whole page. What comes alone is handed on at once, what comes in a rush together.
+
+import type { RelayEvent } from '@agent-relay/sdk/browser'
+import { Cell } from './cell.ts'
+import { client } from './connection.ts'
+
+type Listener = (events: readonly RelayEvent[]) => void
+
+const listeners = new Set<Listener>()
+let waiting: RelayEvent[] = []
+let isPlanned = false
+/** Thirty times a second is more than an eye can read; a hidden page is read by nobody. */
+const [rushMs, hiddenMs] = [33, 250]
+let flushedAt = 0
+
+/** The number of the last entry that was seen. */
+export const lastSeq = new Cell(0)
+
+export function onEvents(listener: Listener): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+/** Before the way in: each welcome names the last number, and the first one comes only once. */
+export function followLastSeq(): void {
+  client.on('ready', ({ seq }) => lastSeq.set(Math.max(seq, lastSeq.value)))
+}
+
+export function followEvents(): void {
+  client.watch({}, (event) => {
+    waiting.push(event)
+    plan()
+  })
+}
+
+function plan(): void {
+  if (isPlanned) return
+  isPlanned = true
+  setTimeout(flush, Math.max(0, flushedAt + (document.hidden ? hiddenMs : rushMs) - performance.now()))
+}
+
+function flush(): void {
+  isPlanned = false
+  flushedAt = performance.now()
+  const events = waiting
+  waiting = []
+  const last = events.at(-1)
+  if (!last) return
+  lastSeq.set(Math.max(last.seq, lastSeq.value))
+  for (const listener of [...listeners]) listener(events)
+}

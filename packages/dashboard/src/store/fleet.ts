@@ -1,0 +1,103 @@
+// Who is there and how they fare: agents and the programs the daemon runs for them, asked for again as news come, with the page's own lag.
+
+import type { Agent, Worker } from '@agent-relay/sdk/browser'
+import { Cell } from './cell.ts'
+import { client, connection } from './connection.ts'
+import { onEvents } from './events.ts'
+import { Refresh } from './refresh.ts'
+
+export interface Fleet {
+  isKnown: boolean
+  agents: readonly Agent[]
+  /** The newest program of each name. */
+  workers: ReadonlyMap<string, Worker>
+}
+
+export const fleet = new Cell<Fleet>({ isKnown: false, agents: [], workers: new Map() })
+/** How long the last question took, there and back. */
+export const lagMs = new Cell<number | undefined>(undefined)
+
+const refresh = new Refresh(ask, { minMs: 750, idleMs: 3_000 })
+
+export function followFleet(): void {
+  connection.listen(() => connection.value.phase === 'up' && refresh.hint())
+  onEvents(() => refresh.hint())
+  document.addEventListener('visibilitychange', () => refresh.hint())
+}
+
+export const hintFleet = (): void => refresh.hint()
+
+async function ask(): Promise<void> {
+  const start = performance.now()
+  const { agents } = await client.call('agent.list', { includeOffline: true })
+  lagMs.set(performance.now() - start)
+  const { workers } = await client.call('worker.list', { all: true })
+  const newest = new Map<string, Worker>()
+  for (const worker of workers) if (!newest.has(worker.name)) newest.set(worker.name, worker)
+  fleet.set({ isKnown: true, agents, workers: newest })
+}
+
+export type Tone = 'good' | 'calm' | 'busy' | 'warn' | 'bad' | 'off'
+
+export interface StateText {
+  tone: Tone
+  text: string
+  /** Something that only a person can mend. */
+  needsYou: boolean
+}
+
+/** One agent's state in a word: what its program says goes before what its session says. */
+export function stateOf({ status, worker, waitingFor }: Agent): StateText {
+  const say = (tone: Tone, text: string, needsYou = false): StateText => ({ tone, text, needsYou })
+  if (worker?.status === 'blocked') return say('bad', `blocked: ${worker.reason ?? 'a dialog is open'}`, true)
+  if (worker?.status === 'paused') return say('warn', 'paused')
+  if (worker?.status === 'exited' && status === 'offline')
+    return say('off', worker.reason ? `exited: ${worker.reason}` : 'exited')
+  if (waitingFor) return say('busy', `waiting for ${waitingFor.agent}`)
+  if (worker?.status === 'wished' || worker?.status === 'starting') return say('warn', 'starting')
+  if (worker?.status === 'busy') return say('busy', 'busy')
+  if (worker?.status === 'idle') return say('calm', 'idle')
+  if (status === 'active') return say('good', 'active')
+  return status === 'idle' ? say('calm', 'idle') : say('off', 'offline')
+}
+
+export interface Branch {
+  agent: Agent
+  depth: number
+}
+
+/** Workers under their lead, leads in the order the daemon gave; whoever waits or is stuck is not moved: the eye knows its place. */
+export function treeOf(agents: readonly Agent[]): Branch[] {
+  const byName = new Map(agents.map((agent) => [agent.name, agent]))
+  const children = new Map<string, Agent[]>()
+  const roots: Agent[] = []
+  for (const agent of [...agents].sort(byPlace)) {
+    const isChild = agent.parent !== undefined && agent.parent !== agent.name && byName.has(agent.parent)
+    if (isChild) children.set(agent.parent as string, [...(children.get(agent.parent as string) ?? []), agent])
+    else roots.push(agent)
+  }
+  const seen = new Set<string>()
+  const walk = (agent: Agent, depth: number): Branch[] => {
+    if (seen.has(agent.name)) return []
+    seen.add(agent.name)
+    return [{ agent, depth }, ...(children.get(agent.name) ?? []).flatMap((child) => walk(child, depth + 1))]
+  }
+  // Two that name each other as parent have no root: they come last.
+  return [...roots, ...agents].flatMap((agent) => walk(agent, 0))
+}
+
+/** The names of those that pass, and of whoever is above them: without its lead a worker would hang under another agent. */
+export function withLeads(agents: readonly Agent[], test: (agent: Agent) => boolean): ReadonlySet<string> {
+  const byName = new Map(agents.map((agent) => [agent.name, agent]))
+  const kept = new Set<string>()
+  for (const agent of agents.filter(test))
+    for (let at: Agent | undefined = agent; at && !kept.has(at.name); at = byName.get(at.parent ?? ''))
+      kept.add(at.name)
+  return kept
+}
+
+/** Those who are there first; then by name, so that rows stay where they are. */
+function byPlace(a: Agent, b: Agent): number {
+  const away = (agent: Agent): number => (agent.status === 'offline' ? 1 : 0)
+  return away(a) - away(b) || a.name.localeCompare(b.name)
+}

@@ -1,0 +1,220 @@
+// One conversation's messages by their numbers, loaded as they are looked at, and kept up to date by the journal's news.
+
+import type { HistoryMessage, OutputOf, RelayEvent } from '@agent-relay/sdk/browser'
+import { Cell } from './cell.ts'
+import { client, connection } from './connection.ts'
+import { onEvents } from './events.ts'
+
+const pageSize = 100
+/** Pages kept; the ones looked at longest ago go first. */
+const pagesMax = 60
+/** News kept for pages that are under way: an answer may be older than what has come meanwhile. */
+const newsMax = 500
+
+export class History {
+  readonly name: string
+  /** Counts up at each change. */
+  readonly version = new Cell(0)
+  last = 0
+  isKnown = false
+  #why: string | undefined
+  readonly #messages = new Map<number, HistoryMessage>()
+  readonly #places = new Map<string, number>()
+  readonly #pages = new Map<number, 'loading' | 'there'>()
+  #news: RelayEvent[] = []
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  get why(): string | undefined {
+    return this.#why
+  }
+
+  at(n: number): HistoryMessage | undefined {
+    return this.#messages.get(n)
+  }
+
+  byId(id: string): HistoryMessage | undefined {
+    const n = this.#places.get(id)
+    return n === undefined ? undefined : this.#messages.get(n)
+  }
+
+  /** The newest page: also after the line was lost, since its news may have been passed over. */
+  async open(): Promise<void> {
+    try {
+      this.#put(await client.call('message.list', { conversation: this.name, limit: pageSize }))
+      this.#why = undefined
+    } catch (error) {
+      this.#why = (error as Error).message
+    }
+    this.isKnown = true
+    this.#changed()
+  }
+
+  /** Sees to it that the messages from `low` to `high` are there or under way. */
+  ensure(low: number, high: number): void {
+    const [first, final] = [
+      Math.floor((Math.max(1, low) - 1) / pageSize),
+      Math.floor((Math.max(1, high) - 1) / pageSize),
+    ]
+    for (let page = first; page <= final; page++) {
+      const state = this.#pages.get(page)
+      if (state === 'there') {
+        this.#pages.delete(page)
+        this.#pages.set(page, 'there')
+      } else if (state === undefined && !this.#isWhole(page)) void this.#load(page)
+    }
+  }
+
+  /** The number of a message that stands elsewhere in this conversation, with its surroundings loaded. */
+  async find(id: string): Promise<number | undefined> {
+    const known = this.#places.get(id)
+    if (known !== undefined) return known
+    const answer = await client.call('message.list', { around: id, limit: pageSize }).catch(() => undefined)
+    if (answer?.conversation !== this.name) return undefined
+    this.#put(answer)
+    this.#changed()
+    return this.#places.get(id)
+  }
+
+  take(events: readonly RelayEvent[]): void {
+    let isChanged = false
+    for (const event of events) {
+      if (!this.#concerns(event)) continue
+      this.#news.push(event)
+      isChanged = this.#apply(event) || isChanged
+    }
+    if (this.#news.length > newsMax) this.#news = this.#news.slice(-newsMax)
+    if (isChanged) this.#changed()
+  }
+
+  #concerns({ type, fact }: RelayEvent): boolean {
+    if (type === 'message.created') return fact.conversation === this.name
+    return type.startsWith('delivery.') || type.startsWith('reaction.')
+  }
+
+  #isWhole(page: number): boolean {
+    for (let n = page * pageSize + 1; n <= Math.min((page + 1) * pageSize, this.last); n++)
+      if (!this.#messages.has(n)) return false
+    return true
+  }
+
+  async #load(page: number): Promise<void> {
+    this.#pages.set(page, 'loading')
+    const [low, high] = [page * pageSize, (page + 1) * pageSize]
+    try {
+      // A page of large bodies comes in several answers.
+      for (let after = low; after < high; ) {
+        const answer = await client.call('message.list', {
+          conversation: this.name,
+          after,
+          before: high + 1,
+          limit: pageSize,
+        })
+        this.#put(answer)
+        const last = answer.messages.at(-1)?.n
+        if (last === undefined || last >= Math.min(high, this.last)) break
+        after = last
+      }
+      this.#pages.set(page, 'there')
+    } catch {
+      this.#pages.delete(page)
+    }
+    this.#forget()
+    this.#changed()
+  }
+
+  #put({ last, seq, messages }: OutputOf<'message.list'>): void {
+    this.last = Math.max(this.last, last)
+    for (const message of messages) {
+      this.#messages.set(message.n, message)
+      this.#places.set(message.id, message.n)
+    }
+    for (const event of this.#news) if (event.seq > seq) this.#apply(event)
+  }
+
+  #apply({ type, fact, message }: RelayEvent): boolean {
+    if (type === 'message.created' && message) return this.#add(message, Number(fact.n))
+    const n = this.#places.get(String(fact.message))
+    const known = n === undefined ? undefined : this.#messages.get(n)
+    if (!known) return false
+    const isMine = fact.agent === connection.value.agent
+    if (type === 'delivery.offered') {
+      const receipt = isMine && known.receipt === 'stored' ? 'offered' : known.receipt
+      this.#messages.set(known.n, { ...known, offered: Math.max(1, known.offered), receipt })
+    } else if (type === 'delivery.read') {
+      this.#messages.set(known.n, { ...known, read: known.read + 1, receipt: isMine ? 'read' : known.receipt })
+    } else if (type.startsWith('reaction.'))
+      this.#messages.set(known.n, react(known, String(fact.emoji), String(fact.agent), type === 'reaction.added'))
+    else return false
+    return true
+  }
+
+  #add(message: Omit<HistoryMessage, 'n' | 'offered' | 'read'>, n: number): boolean {
+    this.last = Math.max(this.last, n)
+    if (this.#messages.has(n)) return true
+    const isMine = message.from === connection.value.agent
+    const isMember = !this.name.startsWith('@') || this.name.slice(1).split(',').includes(connection.value.agent)
+    const receipt = isMine || !isMember ? undefined : ('stored' as const)
+    this.#messages.set(n, { ...message, n, offered: 0, read: 0, receipt })
+    this.#places.set(message.id, n)
+    // A page that filled up while one looked is a page like any other, and goes when it is old.
+    const page = Math.floor((n - 1) / pageSize)
+    if (n % pageSize === 0 && this.#isWhole(page)) {
+      this.#pages.set(page, 'there')
+      this.#forget()
+    }
+    return true
+  }
+
+  #forget(): void {
+    for (const [page, state] of this.#pages) {
+      if (this.#pages.size <= pagesMax) return
+      if (state !== 'there') continue
+      this.#pages.delete(page)
+      for (let n = page * pageSize + 1; n <= (page + 1) * pageSize; n++) {
+        const message = this.#messages.get(n)
+        if (message) this.#places.delete(message.id)
+        this.#messages.delete(n)
+      }
+    }
+  }
+
+  #changed(): void {
+    this.version.update((count) => count + 1)
+  }
+}
+
+function react(message: HistoryMessage, emoji: string, agent: string, isAdded: boolean): HistoryMessage {
+  const reactions = (message.reactions ?? []).map((each) =>
+    each.emoji === emoji ? { emoji, agents: each.agents.filter((name) => name !== agent) } : each,
+  )
+  const place = reactions.find((each) => each.emoji === emoji)
+  if (isAdded && place) place.agents.push(agent)
+  else if (isAdded) reactions.push({ emoji, agents: [agent] })
+  return { ...message, reactions: reactions.filter(({ agents }) => agents.length > 0) }
+}
+
+const opened = new Map<string, History>()
+const openedMax = 12
+
+export function historyOf(name: string): History {
+  const known = opened.get(name)
+  if (known) {
+    opened.delete(name)
+    opened.set(name, known)
+    return known
+  }
+  const history = new History(name)
+  opened.set(name, history)
+  if (opened.size > openedMax) opened.delete(opened.keys().next().value as string)
+  void history.open()
+  return history
+}
+
+export function followHistories(): void {
+  onEvents((events) => {
+    for (const history of opened.values()) history.take(events)
+  })
+}

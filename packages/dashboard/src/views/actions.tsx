@@ -1,0 +1,145 @@
+// Actions: what programs offer, a form for each made from its schema, the result of a call, and who called what.
+
+import type { ActionEnvelope, ActionInfo, RelayEvent } from '@agent-relay/sdk/browser'
+import { type FormEvent, useEffect, useState } from 'react'
+import { Empty, Failure } from '../parts/bits.tsx'
+import { Json } from '../parts/json.tsx'
+import { type Draft, draftOf, readDraft, SchemaForm } from '../parts/schema-form.tsx'
+import { Clock } from '../parts/time.tsx'
+import { linkTo, useRoute } from '../route.ts'
+import { actions, audit, followActions } from '../store/actions.ts'
+import { useCell } from '../store/cell.ts'
+import { client } from '../store/connection.ts'
+
+export function Actions() {
+  useEffect(() => followActions(), [])
+  const { parts } = useRoute()
+  const list = useCell(actions)
+  const [name = ''] = parts
+  const action = list?.find((each) => each.name === name)
+  return (
+    <div className={`split ${name === '' ? '' : 'is-chosen'}`}>
+      <nav className="split-list" aria-label="Actions">
+        <div className="split-head">
+          <h1 className="title">Actions</h1>
+        </div>
+        {list?.length === 0 && (
+          <Empty title="No action is offered">
+            A program offers one with relay.actions.register of @agent-relay/sdk.
+          </Empty>
+        )}
+        <ul>
+          {list?.map((each) => (
+            <li key={each.name}>
+              <a
+                data-item
+                className="pick"
+                href={linkTo('actions', [each.name])}
+                aria-current={each.name === name ? 'true' : undefined}
+              >
+                <span className="pick-main">
+                  <b className="clip mono">{each.name}</b>
+                  <span className="muted small clip">{each.description}</span>
+                </span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <section className="split-main" aria-label={name || 'Calls'}>
+        {action && <Call key={action.name} action={action} />}
+        {!action && name !== '' && list && <Empty title={`${name} is not offered any more`} />}
+        <Audit name={name} />
+      </section>
+    </div>
+  )
+}
+
+function Call({ action }: { action: ActionInfo }) {
+  const [draft, setDraft] = useState<Draft>(() => draftOf(action.inputSchema))
+  const [result, setResult] = useState<ActionEnvelope>()
+  const [why, setWhy] = useState<string>()
+  const [isBusy, setBusy] = useState(false)
+  const invoke = async (event: FormEvent): Promise<void> => {
+    event.preventDefault()
+    setWhy(undefined)
+    setBusy(true)
+    try {
+      setResult(await client.call('action.invoke', { name: action.name, input: readDraft(action.inputSchema, draft) }))
+    } catch (error) {
+      setWhy((error as Error).message)
+    }
+    setBusy(false)
+  }
+  return (
+    <form className="form" onSubmit={(event) => void invoke(event)}>
+      <a className="icon-button only-narrow" href={linkTo('actions')} aria-label="All actions">
+        ‹
+      </a>
+      <h2 className="title mono">{action.name}</h2>
+      <p className="muted">{action.description}</p>
+      <p className="muted small">
+        offered by {action.provider}, as the tool <code>{action.tool}</code>, answers within {action.timeoutMs / 1000} s
+      </p>
+      <SchemaForm schema={action.inputSchema} draft={draft} onChange={setDraft} />
+      <Failure text={why} />
+      <div className="form-end">
+        <button type="submit" className="main-button" disabled={isBusy}>
+          {isBusy ? 'Calling …' : 'Call'}
+        </button>
+      </div>
+      {result && (
+        <div className={`result-box ${result.ok ? 'good' : 'bad'}`} role="status">
+          <p>
+            <b>{result.ok ? 'Done' : result.error.code}</b> <code className="muted small">{result.invocationId}</code>
+          </p>
+          {result.ok ? <Json value={result.output} /> : <p>{result.error.message}</p>}
+        </div>
+      )}
+    </form>
+  )
+}
+
+function Audit({ name }: { name: string }) {
+  const events = useCell(audit).filter(({ fact }) => name === '' || fact.action === name)
+  return (
+    <section className="audit" aria-labelledby="audit">
+      <h2 id="audit">Calls</h2>
+      {events.length === 0 ? (
+        <p className="muted">{name === '' ? 'No action was called lately.' : 'Nobody has called it lately.'}</p>
+      ) : (
+        <table className="table">
+          <thead>
+            <tr>
+              <th scope="col">Time</th>
+              <th scope="col">What</th>
+              <th scope="col">Who</th>
+              <th scope="col">Outcome</th>
+            </tr>
+          </thead>
+          <tbody>
+            {events.map((event) => (
+              <tr key={`${event.seq} ${event.type}`}>
+                <td className="num">
+                  <a href={linkTo('recorder', [event.seq])}>
+                    <Clock ts={event.ts} />
+                  </a>
+                </td>
+                <td className="mono">{String(event.fact.action)}</td>
+                <td>{String(event.fact.caller)}</td>
+                <td>{outcomeOf(event)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  )
+}
+
+function outcomeOf({ type, fact }: RelayEvent): string {
+  if (type === 'action.invoked') return `called, ${fact.inputBytes} bytes in`
+  return fact.ok
+    ? `done in ${fact.durationMs} ms, ${fact.outputBytes ?? 0} bytes out`
+    : `${fact.code}: ${fact.message ?? ''}`
+}

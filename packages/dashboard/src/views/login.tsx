@@ -1,0 +1,41 @@
+// Before the way in: why the page is closed, and the command that opens it.
+
+import { type FormEvent, useState } from 'react'
+import { Failure } from '../parts/bits.tsx'
+import { useCell } from '../store/cell.ts'
+import { connection, show } from '../store/connection.ts'
+
+export function Login() {
+  const { why } = useCell(connection)
+  const [code, setCode] = useState('')
+  const [refused, setRefused] = useState<string>()
+  const send = async (event: FormEvent): Promise<void> => {
+    event.preventDefault()
+    const answer = await show(code.trim())
+    if (answer === undefined) location.reload()
+    else setRefused(answer)
+  }
+  return (
+    <main className="login">
+      <h1>Agent Relay</h1>
+      <p>This page opens with a code that works once and for five minutes. It is in the link that this prints:</p>
+      <code className="command">agent-relay dashboard</code>
+      <form onSubmit={send}>
+        <label>
+          Code
+          <input
+            value={code}
+            onChange={(event) => setCode(event.target.value)}
+            placeholder="7F3K-9Q2M"
+            autoComplete="off"
+            spellCheck={false}
+          />
+        </label>
+        <button type="submit" className="main-button" disabled={code.trim() === ''}>
+          Come in
+        </button>
+      </form>
+      <Failure text={refused ?? why} />
+    </main>
+  )
+}

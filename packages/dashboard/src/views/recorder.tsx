@@ -1,0 +1,223 @@
+// The flight recorder: the journal as a timeline that can be filtered, jumped in, stepped through and played again.
+
+import type { RelayEvent } from '@agent-relay/sdk/browser'
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { Empty, IconButton } from '../parts/bits.tsx'
+import { Closely } from '../parts/causes.tsx'
+import { eventKey, eventText } from '../parts/event-text.ts'
+import { familyOf, Lanes } from '../parts/lanes.tsx'
+import { type Tape, useTape } from '../parts/tape.ts'
+import { clockText } from '../parts/time.tsx'
+import { refine, useRoute } from '../route.ts'
+import { useCell } from '../store/cell.ts'
+import { connection } from '../store/connection.ts'
+import { conversations, titleOf } from '../store/conversations.ts'
+import { lastSeq } from '../store/events.ts'
+import { fleet } from '../store/fleet.ts'
+import type { Filter } from '../store/recorder.ts'
+import { seqAt } from '../store/recorder.ts'
+
+const speeds = [1, 2, 4, 8, 16, 32, 64]
+const families = [
+  'message',
+  'delivery',
+  'reaction',
+  'action',
+  'worker',
+  'run',
+  'agent',
+  'channel',
+  'conversation',
+  'workspace',
+]
+
+function useFilter(): Filter {
+  const { query } = useRoute()
+  return { agent: query.get('agent') ?? '', conversation: query.get('in') ?? '', types: query.get('types') ?? '' }
+}
+
+export function Recorder() {
+  const { parts } = useRoute()
+  const filter = useFilter()
+  const seq = parts[0] === undefined || parts[0] === '' ? undefined : Number(parts[0])
+  const [lanesBy, setLanesBy] = useState<'agent' | 'conversation'>('agent')
+  const tape = useTape(seq, filter)
+  const { events, current, isPlaying, speed } = tape
+  const chosen = events[current]
+  useKeys(tape)
+  return (
+    <div className="recorder">
+      <div className="recorder-bar">
+        <h1 className="title">Flight recorder</h1>
+        <div className="transport" role="toolbar" aria-label="Replay">
+          <IconButton icon="back" label="Step back ( ← )" onClick={() => tape.step(-1)} />
+          <IconButton
+            icon={isPlaying ? 'pause' : 'play'}
+            label={isPlaying ? 'Pause ( space )' : 'Play ( space )'}
+            onClick={tape.toggle}
+          />
+          <IconButton icon="forward" label="Step ( → )" onClick={() => tape.step(1)} />
+          <select aria-label="Speed" value={speed} onChange={(event) => tape.setSpeed(Number(event.target.value))}>
+            {speeds.map((each) => (
+              <option key={each} value={each}>
+                {each}×
+              </option>
+            ))}
+          </select>
+        </div>
+        <Jump onJump={tape.jump} />
+        <Filters filter={filter} seq={chosen?.seq} />
+        <select aria-label="Lanes by" value={lanesBy} onChange={(event) => setLanesBy(event.target.value as 'agent')}>
+          <option value="agent">lanes by agent</option>
+          <option value="conversation">lanes by conversation</option>
+        </select>
+      </div>
+      {tape.isKnown && events.length === 0 ? (
+        <Empty title="Nothing was recorded" command="agent-relay events">
+          No fact matches. The journal holds all that was decided; loosen the filter, or begin with a message.
+        </Empty>
+      ) : (
+        <>
+          <Lanes events={events} current={current} by={lanesBy} onChoose={tape.choose} />
+          <div className="recorder-main">
+            <EventList events={events} current={current} onChoose={tape.choose} />
+            {chosen && <Closely event={chosen} />}
+          </div>
+        </>
+      )}
+    </div>
+  )
+}
+
+function EventList({
+  events,
+  current,
+  onChoose,
+}: {
+  events: readonly RelayEvent[]
+  current: number
+  onChoose(index: number): void
+}) {
+  const list = useRef<HTMLOListElement>(null)
+  const bodies = useMemo(() => new Map(events.map(({ message }) => [message?.id ?? '', message?.body ?? ''])), [events])
+  useEffect(() => {
+    const row = list.current?.children[current] as HTMLElement | undefined
+    const element = list.current
+    if (!row || !element) return
+    const [top, bottom] = [row.offsetTop, row.offsetTop + row.offsetHeight]
+    if (top < element.scrollTop || bottom > element.scrollTop + element.clientHeight)
+      element.scrollTop = top - element.clientHeight / 2
+  }, [current])
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard
+    <ol className="events" ref={list} aria-label="Events" tabIndex={0}>
+      {events.map((event, i) => (
+        <li key={eventKey(event)}>
+          <button
+            type="button"
+            data-item
+            data-seq={event.seq}
+            data-type={event.type}
+            className={`event ${familyOf(event)} ${i > current ? 'is-ahead' : ''}`}
+            aria-current={i === current ? 'true' : undefined}
+            onClick={() => onChoose(i)}
+          >
+            <span className="num muted small">{clockText(event.ts)}</span>
+            <span className="event-type small">{event.type}</span>
+            <bdi className="clip">{eventText(event, bodies)}</bdi>
+          </button>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function Jump({ onJump }: { onJump(seq: number): void }) {
+  const last = useCell(lastSeq)
+  const [text, setText] = useState('')
+  const jump = async (): Promise<void> => {
+    const wanted = text.trim().replace(/^#/, '')
+    const today = /^\d{1,2}:\d{2}(:\d{2})?$/.test(wanted)
+      ? new Date(`${new Date().toDateString()} ${wanted}`)
+      : new Date(wanted)
+    if (/^\d+$/.test(wanted)) onJump(Math.min(Number(wanted), last))
+    else if (!Number.isNaN(today.getTime())) onJump(await seqAt(today.getTime(), last))
+  }
+  return (
+    <form
+      className="jump"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void jump()
+      }}
+    >
+      <input
+        aria-label="Jump to a number or a time"
+        placeholder="# or 14:32:01"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <button type="submit" className="quiet">
+        Jump
+      </button>
+      <button type="button" className="quiet" onClick={() => onJump(last)}>
+        Latest
+      </button>
+    </form>
+  )
+}
+
+function Filters({ filter, seq }: { filter: Filter; seq: number | undefined }) {
+  const { agent: me } = useCell(connection)
+  const { agents } = useCell(fleet)
+  const places = useCell(conversations) ?? []
+  const change = (part: Partial<Filter>): void => {
+    const { agent, conversation, types } = { ...filter, ...part }
+    refine('recorder', seq === undefined ? [] : [seq], { agent, in: conversation, types })
+  }
+  return (
+    <>
+      <select aria-label="Agent" value={filter.agent} onChange={(event) => change({ agent: event.target.value })}>
+        <option value="">all agents</option>
+        {agents.map(({ name }) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+      <select
+        aria-label="Conversation"
+        value={filter.conversation}
+        onChange={(event) => change({ conversation: event.target.value })}
+      >
+        <option value="">all conversations</option>
+        {places.map(({ name }) => (
+          <option key={name} value={name}>
+            {titleOf(name, me)}
+          </option>
+        ))}
+      </select>
+      <select aria-label="Facts" value={filter.types} onChange={(event) => change({ types: event.target.value })}>
+        <option value="">all facts</option>
+        {families.map((family) => (
+          <option key={family} value={`${family}.*`}>
+            {family}
+          </option>
+        ))}
+      </select>
+    </>
+  )
+}
+
+function useKeys({ step, toggle }: Pick<Tape, 'step' | 'toggle'>): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if ((event.target as HTMLElement).closest('input, textarea, select') || event.ctrlKey || event.metaKey) return
+      const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
+      if (by === undefined && event.key !== ' ') return
+      event.preventDefault()
+      if (by === undefined) toggle()
+      else step(by)
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [step, toggle])
+}

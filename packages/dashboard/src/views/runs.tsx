@@ -1,0 +1,169 @@
+// Runs: contracts given to agents, how they fare, and what they hand over; a form that starts one.
+
+import type { Run } from '@agent-relay/sdk/browser'
+import { useEffect, useState } from 'react'
+import { Empty, Failure, LongText, State } from '../parts/bits.tsx'
+import { Icon } from '../parts/icons.tsx'
+import { Payload } from '../parts/payload.tsx'
+import { StartRun } from '../parts/start-run.tsx'
+import { Clock, Since } from '../parts/time.tsx'
+import { linkTo, useRoute } from '../route.ts'
+import { useCell } from '../store/cell.ts'
+import { client } from '../store/connection.ts'
+import type { StateText } from '../store/fleet.ts'
+import { followRuns, runs } from '../store/runs.ts'
+
+const tones: Record<Run['status'], StateText['tone']> = {
+  ready: 'calm',
+  running: 'busy',
+  completed: 'good',
+  stopped: 'off',
+}
+
+function stateOfRun({ status, stopReason }: Run): StateText {
+  return { tone: tones[status], text: stopReason ? `${status}: ${stopReason}` : status, needsYou: false }
+}
+
+const endOf = ({ completedAt, stoppedAt }: Run): string | undefined => completedAt ?? stoppedAt
+
+export function Runs() {
+  useEffect(() => followRuns(), [])
+  const { parts, query } = useRoute()
+  const list = useCell(runs)
+  const [id = ''] = parts
+  const run = list?.find((each) => each.id === id)
+  const isStarting = query.has('start')
+  return (
+    <div className={`split ${id !== '' || isStarting ? 'is-chosen' : ''}`}>
+      <nav className="split-list" aria-label="Runs">
+        <div className="split-head">
+          <h1 className="title">Runs</h1>
+          <a className="quiet" href={linkTo('runs', [], { start: '1' })}>
+            <Icon name="plus" />
+            Start
+          </a>
+        </div>
+        {list?.length === 0 && (
+          <Empty title="No run yet" command='agent-relay runs start --contract "Count the open TODOs"'>
+            A run is a contract that an agent carries out and answers once.
+          </Empty>
+        )}
+        <ul>
+          {list?.map((each) => (
+            <li key={each.id}>
+              <a
+                data-item
+                className="pick"
+                href={linkTo('runs', [each.id])}
+                aria-current={each.id === id ? 'true' : undefined}
+              >
+                <span className="pick-main">
+                  <b className="clip">{each.agent}</b>
+                  <State state={stateOfRun(each)} />
+                </span>
+                <span className="muted small">
+                  <Since ts={each.startedAt} until={endOf(each)} />
+                </span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <section className="split-main" aria-label={isStarting ? 'Start a run' : id || 'No run'}>
+        {isStarting && <StartRun />}
+        {!isStarting && run && <One key={run.id} run={run} />}
+        {!isStarting && !run && list && <Empty title={id === '' ? 'Choose a run' : `No run ${id} is known`} />}
+      </section>
+    </div>
+  )
+}
+
+function One({ run }: { run: Run }) {
+  const [why, setWhy] = useState<string>()
+  const stop = (): void => {
+    client.call('run.stop', { run: run.id, reason: 'stopped on the page' }).catch((error) => setWhy(error.message))
+  }
+  return (
+    <>
+      <header className="agent-head">
+        <a className="icon-button only-narrow" href={linkTo('runs')} aria-label="All runs">
+          ‹
+        </a>
+        <div className="agent-title">
+          <h2 className="title clip">{run.agent}</h2>
+          <p className="muted small clip mono">{run.id}</p>
+        </div>
+        <State state={stateOfRun(run)} />
+        {run.status === 'running' && (
+          <button type="button" className="quiet danger" onClick={stop}>
+            Stop
+          </button>
+        )}
+      </header>
+      <Failure text={why} />
+      <dl className="facts">
+        <dt>Asked by</dt>
+        <dd>
+          <a href={linkTo('agent', [run.parent])}>{run.parent}</a>
+        </dd>
+        <dt>Carried out by</dt>
+        <dd>
+          <a href={linkTo('agent', [run.agent])}>{run.agent}</a>, {run.harness}
+          {run.model && `, ${run.model}`}
+        </dd>
+        <dt>Began</dt>
+        <dd>
+          <Clock ts={run.startedAt} />, {run.status === 'running' ? 'for' : 'took'}{' '}
+          <Since ts={run.startedAt} until={endOf(run)} />
+        </dd>
+      </dl>
+      <Contract run={run.id} />
+      {run.preview && (
+        <section>
+          <h3>Output so far</h3>
+          <div className="pre text mono">{run.preview}</div>
+        </section>
+      )}
+      {run.summary !== undefined && (
+        <section>
+          <h3>Summary</h3>
+          <LongText text={run.summary} />
+        </section>
+      )}
+      {run.payloadSize !== undefined && <Payload run={run.id} bytes={run.payloadSize} />}
+    </>
+  )
+}
+
+function Contract({ run }: { run: string }) {
+  const [text, setText] = useState<string>()
+  const [why, setWhy] = useState<string>()
+  useEffect(() => {
+    client.call('run.contract', { run }).then(
+      ({ contract }) => setText(contract),
+      (error) => setWhy(error.message),
+    )
+  }, [run])
+  return (
+    <section>
+      <h3>Contract</h3>
+      <Failure text={why} />
+      {text !== undefined && <LongText className="pre" text={text} />}
+    </section>
+  )
+}
+
+/** One agent's: the one under way first. */
+export function AgentRuns({ agent }: { agent: string }) {
+  useEffect(() => followRuns(), [])
+  const list = useCell(runs)?.filter((run) => run.agent === agent)
+  const current = list?.find(({ status }) => status === 'running') ?? list?.[0]
+  if (!list) return null
+  if (!current)
+    return (
+      <Empty title={`${agent} has no contract`} command="agent-relay runs start --contract TEXT --harness external">
+        A run gives it one.
+      </Empty>
+    )
+  return <One key={current.id} run={current} />
+}

@@ -1,0 +1,89 @@
+// Talk: the conversations, one of them as a chat, and the thread that is looked at.
+
+import { Empty, IconButton } from '../parts/bits.tsx'
+import { Composer } from '../parts/composer.tsx'
+import { MessageList } from '../parts/message-list.tsx'
+import { Places } from '../parts/places.tsx'
+import { Thread } from '../parts/thread.tsx'
+import { go, linkTo, useRoute } from '../route.ts'
+import { useCell } from '../store/cell.ts'
+import { client, connection } from '../store/connection.ts'
+import { conversationOf, conversations, titleOf } from '../store/conversations.ts'
+
+export function Talk() {
+  const { parts, query } = useRoute()
+  const [name = '', message] = parts
+  const thread = query.get('thread') ?? undefined
+  const isChosen = name !== ''
+  return (
+    <div className={`talk ${isChosen ? 'is-chosen' : ''} ${thread ? 'has-thread' : ''}`}>
+      <Places chosen={name} />
+      {isChosen ? (
+        <section className="chat" aria-label={name}>
+          <Head name={name} />
+          <MessageList key={name} name={name} target={message} />
+          <Composer key={`${name} composer`} conversation={name} />
+        </section>
+      ) : (
+        <section className="chat chat-none" aria-label="No conversation">
+          <Empty title="Choose a conversation">Or search all of them with /</Empty>
+        </section>
+      )}
+      {thread && <Thread key={thread} name={name} thread={thread} />}
+    </div>
+  )
+}
+
+function Head({ name }: { name: string }) {
+  const { agent: me } = useCell(connection)
+  const found = useCell(conversations)?.find((each) => each.name === name)
+  const members = found?.members
+  const size = Array.isArray(members) ? members.length : members
+  const isChannel = name.startsWith('#')
+  const change = (op: 'channel.join' | 'channel.leave'): void => void client.call(op, { channel: name }).catch(() => {})
+  return (
+    <header className="chat-head">
+      <a className="icon-button only-narrow" href={linkTo('talk')} aria-label="All conversations">
+        ‹
+      </a>
+      <h1 className="title clip">{titleOf(name, me)}</h1>
+      <span className="muted small chat-facts num">
+        {size !== undefined && counted(size, 'agent')}
+        {found && `, ${counted(found.messages, 'message')}`}
+      </span>
+      {found && found.unread > 0 && (
+        <button type="button" className="quiet" onClick={() => void readAll(name)}>
+          Mark {found.unread} read
+        </button>
+      )}
+      {isChannel && found && name !== '#general' && (
+        <button type="button" className="quiet" onClick={() => change(found.joined ? 'channel.leave' : 'channel.join')}>
+          {found.joined ? 'Leave' : 'Join'}
+        </button>
+      )}
+      {isPair(name) && <IconButton icon="agent" label="The agent" onClick={() => go('agent', [otherOf(name, me)])} />}
+    </header>
+  )
+}
+
+const counted = (count: number, what: string): string => `${count.toLocaleString()} ${what}${count === 1 ? '' : 's'}`
+
+const isPair = (name: string): boolean => name.startsWith('@') && name.split(',').length === 2
+
+function otherOf(name: string, me: string): string {
+  const both = name.slice(1).split(',')
+  return both.find((each) => each !== me) ?? me
+}
+
+const readMax = 500
+
+/** Page by page: what is unread may be more than one call can mark. */
+async function readAll(name: string): Promise<void> {
+  const isChannel = name.startsWith('#')
+  for (;;) {
+    const { messages } = await client.call('inbox.peek', { limit: readMax, ...(isChannel ? { channel: name } : {}) })
+    const here = messages.filter((message) => conversationOf(message) === name)
+    if (here.length === 0) return
+    await client.call('inbox.read', { messages: here.map(({ id }) => id) })
+  }
+}

@@ -1,0 +1,147 @@
+// A worker's terminal: what it printed and prints. Keys go to it only after a switch, so that nobody types into an agent by mistake.
+
+import { FitAddon } from '@xterm/addon-fit'
+import { SearchAddon } from '@xterm/addon-search'
+import { Terminal } from '@xterm/xterm'
+import { useEffect, useRef, useState } from 'react'
+import '@xterm/xterm/css/xterm.css'
+import { Failure } from '../parts/bits.tsx'
+import { shelterSpans, withSheltered } from '../parts/sheltered-styles.ts'
+import { useCell } from '../store/cell.ts'
+import { client } from '../store/connection.ts'
+import { isDark } from '../theme.ts'
+
+shelterSpans()
+
+const scrollbackLines = 10_000
+
+const light = {
+  background: '#ffffff',
+  foreground: '#1c1d1f',
+  cursor: '#0b7285',
+  selectionBackground: '#b8dfe6',
+  yellow: '#8a6100',
+  brightYellow: '#7a5600',
+  white: '#55585e',
+  brightWhite: '#1c1d1f',
+  green: '#1a7f37',
+  brightGreen: '#1a7f37',
+  cyan: '#0b7285',
+  brightCyan: '#0b7285',
+}
+const dark = { background: '#101113', foreground: '#dfe1e5', cursor: '#4cc2d4', selectionBackground: '#2c5560' }
+
+export function TerminalView({ name }: { name: string }) {
+  const [isTyping, setTyping] = useState(false)
+  const [text, setText] = useState('')
+  const [why, setWhy] = useState<string>()
+  const [hasCopied, setCopied] = useState<string>()
+  const place = useRef<HTMLDivElement>(null)
+  const shown = useTerminal(name, place, setWhy, setCopied)
+  const colours = useCell(isDark)
+  useEffect(() => {
+    if (shown.current) shown.current.terminal.options.theme = colours ? dark : light
+  }, [colours, shown])
+  useEffect(() => {
+    const held = shown.current
+    if (!held) return
+    held.terminal.options.disableStdin = !isTyping
+    held.terminal.options.cursorBlink = isTyping
+    if (!isTyping) return
+    held.terminal.focus()
+    // Who types has the terminal's size too; who looks on leaves it to the worker.
+    held.fit.fit()
+    client.call('worker.resize', { name, cols: held.terminal.cols, rows: held.terminal.rows }).catch(() => {})
+    const keys = held.terminal.onData((data) => {
+      client.call('worker.type', { name, data }).catch((error) => setWhy(error.message))
+    })
+    return () => keys.dispose()
+  }, [isTyping, name, shown])
+  return (
+    <div className={`terminal-view ${isTyping ? 'is-typing' : ''}`}>
+      <div className="terminal-bar">
+        <label className="switch">
+          <input
+            type="checkbox"
+            role="switch"
+            aria-checked={isTyping}
+            checked={isTyping}
+            onChange={(event) => setTyping(event.target.checked)}
+          />
+          Type into it
+        </label>
+        <input
+          type="search"
+          aria-label="Find in the terminal"
+          placeholder="Find"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={(event) => event.key === 'Enter' && shown.current?.search.findPrevious(text)}
+        />
+      </div>
+      <Failure text={why} />
+      {hasCopied !== undefined && <p className="muted small">{hasCopied}</p>}
+      <div className="terminal-place" ref={place} data-terminal={name} />
+    </div>
+  )
+}
+
+interface Shown {
+  terminal: Terminal
+  fit: FitAddon
+  search: SearchAddon
+}
+
+function useTerminal(
+  name: string,
+  place: { current: HTMLDivElement | null },
+  onFailure: (why: string | undefined) => void,
+  onNote: (note: string) => void,
+): { current: Shown | null } {
+  const shown = useRef<Shown>(null)
+  useEffect(() => {
+    const element = place.current
+    if (!element) return
+    const terminal = new Terminal({
+      scrollback: scrollbackLines,
+      disableStdin: true,
+      fontSize: 12.5,
+      lineHeight: 1.2,
+      fontFamily: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace',
+      theme: isDark.value ? dark : light,
+      // A worker's output must not open anything by a click.
+      linkHandler: { activate: (_, address) => onNote(`A link of the worker, not opened: ${address}`) },
+      minimumContrastRatio: 4.5,
+    })
+    const [fit, search] = [new FitAddon(), new SearchAddon()]
+    terminal.loadAddon(fit)
+    terminal.loadAddon(search)
+    withSheltered(() => terminal.open(element))
+    fit.fit()
+    shown.current = { terminal, fit, search }
+    const watch = new ResizeObserver(() => fit.fit())
+    watch.observe(element)
+    // What was printed so far comes again with every new line to the daemon.
+    let isAnew = true
+    const stop = client.follow('worker.follow', {
+      input: () => {
+        isAnew = true
+        return { name }
+      },
+      established: () => onFailure(undefined),
+      item: ({ data }) => {
+        if (isAnew) terminal.reset()
+        isAnew = false
+        terminal.write(data)
+      },
+      failed: (error) => onFailure(error.message),
+    })
+    return () => {
+      stop()
+      watch.disconnect()
+      terminal.dispose()
+      shown.current = null
+    }
+  }, [name, place, onFailure, onNote])
+  return shown
+}

@@ -1,0 +1,21 @@
+// How the page is built: into the relay's package, with hashed names and nothing inline, so that a strict content policy can hold.
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vite'
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+export default defineConfig({
+  root: here('.'),
+  // The SDK's sources: the page can be built while the packages are.
+  resolve: { alias: { '@agent-relay/sdk/browser': here('../sdk/src/browser.ts') } },
+  esbuild: { jsx: 'automatic' },
+  build: {
+    outDir: here('../relay/dist/page'),
+    emptyOutDir: true,
+    target: 'es2023',
+    modulePreload: { polyfill: false },
+    // A small picture as a data: address would need its own line in the policy.
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+  },
+})
