@@ -85,6 +85,12 @@ describe('a planted fault is found', () => {
     ['the process', `${relay}/core/x.ts`, 'const x = process.env.X', /process\. is banned/],
     ['the console', `${relay}/core/x.ts`, "console.log('x')", /console\. is banned/],
     ['a second driver', `${relay}/store/x.ts`, "import '@photostructure/sqlite'", /SQLite is named in .* and /],
+    [
+      'a model elsewhere',
+      `${relay}/broker/x.ts`,
+      "import { streamText } from 'ai'",
+      /belongs to packages.relay.src.runs/,
+    ],
     ['a stray write', `${relay}/store/x.ts`, "sql('update t set a = 1')", /writes rows/],
     ['a stray insert', `${relay}/broker/x.ts`, 'sql(`INSERT OR IGNORE\n INTO t VALUES (1)`)', /writes rows/],
     ['a long file', `${sdk}/x.ts`, 'f()\n'.repeat(300), /x\.ts: 301 lines, at most 300/],

@@ -30,7 +30,7 @@ export async function measureIdle(rounds: number): Promise<Measure[]> {
 
 async function weigh(): Promise<{ mb: number; lagMs: number }> {
   const folder = temporaryFolder()
-  const bin = join(dirname(createRequire(import.meta.url).resolve('agent-relay/package.json')), 'bin/agent-relay.mjs')
+  const bin = join(dirname(createRequire(import.meta.url).resolve('agent-relay/package.json')), 'bin/agent-relay.cjs')
   const env = bareEnv({ RELAY_DATA_DIR: folder })
   const child = spawn(process.execPath, [bin, 'daemon', 'run', '--port', '0'], {
     env,

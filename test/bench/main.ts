@@ -6,9 +6,12 @@ import { measureChannels } from './channels.ts'
 import { measureDelivery } from './delivery.ts'
 import { measureIdle } from './idle.ts'
 import { measurePipe } from './pipe.ts'
+import { measureRuns } from './runs.ts'
 import { measureSends } from './sends.ts'
+import { measureStart } from './start.ts'
 import { isFailure, type Measure, print } from './table.ts'
 import { measureUnread } from './unread.ts'
+import { measureWorkers } from './worker.ts'
 
 const isShort = process.argv.includes('--short')
 const onlyAt = process.argv.indexOf('--only')
@@ -20,7 +23,10 @@ const parts: Record<string, () => Promise<Measure[]>> = {
   channels: () => measureChannels(isShort ? { rounds: 3, ms: 500 } : { rounds: 9, ms: 1_000 }),
   unread: () => (isShort ? measureUnread(100_000, 1) : measureUnread(1_000_000, 5)),
   actions: () => measureActions(isShort ? { rounds: 2, calls: 100 } : { rounds: 5, calls: 300 }),
+  runs: () => measureRuns(isShort ? { rounds: 2, calls: 100, ms: 1_000 } : { rounds: 5, calls: 200, ms: 2_000 }),
   idle: () => measureIdle(isShort ? 1 : 3),
+  start: () => measureStart(isShort ? 15 : 60),
+  worker: () => measureWorkers({ rounds: isShort ? 5 : 15 }),
   pipe: () => measurePipe(isShort ? { rounds: 3, calls: 200 } : { rounds: 7, calls: 500 }),
 }
 

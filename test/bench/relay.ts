@@ -7,15 +7,23 @@ import type { RelayAnswer } from './roles/relay.ts'
 export interface Relay {
   readonly socketPath: string
   readonly key: string
+  /** Where HTTP is served, if it is. */
+  readonly url: string | undefined
+  /** How long its event loop stood still at most since the last time this was asked. */
+  stallMs(): Promise<number>
   /** How late its event loop ran, p99 over the last minute at most. */
   lagMs(): Promise<number>
   client(name: string): Promise<RelayClient>
   stop(): Promise<void>
 }
 
-export async function startRelay(execArgv: string[] = []): Promise<Relay> {
+export async function startRelay(
+  execArgv: string[] = [],
+  more: { hasHttp?: boolean; env?: Record<string, string> } = {},
+): Promise<Relay> {
   const child = new Child('relay', execArgv)
-  const { socketPath, key } = await child.ask<RelayAnswer>({ dataDir: temporaryFolder(), project: 'bench' })
+  const question = { dataDir: temporaryFolder(), project: 'bench', ...more }
+  const { socketPath, key, url } = await child.ask<RelayAnswer>(question)
   const clients: RelayClient[] = []
   const client = async (name: string): Promise<RelayClient> => {
     const made = new RelayClient({ agentName: name, socketPath, autoConnect: false })
@@ -26,7 +34,9 @@ export async function startRelay(execArgv: string[] = []): Promise<Relay> {
   return {
     socketPath,
     key,
+    url,
     client,
+    stallMs: () => child.ask<number>({ stall: true }),
     async lagMs() {
       const asker = await client('lag-meter')
       const { lagMs } = await asker.call('workspace.status', {})

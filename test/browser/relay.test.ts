@@ -5,19 +5,13 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { HttpWorld } from '../../packages/relay/tests/http-world.ts'
 import { connectRelay, type Relay } from '../../packages/sdk/src/index.ts'
+import { found, inChromium } from './chromium.ts'
 
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** Where Chromium is, or why it is not there. */
-    chromium: { path?: string; why?: string }
-  }
-}
-
-const { path: executablePath, why } = inject('chromium')
+const executablePath = found.path
 const bundle = async (): Promise<string> => {
   const entryPoints = [fileURLToPath(new URL('../../packages/sdk/src/browser.ts', import.meta.url))]
   const made = await build({ entryPoints, bundle: true, platform: 'browser', globalName: 'sdk', write: false })
@@ -35,7 +29,7 @@ async function serve(script: string): Promise<{ server: Server; origin: string }
   return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-describe.skipIf(executablePath === undefined)(`in Chromium${why === undefined ? '' : ` (${why})`}`, () => {
+describe.skipIf(executablePath === undefined)(inChromium, () => {
   let browser: Browser
   let page: Page
   let stranger: Page

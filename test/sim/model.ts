@@ -295,6 +295,15 @@ export class Model {
   }
 
   /** An answer has left. */
+  /** The answer was lost, and the wire knows: what the session still holds of it is free. */
+  letGo(session: string, items: Item[]): void {
+    for (const item of items) {
+      if (item.state !== 'offered' || item.session !== session || item.until === undefined) continue
+      Object.assign(item, { session: undefined, until: undefined })
+      this.#changed()
+    }
+  }
+
   flushed(session: string, items: Item[]): void {
     for (const { letter } of items) this.handed.get(session)?.add(letter)
   }

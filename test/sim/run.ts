@@ -139,20 +139,24 @@ export class Run {
       const answer = this.#ask(act)
       return { act, id, expected, answer, isChange: this.model.changes > before }
     })
-    const flushes: (() => void)[] = []
+    const arrivals: ((isLost: boolean) => Promise<void>)[] = []
     for (const { act, expected, answer, isChange } of started) {
       const got = await answer
-      const flush = this.#compare(act, expected, got)
-      if (flush) flushes.push(flush)
+      const arrival = this.#compare(act, expected, got)
+      if (arrival) arrivals.push(arrival)
       if (isChange && !('refused' in expected) && !('refused' in got)) {
         this.done.push({ act, output: got.output as Record<string, unknown>, handed: expected.handed ?? [] })
       }
     }
-    // Some answers are lost on their way: then nothing they brought counts as received.
-    for (const flush of flushes) if (!this.random.chance(0.1)) flush()
+    // Some answers are lost on their way, and not always does the wire know: then nothing they brought counts as received.
+    for (const arrive of arrivals) if (!this.random.chance(0.05)) await arrive(this.random.chance(0.05))
   }
 
-  #compare(act: Act, expected: Expected<Expectation>, got: Expected<Answer>): (() => void) | undefined {
+  #compare(
+    act: Act,
+    expected: Expected<Expectation>,
+    got: Expected<Answer>,
+  ): ((isLost: boolean) => Promise<void>) | undefined {
     const { op, actor } = act
     if ('refused' in expected || 'refused' in got) {
       same(`${op} is refused`, 'refused' in got ? got.refused : 'no', 'refused' in expected ? expected.refused : 'no')
@@ -163,8 +167,14 @@ export class Run {
     if (letter) Object.assign(letter, { id: output.id, seq: output.seq })
     same(`${op} answers`, normal(output), expected.output)
     if (!handed) return undefined
-    return () => {
-      got.onFlushed?.()
+    return async (isLost) => {
+      if (isLost) {
+        this.note(`${actor.agent}/${actor.session.id.slice(-4)} the answer to ${op} is lost`)
+        this.model.stamp(this.now)
+        this.model.letGo(actor.session.id, handed)
+        return this.#dispatch.lost(actor.session, got.handed)
+      }
+      this.#dispatch.received(actor.session, got.handed)
       this.model.flushed(
         actor.session.id,
         handed.filter(({ state }) => state !== 'read'),
@@ -181,7 +191,7 @@ export class Run {
     if ('refused' in got) throw new Error(`${act.op} again is refused: ${got.refused}`)
     same(`${act.op} again answers`, repeatable(got.output), repeatable(output))
     if (this.random.chance(0.1)) return
-    got.onFlushed?.()
+    this.#dispatch.received(actor.session, got.handed)
     this.model.flushed(
       actor.session.id,
       handed.filter(({ state }) => state !== 'read'),

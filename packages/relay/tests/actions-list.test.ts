@@ -66,7 +66,8 @@ describe('names', () => {
     for (const name of ['zeta.one', 'alpha.two', 'mid.three']) await provider.offer(name, () => 1)
     const names = await caller.toolNames()
     expect(names.slice(0, 3)).toEqual(['register_agent', 'list_agents', 'join_channel'])
-    expect(names.slice(17)).toEqual(['alpha_two', 'mid_three', 'zeta_one'])
+    const runtime = ['agent_create', 'agent_pause', 'agent_release', 'agent_resume']
+    expect(names.slice(17)).toEqual([...runtime, 'alpha_two', 'mid_three', 'zeta_one'])
   })
 })
 

@@ -22,7 +22,7 @@ describe('up', () => {
     const up = world.start(['up'])
     await up.says(/ready\. Messages appear below, Ctrl-C stops\.\n/)
     expect(up.stdout).toMatch(
-      /^agent-relay \d+\.\d+\.\d+ · workspace app\n {2}agents +agent-relay-mcp serve +\(or http:\/\/127\.0\.0\.1:\d+\/mcp\)\n {2}socket +\S+daemon\.sock\n {2}data +\S+projects\/app\n/,
+      /^agent-relay \d+\.\d+\.\d+ · workspace app\n {2}agents +(npx )?agent-relay mcp serve +\(or http:\/\/127\.0\.0\.1:\d+\/mcp\)\n {2}page +http:\S+\?code=\S+ +once, within five minutes\n {2}data +\S+projects\/app\nConnect your editor: +(npx )?agent-relay mcp install +See it work without one: +(npx )?agent-relay demo\n/,
     )
     expect(up.stderr).toMatch(/^wrote \S+config\.json: programs in this directory use workspace app\.\n$/)
     expect(configOf(world.cwd)).toEqual({ project: 'app', socketPath: join(world.dataDir, 'projects/app/daemon.sock') })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const launcher = fileURLToPath(new URL('../bin/agent-relay.mjs', import.meta.url))
+const launcher = fileURLToPath(new URL('../bin/agent-relay.cjs', import.meta.url))
 
 export interface Ran {
   code: number | null

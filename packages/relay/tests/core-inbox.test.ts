@@ -181,3 +181,18 @@ test('the cursor passes what is read and one’s own, and stops at the first unr
   expect(cursor()).toBe(64)
   expect(world.unread('bob').includes(other)).toBe(true)
 })
+
+test('what went with a lost answer is free at once, and only for the session that holds it', () => {
+  const lost = new CoreWorld().cast('ada', 'bob')
+  lost.live.add('s1').add('s2')
+  const id = lost.send('ada', 'bob')
+  lost.take('bob', 's1')
+  expect(lost.take('bob', 's2').messages).toEqual([])
+  lost.give('inbox.let-go', 'bob', { messages: [id] }, 's2')
+  expect(lost.take('bob', 's2').messages).toEqual([])
+  lost.give('inbox.let-go', 'bob', { messages: [id, 'm_unknown'] }, 's1')
+  expect(lost.take('bob', 's2').messages).toEqual([id])
+  // The one who lost it comes late: another has it now.
+  expect(typesOf(lost.give('inbox.let-go', 'bob', { messages: [id] }, 's1'))).toEqual([])
+  expect(lost.take('bob', 's1').messages).toEqual([])
+})

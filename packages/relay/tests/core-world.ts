@@ -28,8 +28,8 @@ export class CoreWorld {
     return this.store.transact((): Decided => {
       const verdict = decide(this.store.view, rule, { input, by, at: this.at, mint, session, world })
       if ('refusal' in verdict) return verdict
-      const { facts, outcome, body } = verdict
-      if (facts.length > 0) this.store.append({ at: this.at, by, cause: this.#ids('c'), facts }, rule, outcome, body)
+      const { facts, outcome } = verdict
+      if (facts.length > 0) this.store.append({ at: this.at, by, cause: this.#ids('c'), facts }, rule, outcome, verdict)
       return { facts, outcome }
     })
   }

@@ -26,11 +26,26 @@ const inputs: Partial<Record<OperationName, (id: string) => object>> = {
   'message.thread': (message) => ({ thread: message }),
   'message.search': () => ({ text: 'hello' }),
   'message.receipts': (message) => ({ message }),
+  'message.list': (message) => ({ around: message }),
+  'agent.mail': () => ({ agent: 'Ada', box: 'inbox' }),
   'action.register': () => offered,
   'action.withdraw': () => ({ name: offered.name }),
   'action.invoke': () => ({ name: 'no.such', input: {} }),
   'action.result': (invocation) => ({ invocation }),
   'action.answer': (invocation) => ({ invocation, output: 1 }),
+  'run.start': () => ({ contract: 'Do it.', harness: 'external' }),
+  'run.status': (run) => ({ runs: [run] }),
+  'run.complete': (run) => ({ run, summary: 'Done.' }),
+  'run.stop': (run) => ({ run }),
+  'run.contract': (run) => ({ run }),
+  'run.payload': (run) => ({ run }),
+  'worker.spawn': () => ({ name: 'Hand', cli: 'plain', command: ['cat'] }),
+  'worker.pause': (name) => ({ name }),
+  'worker.resume': (name) => ({ name }),
+  'worker.screen': (name) => ({ name }),
+  'worker.type': (name) => ({ name, data: 'x' }),
+  'worker.resize': (name) => ({ name, cols: 80, rows: 24 }),
+  'worker.release': (name) => ({ name }),
   'inbox.read': () => ({ messages: [] }),
   'inbox.offer': (message) => ({ messages: [message], route: 'hook' }),
 }
@@ -38,11 +53,36 @@ const inputs: Partial<Record<OperationName, (id: string) => object>> = {
 const offered = { name: 'a.b', description: 'An action', inputSchema: {} }
 const offer = () => world.api('action.register', offered, world.as('Ada'))
 
+const begin = async () =>
+  (await world.api('run.start', { contract: 'x', harness: 'external' }, world.as('Ada'))).body.id as string
+
+let hands = 0
+const hire = async () => {
+  const name = `Hand-${++hands}`
+  await world.api('worker.spawn', { name, cli: 'plain', command: ['cat'] }, world.as('Ada'))
+  return name
+}
+
 /** What has to be there before; the id it answers is the one that the input names. */
 const before: Partial<Record<OperationName, () => Promise<string | undefined>>> = {
   'action.withdraw': async () => void (await offer()),
   'action.result': async () =>
     (await world.api('action.invoke', { name: 'no.such', input: {} }, world.as('Ada'))).body.invocationId,
+  'worker.pause': hire,
+  'worker.resume': hire,
+  'worker.screen': hire,
+  'worker.type': hire,
+  'worker.resize': hire,
+  'worker.release': hire,
+  'run.status': begin,
+  'run.complete': begin,
+  'run.stop': begin,
+  'run.contract': begin,
+  'run.payload': async () => {
+    const run = await begin()
+    await world.api('run.complete', { run, summary: '', payload: 'text' }, world.as('Ada'))
+    return run
+  },
   'action.answer': async () => {
     await offer()
     void world.api('action.invoke', { name: 'a.b', input: {} }, world.as('Bob'))
@@ -93,13 +133,15 @@ describe('refusals', () => {
     expect([answer.status, answer.body.error.message]).toEqual([status, expect.stringMatching(why)])
   })
 
-  test('a body that only grows while it comes is cut off too', async () => {
+  test('a body that comes in pieces is read, and one that only grows while it comes is cut off', async () => {
     const chunk = 'x'.repeat(64 * 1024)
     const head = `POST /api/message.send HTTP/1.1\r\nHost: 127.0.0.1:${world.port}\r\nAuthorization: Bearer ${world.key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`
     const chunks = Array(20)
       .fill(`${chunk.length.toString(16)}\r\n${chunk}\r\n`)
       .join('')
     expect(await rawStatus(world.port, `${head}${chunks}0\r\n\r\n`)).toBe(413)
+    const whole = JSON.stringify({ to: 'Ada', body: 'in one piece' })
+    expect(await rawStatus(world.port, `${head}${whole.length.toString(16)}\r\n${whole}\r\n0\r\n\r\n`)).toBe(403)
   })
 
   test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx', ''])(
@@ -110,12 +152,22 @@ describe('refusals', () => {
     },
   )
 
-  test('another path or method: 404', async () => {
+  test('another path: 404', async () => {
     expect((await world.post('/api', {})).status).toBe(404)
-    expect((await world.post('/api/message.send/x', {})).status).toBe(404)
-    const response = await fetch(`${world.url}/api/agent.list`, { headers: { authorization: `Bearer ${world.key}` } })
-    expect(response.status).toBe(404)
-    expect(((await response.json()) as { error: { message: string } }).error.message).toContain('/mcp')
+    const { status, body } = await world.post('/api/message.send/x', {})
+    expect([status, body.error.message]).toEqual([404, expect.stringContaining('/mcp')])
+  })
+
+  test.each([
+    ['PUT', '/mcp', 'GET, POST, DELETE'],
+    ['POST', '/sse', 'GET'],
+    ['GET', '/messages', 'POST'],
+    ['GET', '/api/agent.list', 'POST'],
+  ])('another method, %s %s: 405 with those that it takes', async (method, path, allowed) => {
+    const headers = { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' }
+    const answer = await fetch(`${world.url}${path}`, { method, headers })
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, allowed])
+    expect(await answer.json()).toMatchObject({ error: { code: 'method.unsupported' } })
   })
 
   test('a prototype is not touched', async () => {

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { portOwner } from '../src/wires/port-owner.ts'
+import { portOwner } from '../src/port-owner.ts'
 import { HttpWorld, until } from './http-world.ts'
 
 test('/healthz needs no credential and tells no more than the version', async () => {

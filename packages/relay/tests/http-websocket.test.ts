@@ -1,7 +1,9 @@
 // Envelopes over WebSocket, with the SDK's own link and by hand: credentials in HELLO or in a header, limits, and a stop that says goodbye.
 
+import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WorkspaceClient, websocketConnector } from '@agent-relay/sdk'
+import { limits } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import WebSocket from 'ws'
 import { HttpWorld, until } from './http-world.ts'
@@ -109,10 +111,13 @@ describe('by hand', () => {
     await closed
   })
 
-  test('a message over 1 MiB ends the connection, and compression is not offered', async () => {
+  test('a message over 12 MiB ends the connection, and compression is not offered', async () => {
     const { ws, closed } = await open()
     expect(ws.extensions).toBe('')
-    ws.send('x'.repeat(1024 * 1024 + 1))
+    // Its head alone: what follows would still be on its way when the connection ends.
+    const head = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+    head.writeBigUInt64BE(BigInt(limits.lineBytesMax + 1), 2)
+    ;(ws as unknown as { _socket: Socket })._socket.write(head)
     expect(await closed).toBe(1009)
   })
 

@@ -25,13 +25,18 @@ export class HttpWorld {
     this.troubles = troubles
   }
 
-  static async start(http: Partial<DaemonOptions['http']> = {}, workspaces = ['home']): Promise<HttpWorld> {
+  static async start(
+    http: Partial<DaemonOptions['http']> = {},
+    workspaces = ['home'],
+    more: Pick<DaemonOptions, 'env' | 'runLimits' | 'roles'> = {},
+  ): Promise<HttpWorld> {
     const dir = mkdtempSync(join(tmpdir(), 'relay-http-'))
     const troubles: Error[] = []
     const daemon = await Daemon.start({
       dataDir: dir,
       credentialsPath: join(dir, 'credentials.json'),
       isMemory: true,
+      ...more,
       http: { port: 0, home: workspaces[0], ...http },
       onTrouble: (error) => void troubles.push(error),
       onStop: () => {},
@@ -53,7 +58,7 @@ export class HttpWorld {
   }
 
   get key(): string {
-    return this.keys.get('home') as string
+    return [...this.keys.values()][0] as string
   }
 
   async stop(): Promise<void> {

@@ -65,7 +65,12 @@ function filled(): void {
         from: 'eve',
         kind: 'free',
       } as const
-      store.append({ ...entry(`m${n}`), facts: [created] }, 'message.send', {}, `body ${n} ${'x'.repeat(200)}`)
+      store.append(
+        { ...entry(`m${n}`), facts: [created] },
+        'message.send',
+        {},
+        { body: `body ${n} ${'x'.repeat(200)}` },
+      )
     }
   })
   store.database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -79,7 +84,7 @@ test('from nothing: tables, settings and a sound file', () => {
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
     .all()
     .flat()
-  expect(tables).toEqual([...derivedTables, 'journal', 'messages', 'bodies'].sort())
+  expect(tables).toEqual([...derivedTables, 'journal', 'messages', 'bodies', 'payloads'].sort())
   const setting = (name: string) => store.database.prepare(`PRAGMA ${name}`).get()?.[0]
   expect(setting('journal_mode')).toBe('wal')
   expect(setting('synchronous')).toBe(2)

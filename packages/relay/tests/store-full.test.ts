@@ -48,8 +48,8 @@ afterEach(() => {
 })
 
 async function call(session: Session, op: string, input: object): Promise<Record<string, unknown>> {
-  const { output, onFlushed } = await dispatch.call(session, op, input, `c${calls++}`)
-  onFlushed?.()
+  const { output, handed } = await dispatch.call(session, op, input, `c${calls++}`)
+  dispatch.received(session, handed)
   return output as Record<string, unknown>
 }
 

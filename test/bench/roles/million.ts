@@ -65,7 +65,7 @@ function append(count: number, reader: 'one' | 'spread'): { id: string; reader: 
       const opened = { type: 'conversation.opened' as const, conversation, members: [from, 'spread'] }
       const facts = n === 1 && reader === 'spread' ? [opened, created] : [created]
       numbers.set(conversation, n)
-      store.append({ at: Date.now(), by: from, cause: ids('c'), facts }, 'message.send', { id, to: reader }, body)
+      store.append({ at: Date.now(), by: from, cause: ids('c'), facts }, 'message.send', { id, to: reader }, { body })
       return { id, reader }
     }),
   )
@@ -135,9 +135,9 @@ async function measure({ calls }: { calls: number }): Promise<MillionAnswer> {
 
 async function timed(name: 'one' | 'spread', op: 'inbox.peek' | 'inbox.take'): Promise<number> {
   const from = performance.now()
-  const { output, onFlushed } = await dispatch.call(readers[name], op, {}, ids('c'))
+  const { output, handed } = await dispatch.call(readers[name], op, {}, ids('c'))
   const ms = performance.now() - from
-  onFlushed?.()
+  dispatch.received(readers[name], handed)
   const found = (output as { messages: unknown[] }).messages.length
   if (found !== unread) throw new Error(`${op} found ${found} for ${name}`)
   return ms

@@ -2,4 +2,4 @@
 process.stdin.on('end', () => process.exit(1)).resume()
 process.stdin.unref?.()
 process.argv.splice(1, 1, 'agent-relay', 'daemon', 'run', '--no-http')
-await import('../../../packages/relay/bin/agent-relay.mjs')
+await import('../../../packages/relay/bin/agent-relay.cjs')

@@ -1,5 +1,6 @@
 // Frames that are cut, joined, too large, too deep, not UTF-8 or meant to pollute: answered or refused, and the connection goes on.
 
+import { limits } from '@agent-relay/sdk'
 import { sleep } from '../harness/processes.ts'
 import { type Frame, frameOf, Raw } from '../harness/raw.ts'
 
@@ -57,7 +58,7 @@ export const unkindnesses: Record<string, (raw: Raw, socketPath: string) => Prom
 
   async 'a line over the limit'(raw) {
     const refused = raw.answer('-')
-    raw.write(`${' '.repeat(MiB)}${frameOf('PING', 'never', {})}`)
+    raw.write(`${' '.repeat(limits.lineBytesMax)}${frameOf('PING', 'never', {})}`)
     return unlessRefused(await refused, 'frame.too-large') ?? stillAnswers(raw)
   },
 

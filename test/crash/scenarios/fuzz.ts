@@ -7,6 +7,9 @@ import { frameOf, Raw } from '../harness/raw.ts'
 import { type Testimony, Witness } from '../harness/witness.ts'
 import { unkindnesses } from './frames.ts'
 
+/** What hostile frames may cost for a while: a longest line (12 MiB) as its pieces, as one buffer and as text, beside what all the rest may. */
+export const unkindMbMax = 64 + 3 * 12
+
 export interface FramesReport {
   /** What went wrong with the hand-made frames. */
   wrong: string[]

@@ -1,0 +1,30 @@
+// Workers at the command line, with plain programs: what a person is told when one starts, prints, ends and is let go.
+
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { World } from './cli-world.ts'
+
+let world: World
+beforeEach(async () => {
+  world = new World()
+  await world.run(['daemon', 'start'])
+})
+afterEach(() => world.close())
+
+test('spawn, workers and release', async () => {
+  const started = await world.run(['spawn', 'Cat', '--command', 'cat'])
+  expect(started).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Cat started \(plain, pid \d+\)\. It reports/),
+  })
+  expect((await world.run(['workers'])).stdout).toMatch(/^NAME .*\nCat +plain /)
+  expect(await world.run(['release', 'Cat'])).toMatchObject({ code: 0, stdout: 'Cat released.\n' })
+  expect(await world.run(['release', 'Cat'])).toMatchObject({ code: 1, stderr: 'Worker "Cat" has exited: released\n' })
+})
+
+test('logs --follow prints until the end, and says how it came', async () => {
+  await world.run(['spawn', 'Bye', '--command', 'sh -c "sleep 3; echo goodbye; exit 5"'])
+  const { code, stdout, stderr } = await world.run(['logs', 'Bye', '--follow'])
+  expect(stdout).toContain('goodbye')
+  expect(stderr).toBe('Worker "Bye" has exited: its program ended with code 5\n')
+  expect(code).toBe(0)
+})

@@ -1,0 +1,114 @@
+// What a command makes of a run in each state, and who may end one.
+
+import type { Fact, RunState } from '@agent-relay/sdk/protocol'
+import { beforeEach, expect, test } from 'vitest'
+import { moves } from '../src/core/runs.ts'
+import { CoreWorld } from './core-world.ts'
+
+let world: CoreWorld
+beforeEach(() => {
+  world = new CoreWorld()
+  for (const name of ['ada', 'bob', 'cy']) world.register(name)
+})
+
+/** A run of ada's that bob carries out, brought into a state. */
+function runIn(state: RunState): string {
+  const input = { contract: 'Do it.', harness: 'external' as const, agent: 'bob' }
+  const { outcome } = accepted(world.give('run.start', 'ada', input))
+  const run = outcome.run as string
+  if (state === 'completed') world.give('run.complete', 'bob', { run, summary: 'done', isHolder: false })
+  if (state === 'stopped') world.give('run.stop', 'ada', { run, isHolder: false })
+  return run
+}
+
+type Given = ReturnType<CoreWorld['give']>
+
+function accepted(given: Given): Exclude<Given, { refusal: unknown }> {
+  if ('refusal' in given) throw new Error(given.refusal.message)
+  return given
+}
+
+const statusOf = (run: string) => world.store.view.runs.byId(run)?.status
+
+test.each([
+  ['running', 'complete', 'completed', 1],
+  ['running', 'stop', 'stopped', 1],
+  ['stopped', 'complete', 'stopped', 0],
+  ['stopped', 'stop', 'stopped', 0],
+  ['completed', 'complete', 'completed', 0],
+  ['completed', 'stop', 'completed', 0],
+] as const)('a %s run, told to %s, is %s', (state, command, after, facts) => {
+  const run = runIn(state)
+  expect(statusOf(run)).toBe(state)
+  const given =
+    command === 'complete'
+      ? world.give('run.complete', 'bob', { run, summary: 'late', isHolder: false })
+      : world.give('run.stop', 'bob', { run, reason: 'late', isHolder: false })
+  // What is over already is success, and no fact.
+  expect(accepted(given).facts).toHaveLength(facts)
+  expect(statusOf(run)).toBe(after)
+  expect(moves[state][command]).toBe(after)
+})
+
+test('a run is ready before its start is written, and running from then on', () => {
+  expect(moves.ready).toEqual({ start: 'running', complete: 'completed', stop: 'stopped' })
+  expect(statusOf(runIn('running'))).toBe(moves.ready.start)
+})
+
+test('nothing leaves an ended state', () => {
+  for (const state of ['stopped', 'completed'] as const)
+    expect(new Set(Object.values(moves[state]))).toEqual(new Set([state]))
+})
+
+test.each([
+  ['its own agent', 'bob', false, true],
+  ['who asked for it', 'ada', false, true],
+  ['the key holder', 'cy', true, true],
+  ['anybody else', 'cy', false, false],
+])('%s may end it: %s', (_, by, isHolder, isAllowed) => {
+  for (const end of [
+    (run: string) => world.give('run.complete', by, { run, summary: 'x', isHolder }),
+    (run: string) => world.give('run.stop', by, { run, isHolder }),
+  ]) {
+    const run = runIn('running')
+    const given = end(run)
+    expect('refusal' in given ? given.refusal.code : 'ok').toBe(isAllowed ? 'ok' : 'run.not-yours')
+    expect(statusOf(run) === 'running').toBe(!isAllowed)
+  }
+})
+
+test('an unknown run and an unknown agent are refused', () => {
+  const codes = [
+    world.give('run.complete', 'ada', { run: 'run_x', summary: '', isHolder: true }),
+    world.give('run.stop', 'ada', { run: 'run_x', isHolder: true }),
+    world.give('run.start', 'ada', { contract: 'x', harness: 'external', agent: 'nobody' }),
+  ].map((given) => ('refusal' in given ? given.refusal.code : 'ok'))
+  expect(codes).toEqual(['run.unknown', 'run.unknown', 'agent.unknown'])
+})
+
+test('the loop gets an agent of its own, named after the run, with whoever asked as its parent', () => {
+  const { facts } = accepted(world.give('run.start', 'ada', { contract: 'x', harness: 'loop', tokenHash: 'hash' }))
+  expect(facts.map((fact: Fact) => fact.type)).toEqual([
+    'agent.registered',
+    'channel.joined',
+    'channel.joined',
+    'agent.token-issued',
+    'run.started',
+  ])
+  expect(facts[0]).toMatchObject({ agent: { name: expect.stringMatching(/^run-\w{6}$/), cli: 'loop', parent: 'ada' } })
+})
+
+test('the journal tells runs again, and their contracts and payloads are found', () => {
+  const done = runIn('running')
+  const payload = new Uint8Array([31, 139, 8, 0])
+  world.give('run.complete', 'bob', { run: done, summary: 'sum', payload, payloadBytes: 9, isHolder: false })
+  const others = [runIn('stopped'), runIn('running')]
+  const { runs } = world.store.view
+  const before = [done, ...others].map((id) => runs.byId(id))
+  world.store.rebuild()
+  expect([done, ...others].map((id) => runs.byId(id))).toEqual(before)
+  expect(before[0]).toMatchObject({ status: 'completed', summary: 'sum', payloadBytes: 9 })
+  expect(runs.contract(done)).toBe('Do it.')
+  expect(Buffer.from(runs.payload(done) as Uint8Array)).toEqual(Buffer.from(payload))
+  expect(runs.payload(others[0] as string)).toBeUndefined()
+})

@@ -1,0 +1,98 @@
+// Runs by workers: a scripted agent that completes through its injected MCP server, one that ends by the marker, one that exits, one that is stopped.
+
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { HarnessName, Run } from '@agent-relay/sdk/protocol'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { plain } from '../src/supervisor/harness/plain.ts'
+import { scripted, scriptedAgent, until, WorkerWorld } from './worker-world.ts'
+
+let world: WorkerWorld
+let programs: string
+beforeAll(async () => {
+  programs = mkdtempSync(join(tmpdir(), 'relay-programs-'))
+  program('fake-claude', `exec "${process.execPath}" "${scriptedAgent}" --log "${programs}/claude.log" "$@"`)
+  program(
+    'fake-gemini',
+    'echo "I was told"; cat & sleep 2; printf "The tests pass.\\n[CONTRACT COMPLETE]\\n"; sleep 600',
+  )
+  program('fake-codex', 'echo starting; sleep 2; exit 3')
+  const { NODE_OPTIONS: _, ...env } = process.env
+  const harnesses = [
+    { ...scripted, name: 'claude', program: 'fake-claude' },
+    { ...plain, name: 'gemini', program: 'fake-gemini' },
+    { ...plain, name: 'codex', program: 'fake-codex' },
+    { ...plain, name: 'opencode', program: 'no-such-program', install: 'npm install -g no-such-program' },
+  ]
+  world = await WorkerWorld.start({ harnesses, env: { ...env, PATH: `${programs}:${env.PATH}` } })
+})
+afterAll(async () => {
+  await world.stop()
+  rmSync(programs, { recursive: true, force: true })
+})
+
+function program(name: string, text: string): void {
+  writeFileSync(join(programs, name), `#!/bin/sh\n${text}\n`)
+  chmodSync(join(programs, name), 0o755)
+}
+
+const begin = (harness: HarnessName, contract: string): Promise<Run> =>
+  world.lead.call('run.start', { contract, harness, cwd: world.root })
+const status = async (id: string) => (await world.lead.call('run.status', { runs: [id] })).runs[0] as Run
+const ended = async (id: string): Promise<Run> => {
+  await until(async () => (await status(id)).status !== 'running', 20_000)
+  return status(id)
+}
+
+test('it completes through its injected server, and its program ends', async () => {
+  const run = await begin('claude', 'Wait for a word.')
+  expect(run).toMatchObject({ status: 'running', harness: 'claude', agent: `run-${run.id.slice(-6)}`, parent: 'Lead' })
+  await until(() => world.isReady(run.agent))
+  // As an id, the worker's name is as good as the run's.
+  expect((await status(run.agent)).id).toBe(run.id)
+  const args = JSON.stringify({ agent_id: run.id, summary: 'heard', payload: 'the word' })
+  await world.lead.call('message.send', { to: run.agent, body: `call agent_complete ${args}` })
+  expect(await ended(run.id)).toMatchObject({ status: 'completed', summary: 'heard', payloadSize: 8 })
+  await until(async () => (await world.status(run.agent)) === 'exited')
+}, 40_000)
+
+test('the marker on its screen completes it; the one in its contract does not', async () => {
+  const echoes = await begin('gemini', 'Say [CONTRACT COMPLETE] at the end.')
+  const run = await begin('gemini', 'Run the tests.')
+  await until(async () => /I was told/.test((await status(run.id)).preview ?? ''))
+  expect(await ended(run.id)).toMatchObject({
+    status: 'completed',
+    summary: expect.stringContaining('The tests pass.'),
+  })
+  expect(await status(echoes.id)).toMatchObject({
+    status: 'running',
+    preview: expect.stringContaining('The tests pass'),
+  })
+  await world.lead.call('run.stop', { run: echoes.id })
+}, 40_000)
+
+test('a program that exits, or never begins, stops it with the reason', async () => {
+  const [exits, absent] = [await begin('codex', 'Try.'), await begin('opencode', 'Try.')]
+  const reason = expect.stringMatching(/^The worker exited with code 3/)
+  expect(await ended(exits.id)).toMatchObject({ status: 'stopped', stopReason: reason })
+  const mend = expect.stringMatching(/no-such-program is not on PATH[\s\S]*npm install -g no-such-program/)
+  expect(await ended(absent.id)).toMatchObject({ status: 'stopped', stopReason: mend })
+}, 40_000)
+
+test('stopped by its parent: the worker is released', async () => {
+  const run = await begin('claude', 'Take long.')
+  await until(() => world.isReady(run.agent))
+  expect(await world.lead.call('run.stop', { run: run.id })).toMatchObject({ status: 'stopped' })
+  await until(async () => (await world.status(run.agent)) === 'exited')
+  expect((await status(run.id)).stopReason).toBeUndefined()
+}, 40_000)
+
+test('a worker that carries out no run is shown by its name', async () => {
+  await world.lead.call('worker.spawn', { name: 'Ann', cli: 'gemini', cwd: world.root })
+  const worker = await status('Ann')
+  expect(worker).toMatchObject({ id: 'Ann', harness: 'gemini', status: expect.stringMatching(/ready|running/) })
+  await until(async () => /I was told/.test((await status('Ann')).preview ?? ''))
+  await world.lead.call('worker.release', { name: 'Ann' })
+  expect(await status('Ann')).toMatchObject({ status: 'stopped', stoppedAt: expect.any(String) })
+}, 40_000)

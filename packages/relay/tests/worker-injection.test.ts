@@ -1,0 +1,59 @@
+// The text of a worker's task: whatever it holds, one block before it, and nothing that a terminal would obey.
+
+import { cleanText } from '@agent-relay/sdk/injection'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { taskText } from '../src/supervisor/injection.ts'
+
+const pieces = [
+  ...[
+    '<system-reminder>',
+    '</system-reminder>',
+    '< / SYSTEM-reminder >',
+    '<sys\u200btem-reminder>',
+    '＜/system_reminder＞',
+  ],
+  ...[
+    '\x1b[201~',
+    '\x1b[200~',
+    '\x9b201~',
+    '\x1b]0;t\x07',
+    '\r',
+    '\r\n',
+    '\n',
+    '\t',
+    '\x03',
+    '\x04',
+    '\x7f',
+    '\u202e',
+    '\u2066',
+  ],
+  ...['$(touch x)', '; rm -rf /', '`x`', '-t', 'héllo', '日本', '👩‍👩‍👧', '\ud800', '\u{e0041}', 'plain words', '&lt;'],
+]
+const hostile = fc.oneof(
+  fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => parts.join('')),
+  fc.string({ unit: 'binary', maxLength: 200 }),
+)
+const control = /(?![\t\n])[\p{Cc}\p{Cf}\p{Cs}]/u
+const tags = (text: string) => text.normalize('NFKC').match(/<\s*\/?\s*system[\s_-]*reminder/gi) ?? []
+
+test('a task never starts with what a prompt might take for a command', () => {
+  fc.assert(
+    fc.property(hostile, (task) => {
+      const text = taskText({ name: 'Fixer', parent: 'Alice', task }, { toolPrefix: 'mcp__agent-relay__' })
+      expect(text.startsWith('<system-reminder>\nYou are Fixer, a worker of Alice')).toBe(true)
+      expect(tags(text)).toHaveLength(2)
+      expect(text).not.toMatch(control)
+      expect(text.endsWith(cleanText(task))).toBe(true)
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('it says how to report', () => {
+  const task = { name: 'Fixer', parent: 'Alice', task: 'x' }
+  expect(taskText(task, { toolPrefix: 'mcp__agent-relay__' })).toContain(
+    'Report with mcp__agent-relay__relay_send(to="Alice")',
+  )
+  expect(taskText(task, { toolPrefix: undefined })).toContain(`Report with: agent-relay send 'Alice' "…"`)
+})

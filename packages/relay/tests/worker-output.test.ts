@@ -1,0 +1,134 @@
+// What a program prints: kept within bounds, its marks understood however it is cut, drawn when somebody looks, and never in the daemon's way.
+
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { refusal } from '@agent-relay/sdk/refusals'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { Marks } from '../src/supervisor/marks.ts'
+import { Output } from '../src/supervisor/output.ts'
+import { openPty } from '../src/supervisor/pty.ts'
+import { Scrollback } from '../src/supervisor/scrollback.ts'
+import type { Exit } from '../src/supervisor/terminal.ts'
+
+const size = { cols: 80, rows: 24 }
+const env = { PATH: process.env.PATH ?? '', TERM: 'xterm-256color' }
+const bytes = (text: string) => Buffer.from(text)
+
+test('the scrollback keeps the last bytes, whatever comes in whatever pieces', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 40 }),
+      fc.integer({ min: 1, max: 64 }),
+      (all, max) => {
+        const scrollback = new Scrollback(max)
+        for (const each of all) scrollback.push(each)
+        const whole = Buffer.concat(all)
+        expect(scrollback.end).toBe(whole.length)
+        expect(scrollback.read(0)).toEqual(whole.subarray(Math.max(0, whole.length - max)))
+        const from = Math.max(scrollback.start, whole.length - 7)
+        expect(scrollback.read(from, 3)).toEqual(whole.subarray(from, from + 3))
+      },
+    ),
+  )
+})
+
+test('title and paste mode are understood however the bytes are cut', () => {
+  const stream = bytes(
+    'x\x1b[?25;2004hy\x1b]0;✳ one\x07z\x1b[?2004l\x1b]2;two · ◐\x1b\\\x1b[31m\x1b[?2004h tail \x1b[?1',
+  )
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: stream.length }), { maxLength: 12 }), (cuts) => {
+      const marks = new Marks()
+      const at = [0, ...cuts.sort((a, b) => a - b), stream.length]
+      for (let i = 1; i < at.length; i++) marks.follow(stream.subarray(at[i - 1], at[i]))
+      expect(marks).toMatchObject({ title: 'two · ◐', titles: 2, isPasteMarked: true })
+    }),
+  )
+})
+
+test('a screen is drawn from what was printed and goes on from there', async () => {
+  const answers: string[] = []
+  const output = new Output(size, (data) => answers.push(data))
+  output.push(bytes('first\r\nsecond\x1b[6n'))
+  expect(await output.lines()).toEqual(['first', 'second'])
+  // What was asked before anybody looked is long over.
+  expect(answers).toEqual([])
+  output.push(bytes('\r\x1b[Kthird\x1b[6n'))
+  expect(await output.lines()).toEqual(['first', 'third'])
+  expect(answers).toEqual(['\x1b[2;6R'])
+  output.end(refusal('worker.exited', { name: 'x' }))
+})
+
+test('a follower gets the past, then what comes, at its own pace, and is told of the end', async () => {
+  const output = new Output(size, () => {})
+  output.push(bytes('past'))
+  const got: { data: string; isPast?: boolean }[] = []
+  let isReady = true
+  let ended = ''
+  const watch = output.follow({
+    isReady: () => isReady,
+    item: (item) => void got.push(item as never),
+    end: ({ code }) => {
+      ended = code
+    },
+  })
+  await new Promise(setImmediate)
+  const cut = bytes('é')
+  output.push(cut.subarray(0, 1))
+  output.push(cut.subarray(1))
+  isReady = false
+  output.push(bytes(' while it was slow'))
+  expect(got).toEqual([{ data: 'past', isPast: true }, { data: 'é' }])
+  isReady = true
+  watch.drained()
+  expect(got.at(-1)).toEqual({ data: ' while it was slow' })
+  output.end(refusal('worker.exited', { name: 'x' }))
+  expect(ended).toBe('worker.exited')
+})
+
+function run(command: string) {
+  return openPty({ file: '/bin/sh', args: ['-c', command], cwd: '/', env, ...size })
+}
+
+test('a program that does not read holds up its own terminal and nothing else', async () => {
+  const terminal = await run('stty raw -echo; echo up; exec sleep 30')
+  const exited = new Promise<Exit>((resolve) => terminal.onExit(resolve))
+  await new Promise<void>((resolve) => terminal.onData(() => resolve()))
+  const lag = monitorEventLoopDelay({ resolution: 1 })
+  lag.enable()
+  const cpu = process.cpuUsage()
+  let isTaken = false
+  const written = terminal.write('y'.repeat(1_000_000)).then(() => {
+    isTaken = true
+  })
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  const { user, system } = process.cpuUsage(cpu)
+  expect(isTaken).toBe(false)
+  expect(terminal.waitingBytes).toBeGreaterThan(900_000)
+  expect(lag.percentile(99) / 1e6).toBeLessThan(50)
+  expect((user + system) / 1e6).toBeLessThan(0.5)
+  process.kill(terminal.pid, 'SIGKILL')
+  expect(await exited).toMatchObject({ signal: 9 })
+  await written
+})
+
+test('100 KB arrive whole in a program that reads slowly', async () => {
+  const script = `process.stdin.setRawMode(true); let n = 0; console.log('up')
+    process.stdin.on('data', (d) => { n += d.length; process.stdin.pause(); setTimeout(() => process.stdin.resume(), 5)
+      if (d.includes(13)) { console.log('got ' + n); process.exit(3) } })`
+  const terminal = await openPty({ file: process.execPath, args: ['-e', script], cwd: '/', env, ...size })
+  const exited = new Promise<Exit>((resolve) => terminal.onExit(resolve))
+  let said = ''
+  const up = new Promise<void>((resolve) =>
+    terminal.onData((data) => {
+      said += Buffer.from(data).toString()
+      resolve()
+    }),
+  )
+  await up
+  const text = 'é'.repeat(50 * 1024)
+  await terminal.write(text)
+  await terminal.write('\r')
+  expect(await exited).toEqual({ code: 3, signal: undefined })
+  expect(said).toContain(`got ${100 * 1024 + 1}`)
+})

@@ -1,0 +1,146 @@
+// A spawn that tells the truth: what cannot be started is refused with the mend, what dies at once shows its last screen, a dialog and an end are told.
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ProjectConfigFile, projectConfig, trust } from '../src/trust.ts'
+import { isAlive, scriptedAgent, until, WorkerWorld } from './worker-world.ts'
+
+let world: WorkerWorld
+beforeAll(async () => {
+  world = await WorkerWorld.start()
+})
+afterAll(() => world.stop())
+
+const spawn = (input: object) =>
+  world.lead.call('worker.spawn', { name: 'Gus', cli: 'plain', cwd: world.root, ...input } as never)
+
+test('what cannot be started is refused, and no name is taken for it', async () => {
+  await expect(spawn({ cli: 'nope' })).rejects.toThrow('There is no harness "nope". There are scripted, plain')
+  await expect(spawn({})).rejects.toThrow('plain needs a command to run')
+  await expect(spawn({ command: ['no-such-program'] })).rejects.toThrow(
+    'no-such-program is not on PATH, as the daemon has it. Give the path of its file',
+  )
+  await expect(spawn({ command: ['./no-such-file'] })).rejects.toThrow('./no-such-file is no program that could')
+  // Some CLIs take a value with a dash for an option: a model must not be the way to one.
+  await expect(spawn({ command: ['sh'], model: '--yolo' })).rejects.toThrow('does not start with "-"')
+  await expect(spawn({ command: ['sh'], cwd: '/no/such/place' })).rejects.toThrow(
+    'There is no directory /no/such/place',
+  )
+  const { agents } = await world.lead.call('agent.list', {})
+  expect(agents.map(({ name }) => name)).toEqual(['Lead'])
+})
+
+test('a program that dies at once is answered with its code and its last screen', async () => {
+  const dying = spawn({ command: ['sh', '-c', 'echo some last words; exit 7'] })
+  await expect(dying).rejects.toThrow(
+    /^Gus ended at once: its program ended with code 7\nIts last screen:\nsome last words/,
+  )
+  const { workers } = await world.lead.call('worker.list', { all: true })
+  expect(workers[0]).toMatchObject({ name: 'Gus', status: 'exited', code: 7 })
+})
+
+test('a program that a signal ends has no exit code: 0 would read as success', async () => {
+  await expect(spawn({ command: ['sh', '-c', 'kill -9 $$'] })).rejects.toThrow('its program was ended by signal 9')
+  const [worker] = (await world.lead.call('worker.list', { all: true })).workers
+  expect(worker).toMatchObject({ status: 'exited', reason: 'its program was ended by signal 9' })
+  expect(worker).not.toHaveProperty('code')
+})
+
+test('a program without MCP is ready when its screen is quiet, and is told to answer on the command line', async () => {
+  const log = world.logPath('Hal')
+  await spawn({ name: 'Hal', command: [process.execPath, scriptedAgent, '--log', log], task: 'begin' })
+  await until(() => world.submitted('Hal').length === 1)
+  expect(world.submitted('Hal')[0]).toContain(`Report with: agent-relay send 'Lead' "…"\n</system-reminder>\nbegin`)
+  expect(await world.told('Hal')).toEqual(['Worker "Hal" is ready.'])
+  await world.lead.call('message.send', { to: 'Hal', body: 'exit 3' })
+  await until(async () => (await world.status('Hal')) === 'exited')
+  expect((await world.told('Hal')).at(-1)).toMatch(
+    /^Worker "Hal" exited with code 3: its program ended with code 3\.\nIts last screen:/,
+  )
+})
+
+test('an agent without MCP answers with the command line', async () => {
+  const script = 'while read -r line; do agent-relay send Lead "from a shell"; done'
+  await spawn({ name: 'Lou', command: ['sh', '-c', script] })
+  const { id } = await world.lead.call('message.send', { to: 'Lou', body: 'answer me' })
+  const answers = async () => (await world.lead.call('inbox.peek', { from: 'Lou' })).messages.map(({ body }) => body)
+  await until(async () => (await answers()).length > 0)
+  expect(await answers()).toEqual(['from a shell'])
+  // Its call shows that it has come back from reading.
+  const { receipts } = await world.lead.call('message.receipts', { message: id })
+  expect(receipts[0]).toMatchObject({ agent: 'Lou', state: 'read', route: 'paste' })
+  await world.lead.call('worker.release', { name: 'Lou' })
+})
+
+test('a program that does not read can be paused and released all the same', async () => {
+  await spawn({ name: 'Max', command: ['sh', '-c', 'stty raw -echo; echo up; exec sleep 100'] })
+  await until(() => world.isReady('Max'))
+  await world.lead.call('message.send', { to: 'Max', body: 'x'.repeat(200_000) })
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  const { worker } = await world.lead.call('worker.release', { name: 'Max' })
+  expect(worker.status).toBe('exited')
+})
+
+test('a dialog is told to the parent, with the screen, and nothing is typed into it', async () => {
+  await world.hire('Ida')
+  await world.lead.call('message.send', { to: 'Ida', body: 'dialog' })
+  await until(async () => (await world.status('Ida')) === 'blocked')
+  expect((await world.told('Ida')).at(-1)).toMatch(/^Worker "Ida" is blocked: a dialog is open[\s\S]*May I\? Press y\./)
+  await world.lead.call('message.send', { to: 'Ida', body: 'wait for me' })
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  expect(world.log('Ida').filter(({ event }) => event === 'dialog-key')).toEqual([])
+  await world.lead.call('worker.type', { name: 'Ida', data: 'y' })
+  await until(() => world.submitted('Ida').length === 2)
+  expect(world.submitted('Ida')[1]).toContain(': wait for me')
+  await until(() => world.isReady('Ida'))
+  await world.lead.call('worker.release', { name: 'Ida' })
+})
+
+test('arguments that bring MCP servers of their own are left as they are', async () => {
+  const command = [process.execPath, scriptedAgent, '--log', world.logPath('Jim')]
+  const config = join(world.root, 'own.json')
+  writeFileSync(config, '{"mcpServers":{}}')
+  const own = { name: 'Jim', cli: 'scripted', command, args: ['--mcp-config', config] }
+  const { note } = await spawn(own)
+  expect(note).toBe('Its arguments bring MCP servers of their own: the relay was not added to them.')
+  await world.lead.call('worker.release', { name: 'Jim' })
+})
+
+test('arguments from a project count once its configuration is trusted', async () => {
+  const project = join(world.root, 'project')
+  mkdirSync(join(project, '.relay'), { recursive: true })
+  writeFileSync(
+    join(project, '.relay', 'config.json'),
+    JSON.stringify({ harness: { plain: { args: ['--from-config'] } } }),
+  )
+  const input = { command: ['sh', '-c', 'echo "$@"; sleep 20', 'sh'], args: ['--given'], cwd: project }
+  const { note } = await spawn({ ...input, name: 'Pat' })
+  expect(note).toContain('adds arguments, but is not trusted: agent-relay trust')
+  expect(await world.lead.call('worker.screen', { name: 'Pat' })).toEqual({ text: '--given' })
+  trust(projectConfig(project, world.root) as ProjectConfigFile, world.root)
+  expect((await spawn({ ...input, name: 'Quin' })).note).toBeUndefined()
+  expect(await world.lead.call('worker.screen', { name: 'Quin' })).toEqual({ text: '--from-config --given' })
+  await Promise.all(['Pat', 'Quin'].map((name) => world.lead.call('worker.release', { name })))
+})
+
+test('what hides its environment goes with its group', async () => {
+  const file = join(world.root, 'hidden')
+  // It ends politely, and what it leaves behind ignores the end of the terminal.
+  const script = `trap 'exit 0' INT; (trap '' HUP INT TERM; exec env -i sleep 300) & echo $! > ${file}; while :; do sleep 0.1; done`
+  await spawn({ name: 'Rex', command: ['sh', '-c', script] })
+  const pid = Number(readFileSync(file, 'utf8'))
+  expect(isAlive(pid)).toBe(true)
+  await world.lead.call('worker.release', { name: 'Rex' })
+  expect(isAlive(pid)).toBe(false)
+})
+
+test('an Enter that was lost is pressed again, once', async () => {
+  await world.hire('Kay', { args: ['--lose-enters', '1'] })
+  await world.lead.call('message.send', { to: 'Kay', body: 'busy 300' })
+  await until(() => world.submitted('Kay').length === 1)
+  await new Promise((resolve) => setTimeout(resolve, 2_000))
+  expect(world.submitted('Kay')).toHaveLength(1)
+  expect(world.log('Kay').filter(({ event }) => event === 'lost-enter')).toHaveLength(1)
+  await world.lead.call('worker.release', { name: 'Kay' })
+})

@@ -1,0 +1,165 @@
+// A real daemon whose workers are scripted agents in real terminals, and a lead over the SDK who hires them. No tests.
+
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { RelayClient } from '@agent-relay/sdk'
+import { socketPathOf } from '@agent-relay/sdk/discover'
+import { Daemon, type DaemonOptions } from '../src/daemon.ts'
+import type { Harness } from '../src/supervisor/harness/harness.ts'
+import { plain } from '../src/supervisor/harness/plain.ts'
+
+export const scriptedAgent = fileURLToPath(new URL('../../../test/agents/scripted-agent.mjs', import.meta.url))
+
+/** A CLI of its own: MCP by a file, its state in the title. */
+export const scripted: Harness = {
+  ...plain,
+  name: 'scripted',
+  hasMcp: true,
+  bringsOwnMcp: (args) => args.includes('--mcp-config'),
+  toolPrefix: 'mcp__agent-relay__',
+  read({ title }) {
+    const state = /^scripted: (\w+)/.exec(title)?.[1]
+    return state === 'dialog' ? 'blocked' : state === 'busy' || state === 'idle' ? state : undefined
+  },
+  launch({ directory, server, args, isInjected }) {
+    if (!isInjected) return { args: [...args], env: {} }
+    const path = join(directory, 'mcp.json')
+    const env = { NODE_EXTRA_CA_CERTS: '' }
+    const text = JSON.stringify({ mcpServers: { 'agent-relay': { ...server, env } } })
+    return { args: [...args, '--mcp-config', path], env: {}, files: [{ path, text }] }
+  },
+}
+
+export interface Logged {
+  at: number
+  event: string
+  text: string
+  [more: string]: unknown
+}
+
+export class WorkerWorld {
+  readonly root: string
+  readonly daemon: Daemon
+  readonly lead: RelayClient
+  readonly troubles: Error[]
+  readonly #clients: RelayClient[] = []
+
+  private constructor(root: string, daemon: Daemon, lead: RelayClient, troubles: Error[]) {
+    this.root = root
+    this.daemon = daemon
+    this.lead = lead
+    this.troubles = troubles
+  }
+
+  static async start(options: Partial<DaemonOptions> = {}): Promise<WorkerWorld> {
+    const root = realpathSync(mkdtempSync(join(tmpdir(), 'relay-workers-')))
+    const troubles: Error[] = []
+    const { NODE_OPTIONS: _, ...env } = process.env
+    const daemon = (await Daemon.start({
+      dataDir: root,
+      credentialsPath: join(root, 'credentials.json'),
+      isMemory: true,
+      harnesses: [scripted, plain],
+      env,
+      onTrouble: (error) => void troubles.push(error),
+      onStop: () => {},
+      ...options,
+    })) as Daemon
+    await daemon.open('home')
+    const lead = new RelayClient({ agentName: 'Lead', socketPath: socketPathOf(root, 'home'), autoConnect: false })
+    await lead.connect()
+    return new WorkerWorld(root, daemon, lead, troubles)
+  }
+
+  get socketPath(): string {
+    return socketPathOf(this.root, 'home')
+  }
+
+  async client(name: string): Promise<RelayClient> {
+    const client = new RelayClient({ agentName: name, socketPath: this.socketPath, autoConnect: false })
+    this.#clients.push(client)
+    await client.connect()
+    return client
+  }
+
+  logPath(name: string): string {
+    return join(this.root, `${name}.log`)
+  }
+
+  /** Hires a scripted agent, and waits until it is ready. */
+  async hire(name: string, more: { task?: string; args?: string[]; cli?: string } = {}): Promise<void> {
+    const { task, args = [], cli = 'scripted' } = more
+    await this.spawn(name, { cli, task, args })
+    await until(() => this.isReady(name))
+  }
+
+  spawn(name: string, { cli = 'scripted', task, args = [] }: { cli?: string; task?: string; args?: string[] }) {
+    const command = [process.execPath, scriptedAgent, '--log', this.logPath(name), ...args]
+    return this.lead.call('worker.spawn', { name, cli, command, task, cwd: this.root })
+  }
+
+  async isReady(name: string): Promise<boolean> {
+    return ['ready', 'busy', 'idle'].includes(await this.status(name))
+  }
+
+  async status(name: string): Promise<string> {
+    const { workers } = await this.lead.call('worker.list', { all: true })
+    return workers.find((worker) => worker.name === name)?.status ?? 'unknown'
+  }
+
+  log(name: string): Logged[] {
+    if (!existsSync(this.logPath(name))) return []
+    const lines = readFileSync(this.logPath(name), 'utf8').trim().split('\n')
+    return lines.filter((line) => line !== '').map((line) => JSON.parse(line))
+  }
+
+  submitted(name: string): string[] {
+    return this.log(name)
+      .filter(({ event }) => event.startsWith('submitted'))
+      .map(({ text }) => text)
+  }
+
+  /** What the daemon told the lead of a worker. */
+  async told(name: string): Promise<string[]> {
+    const { messages } = await this.lead.call('inbox.peek', { from: 'agent-relay', unreadOnly: false, limit: 500 })
+    return messages.map(({ body }) => body).filter((body) => body.includes(`"${name}"`))
+  }
+
+  async stop(): Promise<void> {
+    for (const client of [...this.#clients, this.lead]) await client.disconnect().catch(() => {})
+    await this.daemon.stop()
+    rmSync(this.root, { recursive: true, force: true })
+  }
+}
+
+/** Processes of this machine that carry a marker, read by our own hand. */
+export function carrying(marker: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(marker)
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    // What is left of one whose parent has not asked for it is no life.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+export async function until(isSo: () => boolean | Promise<boolean>, ms = 15_000): Promise<void> {
+  for (const end = Date.now() + ms; !(await isSo()); await sleep(20)) {
+    if (Date.now() > end) throw new Error(`not within ${ms} ms: ${isSo}`)
+  }
+}

@@ -1,0 +1,103 @@
+// A real daemon, a real browser with the page open in it by a printed link, and real agents. Whatever the browser complains about is kept.
+/// <reference lib="dom" />
+
+import { fileURLToPath } from 'node:url'
+import { socketConnector } from '@agent-relay/sdk'
+import { controlSocketPath } from '@agent-relay/sdk/discover'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { HttpWorld } from '../../packages/relay/tests/http-world.ts'
+import type { BrowserConnectOptions } from '../../packages/sdk/src/browser.ts'
+import { connectRelay, type Relay } from '../../packages/sdk/src/index.ts'
+import { found } from './chromium.ts'
+
+export type View = 'now' | 'talk' | 'agent' | 'runs' | 'actions' | 'recorder'
+
+/** What a browser did that it should not: errors, blocked parts, and requests to elsewhere. */
+export function complaintsOf(page: Page, origin: string): string[] {
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(`error: ${error.message}`))
+  page.on('console', (said) => {
+    if (said.type() === 'error' || said.type() === 'warning') complaints.push(`${said.type()}: ${said.text()}`)
+  })
+  page.on('dialog', (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('request', (request) => {
+    const address = request.url()
+    if (!address.startsWith(origin) && !address.startsWith('data:') && !address.startsWith('blob:'))
+      complaints.push(`request: ${address}`)
+  })
+  page.on('popup', () => complaints.push('popup'))
+  return complaints
+}
+
+export async function launch(): Promise<Browser> {
+  return await chromium.launch({ executablePath: found.path, args: ['--no-sandbox'] })
+}
+
+export class PageWorld {
+  readonly http: HttpWorld
+  readonly browser: Browser
+  readonly page: Page
+  readonly complaints: string[]
+  readonly #agents: Relay[] = []
+  /** What the person is called. */
+  me = ''
+
+  private constructor(http: HttpWorld, browser: Browser, page: Page) {
+    this.http = http
+    this.browser = browser
+    this.page = page
+    this.complaints = complaintsOf(page, http.url)
+  }
+
+  static async start(more: Parameters<typeof HttpWorld.start>[2] = {}): Promise<PageWorld> {
+    const http = await HttpWorld.start({}, ['home'], more)
+    const browser = await launch()
+    const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+    const world = new PageWorld(http, browser, page)
+    await page.goto(await world.link())
+    await page.getByText('you are').waitFor()
+    world.me = /you are (\S+)/.exec((await page.locator('.line').textContent()) ?? '')?.[1] ?? ''
+    return world
+  }
+
+  /** As `agent-relay dashboard` prints it. */
+  async link(): Promise<string> {
+    return (await this.control('page.link')).url as string
+  }
+
+  /** What only the owner may ask. */
+  async control(op: 'page.link' | 'page.logout'): Promise<Record<string, unknown>> {
+    const control = await socketConnector(controlSocketPath(this.http.dir))({})
+    try {
+      return await control.call(op, { workspace: 'home' }, `c${Math.random()}`)
+    } finally {
+      await control.close()
+    }
+  }
+
+  async agent(name: string, more: Partial<BrowserConnectOptions> = {}): Promise<Relay> {
+    const relay = await connectRelay({ name, key: this.http.key, url: this.http.url, ...more })
+    this.#agents.push(relay)
+    return relay
+  }
+
+  /** Goes there as a link would. */
+  async show(view: View, ...parts: string[]): Promise<void> {
+    const hash = [view, ...parts].map(encodeURIComponent).join('/')
+    await this.page.evaluate((to) => {
+      location.hash = to
+    }, `#/${hash}`)
+    await this.page.locator(`.view-${view}`).waitFor()
+  }
+
+  async stop(): Promise<void> {
+    await this.browser.close()
+    await Promise.all(this.#agents.map((agent) => agent.close()))
+    await this.http.stop()
+  }
+}
+
+export const axePath = fileURLToPath(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url))

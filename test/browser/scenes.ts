@@ -1,0 +1,107 @@
+// A workspace with a bit of everything in it, and the scenes by which the page is looked at: a name, an address, and what must be seen there.
+
+import { z } from 'zod'
+import type { Relay } from '../../packages/sdk/src/index.ts'
+import type { PageWorld } from './page-world.ts'
+
+export const scenes: [name: string, hash: string, ready: string][] = [
+  ['now', '#/now', '.agent-row'],
+  ['talk', '#/talk/%23build', '.message'],
+  ['thread', '#/talk/%40Alice%2CTestRunner?thread=task-123', '.thread .message'],
+  ['agent', '#/agent/Alice', '.letter'],
+  ['terminal', '#/agent/Builder/terminal', '.xterm-rows'],
+  ['spawn', '#/agent?spawn=1', '.form'],
+  ['runs', '#/runs/RUN', '.facts'],
+  ['start-run', '#/runs?start=1', '.form'],
+  ['actions', '#/actions/review.submit_vote', '.form'],
+  ['recorder', '#/recorder', '.event[aria-current]'],
+]
+
+/** A build of some lines with colours, as a CLI prints it. */
+const building = `
+const c = (n, t) => '\\x1b[' + n + 'm' + t + '\\x1b[0m'
+console.log(c(1, 'builder 1.4.0') + '  watching packages/parser')
+console.log(c(90, '14:40:02') + '  lexer.ts      ' + c(32, 'ok') + '   12 ms')
+console.log(c(90, '14:40:02') + '  parser.ts     ' + c(32, 'ok') + '   31 ms')
+console.log(c(90, '14:40:03') + '  errors.ts     ' + c(33, 'warn') + ' unused name: where')
+console.log(c(90, '14:40:04') + '  ' + c('38;2;220;60;60', '1 of 42 tests failed') + ': nested quotes')
+console.log(''); console.log(c(36, '> ') + 'Fix it? (y/n)')
+setInterval(() => {}, 1000)`
+
+async function speak(world: PageWorld, alice: Relay, bob: Relay, tests: Relay, reviewer: Relay): Promise<void> {
+  const asked = await alice.messages.send(
+    '#build',
+    'Ship 1.4 today?\nThe changelog is ready; the flaky parser test is the last thing.',
+    { kind: 'question' },
+  )
+  const told = await bob.messages.send('#build', 'Parser is green on my side. 42 tests, ten runs, no failure.', {
+    kind: 'status',
+  })
+  await reviewer.messages.send('#build', 'I vote for it, once the changelog names the new flag.', { replyTo: told.id })
+  await alice.messages.send('#build', 'Named it. Bob, please tag.', { kind: 'directive' })
+  await reviewer.client.call('message.react', { message: asked.id, emoji: '+1' })
+  await bob.client.call('message.react', { message: asked.id, emoji: '+1' })
+  await alice.messages.send('TestRunner', 'Run the parser tests ten times, please.', { thread: 'task-123' })
+  await tests.messages.send('Alice', 'Ten of ten passed in 41 s.', { thread: 'task-123', kind: 'status' })
+  await bob.client.call('inbox.take', {})
+  await bob.client.call('inbox.count', {})
+  await bob.messages.send(world.me, 'May I delete the old migration? Nothing refers to it any more.', {
+    kind: 'question',
+  })
+  await reviewer.messages.send('*', 'Back from the rebase; main is clean.')
+}
+
+/** Brings agents, messages, a worker, a run and actions, and fills the run's name into its scene. */
+export async function furnish(world: PageWorld): Promise<void> {
+  const alice = await world.agent('Alice', { cli: 'claude', model: 'opus', channels: ['#build'] })
+  const bob = await world.agent('Bob', { cli: 'codex', model: 'gpt-5', channels: ['#build'] })
+  const tests = await world.agent('TestRunner', { cli: 'claude', model: 'haiku', parent: 'Alice' })
+  const reviewer = await world.agent('Reviewer', { cli: 'gemini', parent: 'Alice', channels: ['#build'] })
+  await reviewer.actions.register({
+    name: 'review.submit_vote',
+    description: 'Records a vote on a change.',
+    inputSchema: z.object({
+      change: z.number().int().describe('Number of the change'),
+      vote: z.enum(['up', 'down']),
+      comment: z.string().optional(),
+    }),
+    handler: () => ({ recorded: true }),
+  })
+  await tests.actions.register({
+    name: 'tests.run',
+    description: 'Runs the tests of a folder and answers the counts.',
+    inputSchema: z.object({ folder: z.string() }),
+    handler: () => ({ passed: 42, failed: 0 }),
+  })
+  await speak(world, alice, bob, tests, reviewer)
+  await alice.actions.invoke('tests.run', { folder: 'packages/parser' })
+  await bob.actions.invoke('review.submit_vote', { change: 12, vote: 'up' })
+  const run = await alice.client.call('run.start', {
+    contract: 'List the flaky tests of the last week, with how often each failed.',
+    harness: 'external',
+    agent: 'TestRunner',
+  })
+  const payload = JSON.stringify({
+    flaky: [
+      { test: 'nested quotes', failed: 3 },
+      { test: 'late newline', failed: 1 },
+    ],
+  })
+  await tests.client.call('run.complete', {
+    run: run.id,
+    summary: 'Two are flaky; nested quotes is the worse one.',
+    payload,
+  })
+  const scene = scenes.find(([name]) => name === 'runs')
+  if (scene) scene[1] = `#/runs/${run.id}`
+  await alice.client.call('worker.spawn', {
+    name: 'Builder',
+    cli: 'plain',
+    cwd: '/',
+    command: [process.execPath, '-e', building],
+  })
+  bob.client
+    .sendAndWait('Alice', 'Which branch do I take for B1?', { kind: 'question', timeoutMs: 600_000 })
+    .catch(() => {})
+  tests.client.sendAndWait('Bob', 'Is the fixture yours?', { kind: 'question', timeoutMs: 600_000 }).catch(() => {})
+}

@@ -1,0 +1,76 @@
+// Runs as programs see them, on every link: who carries one out, who hears of it, and what it hands over.
+
+import { gunzipSync } from 'node:zlib'
+import { limits, type Run } from '@agent-relay/sdk/protocol'
+import { expect } from 'vitest'
+import { type Actor, eventually, play, refused } from './play.ts'
+
+const begin = (actor: Actor, more: object = {}): Promise<Run> =>
+  actor.call('run.start', { contract: 'Write the report.', harness: 'external', ...more })
+
+async function fetched(actor: Actor, run: string): Promise<string> {
+  const { gzip, size } = await actor.call('run.payload', { run })
+  const text = gunzipSync(Buffer.from(gzip, 'base64')).toString()
+  expect(Buffer.byteLength(text)).toBe(size)
+  return text
+}
+
+play('a run is started, carried out by the one it names, and completed', async ({ ada, bob, cy }) => {
+  const run = await begin(ada, { agent: 'bob' })
+  expect(run).toMatchObject({ status: 'running', parent: 'ada', agent: 'bob', harness: 'external' })
+  const [told] = (await bob.call('inbox.take', {})).messages
+  expect(told).toMatchObject({ from: 'ada', kind: 'directive', body: expect.stringMatching(/Write the report\.$/) })
+  expect(told?.body).toContain(run.id)
+  await refused(cy.call('run.complete', { run: run.id, summary: 'mine' }), 'run.not-yours', /belongs to bob/)
+  await refused(cy.call('run.stop', { run: run.id }), 'run.not-yours', /belongs to bob/)
+  await refused(ada.call('run.payload', { run: run.id }), 'run.no-payload', /no payload/)
+  for (const party of [ada, bob])
+    expect(await party.call('run.contract', { run: run.id })).toEqual({ contract: 'Write the report.' })
+  await refused(cy.call('run.contract', { run: run.id }), 'run.unknown', /not found|No run/)
+  const done = await bob.call('run.complete', { run: run.id, summary: 'written', payload: 'füñf' })
+  expect(done).toMatchObject({ status: 'completed', summary: 'written', payloadSize: 6 })
+  expect(await fetched(ada, run.id)).toBe('füñf')
+  expect(await ada.call('run.stop', { run: run.id })).toMatchObject({ status: 'completed' })
+  const { runs } = await ada.call('run.status', { runs: [run.id, 'run_none'] })
+  expect(runs).toEqual([done, { id: 'run_none', error: expect.stringContaining('Agent not found: run_none') }])
+  expect((await cy.call('run.list', {})).runs).toEqual([])
+  expect((await bob.call('run.list', { status: 'completed' })).runs).toEqual([done])
+})
+
+play('what ends is told to those it concerns, and to no others', async ({ ada, bob, cy }) => {
+  const seen: string[] = []
+  await ada.client.watch({ types: ['run.*'] }, ({ type }) => seen.push(type)).ready
+  const one = await begin(ada, { agent: 'bob' })
+  const two = await begin(ada)
+  await bob.call('run.complete', { run: one.id, summary: '' })
+  const stopped = await ada.call('run.stop', { run: two.id, reason: 'not needed' })
+  expect(stopped).toMatchObject({ status: 'stopped', stopReason: 'not needed' })
+  expect(await ada.call('run.complete', { run: two.id, summary: 'late' })).toEqual(stopped)
+  await eventually(() => expect(seen).toEqual(['run.started', 'run.started', 'run.completed', 'run.stopped']))
+  expect((await bob.call('event.list', { types: ['run.*'] })).events.map(({ type }) => type)).toEqual([
+    'run.started',
+    'run.completed',
+  ])
+  expect((await cy.call('event.list', { types: ['run.*'] })).events).toEqual([])
+})
+
+play('a payload of the greatest size passes, one byte more is refused', async ({ ada }) => {
+  const text = 'Line of a large report, "quoted".\n'
+  const payload = text.repeat(Math.ceil(limits.payloadBytesMax / text.length)).slice(0, limits.payloadBytesMax)
+  const { id: run } = await begin(ada)
+  await refused(
+    ada.call('run.complete', { run, summary: '', payload: `${payload}x` }),
+    'input.invalid',
+    /at most 8 MiB: write it to a file/,
+  )
+  expect(await ada.call('run.complete', { run, summary: '', payload })).toMatchObject({ payloadSize: payload.length })
+  expect((await fetched(ada, run)) === payload).toBe(true)
+})
+
+play('what makes no run is refused', async ({ ada }) => {
+  await refused(ada.call('run.start', { contract: '' }), 'input.invalid', /needs a contract/)
+  await refused(begin(ada, { agent: 'nobody' }), 'agent.unknown', /nobody/)
+  await refused(begin(ada, { agent: 'bob', harness: 'loop' }), 'input.invalid', /only an external run/)
+  await refused(ada.call('run.complete', { run: 'run_none', summary: '' }), 'run.unknown', /run_none/)
+  await refused(ada.call('run.payload', { run: 'run_none' }), 'run.unknown', /run_none/)
+})

@@ -1,0 +1,85 @@
+// The real CLIs: which version, and what each needs in a fresh home to start without a question and to take our model for its own.
+
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+export interface Cli {
+  name: string
+  npmPackage: string
+  /** Writes its configuration into a private home; answers the variables it needs. */
+  prepare(place: { home: string; work: string; modelUrl: string }): Record<string, string>
+}
+
+const key = 'sk-dummy-0123456789abcdefghij'
+
+function write(path: string, content: object | string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+}
+
+const claude: Cli = {
+  name: 'claude',
+  npmPackage: '@anthropic-ai/claude-code@2.1.325',
+  prepare({ home, work, modelUrl }) {
+    write(join(home, '.claude.json'), {
+      hasCompletedOnboarding: true,
+      theme: 'dark',
+      customApiKeyResponses: { approved: [key.slice(-20)], rejected: [] },
+      projects: { [work]: { hasTrustDialogAccepted: true } },
+    })
+    return {
+      ANTHROPIC_API_KEY: key,
+      ANTHROPIC_BASE_URL: modelUrl,
+      DISABLE_TELEMETRY: '1',
+      DISABLE_ERROR_REPORTING: '1',
+      DISABLE_AUTOUPDATER: '1',
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    }
+  },
+}
+
+const codex: Cli = {
+  name: 'codex',
+  npmPackage: '@openai/codex@0.166.0',
+  prepare({ home, modelUrl }) {
+    const provider = `name = "fake"\nbase_url = "${modelUrl}/v1"\nenv_key = "OPENAI_API_KEY"\nwire_api = "responses"\n`
+    const text = `model = "fake-model"\nmodel_provider = "fake"\n[model_providers.fake]\n${provider}`
+    write(join(home, '.codex/config.toml'), text)
+    return { OPENAI_API_KEY: key }
+  },
+}
+
+const opencode: Cli = {
+  name: 'opencode',
+  // Later ones have no binary for arm64 in the registry.
+  npmPackage: 'opencode-ai@1.18.18',
+  prepare({ home, modelUrl }) {
+    const provider = {
+      npm: '@ai-sdk/openai-compatible',
+      name: 'fake',
+      options: { baseURL: `${modelUrl}/v1`, apiKey: key },
+      models: { 'fake-model': { name: 'fake-model', tool_call: true } },
+    }
+    write(join(home, '.config/opencode/opencode.json'), { model: 'fake/fake-model', provider: { fake: provider } })
+    return {
+      OPENCODE_DISABLE_AUTOUPDATE: '1',
+      OPENCODE_DISABLE_MODELS_FETCH: '1',
+      OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+    }
+  },
+}
+
+const gemini: Cli = {
+  name: 'gemini',
+  npmPackage: '@google/gemini-cli@0.61.0',
+  prepare({ home, modelUrl }) {
+    write(join(home, '.gemini/settings.json'), {
+      security: { auth: { selectedType: 'gemini-api-key' } },
+      general: { enableAutoUpdate: false },
+      privacy: { usageStatisticsEnabled: false },
+    })
+    return { GEMINI_API_KEY: key, GOOGLE_GEMINI_BASE_URL: modelUrl }
+  },
+}
+
+export const clis: readonly Cli[] = [claude, codex, opencode, gemini]

@@ -1,0 +1,154 @@
+// One real CLI's world: a private home, a scripted model, a daemon that sees nothing else, a lead over MCP and a peer over the SDK. No tests.
+
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { RelayClient } from '@agent-relay/sdk'
+import type { OutputOf } from '@agent-relay/sdk/protocol'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import type { Cli } from './clis.ts'
+import { type Asked, startFakeModel } from './fake-model.mjs'
+
+const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+const daemonLauncher = at('../../packages/relay/bin/agent-relay.cjs')
+const pipeLauncher = at('../../packages/mcp/bin/agent-relay-mcp.cjs')
+
+export class RealWorld {
+  readonly root = realpathSync(mkdtempSync(join(tmpdir(), 'real-')))
+  readonly work = join(this.root, 'work')
+  readonly #home = join(this.root, 'home')
+  readonly #socketPath = join(this.root, 'data/projects/play/daemon.sock')
+  /** What the model was asked, and said. */
+  readonly asked: Asked[] = []
+  /** What the peer and, over MCP, the lead were sent. */
+  readonly heard: string[] = []
+  readonly #lead = new Client({ name: 'lead', version: '1' })
+  #peer!: RelayClient
+  #model: { url: string; close(): void } | undefined
+  #daemon: ChildProcess | undefined
+
+  static async start(cli: Cli, folder: string): Promise<RealWorld> {
+    const world = new RealWorld()
+    await world.#start(cli, folder)
+    return world
+  }
+
+  async #start(cli: Cli, folder: string): Promise<void> {
+    for (const path of [this.#home, this.work]) mkdirSync(path)
+    execFileSync('git', ['init', '-q'], { cwd: this.work })
+    this.#model = await startFakeModel((asked) => this.asked.push(asked))
+    const env = {
+      ...this.#env(),
+      ...cli.prepare({ home: this.#home, work: this.work, modelUrl: this.#model.url }),
+      PATH: [folder, dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
+    }
+    this.#daemon = spawn(process.execPath, [daemonLauncher, 'up', '--project', 'play', '--json'], {
+      cwd: this.root,
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    await once(this.#daemon.stdout as NodeJS.ReadableStream, 'data')
+    this.#daemon.stdout?.resume()
+    const lead = { ...this.#env(), RELAY_AGENT_NAME: 'Lead' }
+    const args = [pipeLauncher, 'serve']
+    await this.#lead.connect(new StdioClientTransport({ command: process.execPath, args, env: lead, cwd: this.root }))
+    this.#peer = new RelayClient({ agentName: 'Peer', socketPath: this.#socketPath })
+    await this.#peer.connect()
+    this.#peer.on('message', ({ from, content }) => this.heard.push(`${from}: ${content}`))
+  }
+
+  /** Nothing of the owner's: `env -i`. */
+  #env(): Record<string, string> {
+    return {
+      HOME: this.#home,
+      LANG: 'C.UTF-8',
+      PATH: process.env.PATH ?? '',
+      NODE_EXTRA_CA_CERTS: '',
+      RELAY_DATA_DIR: join(this.root, 'data'),
+      RELAY_PROJECT: 'play',
+      RELAY_PORT: '0',
+    }
+  }
+
+  /** A tool of the lead's. */
+  async tool(name: string, args: Record<string, unknown>): Promise<string> {
+    const { content } = (await this.#lead.callTool({ name, arguments: args })) as { content: { text: string }[] }
+    return content.map(({ text }) => text).join('\n')
+  }
+
+  async leadHears(): Promise<string[]> {
+    const text = await this.tool('relay_inbox', {})
+    if (!text.startsWith('No messages')) this.heard.push(...text.split('\n\n---\n\n'))
+    return this.heard
+  }
+
+  async send(to: string, body: string): Promise<string> {
+    return (await this.#peer.send(to, body)).id
+  }
+
+  async receipt(id: string): Promise<OutputOf<'message.receipts'>['receipts'][number] | undefined> {
+    return (await this.#peer.call('message.receipts', { message: id })).receipts[0]
+  }
+
+  async worker(name: string) {
+    const { workers } = await this.#peer.call('worker.list', { all: true })
+    return workers.find((worker) => worker.name === name)
+  }
+
+  /** What the model was asked last, for a failure that has to tell why. */
+  story(): string {
+    const lines = this.asked.map(({ path, heard, said, isCut }) => {
+      const what = isCut ? 'cut' : `${heard?.tools.length} tools, ${JSON.stringify(heard?.text.slice(-200))}`
+      return `${path.slice(-20)} ${what} -> ${said?.tool?.name ?? said?.text?.slice(0, 40)}`
+    })
+    return [...lines, ...this.heard].join('\n')
+  }
+
+  /** Everything on this machine that was started in this home, by its command line; the daemon and the lead's pipe are not meant. */
+  processes(): { pid: number; line: string }[] {
+    const isOwn = /agent-relay\.mjs|daemon-run/
+    return readdirSync('/proc')
+      .filter((entry) => /^\d+$/.test(entry))
+      .flatMap((pid) => {
+        try {
+          const environ = readFileSync(`/proc/${pid}/environ`, 'utf8')
+          if (!environ.includes(`HOME=${this.#home}`) || !environ.includes('RELAY_WORKER=')) return []
+          const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+          return isOwn.test(line) ? [] : [{ pid: Number(pid), line }]
+        } catch {
+          return []
+        }
+      })
+  }
+
+  async close(): Promise<void> {
+    await this.#lead.close()
+    await this.#peer?.disconnect()
+    const daemon = this.#daemon
+    if (daemon && daemon.exitCode === null) {
+      const ended = once(daemon, 'exit')
+      daemon.kill('SIGTERM')
+      await ended
+    }
+    this.#model?.close()
+    rmSync(this.root, { recursive: true, force: true })
+  }
+}
+
+export async function until(
+  what: string,
+  isSo: () => boolean | undefined | Promise<boolean | undefined>,
+  seconds: number,
+): Promise<number> {
+  const start = performance.now()
+  while (!(await isSo())) {
+    if (performance.now() - start > seconds * 1_000) throw new Error(`${what}: not within ${seconds} s`)
+    await sleep(100)
+  }
+  return performance.now() - start
+}
