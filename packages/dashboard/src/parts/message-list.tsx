@@ -110,15 +110,19 @@ function useEnd(
   const laidOut = useRef(last)
   const [missed, setMissed] = useState(0)
   // While one is at the end, the end is where one stays: for new rows, and for rows that turn out higher than thought.
-  // Else it is measured: where everything fits, nothing scrolls and no scroll event tells.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the height and the landing are reasons to look
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the height is the reason to look
   useLayoutEffect(() => {
-    const element = scroller.current
-    if (hasOwn(history, laidOut.current)) isAtEnd.current = true
+    if (last !== laidOut.current && hasOwn(history, laidOut.current)) isAtEnd.current = true
     laidOut.current = last
+    const element = scroller.current
     if (element && isAtEnd.current) element.scrollTop = element.scrollHeight
-    else follow()
-  }, [height, last, marked])
+  }, [height, last])
+  // Else it is measured: where everything fits, nothing scrolls and no scroll event tells. Not for every height: asking for the
+  // layout of each row that is drawn would cost more than drawing it.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: news and a landing are the reasons to look
+  useLayoutEffect(() => {
+    if (!isAtEnd.current) follow()
+  }, [last, marked])
   useEffect(() => setMissed((before) => (isAtEnd.current ? last : before || last)), [last])
   const follow = (): void => {
     const element = scroller.current
