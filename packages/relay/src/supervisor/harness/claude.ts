@@ -29,7 +29,7 @@ export const claude: Harness = {
   program: 'claude',
   install: 'npm install -g @anthropic-ai/claude-code',
   hasMcp: true,
-  typing: { enterDelayMs: 100, whileBusy: 'queues' },
+  typing: { enterDelayMs: 100 },
   exitKeys: [ctrlC, ctrlC],
   toolPrefix: `mcp__${serverName}__`,
   hookGraceMs: 2_000,

@@ -14,8 +14,7 @@ export const codex: Harness = {
   program: 'codex',
   install: 'npm install -g @openai/codex',
   hasMcp: true,
-  // Enter while it is busy interrupts what it does.
-  typing: { enterDelayMs: 100, whileBusy: 'waits' },
+  typing: { enterDelayMs: 100 },
   exitKeys: [ctrlC, ctrlC],
   toolPrefix: 'mcp__agent_relay__',
   bringsOwnMcp: (args) =>

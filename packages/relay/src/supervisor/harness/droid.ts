@@ -13,7 +13,7 @@ export const droid: Harness = {
   program: 'droid',
   install: 'npm install -g droid',
   hasMcp: true,
-  typing: { enterDelayMs: 400, whileBusy: 'waits' },
+  typing: { enterDelayMs: 400 },
   exitKeys: [ctrlC, ctrlC],
   // How its models see the names is not known here; the bare name is right in the end of it.
   toolPrefix: '',

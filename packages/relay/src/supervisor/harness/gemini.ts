@@ -25,7 +25,7 @@ export const gemini: Harness = {
   install: 'npm install -g @google/gemini-cli',
   hasMcp: true,
   // Enter within 30 ms of the text is a newline, and was lost once at 120 ms.
-  typing: { enterDelayMs: 400, whileBusy: 'queues' },
+  typing: { enterDelayMs: 400 },
   exitKeys: [ctrlC, ctrlC],
   toolPrefix: `mcp_${serverName}_`,
   bringsOwnMcp: (args) => hasFlag(args, '--allowed-mcp-server-names'),

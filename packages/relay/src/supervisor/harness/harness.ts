@@ -14,8 +14,8 @@ export interface Harness {
   launch(context: LaunchContext): Launch
   /** What the bottom of the screen and the title tell; undefined: no sign (quiet time decides). */
   read(view: View): Sign | undefined
-  /** A busy Codex is interrupted by Enter: wait for idle. */
-  readonly typing: { enterDelayMs: number; whileBusy: 'waits' | 'queues' }
+  /** Between a paste and Enter. Both are for an idle prompt alone: a busy Codex is interrupted by Enter. */
+  readonly typing: { enterDelayMs: number }
   /** Polite exit, such as two Ctrl-C. */
   readonly exitKeys: readonly string[]
   /** `mcp__agent-relay__`, as the model sees relay_send. */

@@ -29,7 +29,7 @@ export const opencode: Harness = {
   program: 'opencode',
   install: 'npm install -g opencode-ai',
   hasMcp: true,
-  typing: { enterDelayMs: 100, whileBusy: 'queues' },
+  typing: { enterDelayMs: 100 },
   exitKeys: [ctrlC, ctrlC],
   toolPrefix: `${serverName}_`,
   bringsOwnMcp: (args) => hasFlag(args, '--agent'),

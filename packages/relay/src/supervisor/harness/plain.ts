@@ -24,7 +24,7 @@ function plainHarness(name: string, known?: Known): Harness {
     program: known?.program,
     install: known?.install ?? '',
     hasMcp: false,
-    typing: { enterDelayMs: 100, whileBusy: 'waits' },
+    typing: { enterDelayMs: 100 },
     exitKeys: [ctrlC, ctrlC],
     toolPrefix: '',
     bringsOwnMcp: () => false,
