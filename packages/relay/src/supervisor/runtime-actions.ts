@@ -27,12 +27,15 @@ export async function offerRuntimeActions(workspace: Workspace): Promise<void> {
   sessions.bind(session, daemonName)
   const waiting = { isReady: () => true, end: () => {} }
   actions.follow(session, { ...waiting, item: (item) => void serve(workspace, session, item as Invocation) })
-  for (const name of Object.keys(offers) as Offer[]) {
-    const { op, description } = offers[name]
-    const inputSchema = z.toJSONSchema(operations[op].input, { io: 'input' }) as Record<string, unknown>
-    const asking = { session, by: daemonName, id: ids('d'), abandoned: session.ended }
-    await actions.register(asking, { name, description, inputSchema, timeoutMs })
-  }
+  // Together: one commit, not four, for every workspace that a daemon opens at its start.
+  await Promise.all(
+    (Object.keys(offers) as Offer[]).map((name) => {
+      const { op, description } = offers[name]
+      const inputSchema = z.toJSONSchema(operations[op].input, { io: 'input' }) as Record<string, unknown>
+      const asking = { session, by: daemonName, id: ids('d'), abandoned: session.ended }
+      return actions.register(asking, { name, description, inputSchema, timeoutMs })
+    }),
+  )
 }
 
 async function serve(workspace: Workspace, session: Session, { invocation, action, input, caller }: Invocation) {
