@@ -1,29 +1,8 @@
 // Generated configuration files for the careful edit: hostile but valid ones, and broken ones, each from a seed. No tests.
 
-export class Dice {
-  #state: number
+import { Random } from '../../../test/crash/harness/random.ts'
 
-  constructor(seed: number) {
-    this.#state = seed >>> 0
-  }
-
-  /** 0 to 1. */
-  next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0
-    let t = this.#state
-    t = Math.imul(t ^ (t >>> 15), t | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
-  }
-
-  below(count: number): number {
-    return Math.floor(this.next() * count)
-  }
-
-  pick<T>(values: readonly T[]): T {
-    return values[this.below(values.length)] as T
-  }
-
+export class Dice extends Random {
   isHit(share: number): boolean {
     return this.next() < share
   }

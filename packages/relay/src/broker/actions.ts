@@ -18,17 +18,9 @@ import type { Store } from '../store/store.ts'
 import type { Asking } from './call.ts'
 import type { Engine } from './engine.ts'
 import type { Hub } from './hub.ts'
+import type { Parts } from './parts.ts'
 import type { Session, Sessions } from './sessions.ts'
 import type { Sink, Watch } from './sink.ts'
-
-interface ActionsOptions {
-  store: Store
-  engine: Engine
-  hub: Hub
-  sessions: Sessions
-  clock: Clock
-  nextCause: () => string
-}
 
 export class Actions {
   readonly #store: Store
@@ -38,7 +30,7 @@ export class Actions {
   readonly #sessions: Sessions
   readonly #nextCause: () => string
 
-  constructor({ store, engine, hub, sessions, clock, nextCause }: ActionsOptions) {
+  constructor({ store, engine, hub, sessions, clock, nextCause }: Parts) {
     this.#store = store
     this.#engine = engine
     this.#hub = hub

@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts'
 import { directMembers } from '../core/conversations.ts'
 import type { Store } from '../store/store.ts'
 import type { Engine } from './engine.ts'
-import type { Hub } from './hub.ts'
+import type { Parts } from './parts.ts'
 import type { Session, Sessions } from './sessions.ts'
 import type { Sink, Watch } from './sink.ts'
 
@@ -22,14 +22,7 @@ export class Deliveries {
   readonly #byAgent = new Map<string, Set<Follower>>()
   readonly #byConversation = new Map<string, Set<Follower>>()
 
-  constructor(options: {
-    store: Store
-    engine: Engine
-    hub: Hub
-    sessions: Sessions
-    clock: Clock
-    nextCause: () => string
-  }) {
+  constructor(options: Parts) {
     this.#store = options.store
     this.#engine = options.engine
     this.#clock = options.clock

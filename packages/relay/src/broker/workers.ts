@@ -16,17 +16,10 @@ import type { Asking } from './call.ts'
 import { hashOf, newSecret } from './credentials.ts'
 import type { Engine } from './engine.ts'
 import type { Hub } from './hub.ts'
+import type { Parts } from './parts.ts'
 import type { Session, Sessions } from './sessions.ts'
 import type { Sink, Watch } from './sink.ts'
 import { reportText, type WorkerReport, type WorkerRuntime, type WorkerTerminal } from './worker-runtime.ts'
-
-interface WorkersOptions {
-  store: Store
-  engine: Engine
-  hub: Hub
-  sessions: Sessions
-  nextCause: () => string
-}
 
 /** How far back `worker.list` looks when it is asked for all. */
 const listMax = 200
@@ -44,7 +37,7 @@ export class Workers {
   /** Spawns that will be answered, with the last screen of a program that ended at once. */
   readonly #awaited = new Map<string, { screen?: string }>()
 
-  constructor({ store, engine, hub, sessions, nextCause }: WorkersOptions) {
+  constructor({ store, engine, hub, sessions, nextCause }: Omit<Parts, 'clock'>) {
     this.#store = store
     this.#engine = engine
     this.#hub = hub
