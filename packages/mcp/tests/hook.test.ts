@@ -125,6 +125,21 @@ describe('the receipt', () => {
     expect(await pipe.call('relay_inbox', { unread_only: false })).toContain('do not lose this')
   })
 
+  test('a hook that ended before it could say anything: the next one says it, and a waiting one at once', async () => {
+    const { name, env } = await agent()
+    const taker = new RelayClient({ agentName: name, socketPath: world.socketPath, token: env.RELAY_AGENT_TOKEN })
+    await taker.connect()
+    const { id } = await lead.send(name, 'taken, not shown')
+    expect((await taker.call('inbox.take', { route: 'hook' })).messages).toHaveLength(1)
+    expect(await run(env, 'Stop')).toEqual(silence)
+    const waiter = start(env, 'wait')
+    await sleep(500)
+    expect(waiter.child.exitCode).toBeNull()
+    await taker.disconnect()
+    expect(await waiter.ended).toMatchObject({ code: 2, stderr: expect.stringContaining('taken, not shown') })
+    expect(await receipt(id)).toMatchObject({ state: 'offered', route: 'hook' })
+  })
+
   test('what the agent holds already is not told again', async () => {
     const { name, env } = await agent()
     const pipe = world.pipe(env)

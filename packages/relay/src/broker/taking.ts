@@ -1,6 +1,7 @@
 // Taking from the inbox: the rule picks and marks, here the bodies are added, and the session remembers what left with the answer.
 
-import type { InboxMessage, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
+import type { Fact, InboxMessage, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
+import { takenBy } from '../core/inbox.ts'
 import { RefusalError } from '../refusal-error.ts'
 import type { Answer, Asking } from './call.ts'
 import type { Workspace } from './workspace.ts'
@@ -20,7 +21,7 @@ async function takeNow({ engine, store }: Workspace, { session, by, id }: Asking
   if ('refusal' in reply) throw new RefusalError(reply.refusal)
   const { messages: ids, more, shown = [] } = reply.outcome as { messages: string[]; more: number; shown?: string[] }
   const messages: InboxMessage[] = reply.found
-    ? store.queries.offered(reply.found, input.route ?? 'take')
+    ? store.queries.offered(reply.found, takenBy(input.route))
     : store.queries.inboxMessages(by, ids)
   // A hook says itself, by inbox.offer, that it has put them before the agent: it may end before it could.
   if (input.route === 'hook') return { output: { messages, more } }
@@ -58,21 +59,24 @@ async function takeWaiting(workspace: Workspace, asking: Asking, input: Input, w
 }
 
 /** Resolves when a message may have come for the agent, after `ms`, or when nobody waits any more. */
-function messageFor({ hub, store, clock }: Workspace, agent: string, ms: number, over: AbortSignal) {
+function messageFor({ hub, sessions, store, clock }: Workspace, agent: string, ms: number, over: AbortSignal) {
   let cancel = () => {}
   const came = new Promise<void>((resolve) => {
     const done = () => {
-      stopListening()
+      for (const stop of listening) stop()
       alarm.cancel()
       over.removeEventListener('abort', done)
       resolve()
     }
-    const stopListening = hub.listen((entries) => {
-      const isForIt = entries.some(({ facts }) =>
-        facts.some((fact) => fact.type === 'message.created' && store.view.isMember(agent, fact.conversation)),
-      )
-      if (isForIt) done()
-    })
+    const isForIt = (fact: Fact) =>
+      fact.type === 'message.created'
+        ? store.view.isMember(agent, fact.conversation)
+        : fact.type === 'delivery.released' && fact.agent === agent
+    const listening = [
+      hub.listen((entries) => entries.some(({ facts }) => facts.some(isForIt)) && done()),
+      // What a vanished session held is free again.
+      sessions.onChange((changed) => changed === agent && done()),
+    ]
     const alarm = clock.after(ms, done)
     over.addEventListener('abort', done)
     cancel = done

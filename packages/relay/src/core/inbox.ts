@@ -33,12 +33,17 @@ export function take(view: View, command: Command<TakeInput>): Verdict {
   for (const { head, receipt } of picked.waiting) {
     if (receipt?.readAt !== undefined) continue
     if (isHeld(command, receipt)) shown.push(head.id)
-    else facts.push(offer(command, head.id, input.route ?? 'take'))
+    else facts.push(offer(command, head.id, takenBy(input.route)))
   }
   const outcome = { messages: picked.waiting.map(({ head }) => head.id), more: picked.more }
   // Looking back shows what was read or is held elsewhere: that is told by the tables, once the offers are in them.
   const found = input.unreadOnly === false ? undefined : picked.waiting
   return record(facts, shown.length > 0 ? { ...outcome, shown } : outcome, undefined, found)
+}
+
+/** A hook that has taken has not shown yet, and may be ended before it does: it holds what it took until it says by an offer that it has. */
+export function takenBy(route: Route = 'take'): Route {
+  return route === 'hook' ? 'take' : route
 }
 
 interface Picked {
