@@ -12,6 +12,6 @@ test.skipIf('reason' in how)('a disk of 6 MB is full', async () => {
   process.stdout.write(`full disk: ${JSON.stringify(figures)}\n`)
   expect([...faults, ...failedReads]).toEqual([])
   expect(figures).toMatchObject({ refusedWhileFull: 20, integrity: 'ok', daemonErrors: '' })
-  expect(figures.refusal).toBe('store.full: The disk is full: nothing was stored. Free some space and send it again.')
+  expect(figures.refusal).toBe('store.full: The disk is full: nothing was stored. Free some space and try again.')
   expect(figures.resumedMs).toBeLessThan(5_000)
 })

@@ -17,7 +17,6 @@ import { type OwnersView, ownerControls } from './owner-controls.ts'
 import { RefusalError } from './refusal-error.ts'
 import type { RunLimits } from './runs/limits.ts'
 import { Runner } from './runs/runner.ts'
-import { isDamage } from './store/database.ts'
 import { DaemonLock } from './store/lock.ts'
 import { Supervisor, type SupervisorOptions } from './supervisor/supervisor.ts'
 import { version } from './version.ts'
@@ -28,6 +27,7 @@ import { ownersParty } from './wires/party.ts'
 import { declareRoles } from './wires/roles.ts'
 import { SocketWire } from './wires/socket.ts'
 
+export { mendOf } from './store/damage.ts'
 export { soundnessOf } from './store/soundness.ts'
 
 export interface DaemonOptions {
@@ -215,9 +215,7 @@ export class Daemon {
       return { ...opened, key }
     } catch (error) {
       workspace.close()
-      // What opening did not read, the first look into it finds.
-      if (!isDamage(error)) throw error
-      throw new RefusalError('workspace.damaged', { path: databasePath, reason: (error as Error).message })
+      throw error
     }
   }
 

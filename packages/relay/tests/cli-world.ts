@@ -1,7 +1,7 @@
 // A data directory, a home and a project of their own for tests of the command line, and ways to run the real launcher in them. No tests.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -55,6 +55,15 @@ export class World {
     this.#running.add(running)
     void running.ended.then(() => this.#running.delete(running))
     return running
+  }
+
+  /** A line as a person types it, with `agent-relay` on the PATH. */
+  async shell(line: string, { cwd = this.cwd }: Where = {}): Promise<Ran> {
+    const bin = this.directory('bin')
+    if (!existsSync(join(bin, 'agent-relay'))) symlinkSync(launcher, join(bin, 'agent-relay'))
+    const env = this.#env()
+    const child = spawn('sh', ['-c', line], { cwd, env: { ...env, PATH: `${bin}:${env.PATH}` } })
+    return new Running(child).ended
   }
 
   /** Ends every process that was started here, the daemon included. */

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { node } from '../src/cli/doctor/machine.ts'
 import { World } from './cli-world.ts'
+import { plantDamage } from './damage-world.ts'
 
 interface Told {
   check: string
@@ -184,8 +185,32 @@ describe('a planted fault', () => {
     expect(readFileSync(path).equals(bytes)).toBe(true)
     // The daemon runs for the other workspaces, and says of this one what is wrong.
     const { code, stderr } = await world.run(['daemon', 'start'])
-    expect([code, stderr]).toEqual([78, expect.stringContaining(`${path} is not a readable database`)])
+    expect([code, stderr]).toEqual([78, expect.stringContaining(`${path} is damaged (`)])
   }, 30_000)
+
+  it('a database that is damaged in its middle: the same mend everywhere, and followed to the letter it works', async () => {
+    await startDaemon()
+    const body = (n: number) => `body-${n}- ${'x'.repeat(3_000)}`
+    for (let n = 1; n <= 8; n++) await world.run(['send', '#general', body(n), '--as', 'Al'])
+    await world.run(['daemon', 'stop'])
+    const path = join(world.dataDir, 'projects', 'app', 'relay.db')
+    plantDamage(path, 'body-4-')
+    const down = (await doctor()).faults
+    // It opens: what it reads at the start is whole.
+    await startDaemon()
+    const { code, stderr } = await world.run(['events'])
+    expect([code, stderr]).toEqual([78, expect.stringContaining(`${path} is damaged (`)])
+    const up = (await doctor()).faults
+    expect(up).toEqual(down)
+    const mend = /agent-relay daemon stop; .*/.exec(stderr)?.[0] as string
+    expect(up).toMatchObject([{ check: 'databases', mend: expect.stringContaining(mend) }])
+
+    const followed = await world.shell(mend)
+    expect(followed).toMatchObject({ code: 0, stderr: expect.not.stringContaining('damaged') })
+    expect((await doctor()).faults).toEqual([])
+    expect((await world.run(['send', '#general', 'afresh', '--as', 'Al'])).code).toBe(0)
+    expect(readFileSync(join(world.dataDir, 'projects', 'app', 'damaged', 'relay.db')).includes('body-8-')).toBe(true)
+  }, 60_000)
 
   it('a port that another program has', async () => {
     const server = createServer()

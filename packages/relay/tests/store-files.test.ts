@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { RefusalError } from '../src/refusal-error.ts'
+import { mendOf } from '../src/store/damage.ts'
 import { Database } from '../src/store/database.ts'
 import { derivedTables } from '../src/store/migrations.ts'
 import { Store } from '../src/store/store.ts'
@@ -138,7 +139,9 @@ describe('a damaged file is refused by name, and stays byte for byte as it is', 
     const { refusal } = refusalOf(() => new Store(path))
     expect(refusal.code).toBe('workspace.damaged')
     expect(refusal.message).toContain(path)
-    expect(refusal.message).toMatch(/It was left as it is; move it away to start afresh/)
+    expect(refusal.message).toMatch(
+      /It was left as it is\. To move it away and start afresh: agent-relay daemon stop; /,
+    )
     expect(readFileSync(path).equals(before)).toBe(true)
     expect(readdirSync(directory).filter((name) => !/^relay\.db(\.origin)?(-wal|-shm)?$/.test(name))).toEqual([])
   })
@@ -149,4 +152,21 @@ test('an empty file is a new workspace', () => {
   const store = new Store(path)
   expect(store.journal.lastSeq).toBe(0)
   store.close()
+})
+
+test('a database that finds no room says so, whichever it is', () => {
+  const database = new Database(path)
+  database.exec('CREATE TABLE t (x TEXT)')
+  database.exec('PRAGMA max_page_count = 3')
+  const add = database.prepare('INSERT INTO t VALUES (?)')
+  expect(() => add.run('x'.repeat(100_000))).toThrow(new RefusalError('store.full'))
+  database.close()
+})
+
+test('the mend is quoted where a shell would take it for more than it is', () => {
+  expect(mendOf("/home/o'neil my/projects/app/relay.db")).toBe(
+    "agent-relay daemon stop; mkdir -p '/home/o'\\''neil my/projects/app/damaged'; " +
+      "mv '/home/o'\\''neil my/projects/app/relay.db'* '/home/o'\\''neil my/projects/app/damaged'; " +
+      'agent-relay daemon start --project app',
+  )
 })

@@ -84,7 +84,7 @@ test('refused while it is full, together or alone; then as before', async () => 
   expect(acknowledged.length).toBeGreaterThan(2)
   expect(acknowledged.length).toBeLessThan(40)
   await expect(send('x'.repeat(100_000))).rejects.toThrow(
-    'The disk is full: nothing was stored. Free some space and send it again.',
+    'The disk is full: nothing was stored. Free some space and try again.',
   )
 
   // Reading goes on.

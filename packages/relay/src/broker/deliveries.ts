@@ -1,8 +1,9 @@
 // Sessions that want each message as it comes: woken by a hint, they take from the inbox like anyone else, and send what they took.
 
-import type { Entry } from '@agent-relay/sdk/protocol'
+import type { Entry, Refusal } from '@agent-relay/sdk/protocol'
 import type { Clock } from '../clock.ts'
 import { directMembers } from '../core/conversations.ts'
+import { RefusalError, refusalOf } from '../refusal-error.ts'
 import type { Store } from '../store/store.ts'
 import type { Engine } from './engine.ts'
 import type { Parts } from './parts.ts'
@@ -36,7 +37,12 @@ export class Deliveries {
   follow(session: Session, sink: Sink): Watch {
     const agent = session.agent as string
     const hold = this.#sessions.hold(session)
-    const follower = new Follower(this.#store, this.#engine, { agent, hold: hold.id }, sink, this.#nextCause)
+    const end = (refused: Refusal) => {
+      watch.stop()
+      sink.end(refused)
+    }
+    const whom = { agent, hold: hold.id }
+    const follower = new Follower(this.#store, this.#engine, whom, { ...sink, end }, this.#nextCause)
     put(this.#byAgent, agent, follower)
     for (const conversation of this.#store.queries.conversationsOf(agent))
       put(this.#byConversation, conversation, follower)
@@ -45,7 +51,7 @@ export class Deliveries {
       alarm = this.#clock.after(lookAgainMs, lookAgain)
     }
     let alarm = this.#clock.after(0, lookAgain)
-    return {
+    const watch = {
       seq: this.#store.journal.lastSeq,
       drained: () => follower.wake(),
       stop: () => {
@@ -56,6 +62,7 @@ export class Deliveries {
         for (const conversation of [...this.#byConversation.keys()]) drop(this.#byConversation, conversation, follower)
       },
     }
+    return watch
   }
 
   #wakeFor(entries: Entry[]): void {
@@ -105,7 +112,7 @@ class Follower {
 
   wake(): void {
     this.#again = true
-    if (!this.#isTaking) void this.#take()
+    if (!this.#isTaking) this.#take().catch((error: unknown) => this.#sink.end(refusalOf(error)))
   }
 
   stop(): void {
@@ -124,7 +131,8 @@ class Follower {
         cause: this.#nextCause(),
         session: this.#for.hold,
       })
-      // A full disk: the messages wait, and the next look tries again.
+      // A full disk: the messages wait, and the next look tries again. A damaged file stays damaged, and who waits is told.
+      if ('refusal' in reply && !reply.refusal.retry) throw new RefusalError(reply.refusal)
       if ('refusal' in reply || !this.#isRunning) break
       const { messages, more } = reply.outcome as { messages: string[]; more: number }
       const { queries } = this.#store

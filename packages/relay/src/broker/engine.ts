@@ -5,7 +5,8 @@ import type { Clock } from '../clock.ts'
 import { decide, type RuleInput, type RuleName } from '../core/decide.ts'
 import type { Command, Outcome, World } from '../core/verdict.ts'
 import type { Waiting } from '../core/view.ts'
-import { isDamage, isSqliteError } from '../store/database.ts'
+import { RefusalError } from '../refusal-error.ts'
+import { isSqliteError } from '../store/database.ts'
 import type { Store } from '../store/store.ts'
 import type { Hub } from './hub.ts'
 
@@ -155,11 +156,7 @@ export class Engine {
   }
 
   #failed(error: Error): Reply {
-    if (isSqliteError(error, 'full')) return { refusal: refusal('store.full') }
-    if (isDamage(error)) {
-      const { path } = this.#options.store.database
-      return { refusal: refusal('workspace.damaged', { path, reason: error.message }) }
-    }
+    if (error instanceof RefusalError) return { refusal: error.refusal }
     const failed = { refusal: refusal('fault', { why: error.message }) }
     if (isSqliteError(error, 'ioError')) {
       this.#broken = failed

@@ -4,6 +4,7 @@ import { type Entry, type Fact, limits, type RelayEvent } from '@agent-relay/sdk
 import { mayCall } from '../core/actions.ts'
 import { broadcast, directMembers } from '../core/conversations.ts'
 import { canSee } from '../core/messages.ts'
+import { refusalOf } from '../refusal-error.ts'
 import type { Store } from '../store/store.ts'
 import type { Hub } from './hub.ts'
 import type { Sink, Watch } from './sink.ts'
@@ -58,10 +59,16 @@ export class Events {
     const pump = () => {
       isPlanned = false
       if (!isRunning || !sink.isReady()) return
-      for (const entry of this.#store.journal.read(position, entriesPerRead)) {
-        for (const event of this.#visible(entry, reader, types)) sink.item(event)
-        position = entry.seq
-        if (!sink.isReady()) break
+      try {
+        for (const entry of this.#store.journal.read(position, entriesPerRead)) {
+          for (const event of this.#visible(entry, reader, types)) sink.item(event)
+          position = entry.seq
+          if (!sink.isReady()) break
+        }
+      } catch (error) {
+        // A damaged file. It concerns this reader; nobody else in the daemon.
+        halt()
+        return sink.end(refusalOf(error))
       }
       plan()
     }
@@ -78,15 +85,12 @@ export class Events {
       if (isNext && !entries.some(isWanted)) position = entries[entries.length - 1]?.seq as number
       else plan()
     })
-    plan()
-    return {
-      seq: since,
-      drained: plan,
-      stop: () => {
-        isRunning = false
-        stop()
-      },
+    const halt = () => {
+      isRunning = false
+      stop()
     }
+    plan()
+    return { seq: since, drained: plan, stop: halt }
   }
 
   #visible(entry: Entry, reader: Reader, types: string[] | undefined): RelayEvent[] {

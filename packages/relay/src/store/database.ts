@@ -2,6 +2,8 @@
 
 import { createRequire } from 'node:module'
 import type { DatabaseSync } from '@photostructure/sqlite'
+import { RefusalError } from '../refusal-error.ts'
+import { damaged } from './damage.ts'
 
 export type Value = string | number | null | Uint8Array
 export type Row = Value[]
@@ -32,13 +34,19 @@ export class Database {
   }
 
   exec(sql: string): void {
-    this.#driver.exec(sql)
+    this.#telling(() => this.#driver.exec(sql))
   }
 
   prepare(sql: string): Statement {
-    const statement = this.#driver.prepare(sql)
+    const statement = this.#telling(() => this.#driver.prepare(sql))
     statement.setReturnArrays(true)
-    return statement as unknown as Statement
+    const { run, get, all } = statement as unknown as Statement
+    // To tell costs nothing that could be measured: a statement takes microseconds.
+    return {
+      run: (...values) => this.#telling(() => run.apply(statement, values)),
+      get: (...values) => this.#telling(() => get.apply(statement, values)),
+      all: (...values) => this.#telling(() => all.apply(statement, values)),
+    }
   }
 
   prepareAll<Name extends string>(statements: Record<Name, string>): Record<Name, Statement> {
@@ -62,6 +70,18 @@ export class Database {
   close(): void {
     this.#driver.close()
   }
+
+  /** Here and nowhere else a failure becomes a refusal: only here it is known which file it was. */
+  #telling<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      if (isSqliteError(error, 'full')) throw new RefusalError('store.full')
+      if (isSqliteError(error, 'notADatabase') || isSqliteError(error, 'corrupt'))
+        throw damaged(this.path, (error as Error).message)
+      throw error
+    }
+  }
 }
 
 /** SQLite's primary codes and its own words for them: the stand-in tells no code where `all` fails. */
@@ -79,9 +99,4 @@ export function isSqliteError(error: unknown, kind: keyof typeof failures): bool
   const [primary, words] = failures[kind]
   if (typeof errcode === 'number') return (errcode & 0xff) === primary
   return code === 'ERR_SQLITE_ERROR' && words.test(String(message))
-}
-
-/** Not the database that was written: only another file, or a backup, helps. */
-export function isDamage(error: unknown): boolean {
-  return isSqliteError(error, 'notADatabase') || isSqliteError(error, 'corrupt')
 }

@@ -1,7 +1,7 @@
 // The shape of a workspace's database, one step per version. A step is never changed once released; a new one is added.
 
 import { RefusalError } from '../refusal-error.ts'
-import { type Database, isDamage } from './database.ts'
+import type { Database } from './database.ts'
 
 const steps: string[] = [
   `
@@ -103,19 +103,14 @@ export function migrate(database: Database): void {
   }
 }
 
-/** Opens, tunes, migrates and reads what is read at the start; a file that is no database, or a broken one, is named and left as it is. */
-export function openDatabase<T>(open: () => Database, path: string, read: (database: Database) => T): T {
-  let database: Database | undefined
+/** Tunes, migrates and reads what is read at the start; one that fails in that is closed, and left as it is. */
+export function beginWith<T>(database: Database, read: (database: Database) => T): T {
   try {
-    database = open()
     tune(database)
     migrate(database)
     return read(database)
   } catch (error) {
-    database?.close()
-    if (isDamage(error)) {
-      throw new RefusalError('workspace.damaged', { path, reason: (error as Error).message })
-    }
+    database.close()
     throw error
   }
 }

@@ -2,7 +2,8 @@
 // beside the message costs 6 to 12 times the message itself. Filled in small slices with bounded merges; one slice takes about 3 ms.
 
 import { rmSync } from 'node:fs'
-import { Database, isDamage, type Statement } from './database.ts'
+import { isDamage } from './damage.ts'
+import { Database, type Statement } from './database.ts'
 
 const sliceRows = 32
 /** Pages merged after each slice. Without it SQLite merges everything at once after a while, for most of a second. */
@@ -65,7 +66,7 @@ export class SearchIndex {
     try {
       return work()
     } catch (error) {
-      if (!isDamage(error)) throw error
+      if (!isDamage(error, this.#path)) throw error
       this.#startAfresh()
       return work()
     }
@@ -77,7 +78,7 @@ export class SearchIndex {
       return prepared(database)
     } catch (error) {
       database.close()
-      if (!isDamage(error)) throw error
+      if (!isDamage(error, this.#path)) throw error
       this.#remove()
       return prepared(new Database(this.#path))
     }

@@ -6,7 +6,7 @@ import { Database, type Statement } from './database.ts'
 import { type Belongings, Evolve } from './evolve.ts'
 import { History } from './history.ts'
 import { SqliteJournal } from './journal.ts'
-import { openDatabase } from './migrations.ts'
+import { beginWith } from './migrations.ts'
 import { Queries } from './queries.ts'
 import { Tables } from './tables.ts'
 import { SqliteView } from './view.ts'
@@ -24,14 +24,13 @@ export class Store {
   readonly #meta: Statement
 
   constructor(path: string) {
-    const opened = openDatabase(
-      () => new Database(path),
-      path,
-      (database) => ({ database, tables: new Tables(database), journal: new SqliteJournal(database) }),
-    )
-    this.#database = opened.database
-    this.#tables = opened.tables
-    this.journal = opened.journal
+    this.#database = new Database(path)
+    const { tables, journal } = beginWith(this.#database, (database) => ({
+      tables: new Tables(database),
+      journal: new SqliteJournal(database),
+    }))
+    this.#tables = tables
+    this.journal = journal
     this.view = new SqliteView(this.#database, this.#tables)
     this.queries = new Queries(this.#database, this.#tables, this.view)
     this.history = new History(this.#database, this.#tables, this.view, this.queries)

@@ -145,7 +145,8 @@ export const refusals = {
     http: 500,
     exit: 78,
     text: (d) =>
-      `${d.path} is not a readable database (${d.reason}). It was left as it is; move it away to start afresh.`,
+      `${d.path} is damaged (${d.reason}). It was left as it is. To move it away and start afresh: ${d.mend}\n` +
+      'If you have a copy of it, put that in its place before the start.',
   },
   'config.invalid': {
     retry: false,
@@ -194,7 +195,7 @@ export const refusals = {
     ...busy,
     http: 507,
     exit: 1,
-    text: () => 'The disk is full: nothing was stored. Free some space and send it again.',
+    text: () => 'The disk is full: nothing was stored. Free some space and try again.',
   },
   'daemon.stopping': { ...busy, text: () => 'The relay daemon is stopping. Try again when it has started.' },
   'session.stalled': {

@@ -121,14 +121,19 @@ export const databases: Check = async ({ env }) => {
   const names = existsSync(directory) ? new DataDirectory(directory).workspaces() : []
   if (names.length === 0) return [{ check: 'databases', state: 'ok', text: 'none yet' }]
   // Only here: it brings the store along.
-  const { soundnessOf } = await import('../../daemon.ts')
+  const { mendOf, soundnessOf } = await import('../../daemon.ts')
   const damaged = names.flatMap((workspace): Finding[] => {
     const path = new DataDirectory(directory).database(workspace)
     const why = soundnessOf(path)
     if (why === 'ok') return []
-    const mend = `agent-relay daemon stop, put a backup in the place of ${homely(path, env.HOME)} or move it away, agent-relay daemon start`
+    const text = `the database of workspace ${workspace} is damaged: ${why}`
     return [
-      { check: 'databases', state: 'fault', text: `the database of workspace ${workspace} is damaged: ${why}`, mend },
+      {
+        check: 'databases',
+        state: 'fault',
+        text,
+        mend: `${mendOf(path)}  (a copy goes in its place before the start)`,
+      },
     ]
   })
   return damaged.length > 0 ? damaged : [{ check: 'databases', state: 'ok', text: `${names.length} whole` }]
