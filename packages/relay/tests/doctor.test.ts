@@ -190,11 +190,11 @@ describe('a planted fault', () => {
 
   it('a database that is damaged in its middle: the same mend everywhere, and followed to the letter it works', async () => {
     await startDaemon()
-    const body = (n: number) => `body-${n}- ${'x'.repeat(3_000)}`
-    for (let n = 1; n <= 8; n++) await world.run(['send', '#general', body(n), '--as', 'Al'])
+    for (const body of ['first', 'middle', 'last'])
+      await world.run(['send', '#general', `${body}-body ${'x'.repeat(3_000)}`, '--as', 'Al'])
     await world.run(['daemon', 'stop'])
     const path = join(world.dataDir, 'projects', 'app', 'relay.db')
-    plantDamage(path, 'body-4-')
+    plantDamage(path, 'middle-body')
     const down = (await doctor()).faults
     // It opens: what it reads at the start is whole.
     await startDaemon()
@@ -209,7 +209,7 @@ describe('a planted fault', () => {
     expect(followed).toMatchObject({ code: 0, stderr: expect.not.stringContaining('damaged') })
     expect((await doctor()).faults).toEqual([])
     expect((await world.run(['send', '#general', 'afresh', '--as', 'Al'])).code).toBe(0)
-    expect(readFileSync(join(world.dataDir, 'projects', 'app', 'damaged', 'relay.db')).includes('body-8-')).toBe(true)
+    expect(readFileSync(join(world.dataDir, 'projects', 'app', 'damaged', 'relay.db')).includes('last-body')).toBe(true)
   }, 60_000)
 
   it('a port that another program has', async () => {
@@ -256,6 +256,39 @@ describe('a planted fault', () => {
       { check: 'editor cursor', text: expect.stringContaining('does not answer tools/list: no such thing') },
     ])
     expect((await doctor('--fix')).faults).toEqual([])
+    expect((await doctor()).faults).toEqual([])
+  }, 60_000)
+
+  it("entries in this project's files: tried where they are ours, never started where they are not", async () => {
+    await startDaemon()
+    await world.run(['mcp', 'install', '--project', '--editor', 'cursor'])
+    mkdirSync(join(world.cwd, '.gemini'))
+    const gone = { command: process.execPath, args: ['/gone/agent-relay-mcp.cjs', 'serve'] }
+    writeFileSync(join(world.cwd, '.mcp.json'), JSON.stringify({ mcpServers: { 'agent-relay': gone } }))
+    const trace = join(world.root, 'started')
+    const foreign = { command: process.execPath, args: ['-e', `require('fs').writeFileSync('${trace}', '')`] }
+    writeFileSync(join(world.cwd, '.gemini/settings.json'), JSON.stringify({ mcpServers: { 'agent-relay': foreign } }))
+    const remote = { type: 'http', url: 'http://127.0.0.1:8101/mcp' }
+    mkdirSync(join(world.cwd, '.vscode'))
+    writeFileSync(join(world.cwd, '.vscode/mcp.json'), JSON.stringify({ servers: { 'agent-relay': remote } }))
+
+    const { findings, faults } = await doctor('--fix')
+    expect(faults).toMatchObject([
+      {
+        check: 'editor claude',
+        text: expect.stringContaining('/app/.mcp.json starts /gone/agent-relay-mcp.cjs, which is not there'),
+        mend: 'agent-relay mcp install --project --editor claude',
+      },
+    ])
+    const texts = Object.fromEntries(findings.map(({ check, text }) => [check, text]))
+    expect(texts).toMatchObject({
+      'editor cursor': expect.stringMatching(/app\/\.cursor\/mcp\.json, the server answers$/),
+      'editor gemini': expect.stringContaining('not tried: the project names a program of its own'),
+      'editor vscode': expect.stringContaining('not tried: by its address http://127.0.0.1:8101/mcp'),
+    })
+    expect(existsSync(trace)).toBe(false)
+    const [{ mend } = { mend: '' }] = faults
+    expect((await world.shell(mend as string)).code).toBe(0)
     expect((await doctor()).faults).toEqual([])
   }, 60_000)
 

@@ -15,7 +15,7 @@ export { hookEditors } from './hooks.ts'
 export { entryName, type Outcome } from './install.ts'
 export { configureLift, unconfigureLift } from './lift.ts'
 export { outcomeLines } from './report.ts'
-export { serverCommand, surroundingsOf } from './surroundings.ts'
+export { installed, serverCommand, surroundingsOf } from './surroundings.ts'
 
 export interface InstallOptions {
   /** Names separated by commas, `auto` (those that are found) or `all`; without it `auto`. */

@@ -1,4 +1,5 @@
-// The doctor's check of each editor: is the entry there, does it start what it names, and does that answer `tools/list`.
+// The doctor's check of each editor, in the user's own files and the project's: is the entry there, does it start what it names, and does that
+// answer `tools/list`.
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -8,6 +9,7 @@ import {
   detected,
   type Editor,
   entryName,
+  installed,
   editors as known,
   runInstall,
   type Surroundings,
@@ -25,9 +27,12 @@ export const editors: Check = async (patient) => {
   const here = detected(around)
   const link = await reachControl(patient.env)
   await link?.close()
-  const asked = new Map<string, Promise<string | undefined>>()
+  const visit: Visit = { patient, isRunning: link !== undefined, asked: new Map() }
   const findings = await Promise.all(
-    known.map((editor) => look(editor, here.includes(editor), patient, around, link !== undefined, asked)),
+    known.map(async (editor) => [
+      ...(await lookAtOwn(editor, here.includes(editor), around, visit)),
+      ...(await lookAtProject(editor, around, visit)),
+    ]),
   )
   const found = findings.flat()
   if (found.length > 0) return found
@@ -41,45 +46,79 @@ export const editors: Check = async (patient) => {
   ]
 }
 
-async function look(
-  editor: Editor,
-  isHere: boolean,
-  patient: Patient,
-  around: Surroundings,
-  isRunning: boolean,
-  asked: Map<string, Promise<string | undefined>>,
-): Promise<Finding[]> {
+/** What the looks at all editors share. */
+interface Visit {
+  patient: Patient
+  isRunning: boolean
+  /** By command: several editors start the same one. */
+  asked: Map<string, Promise<string | undefined>>
+}
+
+/** One entry that is looked at: where it should be, and what is done about it. */
+interface Place {
+  check: string
+  file: string
+  again: string
+  fix?: () => Promise<void>
+  /** Whether it may be started to see whether it answers. */
+  mayTry(command: readonly string[]): boolean
+}
+
+async function lookAtOwn(editor: Editor, isHere: boolean, around: Surroundings, visit: Visit): Promise<Finding[]> {
+  const { env, cwd } = visit.patient
   const check = `editor ${editor.name}`
-  const file = editor.userFile(around)
-  const shown = homely(file, patient.env.HOME)
   const again = `agent-relay mcp install --editor ${editor.name}`
+  const fix = async () => {
+    const { exit } = await runInstall({ editor: editor.name, env, cwd, say: () => {} })
+    if (exit !== 0) throw new Error(`${editor.name} could not be mended`)
+  }
+  const found = await look(editor, { check, file: editor.userFile(around), again, fix, mayTry: () => true }, visit)
+  return found ?? (isHere ? [{ check, state: 'note', text: 'not connected', mend: again }] : [])
+}
+
+/**
+ * Of the directory it is run in. Others may have written these files: what they name is started only where it is what we would have
+ * written ourselves, and they are mended by the person, who may share them with others.
+ */
+async function lookAtProject(editor: Editor, around: Surroundings, visit: Visit): Promise<Finding[]> {
+  const file = editor.projectFile?.(around)
+  if (file === undefined || visit.patient.cwd === undefined || file === editor.userFile(around)) return []
+  const ours = installed([])
+  const mayTry = ([program, script]: readonly string[]) => program === ours.command && script === ours.args[0]
+  const again = `agent-relay mcp install --project --editor ${editor.name}`
+  return (await look(editor, { check: `editor ${editor.name}`, file, again, mayTry }, visit)) ?? []
+}
+
+/** Undefined where there is no entry. */
+async function look(editor: Editor, place: Place, visit: Visit): Promise<Finding[] | undefined> {
+  const { check, file, again: mend, fix, mayTry } = place
+  const { env } = visit.patient
+  const shown = homely(file, env.HOME)
+  const fault = (text: string): Finding[] => [{ check, state: 'fault', text, mend, fix }]
+  const ok = (text: string): Finding[] => [{ check, state: 'ok', text }]
   let entry: unknown
   try {
     entry = readEntry(file, editor.keyPath, entryName)
   } catch (error) {
-    return [
-      { check, state: 'fault', text: `${shown}: ${(error as Error).message}`, mend: `mend the file, then: ${again}` },
-    ]
+    const text = `${shown}: ${(error as Error).message}`
+    return [{ check, state: 'fault', text, mend: `mend the file, then: ${mend}` }]
   }
-  if (entry === undefined) return isHere ? [{ check, state: 'note', text: 'not connected', mend: again }] : []
-  const fix = async () => {
-    const { exit } = await runInstall({ editor: editor.name, env: patient.env, cwd: patient.cwd, say: () => {} })
-    if (exit !== 0) throw new Error(`${editor.name} could not be mended`)
-  }
+  if (entry === undefined) return undefined
+  const { url } = entry as { url?: unknown }
+  if (typeof url === 'string') return ok(`${shown} (not tried: by its address ${url})`)
   const command = commandOf(entry)
-  const gone = command.filter((part, i) => i < 2 && isAbsolute(part) && !existsSync(part))
-  if (command.length === 0 || gone.length > 0) {
-    const text =
-      gone.length > 0 ? `${shown} starts ${gone[0]}, which is not there` : `${shown}: the entry starts nothing`
-    return [{ check, state: 'fault', text, mend: again, fix }]
-  }
-  if (!isRunning) return [{ check, state: 'ok', text: `${shown} (not tried: the daemon does not run)` }]
+  if (command.length === 0) return fault(`${shown}: the entry starts nothing`)
+  const gone = command.find((part, i) => i < 2 && isAbsolute(part) && !existsSync(part))
+  if (gone !== undefined) return fault(`${shown} starts ${gone}, which is not there`)
+  if (!visit.isRunning) return ok(`${shown} (not tried: the daemon does not run)`)
+  if (!mayTry(command)) return ok(`${shown} (not tried: the project names a program of its own)`)
   const key = JSON.stringify(command)
-  const answer = asked.get(key) ?? ask(command, patient)
-  asked.set(key, answer)
+  const answer = visit.asked.get(key) ?? ask(command, visit.patient)
+  visit.asked.set(key, answer)
   const why = await answer
-  if (why === undefined) return [{ check, state: 'ok', text: `${shown}, the server answers` }]
-  return [{ check, state: 'fault', text: `${shown}: the server does not answer tools/list: ${why}`, mend: again, fix }]
+  return why === undefined
+    ? ok(`${shown}, the server answers`)
+    : fault(`${shown}: the server does not answer tools/list: ${why}`)
 }
 
 /** The program and its arguments, in whichever shape the editor has them. */
