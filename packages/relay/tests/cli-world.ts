@@ -27,7 +27,8 @@ export class World {
   readonly #running = new Set<Running>()
 
   constructor() {
-    this.directory('home')
+    // As after a global install.
+    symlinkSync(launcher, join(this.directory('home/.local/bin'), 'agent-relay'))
   }
 
   directory(name: string): string {
@@ -57,13 +58,9 @@ export class World {
     return running
   }
 
-  /** A line as a person types it, with `agent-relay` on the PATH. */
-  async shell(line: string, { cwd = this.cwd }: Where = {}): Promise<Ran> {
-    const bin = this.directory('bin')
-    if (!existsSync(join(bin, 'agent-relay'))) symlinkSync(launcher, join(bin, 'agent-relay'))
-    const env = this.#env()
-    const child = spawn('sh', ['-c', line], { cwd, env: { ...env, PATH: `${bin}:${env.PATH}` } })
-    return new Running(child).ended
+  /** A line as a person types it. */
+  async shell(line: string): Promise<Ran> {
+    return new Running(spawn('sh', ['-c', line], { cwd: this.cwd, env: this.#env() })).ended
   }
 
   /** Ends every process that was started here, the daemon included. */
@@ -74,9 +71,8 @@ export class World {
   }
 
   #env(): Record<string, string | undefined> {
-    const { PATH } = process.env
     return {
-      PATH,
+      PATH: `${join(this.root, 'home/.local/bin')}:${process.env.PATH}`,
       HOME: join(this.root, 'home'),
       TMPDIR: this.root,
       RELAY_DATA_DIR: this.dataDir,

@@ -44,6 +44,17 @@ describe('usage', () => {
     expect(project).toMatchObject({ code: 2, stderr: expect.stringContaining('no workspace name') })
   })
 
+  it('helps with a command of a group too, and names itself as it can be typed', async () => {
+    const [installed, bare, unknown] = await Promise.all([
+      world.run(['help', 'mcp', 'install']),
+      world.run(['help', 'mcp', 'install'], { env: { PATH: '/nowhere' } }),
+      world.run(['help', 'mcp', 'nonsense'], { env: { PATH: '/nowhere' } }),
+    ])
+    expect(installed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Usage: agent-relay mcp install /) })
+    expect(bare).toMatchObject({ code: 0, stdout: expect.stringMatching(/\n {2}npx agent-relay mcp install\n/) })
+    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('(see: npx agent-relay mcp --help)') })
+  })
+
   it('has examples in the help of every command', async () => {
     const shown = catalog
       .flatMap((rule) => (rule.commands ? rule.commands : [rule]))
@@ -118,7 +129,7 @@ describe('send and inbox', () => {
     expect(agent).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'Agent not found: Bbo. Did you mean Bob? All names: agent-relay who\n',
+      stderr: 'Agent not found: Bbo. Did you mean Bob? All names: agent-relay who --all\n',
     })
     expect(channel).toMatchObject({ code: 1, stderr: expect.stringContaining('Channel not found: #biuld. There') })
     expect(inbox).toMatchObject({ code: 1, stderr: expect.stringContaining('Channel not found: #biuld') })

@@ -5,6 +5,7 @@ import { version } from '../version.ts'
 import { catalog } from './catalog.ts'
 import { exits, type Options } from './command.ts'
 import { endWithReader } from './ending.ts'
+import { asTyped } from './own-name.ts'
 import { Print } from './print.ts'
 import type { CommandRule, OptionRule } from './rule.ts'
 
@@ -25,7 +26,7 @@ function exitOf({ exitCode }: CommanderError): number {
 async function fail(error: unknown): Promise<number> {
   const { failureOf } = await import('./exit.ts')
   const { text, exit } = await failureOf(error)
-  process.stderr.write(`${text}\n`)
+  process.stderr.write(`${asTyped(text, process.env)}\n`)
   return exit
 }
 
@@ -34,15 +35,39 @@ function program(): Command {
     .description('AI coding agents on one machine talk to each other.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show this help')
-    .helpCommand('help [command]', 'show the help of a command')
+    .helpCommand(false)
     .exitOverride()
+    .configureOutput({
+      writeOut: (text) => process.stdout.write(asTyped(text, process.env)),
+      writeErr: (text) => process.stderr.write(asTyped(text, process.env)),
+    })
     .showHelpAfterError('(see: agent-relay --help)')
     .addHelpText(
       'after',
       examplesText(['agent-relay up', 'agent-relay send Bob "Can you take the parser?"', 'agent-relay inbox']),
     )
   for (const rule of catalog) root.addCommand(commandOf(rule, root), { hidden: rule.isHidden })
+  return root.addCommand(helpCommand(root))
+}
+
+/** Commander's own knows one word: `help mcp install` would show the help of `mcp`. */
+function helpCommand(root: Command): Command {
   return root
+    .createCommand('help')
+    .description('show the help of a command')
+    .argument('[command...]')
+    .copyInheritedSettings(root)
+    .helpOption('-h, --help', 'show this help')
+    .addHelpText('after', examplesText(['agent-relay help send', 'agent-relay help mcp install']))
+    .action((words: string[]) => {
+      let command = root
+      for (const word of words) {
+        const next = command.commands.find((each) => each.name() === word)
+        if (!next) command.error(`error: unknown command '${word}'`)
+        else command = next
+      }
+      command.outputHelp()
+    })
 }
 
 function commandOf(rule: CommandRule, parent: Command, path = `agent-relay ${rule.name}`): Command {

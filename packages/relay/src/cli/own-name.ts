@@ -13,6 +13,16 @@ export function ownName(env: Env): string {
   return isInstalled ? 'agent-relay' : 'npx agent-relay'
 }
 
+/** Our name with a word of a command, an option or a usage after it; not a version, a path or a package. */
+const command = /(?<![\w./@-]|npx )agent-relay(?= [a-z[-])/g
+
+/** The commands in a text of ours, or of the daemon's, which cannot know how it is called here: as they can be typed. */
+export function asTyped(text: string, env: Env): string {
+  if (text.search(command) < 0) return text
+  const own = ownName(env)
+  return text.replace(command, own)
+}
+
 /** The PATH as the person has it. */
 export function pathOfOwn(env: Env): string {
   return ownFolders(env).join(delimiter)

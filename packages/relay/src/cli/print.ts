@@ -1,5 +1,6 @@
 // The two streams: data on stdout, talk on stderr, and how both look: colour or none, tables that fit. What is said comes from the commands.
 
+import { asTyped } from './own-name.ts'
 import { pad, shorten, widthOf } from './text.ts'
 
 type Env = Record<string, string | undefined>
@@ -26,6 +27,7 @@ const risky = /[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\
 export class Print {
   readonly #out: NodeJS.WriteStream
   readonly #err: NodeJS.WriteStream
+  readonly #env: Env
   readonly #hasColour: boolean
   /** One JSON value a line, for programs. */
   readonly isJson: boolean
@@ -33,6 +35,7 @@ export class Print {
   constructor(out: NodeJS.WriteStream, err: NodeJS.WriteStream, env: Env, isJson = false) {
     this.#out = out
     this.#err = err
+    this.#env = env
     this.isJson = isJson
     this.#hasColour = !isJson && wantsColour(env, out.isTTY)
   }
@@ -68,7 +71,12 @@ export class Print {
 
   /** Talk. */
   say(text: string): void {
-    this.#err.write(`${text}\n`)
+    this.#err.write(`${this.typed(text)}\n`)
+  }
+
+  /** The commands in it as the person can type them here. */
+  typed(text: string): string {
+    return asTyped(text, this.#env)
   }
 
   paint(style: Style, text: string): string {

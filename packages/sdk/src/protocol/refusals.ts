@@ -23,7 +23,7 @@ const oneOf = (value: unknown, lead: string): string =>
 export const refusals = {
   'agent.unknown': {
     ...absent,
-    text: (d) => `Agent not found: ${d.name}.${oneOf(d.nearest, 'Did you mean')} All names: agent-relay who`,
+    text: (d) => `Agent not found: ${d.name}.${oneOf(d.nearest, 'Did you mean')} All names: agent-relay who --all`,
   },
   'agent.name-taken': {
     ...clash,

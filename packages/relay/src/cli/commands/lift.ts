@@ -50,7 +50,7 @@ async function byHand(invocation: Invocation, roles: string[], port: number): Pr
       await print.json({ type: 'ready', url, roles, dataDir, prompts })
     } else {
       await print.line(blocks(print, roles, url))
-      await print.line(connecting(url, Number(new URL(url).port), port === portDefault))
+      await print.line(print.typed(connecting(url, Number(new URL(url).port), port === portDefault)))
       await print.line(banner(print, relay, roles, { isKept: options.keep === true }))
     }
     await relay.feed(print, ending)

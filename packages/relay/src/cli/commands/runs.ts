@@ -23,7 +23,8 @@ export const start: RunCommand = async (invocation) => {
   await withClient(invocation, 'agent', async ({ client }) => {
     const input = { contract, harness: harness as HarnessName | undefined, model, agent, cwd: place }
     const run = await client.call('run.start', input)
-    if (!options.wait) return void (print.isJson ? await print.json(run) : await print.line(startedLine(run)))
+    if (!options.wait)
+      return void (print.isJson ? await print.json(run) : await print.line(print.typed(startedLine(run))))
     // Whoever does not wait to the end still knows what goes on.
     if (!print.isJson) print.say(startedLine(run))
     const ended = await waited(client, print, run)
@@ -136,7 +137,8 @@ function block(print: Print, run: Run): string {
   const times = `started ${dateTimeOf(startedAt)}${ended === undefined ? '' : `, ended ${dateTimeOf(ended)}`}`
   const head = `${print.paint('bold', id)} ${status}${oneLine(why(run)) && ` ${oneLine(why(run))}`}`
   const lines = [head, `  ${oneLine(`${agent} (${harness}), for ${parent}, ${times}`)}`]
-  if (payloadSize !== undefined) lines.push(`  payload ${sizeOf(payloadSize)}: agent-relay runs payload ${id}`)
+  if (payloadSize !== undefined)
+    lines.push(print.typed(`  payload ${sizeOf(payloadSize)}: agent-relay runs payload ${id}`))
   const text = summary ?? preview
   if (text !== undefined && text !== '') lines.push(clean(text).trimEnd().replace(/^/gm, '  '))
   return lines.join('\n')

@@ -47,7 +47,7 @@ function unitPath(env: Env): string {
 function checkOurs(path: string, env: Env): void {
   if (!existsSync(path) || readFileSync(path, 'utf8').startsWith(serviceMark)) return
   throw new CommandError(
-    `${homely(path, env.HOME)} was not made by agent-relay and was left alone. Move it away first.`,
+    `${homely(path, env.HOME)} was not made by Agent Relay and was left alone. Move it away first.`,
     exits.config,
   )
 }

@@ -29,7 +29,7 @@ export const spawn: Run = async (invocation) => {
   await withClient(invocation, 'agent', async ({ client }) => {
     const answer = await print.during(`starting ${oneLine(name)}`, client.call('worker.spawn', input))
     if (print.isJson) return void (await print.json(answer))
-    await print.line(startedLine(answer))
+    await print.line(print.typed(startedLine(answer)))
     if (answer.note !== undefined) print.say(oneLine(answer.note))
   })
 }

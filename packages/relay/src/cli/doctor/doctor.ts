@@ -33,7 +33,7 @@ export const run: Run = async ({ options, print, env, cwd }) => {
     const mark = isMended ? '✓' : marks[state]
     const can = fix && !options.fix ? '  (--fix does it)' : ''
     await print.line(`${mark} ${check.padEnd(22)} ${oneLine(text)}${isMended ? ': mended' : ''}`)
-    if (mend !== undefined && !isMended) await print.line(`  ${' '.repeat(22)} → ${oneLine(mend)}${can}`)
+    if (mend !== undefined && !isMended) await print.line(`  ${' '.repeat(22)} → ${print.typed(oneLine(mend))}${can}`)
   }
   print.say(faults.length === 0 ? 'Nothing is wrong.' : `${faults.length} to mend.`)
 }

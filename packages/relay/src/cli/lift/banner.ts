@@ -20,7 +20,7 @@ export function banner(
     line('tools', `${url}/sse      (or ${url}/mcp)`),
     line('data', isKept ? dataDir : 'in memory: gone when this ends'),
     // In a pane it would be too long to be copied from.
-    ...(isInPane ? [] : [line('look in', `RELAY_SOCKET=${socketPath} agent-relay who`)]),
+    ...(isInPane ? [] : [line('look in', print.typed(`RELAY_SOCKET=${socketPath} agent-relay who`))]),
     'ready. Messages appear below, Ctrl-C here ends the lift.',
     '',
   ].join('\n')
