@@ -163,6 +163,10 @@ describe('refusals', () => {
     ['POST', '/sse', 'GET'],
     ['GET', '/messages', 'POST'],
     ['GET', '/api/agent.list', 'POST'],
+    ['PATCH', '/api/agents', 'GET, POST'],
+    ['PUT', '/api/agents/run_1', 'GET'],
+    ['GET', '/api/agents/run_1/stop', 'POST'],
+    ['PUT', '/session', 'GET, POST, DELETE'],
   ])('another method, %s %s: 405 with those that it takes', async (method, path, allowed) => {
     const headers = { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' }
     const answer = await fetch(`${world.url}${path}`, { method, headers })

@@ -36,7 +36,12 @@ const methods = {
   '/mcp': ['GET', 'POST', 'DELETE'],
   '/sse': ['GET'],
   '/messages': ['POST'],
+  '/api/agents': ['GET', 'POST'],
+  '/api/agents/:id': ['GET'],
+  '/api/agents/:id/stop': ['POST'],
+  '/api/agents/:id/payload': ['GET'],
   '/api/:operation': ['POST'],
+  '/session': ['GET', 'POST', 'DELETE'],
 }
 
 export function createApp({ callers, login, mcpLimits, apiLimits, onFault }: AppOptions): App {
