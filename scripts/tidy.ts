@@ -73,13 +73,16 @@ function sources(root: string, folder: string): Source[] {
   })
 }
 
+/** The composition root, and what it is made of. */
+const daemonFiles = new Set(['daemon.ts', 'open-workspace.ts', 'owner-controls.ts'])
+
 function zoneOf(path: string): string {
   if (/^packages\/sdk\/src\/(?:discover|paths|errors|injection)\.ts$/.test(path)) return 'discover'
   if (path.startsWith(`${protocol}/`)) return 'protocol'
   const [, name, , folder, deeper] = path.split('/')
   if (name !== 'relay') return name ?? ''
   if (deeper) return folder ?? ''
-  return folder === 'daemon.ts' || folder === 'owner-controls.ts' ? 'daemon' : 'base'
+  return daemonFiles.has(folder ?? '') ? 'daemon' : 'base'
 }
 
 /** The files and packages that a source imports; those of this house as paths. */

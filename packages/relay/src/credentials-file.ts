@@ -29,6 +29,17 @@ export class CredentialsFile {
   put(workspaceId: string, name: string, key: string): void {
     const content = this.#read()
     content.workspaces[workspaceId] = { name, key }
+    this.#write(content)
+  }
+
+  remove(workspaceId: string): void {
+    const content = this.#read()
+    if (!Object.hasOwn(content.workspaces, workspaceId)) return
+    delete content.workspaces[workspaceId]
+    this.#write(content)
+  }
+
+  #write(content: CredentialsContent): void {
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
     const draft = `${this.path}.${process.pid}.tmp`
     writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })

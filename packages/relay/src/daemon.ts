@@ -13,6 +13,7 @@ import { type Clock, systemClock } from './clock.ts'
 import { ownerOf } from './config.ts'
 import { CredentialsFile } from './credentials-file.ts'
 import { DataDirectory } from './data-directory.ts'
+import { type OpenWorkspace, takeDown, usersOf } from './open-workspace.ts'
 import { type OwnersView, ownerControls } from './owner-controls.ts'
 import { RefusalError } from './refusal-error.ts'
 import type { RunLimits } from './runs/limits.ts'
@@ -53,14 +54,6 @@ export interface DaemonOptions {
   onStop(reason: 'asked' | 'failed', error?: Error): void
 }
 
-interface Open {
-  workspace: Workspace
-  dispatch: Dispatch
-  runner: Runner
-  wire: SocketWire
-  supervisor: Supervisor
-}
-
 /** Calls under way get this long to be answered when the daemon stops. */
 const stopMs = 2_000
 
@@ -73,8 +66,9 @@ export class Daemon {
   readonly #lag = new LagMeter()
   readonly #startedAt: number
   readonly #credentials: CredentialsFile
-  readonly #open = new Map<string, Promise<Open>>()
-  readonly #opened = new Map<string, Open>()
+  readonly #open = new Map<string, Promise<OpenWorkspace>>()
+  readonly #opened = new Map<string, OpenWorkspace>()
+  readonly #leaving = new Map<string, Promise<void>>()
   #control: SocketWire | undefined
   #http: HttpWire | undefined
   #login: PageLogin | undefined
@@ -96,6 +90,7 @@ export class Daemon {
     const lock = DaemonLock.acquire(join(options.dataDir, 'relay.lock'))
     if (!lock) return undefined
     const daemon = new Daemon(options, directory, lock)
+    directory.sweep()
     try {
       daemon.#http = await daemon.#listenHttp()
       for (const name of directory.lastOpen()) await daemon.open(name).catch((error: Error) => options.onTrouble(error))
@@ -126,6 +121,7 @@ export class Daemon {
   async open(
     name: string,
   ): Promise<{ entry: WorkspaceEntry; dispatch: Dispatch; workspace: Workspace; created: boolean; key?: string }> {
+    await this.#leaving.get(name)
     if (this.#isStopping) throw new RefusalError('daemon.stopping')
     const isNew = !this.#directory.has(name)
     let key: string | undefined
@@ -146,10 +142,28 @@ export class Daemon {
     }
   }
 
+  /** With everything in it, for good. Who asks for the name meanwhile waits, and gets a new workspace. */
+  async remove(name: string, isForced = false): Promise<void> {
+    // Opened if it is not: then its key is known, and goes with it. One that is damaged goes as it is.
+    const opened = await this.open(name).then(
+      () => this.#opened.get(name),
+      () => undefined,
+    )
+    const agents = opened && !isForced ? usersOf(opened) : []
+    if (agents.length > 0) throw new RefusalError('workspace.busy', { workspace: name, agents })
+    if (this.#isStopping) throw new RefusalError('daemon.stopping')
+    this.#open.delete(name)
+    this.#opened.delete(name)
+    const leaving = this.#removeNow(name, opened).finally(() => this.#leaving.delete(name))
+    this.#leaving.set(name, leaving)
+    await leaving
+  }
+
   /** Answers what is under way, tells the rest why, and frees the lock last. */
   async stop(): Promise<void> {
     if (this.#isStopping) return
     this.#isStopping = true
+    await Promise.allSettled(this.#leaving.values())
     const opened = [...this.#opened.values()]
     for (const { workspace } of opened) workspace.waits.stopAll()
     const wires = [this.#control, this.#http, ...opened.map(({ wire }) => wire)]
@@ -186,7 +200,7 @@ export class Daemon {
     return HttpWire.listen({ ...http, login: this.#login, onFault: onTrouble }, worlds)
   }
 
-  async #openNow(name: string): Promise<Open & { key?: string }> {
+  async #openNow(name: string): Promise<OpenWorkspace & { key?: string }> {
     const { dataDir, isMemory, env = process.env, harnesses, onTrouble } = this.#options
     const directory = this.#directory.make(name)
     const databasePath = isMemory ? ':memory:' : this.#directory.database(name)
@@ -219,6 +233,14 @@ export class Daemon {
     }
   }
 
+  async #removeNow(name: string, opened: OpenWorkspace | undefined): Promise<void> {
+    const id = opened?.workspace.id
+    if (opened) await takeDown(opened)
+    this.#directory.remove(name)
+    if (!this.#options.isMemory) this.#directory.rememberOpen(this.#opened.keys())
+    if (id !== undefined) this.#credentials.remove(id)
+  }
+
   #runner(dispatch: Dispatch): Runner {
     const { dataDir, env = process.env, runLimits: limits } = this.#options
     const { workspace } = dispatch
@@ -234,6 +256,7 @@ export class Daemon {
       directory: this.#directory,
       credentials: this.#credentials,
       open: (name) => this.open(name),
+      remove: (name, isForced) => this.remove(name, isForced),
       workspaces: () => this.#workspaces(),
       entry: (name) => this.#entry(name),
       wire: () => this.#http,

@@ -1,8 +1,19 @@
 // The daemon's directory on disk: where each workspace lies, which there are, and which were open when the last daemon ended.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { isProjectName, projectDir } from '@agent-relay/sdk/discover'
+
+const removedFolder = 'removed'
 
 export class DataDirectory {
   readonly path: string
@@ -30,6 +41,19 @@ export class DataDirectory {
   workspaces(): string[] {
     const projects = join(this.path, 'projects')
     return existsSync(projects) ? readdirSync(projects).filter((name) => this.has(name)) : []
+  }
+
+  /** In one step out of the place where workspaces are looked for: what a removal that was cut off leaves is taken for none. */
+  remove(workspace: string): void {
+    const removed = join(this.path, removedFolder)
+    mkdirSync(removed, { recursive: true, mode: 0o700 })
+    renameSync(projectDir(this.path, workspace), join(mkdtempSync(join(removed, 'w-')), workspace))
+    this.sweep()
+  }
+
+  /** What a removal left. */
+  sweep(): void {
+    rmSync(join(this.path, removedFolder), { recursive: true, force: true })
   }
 
   rememberOpen(workspaces: Iterable<string>): void {

@@ -18,6 +18,7 @@ export interface OwnersView {
   directory: DataDirectory
   credentials: CredentialsFile
   open(name: string): Promise<{ entry: WorkspaceEntry; workspace: Workspace; created: boolean; key?: string }>
+  remove(name: string, isForced?: boolean): Promise<void>
   /** Those that are open. */
   workspaces(): Workspace[]
   entry(name: string): WorkspaceEntry
@@ -42,6 +43,12 @@ export function ownerControls(daemon: OwnersView): Controls {
       if (isKnown(workspace)) throw new RefusalError('workspace.exists', { workspace, path })
       const { entry, key } = await daemon.open(workspace)
       return { ...entry, key: key as string }
+    },
+    'workspace.remove': async ({ workspace, force }) => {
+      if (!isKnown(workspace)) throw new RefusalError('workspace.unknown', { workspace })
+      const { path } = daemon.entry(workspace)
+      await daemon.remove(workspace, force)
+      return { workspace, path }
     },
     'workspace.rotate-key': ({ workspace }) => {
       if (!isKnown(workspace)) throw new RefusalError('workspace.unknown', { workspace })

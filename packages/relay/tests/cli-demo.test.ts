@@ -1,6 +1,7 @@
 // `demo`: every line it prints is in the journal of the workspace it made, it is soon over, and without a daemon nothing is left.
 
 import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { connectRelay, type RelayEvent } from '@agent-relay/sdk'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { World } from './cli-world.ts'
@@ -38,6 +39,7 @@ it('without a daemon: in memory, in a few seconds, and nothing is left', async (
 
 it('with one: in a workspace of its own, where everything shown can be looked up', async () => {
   await world.run(['daemon', 'start'])
+  await world.run(['workspace', 'create', 'demo-00ff'])
   const { code, stdout, stderr } = await world.run(['demo'])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   const name = /Workspace (demo-\w{4}) in the relay that runs here/.exec(stdout)?.[1] as string
@@ -45,6 +47,9 @@ it('with one: in a workspace of its own, where everything shown can be looked up
   const shown = linesOf(stdout).filter((line) => line.startsWith('['))
   expect(shown.filter((line) => !journal.includes(line.replace(beyond, '')))).toEqual([])
   expect(stdout).toContain(`agent-relay events --project ${name}`)
+  // The former demo's is gone: one stays to be looked at.
+  const { workspaces } = await world.json<{ workspaces: { name: string }[] }>(['workspace', 'list'])
+  expect(workspaces.map((workspace) => workspace.name)).toEqual(['app', name])
 
   const { events } = await world.json<{ events: RelayEvent[] }>(['events', '--project', name, '--limit', '500'])
   const count = (type: string) => events.filter((event) => event.type === type).length
@@ -68,7 +73,14 @@ it('with one: in a workspace of its own, where everything shown can be looked up
   } finally {
     await relay.close()
   }
-}, 30_000)
+  const [remove] = /agent-relay workspace remove demo-\w{4}$/m.exec(stdout) as string[]
+  expect(await world.shell(remove as string)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`${remove} --yes`),
+  })
+  expect(await world.shell(`${remove} --yes`)).toMatchObject({ code: 0, stderr: expect.stringContaining('is removed') })
+  expect(readdirSync(join(world.dataDir, 'projects'))).toEqual(['app'])
+}, 60_000)
 
 it('for programs: the events themselves, and a sum', async () => {
   const { stdout } = await world.run(['demo', '--json'])

@@ -23,6 +23,7 @@ export {
   dataDir,
   type Env,
   findProjectConfig,
+  isDemoName,
   isProjectName,
   type ProjectConfig,
   projectDir,

@@ -75,6 +75,11 @@ export class Engine {
     })
   }
 
+  /** Nothing is decided any more; what waits and what still comes is answered with this. */
+  close(refused: Refusal): void {
+    this.#broken ??= { refusal: refused }
+  }
+
   /** After this turn of the event loop, so that all that has arrived by then shares one commit. */
   #schedule(): void {
     if (this.#scheduled) return
@@ -88,7 +93,7 @@ export class Engine {
   }
 
   #commit(batch: Pending[]): void {
-    // After a failed sync nothing is written any more, whatever still arrives until the daemon has ended.
+    // Closed, or after a failed sync: nothing is written any more, whatever still arrives.
     if (this.#broken) for (const { resolve } of batch.splice(0)) resolve(this.#broken)
     if (batch.length === 0) return
     let replies: Reply[] = []

@@ -1,6 +1,6 @@
 // One open workspace: its store, engine and everything that watches it. Constructed once, in order; closed in reverse.
 
-import { daemonName, type Ids } from '@agent-relay/sdk/protocol'
+import { daemonName, type Ids, refusal } from '@agent-relay/sdk/protocol'
 import type { Clock } from '../clock.ts'
 import { RefusalError } from '../refusal-error.ts'
 import { Store } from '../store/store.ts'
@@ -105,8 +105,10 @@ export class Workspace {
     return isSecret(key, this.store.meta('key'))
   }
 
-  close(): void {
-    for (const session of this.sessions.all()) this.sessions.end(session)
+  /** `why` is what the sessions are told that are still there. */
+  close(why?: RefusalError): void {
+    for (const session of this.sessions.all()) this.sessions.end(session, why)
+    this.engine.close(why?.refusal ?? refusal('daemon.stopping'))
     this.search.close()
     this.store.close()
   }

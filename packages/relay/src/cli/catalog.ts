@@ -57,7 +57,11 @@ export const catalog: CommandRule[] = [
     text: 'the relay in the background: start, stop, restart, status, logs, install-service',
     commands: daemonCommands,
   },
-  { name: 'workspace', text: 'isolated worlds of agents: create, list, key, policy', commands: workspaceCommands },
+  {
+    name: 'workspace',
+    text: 'isolated worlds of agents: create, list, key, remove, policy',
+    commands: workspaceCommands,
+  },
   { name: 'mcp', text: 'the MCP server for editors and CLIs: install, uninstall, start, serve', commands: mcpCommands },
   {
     name: 'send',

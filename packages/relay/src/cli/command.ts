@@ -23,6 +23,7 @@ export interface Options {
   file?: string
   fix?: boolean
   follow?: boolean
+  force?: boolean
   from?: string
   global?: boolean
   harness?: string

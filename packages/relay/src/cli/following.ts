@@ -30,6 +30,7 @@ export function sayLosses(client: RelayClient, print: Print, ending: AbortSignal
   let isAway = false
   client.on('disconnect', ({ refusal }) => {
     if (ending.aborted) return
+    if (refusal?.code === 'workspace.removed') return print.say(`${refusal.message} Ctrl-C ends.`)
     isAway = refusal?.code !== 'auth.revoked'
     if (isAway) print.say('The daemon is gone; waiting for it to come back. Ctrl-C ends.')
     else print.say('The workspace key was replaced; connecting with the new one.')

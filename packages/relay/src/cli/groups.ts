@@ -51,6 +51,18 @@ export const workspaceCommands: CommandRule[] = [
     load: async () => (await import('./commands/key.ts')).run,
   },
   {
+    name: 'remove',
+    args: '<name>',
+    text: 'remove a workspace with its messages and its key, for good',
+    options: [
+      { flags: '--force', text: 'even while agents are connected: their sessions and workers end' },
+      { flags: '-y, --yes', text: 'ask nothing' },
+    ],
+    examples: ['agent-relay workspace remove demo-1a2b', 'agent-relay workspace remove frontend --force --yes'],
+    isNobody: true,
+    load: async () => (await import('./commands/workspace.ts')).remove,
+  },
+  {
     name: 'policy',
     text: 'what a workspace allows: get, set',
     examples: ['agent-relay workspace policy get'],

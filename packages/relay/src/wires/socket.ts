@@ -3,7 +3,7 @@
 import { chmodSync, lstatSync, mkdirSync, unlinkSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { dirname } from 'node:path'
-import { limits, type RefusalCode } from '@agent-relay/sdk/protocol'
+import { limits, type RefusalCode, type RefusalDetails } from '@agent-relay/sdk/protocol'
 import { type Carrier, Connection, type Party } from './connection.ts'
 import { Intake } from './intake.ts'
 
@@ -21,7 +21,7 @@ const farewellMs = 5_000
 /** Whoever is at the other end: a connection, or a pipe that carries MCP. */
 interface Caller {
   readonly pending: number
-  close(reason: RefusalCode): void
+  close(reason: RefusalCode, details?: RefusalDetails): void
 }
 
 export class SocketWire {
@@ -55,9 +55,9 @@ export class SocketWire {
   }
 
   /** No new ones; those that are open are told why and ended. */
-  async close(reason: RefusalCode): Promise<void> {
+  async close(reason: RefusalCode, details?: RefusalDetails): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
-    for (const connection of this.#open.values()) connection.close(reason)
+    for (const connection of this.#open.values()) connection.close(reason, details)
     await closed
   }
 

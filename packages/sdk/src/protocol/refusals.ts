@@ -133,6 +133,13 @@ export const refusals = {
       `No workspace "${d.workspace}" is open here. To open it: agent-relay daemon start --project ${d.workspace}`,
   },
   'workspace.exists': { ...clash, text: (d) => `A workspace "${d.workspace}" exists already. Its data: ${d.path}` },
+  'workspace.busy': {
+    ...clash,
+    text: (d) =>
+      `Workspace "${d.workspace}" is in use by ${list(d.agents)}. ` +
+      `To remove it all the same: agent-relay workspace remove ${d.workspace} --force`,
+  },
+  'workspace.removed': { ...absent, http: 410, text: (d) => `Workspace "${d.workspace}" was removed by its owner.` },
   'workspace.newer': {
     retry: false,
     http: 500,

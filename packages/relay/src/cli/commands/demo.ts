@@ -1,8 +1,8 @@
 // `demo`: shows three scripted agents at work, from the journal of a workspace that is made for it. What they say is demo-script.ts's affair.
 
 import { randomBytes } from 'node:crypto'
-import { connectRelay, daemonName, type Message, type Relay, type RelayEvent } from '@agent-relay/sdk'
-import { credentialsPath, dataDir } from '@agent-relay/sdk/discover'
+import { connectRelay, daemonName, type Link, type Message, type Relay, type RelayEvent } from '@agent-relay/sdk'
+import { credentialsPath, dataDir, isDemoName } from '@agent-relay/sdk/discover'
 import { Daemon } from '../../daemon.ts'
 import { CommandError, exits, type Invocation, type Run } from '../command.ts'
 import { sayVersion } from '../context.ts'
@@ -60,10 +60,18 @@ async function inRunning({ env, print }: Invocation): Promise<Theatre | undefine
   if (!link) return undefined
   try {
     sayVersion(print, link.welcome.version)
+    await removeFormer(link)
     return { ...(await link.call('workspace.create', { workspace: freshName() }, nextId('c'))), close: async () => {} }
   } finally {
     await link.close()
   }
+}
+
+/** At most one stays to be looked at. One that is being looked at, or plays just now, is left alone. */
+async function removeFormer(link: Link): Promise<void> {
+  const { workspaces } = await link.call('workspace.list', {}, nextId('c'))
+  for (const { name } of workspaces.filter((workspace) => isDemoName(workspace.name)))
+    await link.call('workspace.remove', { workspace: name }, nextId('c')).catch(() => {})
 }
 
 async function inMemory({ env: given, print }: Invocation): Promise<Theatre> {
@@ -146,5 +154,8 @@ function sumOf(events: RelayEvent[]): string {
 
 function whereToLook({ name, path }: Theatre, own: string, home: string | undefined): string {
   if (path === undefined) return `: ${own} demo --journal shows it. Nothing is kept.`
-  return `: ${own} events --project ${name}\nIt stays in ${homely(path, home)} until you delete that directory.`
+  return [
+    `: ${own} events --project ${name}`,
+    `It stays in ${homely(path, home)} until the next demo. To remove it now: ${own} workspace remove ${name}`,
+  ].join('\n')
 }

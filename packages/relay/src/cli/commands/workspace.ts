@@ -1,6 +1,6 @@
-// `workspace create` and `workspace list`: the worlds of this data directory. Both ask the daemon on its own socket.
+// `workspace create`, `list` and `remove`: the worlds of this data directory. All of them ask the daemon on its own socket.
 
-import type { Run } from '../command.ts'
+import { CommandError, exits, type Run } from '../command.ts'
 import { sayVersion } from '../context.ts'
 import { control, nextId } from '../starting.ts'
 import { homely } from '../text.ts'
@@ -35,4 +35,30 @@ export const list: Run = async ({ env, print }) => {
   } finally {
     await link.close()
   }
+}
+
+export const remove: Run = async ({ args, options, env, print }) => {
+  const workspace = args[0] as string
+  const link = await control(env)
+  try {
+    sayVersion(print, link.welcome.version)
+    if (!options.yes) await confirmRemoval(workspace)
+    const removed = await link.call('workspace.remove', { workspace, force: options.force }, nextId('c'))
+    if (print.isJson) return void (await print.json(removed))
+    print.say(`Workspace ${workspace} is removed, with its messages and its key.`)
+  } finally {
+    await link.close()
+  }
+}
+
+async function confirmRemoval(workspace: string): Promise<void> {
+  if (!process.stdin.isTTY)
+    throw new CommandError(
+      `This cannot be undone, and nobody can be asked here. To do it: agent-relay workspace remove ${workspace} --yes`,
+      exits.usage,
+    )
+  const prompts = await import('@clack/prompts')
+  const message = `Remove workspace ${workspace} with all its messages? This cannot be undone.`
+  if ((await prompts.confirm({ message, initialValue: false })) !== true)
+    throw new CommandError('Left. Nothing was changed.', exits.refused)
 }

@@ -68,6 +68,14 @@ export const daemonOperations = {
     input: z.object({ workspace: WorkspaceName }),
     output: WorkspaceEntry.extend({ key: z.string() }),
   },
+  'workspace.remove': {
+    kind: 'command',
+    who: 'owner',
+    summary:
+      'Remove a workspace with everything in it, for good. Refused while somebody is connected, unless `force` is set.',
+    input: z.object({ workspace: WorkspaceName, force: z.boolean().optional() }),
+    output: z.object({ workspace: z.string(), path: z.string() }),
+  },
   'workspace.rotate-key': {
     kind: 'command',
     who: 'owner',
