@@ -121,7 +121,7 @@ export class Daemon {
   async open(
     name: string,
   ): Promise<{ entry: WorkspaceEntry; dispatch: Dispatch; workspace: Workspace; created: boolean; key?: string }> {
-    await this.#leaving.get(name)
+    await this.#leaving.get(name)?.catch(() => {})
     if (this.#isStopping) throw new RefusalError('daemon.stopping')
     const isNew = !this.#directory.has(name)
     let key: string | undefined
