@@ -48,6 +48,14 @@ function start(env: Env, ...args: string[]) {
   return { child, ended: once(child, 'close').then(([code]) => ({ code: code as number, ...out })) }
 }
 
+/** It has said who it is; its question follows on the answer. */
+async function isThere(name: string): Promise<void> {
+  const status = async () => (await lead.call('agent.list', {})).agents.find((agent) => agent.name === name)?.status
+  for (const end = Date.now() + 15_000; (await status()) !== 'active'; await sleep(20))
+    if (Date.now() > end) throw new Error(`${name} did not come`)
+  await sleep(100)
+}
+
 const run = (env: Env, ...args: string[]) => start(env, ...args).ended
 const silence = { code: 0, stdout: '', stderr: '' }
 const receipt = async (id: string): Promise<Json> => (await lead.call('message.receipts', { message: id })).receipts[0]
@@ -154,7 +162,7 @@ describe('hook wait', () => {
   test('sleeps until a message comes, and wakes its host with it', async () => {
     const { name, env } = await agent()
     const { child, ended } = start(env, 'wait')
-    await sleep(700)
+    await isThere(name)
     expect(child.exitCode).toBeNull()
     const { id } = await lead.send(name, 'wake up')
     const { code, stdout, stderr } = await ended
@@ -168,7 +176,7 @@ describe('hook wait', () => {
   test('the newest waiter is the one that is heard', async () => {
     const { name, env } = await agent()
     const first = start(env, 'wait')
-    await sleep(500)
+    await isThere(name)
     const second = start(env, 'wait')
     expect(await first.ended).toEqual(silence)
     await lead.send(name, 'for the second')
@@ -176,10 +184,10 @@ describe('hook wait', () => {
   })
 
   test('messages to others wake nobody', async () => {
-    const { env } = await agent()
+    const { name, env } = await agent()
     const other = await agent()
     const { child } = start(env, 'wait')
-    await sleep(500)
+    await isThere(name)
     await lead.send(other.name, 'not for you')
     await sleep(300)
     expect(child.exitCode).toBeNull()
@@ -189,7 +197,7 @@ describe('hook wait', () => {
   test('one that was killed has taken nothing', async () => {
     const { name, env } = await agent()
     const { child, ended } = start(env, 'wait')
-    await sleep(500)
+    await isThere(name)
     child.kill('SIGKILL')
     await ended
     await lead.send(name, 'still here')
@@ -219,9 +227,9 @@ describe('never a trouble for the host', () => {
   })
 
   test('a daemon that stops ends a waiter quietly', async () => {
-    const { env } = await agent()
+    const { name, env } = await agent()
     const { ended } = start(env, 'wait')
-    await sleep(500)
+    await isThere(name)
     await world.restartDaemon('SIGTERM')
     expect(await ended).toEqual(silence)
   })
