@@ -2,16 +2,11 @@
 
 import { z } from 'zod'
 import type { ToolClient } from '../../client.ts'
-import { type Hints, type Tool, tool } from '../tool.ts'
+import { type Tool, tool } from '../tool.ts'
 
-interface Definition<I, O> {
-  name: string
-  title: string
-  description: string
-  input: z.ZodType<I>
-  output: z.ZodType<O>
-  hints: Hints
-  showsInbox?: boolean
+type Common = 'name' | 'title' | 'description' | 'input' | 'output' | 'hints' | 'showsInbox'
+
+interface Definition<I, O> extends Pick<Tool<I, O>, Common> {
   role(input: I): string
   run(client: ToolClient, input: I): Promise<O>
 }
