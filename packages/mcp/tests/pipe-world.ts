@@ -207,7 +207,7 @@ export async function call(client: Client, name: string, args: Record<string, un
   return textOf(await client.callTool({ name, arguments: args }))
 }
 
-export async function until(isSo: () => boolean, ms = 15_000): Promise<void> {
+export async function until(isSo: () => boolean, ms = 45_000): Promise<void> {
   for (const end = Date.now() + ms; !isSo(); await sleep(5)) {
     if (Date.now() > end) throw new Error(`not within ${ms} ms: ${isSo}`)
   }

@@ -135,7 +135,7 @@ export function rawStatus(port: number, request: string, host = '127.0.0.1'): Pr
   })
 }
 
-export async function until(condition: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, ms = 45_000): Promise<void> {
   for (const end = Date.now() + ms; !(await condition()); await sleep(10)) {
     if (Date.now() > end) throw new Error('it did not come about in time')
   }

@@ -44,7 +44,7 @@ export class RunsWorld {
   }
 
   /** How it ended. */
-  async ended(id: string, ms = 15_000): Promise<Json> {
+  async ended(id: string, ms = 45_000): Promise<Json> {
     await until(async () => (await this.status(id)).status !== 'running', ms)
     return this.status(id)
   }

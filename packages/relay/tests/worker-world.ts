@@ -158,7 +158,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-export async function until(isSo: () => boolean | Promise<boolean>, ms = 15_000): Promise<void> {
+export async function until(isSo: () => boolean | Promise<boolean>, ms = 45_000): Promise<void> {
   for (const end = Date.now() + ms; !(await isSo()); await sleep(20)) {
     if (Date.now() > end) throw new Error(`not within ${ms} ms: ${isSo}`)
   }

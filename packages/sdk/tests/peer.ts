@@ -141,7 +141,7 @@ export function scratch(): Scratch {
 }
 
 /** Looks again until it holds; a test fails by its own timeout. */
-export async function until(holds: () => unknown, ms = 3_000): Promise<void> {
+export async function until(holds: () => unknown, ms = 45_000): Promise<void> {
   const deadline = Date.now() + ms
   while (!holds()) {
     if (Date.now() > deadline) throw new Error(`never held: ${holds}`)

@@ -323,7 +323,7 @@ describe('disconnect', () => {
       await there.disconnect()
       console.log('end')`
     // The built files, in a process of their own: what keeps an event loop alive shows nowhere else.
-    const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { timeout: 5_000 })
+    const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { timeout: 30_000 })
     await expect(run).resolves.toEqual({ stdout: 'end\n', stderr: '' })
   })
 })

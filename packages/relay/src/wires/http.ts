@@ -38,6 +38,8 @@ const headersMs = 10_000
 const requestMs = 60_000
 /** Not a byte either way: longer than the longest wait for a reply. Open streams carry a comment every 15 s. */
 const silentMs = limits.waitMsMax + 60_000
+/** A connection at rest stays open this long. Node's own 5 s end just when an agent's next call, seconds later, is on its way. */
+const restMs = 65_000
 const connectionsMax = 2_000
 const farewellMs = 1_000
 /** A free port that is free on both loopback addresses; the first one found nearly always is. */
@@ -203,6 +205,7 @@ function listenAt(port: number, host: string): Promise<Server | undefined> {
     connectionsCheckingInterval: 5_000,
   })
   server.timeout = silentMs
+  server.keepAliveTimeout = restMs
   server.maxConnections = connectionsMax
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
