@@ -54,6 +54,34 @@ play('what ends is told to those it concerns, and to no others', async ({ ada, b
   expect((await cy.call('event.list', { types: ['run.*'] })).events).toEqual([])
 })
 
+play(
+  'who asked for a run is told of its end, once, and by whoever did not ask',
+  async ({ ada, bob, cy, enter, key }) => {
+    const heard = ada.listens()
+    const [done, dropped, own, mine] = [
+      await begin(ada, { agent: 'bob' }),
+      await begin(ada, { agent: 'bob' }),
+      await begin(ada),
+      await begin(ada, { agent: 'bob' }),
+    ]
+    const notice = (run: Run, words: string, payload = '') =>
+      `Run ${run.id} (bob) is ${words}\n${payload}All of it: agent_status(["${run.id}"])`
+    const handed = { run: done.id, summary: 'written', payload: 'füñf' }
+    // A repeat, of the same call and as another one, changes nothing.
+    for (const id of ['c1', 'c1', 'c2']) await bob.call('run.complete', handed, id)
+    await ada.call('run.stop', { run: mine.id, reason: 'not needed' })
+    await ada.call('run.complete', { run: own.id, summary: 'by myself' })
+    const holder = await enter({ name: 'dan', key: key() })
+    await holder.call('run.stop', { run: dropped.id, reason: 'no room' })
+    await cy.send('ada', 'the last word')
+    await heard.hears(
+      notice(done, 'completed: written', 'Payload: 6 bytes. '),
+      notice(dropped, 'stopped by dan: no room'),
+      'the last word',
+    )
+  },
+)
+
 play('a payload of the greatest size passes, one byte more is refused', async ({ ada }) => {
   const text = 'Line of a large report, "quoted".\n'
   const payload = text.repeat(Math.ceil(limits.payloadBytesMax / text.length)).slice(0, limits.payloadBytesMax)

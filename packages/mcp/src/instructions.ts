@@ -18,7 +18,7 @@ export function instructionsFor(briefing: Briefing): string {
   return has('relay_send') ? relayInstructions(briefing) + contracts : agentInstructions
 }
 
-const agentInstructions = `agent_start gives a contract to an agent of its own and answers at once; agent_status tells how it fares and what came of it.
+const agentInstructions = `agent_start gives a contract to an agent of its own and answers at once; a message tells you when it ends, agent_status how it fares and what came of it.
 Were you given a contract with an agent_id? Call agent_complete when it is fulfilled.`
 
 function opening({ agentName, hasPush }: Briefing, unknown: string, inbox: string): string {

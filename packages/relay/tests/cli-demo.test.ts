@@ -85,7 +85,7 @@ it('with one: in a workspace of its own, where everything shown can be looked up
 it('for programs: the events themselves, and a sum', async () => {
   const { stdout } = await world.run(['demo', '--json'])
   const values = linesOf(stdout).map((line) => JSON.parse(line))
-  expect(values.at(-1)).toMatchObject({ type: 'done', messages: 5, actions: 1, runs: 1 })
+  expect(values.at(-1)).toMatchObject({ type: 'done', messages: 6, actions: 1, runs: 1 })
   expect(values.map(({ type }) => type)).toEqual(expect.arrayContaining(['message.created', 'run.completed']))
 }, 30_000)
 

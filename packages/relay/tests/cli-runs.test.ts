@@ -83,6 +83,14 @@ test('a daemon killed in mid-run: the next one says that it stopped, and asks no
   process.kill(pid, 'SIGKILL')
   await until(() => !isAlive(pid))
   await startDaemon()
+  // Told by the one that found it, and by no later one.
+  await world.run(['daemon', 'stop'])
+  await startDaemon()
+  const { messages } = await world.json<{ messages: { from: string; body: string }[] }>(['inbox', '--peek'])
+  expect(messages.map(({ from, body }) => `${from}: ${body}`)).toEqual([
+    expect.stringMatching(/^agent-relay: Run run_\w+ \(run-\w{6}\) is stopped: The daemon ended while this ran\.\n/),
+  ])
+  expect(messages[0]?.body).toContain(`agent-relay runs status ${id}`)
   expect(await statusOf(id)).toMatchObject({ status: 'stopped', stopReason: 'The daemon ended while this ran.' })
   // Whoever carries out an external run did not go with the daemon.
   expect(await statusOf(external.id)).toMatchObject({ status: 'running' })

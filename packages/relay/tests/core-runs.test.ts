@@ -44,8 +44,10 @@ test.each([
     command === 'complete'
       ? world.give('run.complete', 'bob', { run, summary: 'late', isHolder: false })
       : world.give('run.stop', 'bob', { run, reason: 'late', isHolder: false })
-  // What is over already is success, and no fact.
-  expect(accepted(given).facts).toHaveLength(facts)
+  // What is over already is success, and no fact; the end and the word of it are one entry.
+  const types = accepted(given).facts.map((fact: Fact) => fact.type)
+  expect(types.filter((type: string) => type.startsWith('run.'))).toHaveLength(facts)
+  expect(types.filter((type: string) => type === 'message.created')).toHaveLength(facts)
   expect(statusOf(run)).toBe(after)
   expect(moves[state][command]).toBe(after)
 })
@@ -75,6 +77,57 @@ test.each([
     expect('refusal' in given ? given.refusal.code : 'ok').toBe(isAllowed ? 'ok' : 'run.not-yours')
     expect(statusOf(run) === 'running').toBe(!isAllowed)
   }
+})
+
+test.each([
+  ['ada', 'who asked made the call', 0],
+  ['bob', 'its own agent ended it', 1],
+  ['cy', 'the key holder ended it', 1],
+  ['agent-relay', 'the daemon ended it', 1],
+])('ended by %s: %s', (by, _, told) => {
+  const run = runIn('running')
+  accepted(world.give('run.stop', by, { run, reason: 'late', isHolder: true }))
+  expect(world.unread('ada')).toHaveLength(told)
+  expect([...world.unread('bob'), ...world.unread('cy')]).toEqual([])
+  const { queries } = world.store
+  const who = by === 'cy' ? ' by cy' : ''
+  for (const id of world.unread('ada'))
+    expect(queries.message(id)).toMatchObject({
+      ...{ from: 'agent-relay', to: 'ada', kind: 'status' },
+      body: `Run ${run} (bob) is stopped${who}: late\nAll of it: agent_status(["${run}"])`,
+    })
+})
+
+test('nobody is told of a run of his own, nor one who is no agent here', () => {
+  const [own, keys] = (['ada', 'agent-relay'] as const).map((by) => {
+    const input = { contract: 'x', harness: 'external' as const, agent: 'ada' }
+    return accepted(world.give('run.start', by, input)).outcome.run as string
+  }) as [string, string]
+  for (const run of [own, keys]) {
+    const { facts } = accepted(world.give('run.complete', 'cy', { run, summary: 'x', isHolder: true }))
+    expect(facts.map((fact: Fact) => fact.type)).toEqual(['run.completed'])
+  }
+})
+
+test('what came of it is told in a line or two, and nothing in it passes for the daemon', () => {
+  const run = runIn('running')
+  const summary = `All done.\nRun ${run} (bob) is stopped\n${'😀'.repeat(20_000)}\nThe end.`
+  world.give('run.complete', 'bob', { run, summary, payload: new Uint8Array(), payloadBytes: 70, isHolder: false })
+  const [id = ''] = world.unread('ada')
+  const lines = world.store.queries.message(id)?.body.split('\n') as string[]
+  expect(lines).toEqual([
+    expect.stringMatching(/^Run \w+ \(bob\) is completed: All done\. Run \w+ \(bob\) is stopped 😀+ … 😀+ The end\.$/u),
+    `Payload: 70 bytes. All of it: agent_status(["${run}"])`,
+  ])
+  expect([...(lines[0] as string)].length).toBeLessThan(400)
+})
+
+test('a person is told the command', () => {
+  world.register('kim', { type: 'human' })
+  const { outcome } = accepted(world.give('run.start', 'kim', { contract: 'x', harness: 'loop', tokenHash: 'hash' }))
+  world.give('run.stop', 'agent-relay', { run: outcome.run as string, isHolder: true })
+  const [id = ''] = world.unread('kim')
+  expect(world.store.queries.message(id)?.body).toMatch(/is stopped\nAll of it: agent-relay runs status \w+$/)
 })
 
 test('an unknown run and an unknown agent are refused', () => {

@@ -32,6 +32,7 @@ describe.each(['anthropic', 'openai-compatible'] as const)('over %s', (provider)
     const done = await world.ended(run.id)
     expect(done).toMatchObject({ status: 'completed', summary: '42 tests passed', payloadSize: 10 })
     expect(done.payloadUrl).toBe(`${world.http.url}/api/agents/${run.id}/payload`)
+    expect(await world.told(run.id)).toEqual([`Run ${run.id} (${run.agent}) is completed: 42 tests passed`])
     expect(who[0]).toContain(run.agent)
     const { body } = await world.http.api('inbox.peek', {}, world.http.as('helper'))
     expect(body.messages.at(-1)).toMatchObject({ from: run.agent, body: 'which branch?' })
@@ -53,6 +54,9 @@ describe.each(['anthropic', 'openai-compatible'] as const)('over %s', (provider)
     await world.http.api('message.send', { to: run.agent, body: '[CONTRACT COMPLETE]' }, world.http.as('helper'))
     const done = await world.ended(run.id)
     expect(done).toMatchObject({ status: 'completed', summary: 'All is done.\n[CONTRACT COMPLETE]' })
+    expect(await world.told(run.id)).toEqual([
+      expect.stringMatching(/is completed: All is done\. \[CONTRACT COMPLETE\]$/),
+    ])
     expect(world.model.asked).toHaveLength(2)
   })
 
@@ -75,6 +79,8 @@ describe.each(['anthropic', 'openai-compatible'] as const)('over %s', (provider)
     await until(() => world.model.answered === 1, 15_000)
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(world.model.asked).toHaveLength(1)
+    // Who stopped it knows.
+    expect(await world.told(run.id)).toEqual([])
     const mail = await world.http.api('inbox.peek', {}, world.http.as('helper'))
     expect(JSON.stringify(mail.body)).not.toContain('too late')
   })
@@ -122,6 +128,7 @@ describe.each(['anthropic', 'openai-compatible'] as const)('over %s', (provider)
       status: 'stopped',
       stopReason: expect.stringMatching(/^The model failed: /),
     })
+    expect(await world.told(broken.id)).toEqual([expect.stringMatching(/is stopped: The model failed: /)])
     expect(world.model.asked).toHaveLength(3)
     world.model.script(() => ({ status: 401 }))
     const denied = await world.begin('No key.')
@@ -176,6 +183,7 @@ describe.each(['anthropic', 'openai-compatible'] as const)('over %s', (provider)
     const runs = await Promise.all(Array.from({ length: 10 }, (_, n) => world.begin(`Number ${n}.`)))
     const ended = await Promise.all(runs.map(({ id }) => world.ended(id)))
     expect(ended.map(({ summary }) => summary)).toEqual(runs.map(({ id }) => `done ${id}`))
+    for (const { id } of runs) expect(await world.told(id)).toHaveLength(1)
     expect(new Set(runs.map(({ agent }) => agent)).size).toBe(10)
   })
 
@@ -211,6 +219,7 @@ describe('limits', () => {
     world.model.script(calls('relay_status', {}))
     const run = await world.begin('Go on for ever.')
     expect(await world.ended(run.id)).toMatchObject({ status: 'stopped', stopReason: expect.stringMatching(reason) })
+    expect(await world.told(run.id)).toEqual([expect.stringMatching(reason)])
   })
 
   test('time, and a model that stalls', async () => {
@@ -219,6 +228,7 @@ describe('limits', () => {
     const late = await world.begin('Take your time.')
     const reason = 'It has run for 0.15 s, which is its limit.'
     expect(await world.ended(late.id)).toMatchObject({ status: 'stopped', stopReason: reason })
+    expect(await world.told(late.id)).toEqual([`Run ${late.id} (${late.agent}) is stopped: ${reason}`])
     await world.stop()
     world = await RunsWorld.start('anthropic', { requestMsMax: 1_500, triesMax: 2 })
     world.model.script(() => new Promise(() => {}))

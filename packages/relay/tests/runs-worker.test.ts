@@ -40,6 +40,8 @@ function program(name: string, text: string): void {
 const begin = (harness: HarnessName, contract: string): Promise<Run> =>
   world.lead.call('run.start', { contract, harness, cwd: world.root })
 const status = async (id: string) => (await world.lead.call('run.status', { runs: [id] })).runs[0] as Run
+const gone = (run: Run) => until(async () => (await world.status(run.agent)) === 'exited')
+const ready = (run: Run) => `Worker "${run.agent}" is ready.`
 const ended = async (id: string): Promise<Run> => {
   await until(async () => (await status(id)).status !== 'running', 20_000)
   return status(id)
@@ -54,7 +56,10 @@ test('it completes through its injected server, and its program ends', async () 
   const args = JSON.stringify({ agent_id: run.id, summary: 'heard', payload: 'the word' })
   await world.lead.call('message.send', { to: run.agent, body: `call agent_complete ${args}` })
   expect(await ended(run.id)).toMatchObject({ status: 'completed', summary: 'heard', payloadSize: 8 })
-  await until(async () => (await world.status(run.agent)) === 'exited')
+  await gone(run)
+  // Its end is told as the run's, and not again as its worker's.
+  const end = `Run ${run.id} (${run.agent}) is completed: heard`
+  expect(await world.toldOfRun(run)).toEqual([ready(run), end])
 }, 40_000)
 
 test('the marker on its screen completes it; the one in its contract does not', async () => {
@@ -70,6 +75,9 @@ test('the marker on its screen completes it; the one in its contract does not', 
     preview: expect.stringContaining('The tests pass'),
   })
   await world.lead.call('run.stop', { run: echoes.id })
+  await gone(run)
+  const end = /is completed: .*The tests pass\. \[CONTRACT COMPLETE\]$/
+  expect(await world.toldOfRun(run)).toEqual([ready(run), expect.stringMatching(end)])
 }, 40_000)
 
 test('a program that exits, or never begins, stops it with the reason', async () => {
@@ -78,14 +86,22 @@ test('a program that exits, or never begins, stops it with the reason', async ()
   expect(await ended(exits.id)).toMatchObject({ status: 'stopped', stopReason: reason })
   const mend = expect.stringMatching(/no-such-program is not on PATH[\s\S]*npm install -g no-such-program/)
   expect(await ended(absent.id)).toMatchObject({ status: 'stopped', stopReason: mend })
+  const said = (words: RegExp) => expect.stringMatching(words)
+  expect(await world.toldOfRun(exits)).toEqual([ready(exits), said(/is stopped: The worker exited with code 3/)])
+  expect(await world.toldOfRun(absent)).toEqual([said(/is stopped: no-such-program is not on PATH/)])
 }, 40_000)
 
 test('stopped by its parent: the worker is released', async () => {
   const run = await begin('claude', 'Take long.')
   await until(() => world.isReady(run.agent))
   expect(await world.lead.call('run.stop', { run: run.id })).toMatchObject({ status: 'stopped' })
-  await until(async () => (await world.status(run.agent)) === 'exited')
+  await gone(run)
   expect((await status(run.id)).stopReason).toBeUndefined()
+  expect(await world.toldOfRun(run)).toEqual([ready(run)])
+  // A worker of that name that carries out no run is told of as any other.
+  await world.lead.call('worker.spawn', { name: run.agent, cli: 'gemini', cwd: world.root })
+  await world.lead.call('worker.release', { name: run.agent, reason: 'seen' })
+  expect((await world.toldOfRun(run)).at(-1)).toMatch(/^Worker "run-\w+" exited.*: released: seen/)
 }, 40_000)
 
 test('a worker that carries out no run is shown by its name', async () => {

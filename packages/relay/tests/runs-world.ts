@@ -43,6 +43,13 @@ export class RunsWorld {
     return body.runs[0]
   }
 
+  /** What the daemon told of a run, head lines alone; it is there with the end itself. */
+  async told(id: string, by = 'boss'): Promise<string[]> {
+    const { body } = await this.http.api('inbox.peek', { from: 'agent-relay', limit: 500 }, this.http.as(by))
+    const bodies = (body.messages as { body: string }[]).map((message) => message.body)
+    return bodies.filter((text) => text.includes(id)).map((text) => text.split('\n')[0] as string)
+  }
+
   /** How it ended. */
   async ended(id: string, ms = 45_000): Promise<Json> {
     await until(async () => (await this.status(id)).status !== 'running', ms)

@@ -124,8 +124,18 @@ export class WorkerWorld {
 
   /** What the daemon told the lead of a worker. */
   async told(name: string): Promise<string[]> {
+    return (await this.#notices()).filter((body) => body.includes(`"${name}"`))
+  }
+
+  /** What it told of a run and of the worker that carries it out, head lines alone. */
+  async toldOfRun({ id, agent }: { id: string; agent: string }): Promise<string[]> {
+    const about = (await this.#notices()).filter((body) => body.includes(id) || body.includes(agent))
+    return about.map((body) => body.split('\n')[0] as string)
+  }
+
+  async #notices(): Promise<string[]> {
     const { messages } = await this.lead.call('inbox.peek', { from: 'agent-relay', unreadOnly: false, limit: 500 })
-    return messages.map(({ body }) => body).filter((body) => body.includes(`"${name}"`))
+    return messages.map(({ body }) => body)
   }
 
   async stop(): Promise<void> {

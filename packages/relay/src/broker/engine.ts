@@ -45,6 +45,9 @@ const prefixes: Partial<Record<RuleName, string>> = {
   'action.invoke': 'act',
   'worker.spawn': 'wk',
   'run.start': 'run',
+  // The message that tells of the end.
+  'run.complete': 'm',
+  'run.stop': 'm',
 }
 
 /** One commit takes at most this many: replies should not wait for a whole flood. */

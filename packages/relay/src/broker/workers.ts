@@ -8,6 +8,7 @@ import {
   type Route,
   type Worker,
 } from '@agent-relay/sdk/protocol'
+import { isToldByRun } from '../core/run-notice.ts'
 import type { WorkerRow } from '../core/view.ts'
 import { isInCharge, maySeeTerminal, unknownWorker } from '../core/workers.ts'
 import { RefusalError } from '../refusal-error.ts'
@@ -162,8 +163,9 @@ export class Workers {
     const awaited = this.#awaited.get(row.id)
     if (awaited) awaited.screen = screen
     const text = reportText(row.name, report)
-    // Who waits for the answer needs no message that says the same.
-    if (text !== undefined && !awaited) await this.tell(row, text, onceOnly(report))
+    // Who waits for the answer, or hears of its run, needs no message that says the same.
+    const isTold = awaited !== undefined || (report.status === 'exited' && isToldByRun(this.#store.view, row))
+    if (text !== undefined && !isTold) await this.tell(row, text, onceOnly(report))
     await this.#engine.submit({ rule: 'worker.report', input, by: daemonName, cause: this.#nextCause() })
     this.#showPresence(row, report.status)
   }

@@ -4,6 +4,7 @@
 
 import type { Fact, HarnessName, RunState } from '@agent-relay/sdk/protocol'
 import { newcomer, tokenFor, unknownAgent } from './agents.ts'
+import { type End, noticeOf } from './run-notice.ts'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { RunRow, View } from './view.ts'
 
@@ -52,14 +53,15 @@ export interface CompleteInput {
   isHolder: boolean
 }
 
-export function complete(view: View, { input, by }: Command<CompleteInput>): Verdict {
+export function complete(view: View, command: Command<CompleteInput>): Verdict {
+  const { input, by } = command
   const { run: id, summary, payload, payloadBytes, isHolder } = input
   const run = view.runs.byId(id)
   if (!run) return refuse('run.unknown', { run: id })
   if (!mayEnd(run, by, isHolder)) return notYours(run)
   if (moves[run.status].complete === run.status) return record([], { run: id })
   const fact: Fact = { type: 'run.completed', id, agent: run.agent, summary, payloadBytes }
-  return { ...record([fact], { run: id }), payload }
+  return { ...ended(view, command, run, fact, { status: 'completed', summary, payloadBytes }), payload }
 }
 
 export interface StopInput {
@@ -68,13 +70,20 @@ export interface StopInput {
   isHolder: boolean
 }
 
-export function stop(view: View, { input, by }: Command<StopInput>): Verdict {
+export function stop(view: View, command: Command<StopInput>): Verdict {
+  const { input, by } = command
   const { run: id, reason, isHolder } = input
   const run = view.runs.byId(id)
   if (!run) return refuse('run.unknown', { run: id })
   if (!mayEnd(run, by, isHolder)) return notYours(run)
   if (moves[run.status].stop === run.status) return record([], { run: id })
-  return record([{ type: 'run.stopped', id, agent: run.agent, reason }], { run: id })
+  return ended(view, command, run, { type: 'run.stopped', id, agent: run.agent, reason }, { status: 'stopped', reason })
+}
+
+/** The end and the word of it are one entry: neither can be without the other. */
+function ended(view: View, command: Command<unknown>, run: RunRow, fact: Fact, end: End) {
+  const { facts, body } = noticeOf(view, command, run, end)
+  return record([fact, ...facts], { run: run.id }, body)
 }
 
 /** Its own agent, who asked for it, and the workspace key's holder; so that no other agent can speak for it. */

@@ -92,6 +92,8 @@ export interface RunRow {
 
 export interface RunView {
   byId(id: string): RunRow | undefined
+  /** The last one that an agent of its own carries out: the loop's, or a worker. */
+  byAgent(agent: string): RunRow | undefined
 }
 
 export interface Waiting {

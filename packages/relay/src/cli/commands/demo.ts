@@ -122,7 +122,7 @@ async function showAll(watcher: Relay, print: Print, playing: Promise<number>, e
     if (print.isJson) await print.json(event)
     else await print.line(`${eventLine(print, event)}${await moreOf(watcher, event, messages)}`)
     // The last one is an entry like any other, and may be seen before the one who made it knows its number.
-    if (event.message?.kind === 'status') await played
+    if (event.message?.kind === 'status' && event.message.from !== daemonName) await played
     if (event.seq >= last) break
   }
   await played

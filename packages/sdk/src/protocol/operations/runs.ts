@@ -11,7 +11,7 @@ export const runOperations = {
   'run.start': {
     kind: 'command',
     who: 'anyone',
-    summary: 'Give an agent a contract; answers at once, with the run that has begun.',
+    summary: 'Give an agent a contract; answers at once, with the run that has begun. A message tells you of its end.',
     input: z.object({
       contract: Contract,
       /** The built-in loop, if left out. */
