@@ -27,4 +27,8 @@ test('logs --follow prints until the end, and says how it came', async () => {
   expect(stdout).toContain('goodbye')
   expect(stderr).toBe('Worker "Bye" has exited: its program ended with code 5\n')
   expect(code).toBe(0)
+  // Afterwards: what stood there last, and then why.
+  for (const args of [[], ['--follow']])
+    expect(await world.run(['logs', 'Bye', ...args])).toEqual({ code: 0, stdout: 'goodbye\n', stderr })
+  expect(await world.json(['logs', 'Bye'])).toEqual({ name: 'Bye', text: 'goodbye', exited: stderr.trimEnd() })
 })

@@ -110,8 +110,9 @@ test('a report that says nothing new is no fact, and an exited worker stays so w
   expect(world.store.queries.agentOfTokenHash('h', world.at)).toBe('fixer')
   expect(typesOf(report('fixer', 'starting', { pid: 7 }))).toEqual(['worker.changed'])
   expect(typesOf(report('fixer', 'starting'))).toEqual([])
-  report('fixer', 'ready')
-  expect(typesOf(report('fixer', 'exited', { code: 1, reason: 'killed' }))).toEqual([
+  report('fixer', 'ready', { screen: 'of no end' })
+  expect(world.store.view.workers.lastScreenOf(idOf('fixer'))).toBeUndefined()
+  expect(typesOf(report('fixer', 'exited', { code: 1, reason: 'killed', screen: 'last words' }))).toEqual([
     'worker.changed',
     'agent.tokens-revoked',
   ])
@@ -126,6 +127,7 @@ test('a report that says nothing new is no fact, and an exited worker stays so w
   const before = world.store.view.workers.byName('fixer')
   world.store.rebuild()
   expect(world.store.view.workers.byName('fixer')).toEqual(before)
+  expect(world.store.view.workers.lastScreenOf(idOf('fixer'))).toBe('last words')
   expect(codeOf(world.give('worker.issue-token', 'agent-relay', { id: idOf('fixer'), tokenHash: 'i' }))).toBe(
     'worker.unknown',
   )

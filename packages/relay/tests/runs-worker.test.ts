@@ -82,12 +82,19 @@ test('the marker on its screen completes it; the one in its contract does not', 
 
 test('a program that exits, or never begins, stops it with the reason', async () => {
   const [exits, absent] = [await begin('codex', 'Try.'), await begin('opencode', 'Try.')]
-  const reason = expect.stringMatching(/^The worker exited with code 3/)
-  expect(await ended(exits.id)).toMatchObject({ status: 'stopped', stopReason: reason })
+  const reason = 'The worker exited: its program ended with code 3.'
+  expect(await ended(exits.id)).toMatchObject({
+    status: 'stopped',
+    stopReason: reason,
+    preview: expect.stringMatching(/^starting/),
+  })
   const mend = expect.stringMatching(/no-such-program is not on PATH[\s\S]*npm install -g no-such-program/)
   expect(await ended(absent.id)).toMatchObject({ status: 'stopped', stopReason: mend })
   const said = (words: RegExp) => expect.stringMatching(words)
-  expect(await world.toldOfRun(exits)).toEqual([ready(exits), said(/is stopped: The worker exited with code 3/)])
+  expect(await world.toldOfRun(exits)).toEqual([
+    ready(exits),
+    said(/is stopped: The worker exited: its program ended with code 3\.$/),
+  ])
   expect(await world.toldOfRun(absent)).toEqual([said(/is stopped: no-such-program is not on PATH/)])
 }, 40_000)
 

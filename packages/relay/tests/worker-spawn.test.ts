@@ -56,8 +56,24 @@ test('a program without MCP is ready when its screen is quiet, and is told to an
   await world.lead.call('message.send', { to: 'Hal', body: 'exit 3' })
   await until(async () => (await world.status('Hal')) === 'exited')
   expect((await world.told('Hal')).at(-1)).toMatch(
-    /^Worker "Hal" exited with code 3: its program ended with code 3\.\nIts last screen:/,
+    /^Worker "Hal" exited: its program ended with code 3\.\nIts last screen:/,
   )
+  // What was sent to the lead can be looked at again, by those who might look before, and stands in no event.
+  const { text, exited } = await world.lead.call('worker.screen', { name: 'Hal' })
+  expect(exited).toBe('Worker "Hal" has exited: its program ended with code 3')
+  expect((await world.told('Hal')).at(-1)).toBe(
+    `Worker "Hal" exited: its program ended with code 3.\nIts last screen:\n${text}`,
+  )
+  const last = text.split('\n').slice(-2).join('\n')
+  expect(await world.lead.call('worker.screen', { name: 'Hal', lines: 2 })).toEqual({ text: last, exited })
+  const status = { runs: ['Hal'] }
+  expect((await world.lead.call('run.status', status)).runs[0]).toMatchObject({ preview: text.trimEnd() })
+  const stranger = await world.client('Peeper')
+  await expect(stranger.call('worker.screen', { name: 'Hal' })).rejects.toThrow('works for Lead')
+  expect((await stranger.call('run.status', status)).runs[0]).not.toHaveProperty('preview')
+  const { events } = await stranger.call('event.list', { types: ['worker.changed'], limit: 500 })
+  expect(events.filter(({ fact }) => fact.worker === 'Hal').at(-1)?.fact).toMatchObject({ status: 'exited', code: 3 })
+  expect(JSON.stringify(events)).not.toContain(JSON.stringify(last))
 })
 
 test('an agent without MCP answers with the command line', async () => {

@@ -80,7 +80,7 @@ function workerText(type: string, by: string, f: Words): string | undefined {
     case 'worker.wish-changed':
       return `${by} ${wishVerbs[String(f.wish)] ?? f.wish} ${f.worker}${why(f)}`
     case 'worker.changed':
-      return `${f.worker} ${f.status === 'exited' ? 'has' : 'is'} ${f.status}${f.code === undefined ? '' : ` with code ${f.code}`}${why(f)}`
+      return `${f.worker} ${f.status === 'exited' ? 'has' : 'is'} ${f.status}${why(f)}`
   }
 }
 

@@ -19,7 +19,7 @@ import type { Asking } from './call.ts'
 import { hashOf, newSecret } from './credentials.ts'
 import type { Engine } from './engine.ts'
 import type { Hub } from './hub.ts'
-import { workerAsRun } from './worker-as-run.ts'
+import { lastScreenOfRun, workerAsRun } from './worker-as-run.ts'
 import type { Workers } from './workers.ts'
 
 interface RunsOptions {
@@ -100,7 +100,7 @@ export class Runs {
     const known = runs.byIds(ids)
     const statusOf = async (id: string) => {
       const row = known.get(id) ?? runs.byAgent(id)
-      if (row) return this.#describe(row, asking, url)
+      if (row) return { ...this.#lastShown(row, asking), ...this.#describe(row, asking, url) }
       const worker = await workerAsRun(this.#store.view, this.#workers, asking, id)
       return worker ?? { id, error: new RefusalError('run.unknown', { run: id }).message }
     }
@@ -225,6 +225,13 @@ export class Runs {
     const preview = status === 'running' && this.#seesOutput(row, asking) ? this.#output.get(id) : undefined
     if (preview !== undefined) run.preview = preview.slice(-limits.previewCharsMax)
     return run
+  }
+
+  /** Of one that was stopped: why may stand on its worker's last screen. */
+  #lastShown(row: RunRow, asking: Asking): Pick<Run, 'preview'> {
+    if (row.status !== 'stopped' || row.harness === 'external' || !this.#seesOutput(row, asking)) return {}
+    const preview = lastScreenOfRun(this.#store.view, this.#workers, row.agent)
+    return preview === undefined ? {} : { preview }
   }
 
   #seesAll({ by, session }: Asking): boolean {

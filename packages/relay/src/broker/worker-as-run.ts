@@ -1,7 +1,8 @@
-// A worker as agent_status shows it: its program's states in a run's words, and its screen for those who may see it.
+// A worker as agent_status shows it: its program's states in a run's words, and its screen, also the last one, for those who may see it.
 
 import type { Run, RunState, WorkerStatus } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/protocol'
+import { carriesOutRun } from '../core/run-notice.ts'
 import type { View } from '../core/view.ts'
 import { maySeeTerminal } from '../core/workers.ts'
 import type { Asking } from './call.ts'
@@ -29,10 +30,19 @@ export async function workerAsRun(
   const status = states[worker.status]
   const run: Run = { id: name, agent: name, parent, harness, model, status, startedAt: new Date(at).toISOString() }
   if (status === 'stopped') Object.assign(run, { stoppedAt: new Date(changedAt).toISOString(), stopReason: reason })
-  if (status === 'stopped' || !maySeeTerminal(view, worker, by, session.isHolder)) return run
-  const screen = await workers
-    .terminalOf(name)
-    ?.screen()
-    .catch(() => undefined)
-  return screen === undefined ? run : { ...run, preview: screen.trimEnd().slice(-limits.previewCharsMax) }
+  if (!maySeeTerminal(view, worker, by, session.isHolder)) return run
+  const terminal = workers.terminalOf(name)
+  const screen = terminal ? await terminal.screen().catch(() => undefined) : workers.lastScreenOf(worker)
+  return screen === undefined ? run : { ...run, preview: previewOf(screen) }
+}
+
+/** What stood last in the terminal of the worker that carried out a run, for those who see a run's output. */
+export function lastScreenOfRun(view: View, workers: Workers, agent: string): string | undefined {
+  const worker = view.workers.byName(agent)
+  const screen = worker && carriesOutRun(view, worker) ? workers.lastScreenOf(worker) : undefined
+  return screen === undefined ? undefined : previewOf(screen)
+}
+
+function previewOf(screen: string): string {
+  return screen.trimEnd().slice(-limits.previewCharsMax)
 }

@@ -46,16 +46,14 @@ export interface WorkerReport {
   status: WorkerStatus
   pid?: number
   code?: number
+  /** Of an exit too, in which case it names the code. */
   reason?: string
   /** Its last screen, for its parent's eyes. */
   screen?: string
 }
 
 /** What the daemon tells a worker's parent. */
-export function reportText(
-  name: string,
-  { status, code, reason, screen }: Omit<WorkerReport, 'id'>,
-): string | undefined {
+export function reportText(name: string, { status, reason, screen }: Omit<WorkerReport, 'id'>): string | undefined {
   const why = reason === undefined ? '' : `: ${reason}`
   switch (status) {
     case 'ready':
@@ -63,7 +61,7 @@ export function reportText(
     case 'blocked':
       return `Worker "${name}" is blocked${why}. Somebody must look: agent-relay attach ${name}${shown(screen)}`
     case 'exited':
-      return `Worker "${name}" exited${code === undefined ? '' : ` with code ${code}`}${why}.${shown(screen)}`
+      return `Worker "${name}" exited${why}.${shown(screen)}`
     default:
       return undefined
   }

@@ -8,7 +8,7 @@ import {
   type Route,
   type Worker,
 } from '@agent-relay/sdk/protocol'
-import { isToldByRun } from '../core/run-notice.ts'
+import { carriesOutRun } from '../core/run-notice.ts'
 import type { WorkerRow } from '../core/view.ts'
 import { isInCharge, maySeeTerminal, unknownWorker } from '../core/workers.ts'
 import { RefusalError } from '../refusal-error.ts'
@@ -100,7 +100,13 @@ export class Workers {
   }
 
   async screen(asking: Asking, { name, lines }: ParsedInputOf<'worker.screen'>): Promise<OutputOf<'worker.screen'>> {
-    return { text: await this.#terminal(asking, name, 'look').screen(lines) }
+    const row = this.#allowed(asking, name, 'look')
+    const terminal = this.#runtime?.terminal(row.id)
+    if (terminal) return { text: await terminal.screen(lines) }
+    const exited = new RefusalError('worker.exited', { name, reason: row.reason })
+    const text = this.lastScreenOf(row)
+    if (text === undefined) throw exited
+    return { text: lines === undefined ? text : text.split('\n').slice(-lines).join('\n'), exited: exited.message }
   }
 
   follow(session: Session, name: string, sink: Sink): Watch {
@@ -132,6 +138,11 @@ export class Workers {
     return row && this.#runtime?.terminal(row.id)
   }
 
+  /** What stood in the terminal of one that has exited, where it was kept. */
+  lastScreenOf({ id }: Pick<WorkerRow, 'id'>): string | undefined {
+    return this.#store.view.workers.lastScreenOf(id)
+  }
+
   taskOf(id: string): string | undefined {
     return this.#store.view.workers.taskOf(id)
   }
@@ -157,16 +168,15 @@ export class Workers {
 
   /** The parent is told first, once: should the daemon die in between, the next one tells and reports again. */
   async report(report: WorkerReport): Promise<void> {
-    const { screen, ...input } = report
     const row = this.#store.view.workers.byId(report.id)
     if (!row || row.status === 'exited' || (row.status === report.status && row.reason === report.reason)) return
     const awaited = this.#awaited.get(row.id)
-    if (awaited) awaited.screen = screen
+    if (awaited) awaited.screen = report.screen
     const text = reportText(row.name, report)
     // Who waits for the answer, or hears of its run, needs no message that says the same.
-    const isTold = awaited !== undefined || (report.status === 'exited' && isToldByRun(this.#store.view, row))
+    const isTold = awaited !== undefined || (report.status === 'exited' && carriesOutRun(this.#store.view, row))
     if (text !== undefined && !isTold) await this.tell(row, text, onceOnly(report))
-    await this.#engine.submit({ rule: 'worker.report', input, by: daemonName, cause: this.#nextCause() })
+    await this.#engine.submit({ rule: 'worker.report', input: report, by: daemonName, cause: this.#nextCause() })
     this.#showPresence(row, report.status)
   }
 
@@ -206,19 +216,23 @@ export class Workers {
     this.#sessions.paste(agent, messages)
   }
 
-  #terminal({ by, session }: Pick<Asking, 'by' | 'session'>, name: string, purpose: 'look' | 'type'): WorkerTerminal {
-    const { view } = this.#store
-    const row = view.workers.byName(name)
-    if (!row) throw new RefusalError(unknownWorker(view, name).refusal)
-    const { id, parent, reason } = row
-    const isAllowed = purpose === 'look' ? maySeeTerminal : isInCharge
-    if (!isAllowed(view, row, by, session.isHolder)) {
-      const what = purpose === 'look' ? 'see its screen' : 'type into its terminal'
-      throw new RefusalError('worker.not-yours', { name, parent, what })
-    }
+  #terminal(asking: Pick<Asking, 'by' | 'session'>, name: string, purpose: 'look' | 'type'): WorkerTerminal {
+    const { id, reason } = this.#allowed(asking, name, purpose)
     const terminal = this.#runtime?.terminal(id)
     if (!terminal) throw new RefusalError('worker.exited', { name, reason })
     return terminal
+  }
+
+  #allowed({ by, session }: Pick<Asking, 'by' | 'session'>, name: string, purpose: 'look' | 'type'): WorkerRow {
+    const { view } = this.#store
+    const row = view.workers.byName(name)
+    if (!row) throw new RefusalError(unknownWorker(view, name).refusal)
+    const isAllowed = purpose === 'look' ? maySeeTerminal : isInCharge
+    if (!isAllowed(view, row, by, session.isHolder)) {
+      const what = purpose === 'look' ? 'see its screen' : 'type into its terminal'
+      throw new RefusalError('worker.not-yours', { name, parent: row.parent, what })
+    }
+    return row
   }
 
   #worker(row: WorkerRow): Worker {

@@ -111,11 +111,10 @@ function factText({ type, by, fact }: RelayEvent): string {
 }
 
 function workerText(type: string, by: string, fact: RelayEvent['fact']): string {
-  const { worker, parent, cli, wish, status, code, reason } = fact
+  const { worker, parent, cli, wish, status, reason } = fact
   const why = reason === undefined ? '' : `: ${reason}`
   if (type === 'worker.wished') return `${parent} hires ${worker} (${cli})`
-  if (type === 'worker.changed')
-    return `worker ${worker} ${status}${code === undefined ? '' : ` with code ${code}`}${why}`
+  if (type === 'worker.changed') return `worker ${worker} ${status}${why}`
   const verb = wish === 'gone' ? 'releases' : wish === 'paused' ? 'pauses' : 'resumes'
   return `${by} ${verb} ${worker}${why}`
 }

@@ -44,8 +44,8 @@ function shortened(text: string): string {
   return `${chars.slice(0, partCharsMax).join('')} … ${chars.slice(-partCharsMax).join('')}`
 }
 
-/** A worker that carries out a run: when it exits the run has ended or is about to, and that is what its parent is told. */
-export function isToldByRun(view: View, { name, at }: WorkerRow): boolean {
+/** When such a worker exits its run has ended or is about to, and that is what its parent is told. Later ones may bear its name. */
+export function carriesOutRun(view: View, { name, at }: WorkerRow): boolean {
   const run = view.runs.byAgent(name)
   return run !== undefined && (run.endedAt === undefined || run.endedAt >= at)
 }

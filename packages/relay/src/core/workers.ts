@@ -121,17 +121,19 @@ export interface ReportInput {
   pid?: number
   code?: number
   reason?: string
+  screen?: string
 }
 
-/** What has exited stays so; a report that says nothing new is no fact. */
+/** What has exited stays so; a report that says nothing new is no fact. The last screen is kept as the entry's body: not every watcher may see it. */
 export function report(view: View, { input }: Command<ReportInput>): Verdict {
-  const { id, status, pid, code, reason } = input
+  const { id, status, pid, code, reason, screen } = input
   const worker = view.workers.byId(id)
   if (!worker || worker.status === 'exited') return record([])
   if (worker.status === status && worker.reason === reason) return record([])
   const facts: Fact[] = [{ type: 'worker.changed', id, worker: worker.name, status, pid, code, reason }]
-  if (status === 'exited') facts.push({ type: 'agent.tokens-revoked', agent: worker.name })
-  return record(facts, { worker: worker.name })
+  if (status !== 'exited') return record(facts, { worker: worker.name })
+  facts.push({ type: 'agent.tokens-revoked', agent: worker.name })
+  return record(facts, { worker: worker.name }, screen)
 }
 
 export function unknownWorker(view: View, name: string): Refused {

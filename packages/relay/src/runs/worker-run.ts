@@ -49,8 +49,8 @@ async function watch({ workers, runs, hub }: Workspace, run: RunRow, over: Abort
     for (const { facts } of entries)
       for (const fact of facts) {
         if (fact.type !== 'worker.changed' || fact.worker !== name || fact.status !== 'exited') continue
-        const { code, reason } = fact
-        ended = `The worker exited${code === undefined ? '' : ` with code ${code}`}${reason === undefined ? '' : `: ${reason}`}.`
+        const { reason } = fact
+        ended = `The worker exited${reason === undefined ? '' : `: ${reason}`}.`
         exit.abort()
       }
   })

@@ -53,7 +53,7 @@ const statements = {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'run', 'wished', ?, ?, ?)`,
   workerWish: 'UPDATE workers SET wish = ? WHERE id = ?',
   workerChanged:
-    'UPDATE workers SET status = ?, pid = coalesce(?, pid), code = ?, reason = ?, changed_at = ? WHERE id = ?',
+    'UPDATE workers SET status = ?, pid = coalesce(?, pid), code = ?, reason = ?, changed_at = ?, screen = ? WHERE id = ?',
   payload: 'INSERT INTO payloads (seq, gzip) VALUES (?, ?)',
   runStarted: `INSERT INTO runs (id, agent, parent, harness, model, cwd, status, started_at, contract)
     VALUES (?, ?, ?, ?, ?, ?, 'running', ?, ?)`,
@@ -191,8 +191,10 @@ export class Evolve {
       this.#sql.worker.run(id, worker, parent, cli, json(command), json(args), model, cwd, injected, at, at, seq)
     },
     'worker.wish-changed': ({ id, wish }) => this.#sql.workerWish.run(wish, id),
-    'worker.changed': ({ id, status, pid = null, code = null, reason = null }, { at }) =>
-      this.#sql.workerChanged.run(status, pid, code, reason, at, id),
+    'worker.changed': ({ id, status, pid = null, code = null, reason = null }, { seq, at }, { body }) => {
+      if (body !== undefined) this.#sql.body.run(seq, body)
+      this.#sql.workerChanged.run(status, pid, code, reason, at, status === 'exited' ? seq : null, id)
+    },
     'run.started': ({ id, agent, parent, harness, model = null, cwd = null }, { seq, at }, { body }) => {
       if (body !== undefined) this.#sql.body.run(seq, body)
       this.#sql.runStarted.run(id, agent, parent, harness, model, cwd, at, seq)

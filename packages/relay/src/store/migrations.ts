@@ -65,6 +65,10 @@ const steps: string[] = [
   CREATE INDEX runs_agent ON runs (agent, id);
   CREATE INDEX runs_parent ON runs (parent, id);
   `,
+  `
+  -- The entry of its exit, whose body is its last screen, if there was one.
+  ALTER TABLE workers ADD COLUMN screen INTEGER;
+  `,
 ]
 
 /** Tables that replaying the journal rebuilds; `journal`, `messages`, `bodies` and `payloads` are the truth they come from. */

@@ -14,6 +14,7 @@ const statements = {
   running: `SELECT ${columns} FROM workers WHERE status <> 'exited' ORDER BY id`,
   latest: `SELECT ${columns} FROM workers ORDER BY id DESC LIMIT (? + 0)`,
   task: 'SELECT b.body FROM workers w JOIN bodies b ON b.seq = w.task WHERE w.id = ?',
+  screen: 'SELECT b.body FROM workers w JOIN bodies b ON b.seq = w.screen WHERE w.id = ?',
 }
 
 export class WorkerRows implements WorkerView {
@@ -44,6 +45,11 @@ export class WorkerRows implements WorkerView {
 
   taskOf(id: string): string | undefined {
     return this.#sql.task.get(id)?.[0] as string | undefined
+  }
+
+  /** Of one that has exited: what stood there last. */
+  lastScreenOf(id: string): string | undefined {
+    return this.#sql.screen.get(id)?.[0] as string | undefined
   }
 }
 

@@ -32,6 +32,8 @@ export interface WorkerOptions {
 const size = { cols: 120, rows: 40 }
 /** Of its last screen, as its parent is told. */
 const lastLines = 20
+/** ... which may be as wide as somebody made it. */
+const lastCharsMax = 16_000
 /** A text on its way in is finished before a program is stopped, unless the program does not take it. */
 const holdMs = 5_000
 /** What a person may type ahead of a program that does not read. */
@@ -197,7 +199,7 @@ export class Worker {
   }
 
   async #lastScreen(): Promise<string> {
-    return (await this.#output.lines()).slice(-lastLines).join('\n')
+    return (await this.#output.lines()).slice(-lastLines).join('\n').slice(-lastCharsMax)
   }
 
   #type(data: string): void {

@@ -20,16 +20,17 @@ export const logs: Run = async (invocation) => {
   const { args, options, print } = invocation
   const name = args[0] as string
   await withClient(invocation, 'agent', async ({ client }) => {
-    const { text } = await client.call('worker.screen', { name, lines: options.lines ?? linesDefault })
-    if (print.isJson) await print.json({ name, text })
+    const { text, exited } = await client.call('worker.screen', { name, lines: options.lines ?? linesDefault })
+    if (print.isJson) await print.json({ name, text, exited })
     else await print.line(clean(text).trimEnd())
+    if (exited !== undefined) return print.say(oneLine(exited))
     if (!options.follow) return
     const ending = awaitEnding()
-    const exited = await follow(client, name, ending, ({ data, isPast }) => {
+    const exit = await follow(client, name, ending, ({ data, isPast }) => {
       // What stands there already was printed as the screen above.
       if (!isPast) void (print.isJson ? print.json({ name, data }) : process.stdout.write(clean(data)))
     })
-    if (exited !== undefined) print.say(oneLine(exited))
+    if (exit !== undefined) print.say(oneLine(exit))
   })
 }
 
@@ -41,7 +42,9 @@ export const attach: Run = async (invocation) => {
     throw new CommandError(`attach needs a terminal. To read only: agent-relay logs ${name}`, exits.usage)
   await withClient(invocation, 'agent', async ({ client }) => {
     // Refused here, before this terminal is changed.
-    await client.call('worker.screen', { name, lines: 1 })
+    const { exited: before } = await client.call('worker.screen', { name, lines: 1 })
+    if (before !== undefined)
+      throw new CommandError(`${before}. Its last screen: agent-relay logs ${name}`, exits.refused)
     const ending = new AbortController()
     awaitEnding().addEventListener('abort', () => ending.abort())
     print.say(`Attached to ${name}. Ctrl-] leaves; it goes on running.`)

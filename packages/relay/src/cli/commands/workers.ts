@@ -82,8 +82,7 @@ function row(worker: Worker, home: string | undefined): string[] {
   return cells.map(oneLine)
 }
 
-/** `blocked: permission dialog`, `exited with code 1: …`, `idle`. */
-export function stateText({ status, reason, code }: Pick<Worker, 'status' | 'reason'> & { code?: number }): string {
-  const how = code === undefined ? status : `${status} with code ${code}`
-  return reason === undefined ? how : `${how}: ${reason}`
+/** `blocked: permission dialog`, `exited: its program ended with code 1`, `idle`. */
+export function stateText({ status, reason }: Pick<Worker, 'status' | 'reason'>): string {
+  return reason === undefined ? status : `${status}: ${reason}`
 }

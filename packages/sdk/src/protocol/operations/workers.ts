@@ -63,9 +63,14 @@ export const workerOperations = {
   'worker.screen': {
     kind: 'query',
     who: 'agent',
-    summary: "The text on a worker's screen: for its parent, people, and those whom the policy names.",
+    summary:
+      "The text on a worker's screen, or what stood there when it exited: for its parent, people, and those whom the policy names.",
     input: named.extend({ lines: z.number().int().min(1).max(10_000).optional() }),
-    output: z.object({ text: z.string() }),
+    output: z.object({
+      text: z.string(),
+      /** How it ended, where its program runs no more. */
+      exited: z.string().optional(),
+    }),
   },
   'worker.follow': {
     kind: 'watch',
