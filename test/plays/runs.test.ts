@@ -95,6 +95,26 @@ play('a payload of the greatest size passes, one byte more is refused', async ({
   expect((await fetched(ada, run)) === payload).toBe(true)
 })
 
+play('a contract of the greatest length is handed over as a message like any other', async ({ ada, bob, enter }) => {
+  const longest = await enter({ name: 'n'.repeat(64) })
+  const contract = `${'x'.repeat(limits.contractBytesMax - 4)}End.`
+  await refused(
+    begin(ada, { agent: 'bob', contract: `${contract}.` }),
+    'input.invalid',
+    /a contract is at most 252 KiB/,
+  )
+  for (const [by, to] of [
+    [ada, longest],
+    [longest, bob],
+  ] as const) {
+    const { id } = await begin(by, { agent: to.name, contract })
+    const [{ body } = { body: '' }] = (await to.call('inbox.take', {})).messages
+    expect(body.includes(id) && body.endsWith(contract)).toBe(true)
+    // What came can be passed on.
+    await to.send('cy', body)
+  }
+})
+
 play('what makes no run is refused', async ({ ada }) => {
   await refused(ada.call('run.start', { contract: '' }), 'input.invalid', /needs a contract/)
   await refused(begin(ada, { agent: 'nobody' }), 'agent.unknown', /nobody/)

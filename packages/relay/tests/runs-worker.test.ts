@@ -1,18 +1,20 @@
 // Runs by workers: a scripted agent that completes through its injected MCP server, one that ends by the marker, one that exits, one that is stopped.
 
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { HarnessName, Run } from '@agent-relay/sdk/protocol'
+import { type HarnessName, limits, type Run } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { plain } from '../src/supervisor/harness/plain.ts'
 import { scripted, scriptedAgent, until, WorkerWorld } from './worker-world.ts'
 
 let world: WorkerWorld
 let programs: string
+let claudeLog: string
 beforeAll(async () => {
   programs = mkdtempSync(join(tmpdir(), 'relay-programs-'))
-  program('fake-claude', `exec "${process.execPath}" "${scriptedAgent}" --log "${programs}/claude.log" "$@"`)
+  claudeLog = join(programs, 'claude.log')
+  program('fake-claude', `exec "${process.execPath}" "${scriptedAgent}" --log "${claudeLog}" "$@"`)
   program(
     'fake-gemini',
     'echo "I was told"; cat & sleep 2; printf "The tests pass.\\n[CONTRACT COMPLETE]\\n"; sleep 600',
@@ -98,9 +100,17 @@ test('a program that exits, or never begins, stops it with the reason', async ()
   expect(await world.toldOfRun(absent)).toEqual([said(/is stopped: no-such-program is not on PATH/)])
 }, 40_000)
 
-test('stopped by its parent: the worker is released', async () => {
-  const run = await begin('claude', 'Take long.')
-  await until(() => world.isReady(run.agent))
+test('a contract of the greatest length reaches it whole; stopped by its parent, the worker is released', async () => {
+  const contract = `${'Lorem "ipsum".\n'.repeat(limits.contractBytesMax / 15)}End.`.slice(-limits.contractBytesMax)
+  const run = await begin('claude', contract)
+  const submitted = () => {
+    const lines = existsSync(claudeLog) ? readFileSync(claudeLog, 'utf8').split('\n').slice(0, -1) : []
+    return lines.find((line) => line.includes('"submitted') && line.includes(run.id))
+  }
+  await until(() => submitted() !== undefined, 30_000)
+  const { text } = JSON.parse(submitted() as string)
+  expect(text.endsWith(contract)).toBe(true)
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(limits.bodyBytesMax)
   expect(await world.lead.call('run.stop', { run: run.id })).toMatchObject({ status: 'stopped' })
   await gone(run)
   expect((await status(run.id)).stopReason).toBeUndefined()

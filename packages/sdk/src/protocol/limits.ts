@@ -42,8 +42,8 @@ export const limits = {
   spawnReadyMs: 45_000,
   /** One write into a worker's terminal by a person. */
   keysBytesMax: 64 * KiB,
-  /** What a run is asked to do. */
-  contractBytesMax: 256 * KiB,
+  /** What a run is asked to do. Who carries it out gets it with a few words before it, and both together must fit into a body. */
+  contractBytesMax: 252 * KiB,
   /** What it says when it is done. */
   summaryBytesMax: 64 * KiB,
   /** What it hands over, in UTF-8 bytes before it is compressed. Larger work products belong in files. */
