@@ -121,6 +121,19 @@ test('a contract of the greatest length reaches it whole; stopped by its parent,
   expect((await world.toldOfRun(run)).at(-1)).toMatch(/^Worker "run-\w+" exited.*: released: seen/)
 }, 40_000)
 
+test('one that is stuck in a dialog: its parent is told, and its status says so', async () => {
+  const run = await begin('claude', 'Open a dialog.')
+  await until(async () => (await status(run.id)).blocked !== undefined)
+  const seen = { status: 'running', blocked: 'a dialog is open' }
+  expect(await status(run.id)).toMatchObject(seen)
+  expect((await world.lead.call('run.list', { status: 'running' })).runs[0]).toMatchObject({ id: run.id, ...seen })
+  await until(async () => /scripted agent/.test((await status(run.id)).preview ?? ''))
+  const blocked = `Worker "${run.agent}" is blocked: a dialog is open. Somebody must look: agent-relay attach ${run.agent}`
+  expect(await world.toldOfRun(run)).toEqual([ready(run), blocked])
+  await world.lead.call('run.stop', { run: run.id })
+  expect(await status(run.id)).not.toHaveProperty('blocked')
+}, 40_000)
+
 test('a worker that carries out no run is shown by its name', async () => {
   await world.lead.call('worker.spawn', { name: 'Ann', cli: 'gemini', cwd: world.root })
   const worker = await status('Ann')

@@ -20,7 +20,8 @@ const tones: Record<Run['status'], StateText['tone']> = {
   stopped: 'off',
 }
 
-function stateOfRun({ status, stopReason }: Run): StateText {
+function stateOfRun({ status, stopReason, blocked }: Run): StateText {
+  if (blocked !== undefined) return { tone: 'bad', text: `blocked: ${blocked}`, needsYou: true }
   return { tone: tones[status], text: stopReason ? `${status}: ${stopReason}` : status, needsYou: false }
 }
 

@@ -19,7 +19,7 @@ import type { Asking } from './call.ts'
 import { hashOf, newSecret } from './credentials.ts'
 import type { Engine } from './engine.ts'
 import type { Hub } from './hub.ts'
-import { lastScreenOfRun, workerAsRun } from './worker-as-run.ts'
+import { blockedOf, lastScreenOfRun, workerAsRun } from './worker-as-run.ts'
 import type { Workers } from './workers.ts'
 
 interface RunsOptions {
@@ -220,6 +220,7 @@ export class Runs {
     if (status === 'completed') Object.assign(run, { completedAt: ended, summary })
     if (status === 'stopped')
       Object.assign(run, { stoppedAt: ended, ...(reason === undefined ? {} : { stopReason: reason }) })
+    if (status === 'running' && isByWorker(row)) Object.assign(run, blockedOf(this.#workers, agent))
     if (payloadBytes !== undefined) run.payloadSize = payloadBytes
     if (payloadBytes !== undefined && url !== undefined) run.payloadUrl = `${url}/api/agents/${id}/payload`
     const preview = status === 'running' && this.#seesOutput(row, asking) ? this.#output.get(id) : undefined
@@ -229,7 +230,7 @@ export class Runs {
 
   /** Of one that was stopped: why may stand on its worker's last screen. */
   #lastShown(row: RunRow, asking: Asking): Pick<Run, 'preview'> {
-    if (row.status !== 'stopped' || row.harness === 'external' || !this.#seesOutput(row, asking)) return {}
+    if (row.status !== 'stopped' || !isByWorker(row) || !this.#seesOutput(row, asking)) return {}
     const preview = lastScreenOfRun(this.#store.view, this.#workers, row.agent)
     return preview === undefined ? {} : { preview }
   }
@@ -252,6 +253,10 @@ export class Runs {
 function actorOf({ by, session }: Asking): string {
   if (by === '' && !session.isHolder) throw new RefusalError('agent.required')
   return by === '' ? daemonName : by
+}
+
+function isByWorker({ harness }: RunRow): boolean {
+  return harness !== 'loop' && harness !== 'external'
 }
 
 /** Off the event loop, and before the command: a commit never waits for it. */

@@ -29,11 +29,18 @@ export async function workerAsRun(
   const { parent, cli: harness, model, reason, at, changedAt } = worker
   const status = states[worker.status]
   const run: Run = { id: name, agent: name, parent, harness, model, status, startedAt: new Date(at).toISOString() }
+  Object.assign(run, blockedOf(workers, name))
   if (status === 'stopped') Object.assign(run, { stoppedAt: new Date(changedAt).toISOString(), stopReason: reason })
   if (!maySeeTerminal(view, worker, by, session.isHolder)) return run
   const terminal = workers.terminalOf(name)
   const screen = terminal ? await terminal.screen().catch(() => undefined) : workers.lastScreenOf(worker)
   return screen === undefined ? run : { ...run, preview: previewOf(screen) }
+}
+
+/** A dialog in its terminal is answered by somebody, or never. */
+export function blockedOf(workers: Workers, name: string): Pick<Run, 'blocked'> {
+  const worker = workers.stateOf(name)
+  return worker?.status === 'blocked' ? { blocked: worker.reason ?? 'it waits for somebody' } : {}
 }
 
 /** What stood last in the terminal of the worker that carried out a run, for those who see a run's output. */

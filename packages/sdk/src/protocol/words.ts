@@ -268,7 +268,9 @@ export const Run = z.object({
   /** Of the payload, uncompressed. */
   payloadSize: z.number().optional(),
   payloadUrl: z.string().optional(),
-  /** The end of its output, while it runs. */
+  /** Why it waits for a person, where its worker does: a dialog. */
+  blocked: z.string().optional(),
+  /** The end of its output while it runs; of a stopped one, where it is asked for by its id, the last screen of its worker. */
   preview: z.string().optional(),
 })
 export type Run = z.infer<typeof Run>

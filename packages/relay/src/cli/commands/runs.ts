@@ -122,8 +122,9 @@ const columns = [
 ]
 
 function row(run: Run): string[] {
-  const { id, agent, harness, status, startedAt, summary, preview = '' } = run
-  const what = summary ?? (status === 'stopped' ? why(run).replace(/^: /, '') : lastLine({ ...run, preview }))
+  const { id, agent, harness, startedAt, summary, preview = '' } = run
+  const what = summary ?? (run.status === 'stopped' ? why(run).replace(/^: /, '') : lastLine({ ...run, preview }))
+  const status = run.blocked === undefined ? run.status : 'blocked'
   return [id, agent, harness, status, ageOf(startedAt), what].map(oneLine)
 }
 
@@ -135,7 +136,8 @@ function block(print: Print, run: Run): string {
   const { id, agent, harness, parent, status, startedAt, completedAt, stoppedAt, summary, payloadSize, preview } = run
   const ended = completedAt ?? stoppedAt
   const times = `started ${dateTimeOf(startedAt)}${ended === undefined ? '' : `, ended ${dateTimeOf(ended)}`}`
-  const head = `${print.paint('bold', id)} ${status}${oneLine(why(run)) && ` ${oneLine(why(run))}`}`
+  const stuck = run.blocked === undefined ? '' : `, blocked: ${run.blocked}. To look: agent-relay attach ${agent}`
+  const head = `${print.paint('bold', id)} ${status}${oneLine(stuck + why(run))}`
   const lines = [head, `  ${oneLine(`${agent} (${harness}), for ${parent}, ${times}`)}`]
   if (payloadSize !== undefined)
     lines.push(print.typed(`  payload ${sizeOf(payloadSize)}: agent-relay runs payload ${id}`))
