@@ -14,12 +14,16 @@ export function instructionsFor(briefing: Briefing): string {
   const has = (name: string) => briefing.tools.some((tool) => tool.name === name)
   if (has('post_message') && !has('relay_send') && !has('send_message')) return liftInstructions(briefing)
   if (has('send_message') && !has('relay_send')) return workspaceInstructions(briefing)
-  const contracts = has('agent_start') ? `\n\n${agentInstructions}` : ''
-  return has('relay_send') ? relayInstructions(briefing) + contracts : agentInstructions
+  if (!has('relay_send')) return agentInstructions('')
+  return has('agent_start')
+    ? `${relayInstructions(briefing)}\n\n${agentInstructions(' A message tells you when it has ended.')}`
+    : relayInstructions(briefing)
 }
 
-const agentInstructions = `agent_start gives a contract to an agent of its own and answers at once; a message tells you when it ends, agent_status how it fares and what came of it.
+function agentInstructions(end: string): string {
+  return `agent_start gives a contract to an agent of its own and answers at once; agent_status tells how it fares and what came of it.${end}
 Were you given a contract with an agent_id? Call agent_complete when it is fulfilled.`
+}
 
 function opening({ agentName, hasPush }: Briefing, unknown: string, inbox: string): string {
   const who = agentName === undefined ? unknown : `You are ${agentName}.`

@@ -8,7 +8,8 @@ import { jsonAnswer } from './answer.ts'
 export const agentStartTool = tool({
   name: 'agent_start',
   title: 'Start an agent',
-  description: 'Start an agent that works on a contract by itself. Answers at once; a message tells you of its end.',
+  description:
+    'Start an agent that works on a contract by itself. Answers at once; agent_status tells how it fares, a message of its end.',
   input: z.object({
     contract: Contract.describe('What it shall do, complete in itself, and what it shall hand over'),
     harness: HarnessName.optional().describe('loop (default), a CLI, or external: an agent that completes it'),
