@@ -45,7 +45,7 @@ beforeEach(() => {
 afterEach(async () => {
   if (existsSync(join(home, '.local/share/agent-relay/control.sock'))) await run('agent-relay daemon stop')
   rmSync(home, { recursive: true, force: true })
-}, 30_000)
+})
 
 function run(command: string): Promise<{ code: number | null; output: string }> {
   const child = spawn('bash', ['-c', `${command}`], { cwd: join(home, 'app'), env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -68,7 +68,7 @@ describe.each(pages.filter((page) => stepsOf(read(page)).length > 0))('%s', (pag
       expect(code, where).toBe(0)
       expect(missingFrom(output, step.expected), where).toEqual([])
     }
-  }, 60_000)
+  })
 })
 
 test('there is something to run', () => {

@@ -151,7 +151,7 @@ describe('many writers', () => {
     expect(Object.keys(JSON.parse(result.replace(' // keep', '')).servers)).toHaveLength(100)
     expect(result).toContain('"mine": 1 // keep')
     expect(readdirSync(home.path)).toEqual(['many.json'])
-  }, 60_000)
+  })
 
   it('what another program writes at the last moment is not lost', () => {
     const file = home.write('other.json', 'a')
@@ -229,7 +229,7 @@ describe('the packed package', () => {
       encoding: 'utf8',
     })
     expect([refused.status, refused.stdout]).toEqual([1, expect.stringContaining('npm install -g @agent-relay/mcp')])
-  }, 60_000)
+  })
 })
 
 function findPackage(require: NodeJS.Require, name: string): string {

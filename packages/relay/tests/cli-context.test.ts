@@ -13,7 +13,7 @@ const notRunning = 'Relay daemon is not running. Start with: agent-relay daemon 
 beforeAll(async () => {
   expect((await world.run(['daemon', 'start'])).code).toBe(0)
   expect((await world.run(['inbox', '--as', 'Bob'])).stderr).toContain('Bob is new in app: registered as an agent.')
-}, 30_000)
+})
 afterAll(() => world.close(), 30_000)
 
 describe('who one is', () => {

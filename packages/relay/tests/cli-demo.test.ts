@@ -35,7 +35,7 @@ it('without a daemon: in memory, in a few seconds, and nothing is left', async (
   expect(existsSync(world.dataDir)).toBe(false)
   expect(readdirSync(world.root).sort()).toEqual(['app', 'home'])
   expect(readdirSync(world.cwd)).toEqual([])
-}, 30_000)
+})
 
 it('with one: in a workspace of its own, where everything shown can be looked up', async () => {
   await world.run(['daemon', 'start'])
@@ -80,18 +80,18 @@ it('with one: in a workspace of its own, where everything shown can be looked up
   })
   expect(await world.shell(`${remove} --yes`)).toMatchObject({ code: 0, stderr: expect.stringContaining('is removed') })
   expect(readdirSync(join(world.dataDir, 'projects'))).toEqual(['app'])
-}, 60_000)
+})
 
 it('for programs: the events themselves, and a sum', async () => {
   const { stdout } = await world.run(['demo', '--json'])
   const values = linesOf(stdout).map((line) => JSON.parse(line))
   expect(values.at(-1)).toMatchObject({ type: 'done', messages: 6, actions: 1, runs: 1 })
   expect(values.map(({ type }) => type)).toEqual(expect.arrayContaining(['message.created', 'run.completed']))
-}, 30_000)
+})
 
 it('ends early and cleanly when it is told to', async () => {
   const demo = world.start(['demo'])
   await demo.says(/Ship 1\.4/)
   expect((await demo.stop()).stderr).toBe('')
   expect(readdirSync(world.root).sort()).toEqual(['app', 'home'])
-}, 30_000)
+})

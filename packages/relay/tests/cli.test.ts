@@ -15,7 +15,7 @@ async function send(to: string, body: string, ...rest: string[]) {
 beforeAll(async () => {
   expect((await world.run(['daemon', 'start'])).code).toBe(0)
   await Promise.all(['Alice', 'Bob'].map((name) => world.run(['inbox', '--as', name])))
-}, 30_000)
+})
 afterAll(() => world.close(), 30_000)
 
 describe('usage', () => {

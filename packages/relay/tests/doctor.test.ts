@@ -63,7 +63,7 @@ describe('a whole installation', () => {
     expect((await world.run(['agent-names'])).stdout).toBe('')
     const { stdout } = await world.run(['doctor'])
     expect(stdout).toMatch(/^✓ node +Node \d/m)
-  }, 60_000)
+  })
 
   it('takes a machine without a daemon, an editor or a CLI for whole, with notes', async () => {
     const { code, findings } = await doctor()
@@ -104,7 +104,7 @@ describe('a planted fault', () => {
     ])
     expect(await doctor('--fix')).toMatchObject({ code: 0, faults: [] })
     expect([statSync(world.dataDir).mode & 0o777, statSync(keys).mode & 0o777]).toEqual([0o700, 0o600])
-  }, 30_000)
+  })
 
   it.runIf(isRoot)("another user's data directory", async () => {
     mkdirSync(world.dataDir, { mode: 0o700 })
@@ -186,7 +186,7 @@ describe('a planted fault', () => {
     // The daemon runs for the other workspaces, and says of this one what is wrong.
     const { code, stderr } = await world.run(['daemon', 'start'])
     expect([code, stderr]).toEqual([78, expect.stringContaining(`${path} is damaged (`)])
-  }, 30_000)
+  })
 
   it('a database that is damaged in its middle: the same mend everywhere, and followed to the letter it works', async () => {
     await startDaemon()
@@ -210,7 +210,7 @@ describe('a planted fault', () => {
     expect((await doctor()).faults).toEqual([])
     expect((await world.run(['send', '#general', 'afresh', '--as', 'Al'])).code).toBe(0)
     expect(readFileSync(join(world.dataDir, 'projects', 'app', 'damaged', 'relay.db')).includes('last-body')).toBe(true)
-  }, 60_000)
+  })
 
   it('a port that another program has', async () => {
     const server = createServer()
@@ -257,7 +257,7 @@ describe('a planted fault', () => {
     ])
     expect((await doctor('--fix')).faults).toEqual([])
     expect((await doctor()).faults).toEqual([])
-  }, 60_000)
+  })
 
   it("entries in this project's files: tried where they are ours, never started where they are not", async () => {
     await startDaemon()
@@ -290,7 +290,7 @@ describe('a planted fault', () => {
     const [{ mend } = { mend: '' }] = faults
     expect((await world.shell(mend as string)).code).toBe(0)
     expect((await doctor()).faults).toEqual([])
-  }, 60_000)
+  })
 
   it("an editor's file that cannot be read: left as it is", async () => {
     mkdirSync(home('.codex'))

@@ -157,7 +157,7 @@ test('two lifts do not see each other, nor the daemon of the user', async () => 
   expect((await world.run(['search', 'first'])).stdout).not.toContain('of the first')
   for (const running of lifts) await running.stop()
   expect((await world.run(['daemon', 'status'])).code).toBe(0)
-}, 30_000)
+})
 
 describe('prompts and roles', () => {
   test('the prompt of a role: its name, the tools, when to read and post, and what to do without the relay', async () => {
@@ -220,7 +220,7 @@ test('start.sh is the same command, from any directory', async () => {
   })
   expect(await new Promise((resolve) => child.once('close', resolve))).toBe(0)
   expect(stdout).toBe((await world.run(['lift', 'prompt', 'pm'])).stdout)
-}, 60_000)
+})
 
 describe('the files of a project', () => {
   const sse = (port = 7331) => ({ type: 'sse', url: `http://localhost:${port}/sse` })

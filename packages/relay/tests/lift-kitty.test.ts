@@ -105,4 +105,4 @@ test('a tab with the relay and a window for each role, told their kickoff and cl
   )
   const prompt = asked().find(({ args }) => args[1] === 'send-text' && args[2] === '--match=id:3')?.input
   expect(prompt).toMatch(/^You are dev-a in a multi-agent lift/)
-}, 40_000)
+})

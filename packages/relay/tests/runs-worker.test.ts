@@ -62,7 +62,7 @@ test('it completes through its injected server, and its program ends', async () 
   // Its end is told as the run's, and not again as its worker's.
   const end = `Run ${run.id} (${run.agent}) is completed: heard`
   expect(await world.toldOfRun(run)).toEqual([ready(run), end])
-}, 40_000)
+})
 
 test('the marker on its screen completes it; the one in its contract does not', async () => {
   const echoes = await begin('gemini', 'Say [CONTRACT COMPLETE] at the end.')
@@ -80,7 +80,7 @@ test('the marker on its screen completes it; the one in its contract does not', 
   await gone(run)
   const end = /is completed: .*The tests pass\. \[CONTRACT COMPLETE\]$/
   expect(await world.toldOfRun(run)).toEqual([ready(run), expect.stringMatching(end)])
-}, 40_000)
+})
 
 test('a program that exits, or never begins, stops it with the reason', async () => {
   const [exits, absent] = [await begin('codex', 'Try.'), await begin('opencode', 'Try.')]
@@ -98,7 +98,7 @@ test('a program that exits, or never begins, stops it with the reason', async ()
     said(/is stopped: The worker exited: its program ended with code 3\.$/),
   ])
   expect(await world.toldOfRun(absent)).toEqual([said(/is stopped: no-such-program is not on PATH/)])
-}, 40_000)
+})
 
 test('a contract of the greatest length reaches it whole; stopped by its parent, the worker is released', async () => {
   const contract = `${'Lorem "ipsum".\n'.repeat(limits.contractBytesMax / 15)}End.`.slice(-limits.contractBytesMax)
@@ -119,7 +119,7 @@ test('a contract of the greatest length reaches it whole; stopped by its parent,
   await world.lead.call('worker.spawn', { name: run.agent, cli: 'gemini', cwd: world.root })
   await world.lead.call('worker.release', { name: run.agent, reason: 'seen' })
   expect((await world.toldOfRun(run)).at(-1)).toMatch(/^Worker "run-\w+" exited.*: released: seen/)
-}, 40_000)
+})
 
 test('one that is stuck in a dialog: its parent is told, and its status says so', async () => {
   const run = await begin('claude', 'Open a dialog.')
@@ -132,7 +132,7 @@ test('one that is stuck in a dialog: its parent is told, and its status says so'
   expect(await world.toldOfRun(run)).toEqual([ready(run), blocked])
   await world.lead.call('run.stop', { run: run.id })
   expect(await status(run.id)).not.toHaveProperty('blocked')
-}, 40_000)
+})
 
 test('a worker that carries out no run is shown by its name', async () => {
   await world.lead.call('worker.spawn', { name: 'Ann', cli: 'gemini', cwd: world.root })
@@ -141,4 +141,4 @@ test('a worker that carries out no run is shown by its name', async () => {
   await until(async () => /I was told/.test((await status('Ann')).preview ?? ''))
   await world.lead.call('worker.release', { name: 'Ann' })
   expect(await status('Ann')).toMatchObject({ status: 'stopped', stoppedAt: expect.any(String) })
-}, 40_000)
+})

@@ -28,14 +28,14 @@ describe('setup --yes', () => {
     expect(JSON.parse(readFileSync(join(world.cwd, '.relay/config.json'), 'utf8')).project).toBe('app')
     expect(JSON.parse(readFileSync(home('.cursor/mcp.json'), 'utf8')).mcpServers).toHaveProperty('agent-relay')
     expect((await world.json(['status'])).workspace).toBe('app')
-  }, 30_000)
+  })
 
   it('is content without an editor, and adds hooks when told to', async () => {
     const { code, stderr } = await world.run(['setup', '--yes'], { env: { PATH: '/nowhere' } })
     expect([code, stderr]).toEqual([0, expect.stringContaining('agent-relay mcp install')])
     await world.run(['setup', '--yes', '--editor', 'claude', '--hooks'])
     expect(existsSync(home('.claude/settings.json'))).toBe(true)
-  }, 30_000)
+  })
 
   it('says what to do where nobody can answer', async () => {
     const { code, stderr } = await world.run(['setup'])
@@ -85,7 +85,7 @@ describe('setup on a terminal', () => {
       'mcpServers',
     ])
     expect((await world.json(['status'])).workspace).toBe('app')
-  }, 30_000)
+  })
 
   it('changes nothing when it is left', async () => {
     const { pty, ended, sees } = open()
@@ -94,7 +94,7 @@ describe('setup on a terminal', () => {
     await sees('Nothing was changed.')
     expect(await ended).toBe(1)
     expect([existsSync(world.dataDir), existsSync(join(world.cwd, '.relay'))]).toEqual([false, false])
-  }, 30_000)
+  })
 })
 
 describe('mcp install', () => {
@@ -108,7 +108,7 @@ describe('mcp install', () => {
       { status: 'removed' },
     ])
     expect(existsSync(join(world.cwd, '.cursor'))).toBe(false)
-  }, 30_000)
+  })
 
   it('asks the daemon whose key it is, where the credentials file does not know it', async () => {
     await world.run(['daemon', 'start'])
@@ -117,7 +117,7 @@ describe('mcp install', () => {
     await world.run(['mcp', 'install', '-e', 'cursor', '--workspace', key])
     const { args } = JSON.parse(readFileSync(home('.cursor/mcp.json'), 'utf8')).mcpServers['agent-relay']
     expect(args.slice(-2)).toEqual(['--project', 'frontend'])
-  }, 30_000)
+  })
 })
 
 describe('completion', () => {
@@ -139,7 +139,7 @@ describe('completion', () => {
       code: 2,
       stderr: expect.stringContaining('bash, zsh, fish'),
     })
-  }, 30_000)
+  })
 
   it('completes in bash: commands, options, values and the names of agents', async () => {
     await world.run(['daemon', 'start'])
@@ -163,7 +163,7 @@ describe('completion', () => {
     expect(complete('completion', 'z')).toBe('zsh')
     expect(complete('spawn', 'Fixer', '--cli', 'g')).toBe('gemini')
     expect(complete('mcp', 'install', '-e', '').split(' ')).toEqual(['auto', 'all', ...editors.map(({ name }) => name)])
-  }, 30_000)
+  })
 
   it('is silent and quick without a daemon', async () => {
     const from = performance.now()
