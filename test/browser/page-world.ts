@@ -55,7 +55,8 @@ export class PageWorld {
   static async start(more: Parameters<typeof HttpWorld.start>[2] = {}): Promise<PageWorld> {
     const http = await HttpWorld.start({}, ['home'], more)
     const browser = await launch()
-    const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+    const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
+    const page = await context.newPage()
     const world = new PageWorld(http, browser, page)
     await page.goto(await world.link())
     await page.getByText('you are').waitFor()

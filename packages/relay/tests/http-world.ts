@@ -28,7 +28,7 @@ export class HttpWorld {
   static async start(
     http: Partial<DaemonOptions['http']> = {},
     workspaces = ['home'],
-    more: Pick<DaemonOptions, 'env' | 'runLimits' | 'roles'> = {},
+    more: Pick<DaemonOptions, 'env' | 'runLimits' | 'roles' | 'harnesses' | 'clock'> = {},
   ): Promise<HttpWorld> {
     const dir = mkdtempSync(join(tmpdir(), 'relay-http-'))
     const troubles: Error[] = []

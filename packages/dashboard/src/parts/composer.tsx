@@ -20,6 +20,9 @@ function draftOf(conversation: string): Cell<string> {
   return known
 }
 
+/** Where the person wrote last. Who writes wants to see it; what is said in a thread is seen there. */
+export const written = new Cell<{ conversation: string } | undefined>(undefined)
+
 /** Whom a conversation's message goes to; undefined where the person is not in it. */
 function addressOf(conversation: string, me: string): string | string[] | undefined {
   if (!conversation.startsWith('@')) return conversation
@@ -80,6 +83,7 @@ function useSending(conversation: string, to: string | string[], thread: string 
     if (body.trim() === '') return
     draft.set('')
     setWhy(undefined)
+    if (thread === undefined) written.set({ conversation })
     try {
       await client.send(to, body, { kind, thread, replyTo: answered?.id })
       if (answered) answering.set(undefined)

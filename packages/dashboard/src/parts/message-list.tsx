@@ -1,12 +1,13 @@
 // A conversation of any length: rows by their numbers, drawn where one looks and loaded as they are needed. It stays at the end while one is there.
 
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'
 import { type History, historyOf } from '../store/history.ts'
 import { markRead } from '../store/reading.ts'
 import { Empty, Failure } from './bits.tsx'
+import { written } from './composer.tsx'
 import { isRunOn, MessageRow } from './message-row.tsx'
 import { dayText } from './time.tsx'
 
@@ -70,6 +71,8 @@ function Rows({ history, target }: { history: History; target: string | undefine
     isAtEnd.current = true
     rows.scrollToIndex(last - 1, { align: 'end' })
   }
+  const onWritten = useEffectEvent(() => written.value?.conversation === history.name && toEnd())
+  useEffect(() => written.listen(onWritten), [])
   return (
     <div className="messages-box">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard */}
@@ -107,13 +110,10 @@ function useEnd(
 ) {
   const { last } = history
   const isAtEnd = useRef(isBegun)
-  const laidOut = useRef(last)
   const [missed, setMissed] = useState(0)
   // While one is at the end, the end is where one stays: for new rows, and for rows that turn out higher than thought.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the height is the reason to look
   useLayoutEffect(() => {
-    if (last !== laidOut.current && hasOwn(history, laidOut.current)) isAtEnd.current = true
-    laidOut.current = last
     const element = scroller.current
     if (element && isAtEnd.current) element.scrollTop = element.scrollHeight
   }, [height, last])
@@ -133,17 +133,11 @@ function useEnd(
   return { isAtEnd, missed, follow }
 }
 
-/** Who writes wants to see it: the person's own among what came after `n`. */
-function hasOwn(history: History, n: number): boolean {
-  for (let at = history.last; at > n; at--) if (history.at(at)?.from === connection.value.agent) return true
-  return false
-}
-
 function Place({ history, n, isMarked }: { history: History; n: number; isMarked: boolean }) {
   const message = history.at(n)
   if (!message) return <div className="message is-loading" aria-hidden="true" />
   const before = history.at(n - 1)
-  const isNewDay = !before || before.ts.slice(0, 10) !== message.ts.slice(0, 10)
+  const isNewDay = !before || dayText(before.ts) !== dayText(message.ts)
   return (
     <>
       {isNewDay && before && <div className="day">{dayText(message.ts)}</div>}

@@ -3,6 +3,7 @@
 import { useState } from 'react'
 import { payloadOf } from '../store/runs.ts'
 import { Failure, LongText } from './bits.tsx'
+import { sizeText } from './size.ts'
 
 export function Payload({ run, bytes }: { run: string; bytes: number }) {
   const [text, setText] = useState<string>()
@@ -13,7 +14,7 @@ export function Payload({ run, bytes }: { run: string; bytes: number }) {
   const shown = text === undefined ? undefined : asJson(text)
   return (
     <section>
-      <h3>Payload, {bytes.toLocaleString()} bytes</h3>
+      <h3>Payload, {sizeText(bytes)}</h3>
       <Failure text={why} />
       {text === undefined ? (
         <button type="button" className="quiet" onClick={show}>

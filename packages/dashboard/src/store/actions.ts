@@ -1,37 +1,105 @@
-// The actions that are offered now, and the latest facts about their calls.
+// The actions that are offered now, and the latest calls: one for each, with what came of it.
 
 import type { ActionInfo, RelayEvent } from '@agent-relay/sdk/browser'
 import { Cell } from './cell.ts'
-import { client } from './connection.ts'
+import { client, connection } from './connection.ts'
 import { lastSeq, onEvents } from './events.ts'
+
+export interface ActionCall {
+  id: string
+  action: string
+  caller: string
+  /** The entry that began it. */
+  seq: number
+  ts: string
+  inputBytes: number
+  /** Unset while it is under way. */
+  outcome?: { isOk: boolean; durationMs: number; outputBytes: number; code?: string; message?: string }
+}
 
 export const actions = new Cell<readonly ActionInfo[] | undefined>(undefined)
 /** Newest first. */
-export const audit = new Cell<readonly RelayEvent[]>([])
+export const calls = new Cell<readonly ActionCall[]>([])
 
-const auditMax = 200
+const callsMax = 200
 const callTypes = ['action.invoked', 'action.completed']
-/** How far back a first look goes, in entries. */
-const lookBack = 20_000
+const pageEvents = 1_000
+/** How far back the first look goes, in entries: further only where too little was found. */
+const lookBacks = [1_000, 5_000, 20_000]
 
 /** Follows while the view is open. */
 export function followActions(): () => void {
-  const ask = (): void =>
-    void client.call('action.list', {}).then(
-      (answer) => actions.set(answer.actions),
-      () => {},
-    )
+  /** What came while the first look was under way: its answer may be older. */
+  const news: RelayEvent[] = []
+  let isFollowed = true
   ask()
-  const since = Math.max(0, lastSeq.value - lookBack)
-  client.call('event.list', { since, types: callTypes, limit: 1_000 }).then(
-    ({ events }) => audit.set(events.toReversed().slice(0, auditMax)),
+  latest(lastSeq.value).then(
+    (events) => isFollowed && calls.set(joined([], [...events, ...news])),
     () => {},
   )
-  return onEvents((events) => {
-    const about = events.filter(({ type }) => type.startsWith('action.'))
-    if (about.length === 0) return
-    const calls = about.filter(({ type }) => callTypes.includes(type))
-    if (calls.length < about.length) ask()
-    audit.update((before) => [...calls.toReversed(), ...before].slice(0, auditMax))
-  })
+  const stops = [
+    connection.listen(() => connection.value.phase === 'up' && ask()),
+    onEvents((events) => {
+      const about = events.filter(({ type }) => type.startsWith('action.'))
+      if (about.length === 0) return
+      news.push(...about)
+      calls.set(joined(calls.value, about))
+      if (about.some(({ type }) => !callTypes.includes(type))) ask()
+    }),
+  ]
+  return () => {
+    isFollowed = false
+    for (const stop of stops) stop()
+  }
+}
+
+function ask(): void {
+  client.call('action.list', {}).then(
+    (answer) => actions.set(answer.actions),
+    () => {},
+  )
+}
+
+/** The daemon lists from a number on, oldest first: the newest are found by going back in steps. */
+async function latest(last: number): Promise<RelayEvent[]> {
+  let found: RelayEvent[] = []
+  for (const back of lookBacks) {
+    found = await after(last - back)
+    if (found.filter(({ type }) => type === 'action.invoked').length >= callsMax || back >= last) break
+  }
+  return found
+}
+
+async function after(since: number): Promise<RelayEvent[]> {
+  const found: RelayEvent[] = []
+  for (let at = Math.max(0, since); ; ) {
+    const { events, next } = await client.call('event.list', { since: at, types: callTypes, limit: pageEvents })
+    found.push(...events)
+    if (next === at) return found
+    at = next
+  }
+}
+
+/** The same fact may come twice and changes nothing the second time. An outcome whose beginning is out of sight is left out. */
+function joined(before: readonly ActionCall[], events: readonly RelayEvent[]): ActionCall[] {
+  const byId = new Map(before.toReversed().map((call) => [call.id, call]))
+  for (const { type, seq, ts, fact } of events) {
+    const [id, known] = [String(fact.id), byId.get(String(fact.id))]
+    if (type === 'action.invoked' && !known) byId.set(id, callOf(seq, ts, fact))
+    else if (type === 'action.completed' && known) byId.set(id, { ...known, outcome: outcomeOf(fact) })
+  }
+  return [...byId.values()].slice(-callsMax).toReversed()
+}
+
+function callOf(seq: number, ts: string, { id, action, caller, inputBytes }: RelayEvent['fact']): ActionCall {
+  return { id: String(id), action: String(action), caller: String(caller), seq, ts, inputBytes: Number(inputBytes) }
+}
+
+function outcomeOf({ ok, durationMs, outputBytes = 0, code, message }: RelayEvent['fact']): ActionCall['outcome'] {
+  return {
+    isOk: ok === true,
+    durationMs: Number(durationMs),
+    outputBytes: Number(outputBytes),
+    ...(code === undefined ? {} : { code: String(code), message: String(message ?? '') }),
+  }
 }

@@ -78,8 +78,9 @@ function announce({ type, fact, message }: RelayEvent): void {
   }
 }
 
+/** Not to somebody who looks at it. A page that is seen behind another window is not looked at. */
 function mayAnnounce(): boolean {
-  return document.hidden && 'Notification' in window && Notification.permission === 'granted'
+  return !document.hasFocus() && 'Notification' in window && Notification.permission === 'granted'
 }
 
 function notify(title: string, body: string, hash: string): void {

@@ -1,15 +1,17 @@
 // Actions: what programs offer, a form for each made from its schema, the result of a call, and who called what.
 
-import type { ActionEnvelope, ActionInfo, RelayEvent } from '@agent-relay/sdk/browser'
+import type { ActionEnvelope, ActionInfo } from '@agent-relay/sdk/browser'
 import { type FormEvent, useEffect, useState } from 'react'
-import { Empty, Failure } from '../parts/bits.tsx'
+import { Empty, Failure, State } from '../parts/bits.tsx'
 import { Json } from '../parts/json.tsx'
 import { type Draft, draftOf, readDraft, SchemaForm } from '../parts/schema-form.tsx'
+import { sizeText } from '../parts/size.ts'
 import { Clock } from '../parts/time.tsx'
 import { linkTo, useRoute } from '../route.ts'
-import { actions, audit, followActions } from '../store/actions.ts'
+import { type ActionCall, actions, calls, followActions } from '../store/actions.ts'
 import { useCell } from '../store/cell.ts'
 import { client } from '../store/connection.ts'
+import type { StateText } from '../store/fleet.ts'
 
 export function Actions() {
   useEffect(() => followActions(), [])
@@ -49,7 +51,7 @@ export function Actions() {
       <section className="split-main" aria-label={name || 'Calls'}>
         {action && <Call key={action.name} action={action} />}
         {!action && name !== '' && list && <Empty title={`${name} is not offered any more`} />}
-        <Audit name={name} />
+        <Calls name={name} />
       </section>
     </div>
   )
@@ -100,35 +102,32 @@ function Call({ action }: { action: ActionInfo }) {
   )
 }
 
-function Audit({ name }: { name: string }) {
-  const events = useCell(audit).filter(({ fact }) => name === '' || fact.action === name)
+function Calls({ name }: { name: string }) {
+  const list = useCell(calls).filter(({ action }) => name === '' || action === name)
   return (
     <section className="audit" aria-labelledby="audit">
       <h2 id="audit">Calls</h2>
-      {events.length === 0 ? (
+      {list.length === 0 ? (
         <p className="muted">{name === '' ? 'No action was called lately.' : 'Nobody has called it lately.'}</p>
       ) : (
         <table className="table">
           <thead>
             <tr>
               <th scope="col">Time</th>
-              <th scope="col">What</th>
-              <th scope="col">Who</th>
+              {name === '' && <th scope="col">Action</th>}
+              <th scope="col">Called by</th>
               <th scope="col">Outcome</th>
+              <th scope="col" className="right">
+                Took
+              </th>
+              <th scope="col" className="right wide-only">
+                In / out
+              </th>
             </tr>
           </thead>
           <tbody>
-            {events.map((event) => (
-              <tr key={`${event.seq} ${event.type}`}>
-                <td className="num">
-                  <a href={linkTo('recorder', [event.seq])}>
-                    <Clock ts={event.ts} />
-                  </a>
-                </td>
-                <td className="mono">{String(event.fact.action)}</td>
-                <td>{String(event.fact.caller)}</td>
-                <td>{outcomeOf(event)}</td>
-              </tr>
+            {list.map((call) => (
+              <CallRow key={call.id} call={call} isNamed={name === ''} />
             ))}
           </tbody>
         </table>
@@ -137,9 +136,34 @@ function Audit({ name }: { name: string }) {
   )
 }
 
-function outcomeOf({ type, fact }: RelayEvent): string {
-  if (type === 'action.invoked') return `called, ${fact.inputBytes} bytes in`
-  return fact.ok
-    ? `done in ${fact.durationMs} ms, ${fact.outputBytes ?? 0} bytes out`
-    : `${fact.code}: ${fact.message ?? ''}`
+function CallRow({ call: { seq, ts, action, caller, inputBytes, outcome }, isNamed }: CallRowProps) {
+  return (
+    <tr>
+      <td className="num">
+        <a href={linkTo('recorder', [seq])}>
+          <Clock ts={ts} />
+        </a>
+      </td>
+      {isNamed && <td className="mono">{action}</td>}
+      <td>{caller}</td>
+      <td>
+        <State state={stateOfCall(outcome)} />
+      </td>
+      <td className="num right">{outcome ? `${outcome.durationMs.toLocaleString()} ms` : '–'}</td>
+      <td className="num right muted wide-only">
+        {sizeText(inputBytes)} / {outcome ? sizeText(outcome.outputBytes) : '–'}
+      </td>
+    </tr>
+  )
+}
+
+interface CallRowProps {
+  call: ActionCall
+  isNamed: boolean
+}
+
+function stateOfCall(outcome: ActionCall['outcome']): StateText {
+  if (!outcome) return { tone: 'busy', text: 'under way', needsYou: false }
+  if (outcome.isOk) return { tone: 'good', text: 'done', needsYou: false }
+  return { tone: 'bad', text: `${outcome.code}: ${outcome.message}`, needsYou: false }
 }
