@@ -118,7 +118,7 @@ function Rail({ view }: { view: Route['view'] }) {
             ?
           </button>
           {!isOpen && (
-            <button type="button" className="link log-out" onClick={() => void logOut()}>
+            <button type="button" className="link muted log-out" onClick={() => void logOut()}>
               log out
             </button>
           )}

@@ -1,6 +1,6 @@
 // The keyboard: `?` lists the keys, `/` searches, `g` and a letter goes to a view. Not while something is being typed.
 
-import { go, type View } from './route.ts'
+import { go, route, type View } from './route.ts'
 import { Cell } from './store/cell.ts'
 import { nextTheme } from './theme.ts'
 
@@ -20,7 +20,7 @@ export const keyTexts: [keys: string, text: string][] = [
   ['?', 'this list'],
   ['/', 'search all messages'],
   ...Object.entries(places).map(([key, { name }]): [string, string] => [`g ${key}`, name]),
-  ['j  k', 'next, previous in a list'],
+  ['j  k', 'next, previous in a list (↓ ↑ in a search)'],
   ['c', 'write a message (Talk)'],
   ['space', 'play or pause (Recorder)'],
   ['←  →', 'step (Recorder)'],
@@ -40,6 +40,11 @@ function isTyping(target: EventTarget | null): boolean {
 export function followKeys(): void {
   addEventListener('keydown', (event) => {
     if (event.key === 'Escape') return leave(event)
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (by !== undefined && isSearchOpen.value && !(event.target instanceof HTMLSelectElement)) {
+      event.preventDefault()
+      return step(by)
+    }
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
     if (isChord) {
       isChord = false
@@ -76,8 +81,9 @@ function single(event: KeyboardEvent): void {
 }
 
 /** Along whatever the view marks as a list, in the order it is seen. */
-function step(by: 1 | -1): void {
-  const items = [...document.querySelectorAll<HTMLElement>('[data-item]')]
+function step(by: number): void {
+  const within = document.querySelector('dialog[open]') ?? document
+  const items = [...within.querySelectorAll<HTMLElement>('[data-item]')]
   const at = items.findIndex((item) => item === document.activeElement || item.contains(document.activeElement))
   const next = items[at < 0 ? (by > 0 ? 0 : items.length - 1) : Math.min(items.length - 1, Math.max(0, at + by))]
   next?.focus()
@@ -89,4 +95,5 @@ function leave(event: KeyboardEvent): void {
   else if (isSearchOpen.value) isSearchOpen.set(false)
   else if (isTyping(event.target) && !(event.target as HTMLElement).closest('.xterm'))
     (event.target as HTMLElement).blur()
+  else if (route.value.query.has('thread')) go('talk', route.value.parts)
 }

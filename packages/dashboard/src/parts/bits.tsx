@@ -36,22 +36,25 @@ export function Kind({ kind }: { kind: string }) {
   return kind === 'free' ? null : <span className={`tag kind-${kind}`}>{kind}</span>
 }
 
-export function Count({ value, label }: { value: number; label: string }) {
+/** Quiet: of somebody else. What is the person's own stands out. */
+export function Count({ value, label, isQuiet = false }: { value: number; label: string; isQuiet?: boolean }) {
   if (value === 0) return null
   return (
-    <span className="count" role="img" aria-label={`${value} ${label}`}>
+    <span className={`count ${isQuiet ? 'is-quiet' : ''}`} role="img" aria-label={`${value} ${label}`}>
       {value > 999 ? '999+' : value}
     </span>
   )
 }
 
 /** Says what there would be, and the next command. */
-export function Empty({ title, children, command }: { title: string; children?: ReactNode; command?: string }) {
+export function Empty(props: { title: string; children?: ReactNode; command?: string; other?: string }) {
+  const { title, children, command, other } = props
   return (
     <div className="empty">
       <p className="empty-title">{title}</p>
       {children && <p className="muted">{children}</p>}
       {command && <code className="command">{command}</code>}
+      {other && <code className="command">{other}</code>}
     </div>
   )
 }

@@ -19,7 +19,7 @@ export function Closely({ event }: { event: RelayEvent }) {
       <header>
         <h2 className="title mono">{event.type}</h2>
         <p className="muted small num">
-          #{event.seq}, <Clock ts={event.ts} />, by {event.by}
+          #{event.seq}, <Clock ts={event.ts} isExact />, by {event.by}
         </p>
         <Copy text={link} label="Copy the link to this moment" />
       </header>

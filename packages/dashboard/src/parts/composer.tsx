@@ -43,7 +43,7 @@ export function Composer({ conversation, thread }: { conversation: string; threa
       <p className="composer-note muted">
         You are looking on.
         <button type="button" className="quiet" onClick={() => join(conversation)}>
-          Join {conversation} to write
+          <span className="clip">Join {conversation} to write</span>
         </button>
       </p>
     )

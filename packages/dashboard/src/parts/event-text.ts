@@ -10,10 +10,10 @@ export function eventText(event: RelayEvent, bodies?: ReadonlyMap<string, string
   const { type, fact, message, by } = event
   const f = fact as Words
   const body = bodies?.get(String(fact.message))
-  const of = body === undefined ? '' : `: ${body.slice(0, quoted)}`
+  const of = body === undefined ? '' : `: ${cut(body, quoted)}`
   switch (type) {
     case 'message.created':
-      return message ? `${message.from} → ${toText(message.to)}: ${message.body.slice(0, shown)}` : `message ${f.id}`
+      return message ? `${message.from} → ${toText(message.to)}: ${cut(message.body, shown)}` : `message ${f.id}`
     case 'delivery.offered':
       return `offered to ${f.agent} by ${f.route}${of}`
     case 'delivery.read':
@@ -44,6 +44,8 @@ export function eventText(event: RelayEvent, bodies?: ReadonlyMap<string, string
       )
   }
 }
+
+const cut = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max)} …` : text)
 
 type Words = Record<string, string | number | boolean | undefined>
 
@@ -91,7 +93,7 @@ function runText(type: string, f: Words): string | undefined {
     case 'run.started':
       return `${f.agent} has a contract of ${f.parent} (${f.harness})`
     case 'run.completed':
-      return `${f.agent} completes: ${String(f.summary).slice(0, shown)}`
+      return `${f.agent} completes: ${cut(String(f.summary), shown)}`
     case 'run.stopped':
       return `the run of ${f.agent} stops${why(f)}`
   }

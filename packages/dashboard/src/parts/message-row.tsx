@@ -7,7 +7,7 @@ import { Cell, useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
 import { Face, IconButton, Kind, LongText } from './bits.tsx'
 import { Fate, Receipts } from './receipts.tsx'
-import { Clock, clockText } from './time.tsx'
+import { Clock, minuteText } from './time.tsx'
 
 /** What the composer answers, by conversation. */
 export const answering = new Cell<{ conversation: string; message: HistoryMessage } | undefined>(undefined)
@@ -43,14 +43,16 @@ export const MessageRow = memo(function MessageRow({ message, before, conversati
       data-message={message.id}
     >
       {isOneOfSeveral ? (
-        <span className="message-side num muted">{clockText(message.ts).slice(0, 5)}</span>
+        <span className="message-side num muted">{minuteText(message.ts)}</span>
       ) : (
         <Face name={message.from} />
       )}
       <div className="message-main">
         {!isOneOfSeveral && (
           <header className="message-head">
-            <a href={linkTo('agent', [message.from])}>{message.from}</a>
+            <a className="clip" href={linkTo('agent', [message.from])}>
+              {message.from}
+            </a>
             <Kind kind={message.kind} />
             <span className="muted small">
               <Clock ts={message.ts} />
@@ -90,7 +92,7 @@ function Reactions({ message }: { message: HistoryMessage }) {
       title={agents.join(', ')}
       onClick={() => react(message.id, emoji, agents.includes(me))}
     >
-      {emoji} <span className="num">{agents.length}</span>
+      {emoji} <span className="num muted">{agents.length}</span>
     </button>
   ))
 }

@@ -5,6 +5,7 @@ import { go, linkTo } from '../route.ts'
 import { client } from '../store/connection.ts'
 import { hintFleet } from '../store/fleet.ts'
 import { Failure } from './bits.tsx'
+import { wordsOf } from './words.ts'
 
 const clis = ['claude', 'codex', 'opencode', 'gemini', 'droid', 'plain']
 
@@ -81,12 +82,5 @@ function Fields({ cli, onCli }: { cli: string; onCli(cli: string): void }) {
         <input name="cwd" autoComplete="off" placeholder="/home/you/project" />
       </label>
     </>
-  )
-}
-
-/** As a shell would split it, without anything else that a shell does: 'two words' and "two words" are one. */
-export function wordsOf(line: string): string[] {
-  return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
-    ([, double, single, plain]) => double ?? single ?? plain ?? '',
   )
 }

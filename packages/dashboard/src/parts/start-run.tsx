@@ -3,7 +3,7 @@
 import { type FormEvent, useState } from 'react'
 import { go, linkTo } from '../route.ts'
 import { useCell } from '../store/cell.ts'
-import { client } from '../store/connection.ts'
+import { client, connection } from '../store/connection.ts'
 import { fleet } from '../store/fleet.ts'
 import { Failure } from './bits.tsx'
 
@@ -51,6 +51,7 @@ export function StartRun() {
 
 function Fields({ harness, onHarness }: { harness: Harness; onHarness(harness: Harness): void }) {
   const { agents } = useCell(fleet)
+  const { agent: me } = useCell(connection)
   return (
     <>
       <label>
@@ -75,9 +76,13 @@ function Fields({ harness, onHarness }: { harness: Harness; onHarness(harness: H
         <label>
           Agent
           <select name="agent" required>
-            {agents.map(({ name }) => (
-              <option key={name}>{name}</option>
-            ))}
+            {agents
+              .filter(({ name }) => name !== me)
+              .map(({ name, status }) => (
+                <option key={name} value={name}>
+                  {status === 'offline' ? `${name} (away)` : name}
+                </option>
+              ))}
           </select>
         </label>
       ) : (

@@ -5,24 +5,28 @@ import { useEffect, useState } from 'react'
 import { go, linkTo } from '../route.ts'
 import { client } from '../store/connection.ts'
 import { onEvents } from '../store/events.ts'
+import { Refresh } from '../store/refresh.ts'
 import { Empty, Face, Failure, IconButton, Kind, LongText } from './bits.tsx'
 import { Composer } from './composer.tsx'
 import { Clock } from './time.tsx'
 
-const threadMax = 500
+const [threadMax, askMs] = [500, 100]
 
 export function Thread({ name, thread }: { name: string; thread: string }) {
   const [messages, setMessages] = useState<readonly Message[]>()
   const [why, setWhy] = useState<string>()
   useEffect(() => {
-    const ask = (): void =>
-      void client.call('message.thread', { thread, limit: threadMax }).then(
-        (answer) => setMessages(answer.messages),
-        (error) => setWhy(error.message),
-      )
-    ask()
+    const refresh = new Refresh(
+      () =>
+        client.call('message.thread', { thread, limit: threadMax }).then(
+          (answer) => setMessages(answer.messages),
+          (error) => setWhy(error.message),
+        ),
+      { minMs: askMs },
+    )
+    refresh.hint()
     return onEvents((events) => {
-      if (events.some(({ message }) => message?.thread === thread)) ask()
+      if (events.some(({ message }) => message?.thread === thread)) refresh.hint()
     })
   }, [thread])
   return (
@@ -40,7 +44,9 @@ export function Thread({ name, thread }: { name: string; thread: string }) {
             <Face name={message.from} />
             <div className="message-main">
               <header className="message-head">
-                <a href={linkTo('agent', [message.from])}>{message.from}</a>
+                <a className="clip" href={linkTo('agent', [message.from])}>
+                  {message.from}
+                </a>
                 <Kind kind={message.kind} />
                 <a className="muted small" href={linkTo('talk', [name, message.id])}>
                   <Clock ts={message.ts} />

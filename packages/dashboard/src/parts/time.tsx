@@ -19,23 +19,32 @@ export function clockText(ts: string | number): string {
   return clock.format(new Date(ts))
 }
 
+const minutes = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false })
+
+export function minuteText(ts: string): string {
+  return minutes.format(new Date(ts))
+}
+
 export function dayText(ts: string): string {
   const date = new Date(ts)
   return date.toDateString() === new Date().toDateString() ? 'Today' : day.format(date)
 }
 
-export function Clock({ ts }: { ts: string }) {
+/** To the minute where one reads, to the second where one measures. */
+export function Clock({ ts, isExact = false }: { ts: string; isExact?: boolean }) {
   const date = new Date(ts)
   const isToday = date.toDateString() === new Date().toDateString()
+  const text = isExact ? clock.format(date) : minutes.format(date)
   return (
-    <time dateTime={ts} title={ts}>
-      {isToday ? clock.format(date) : `${day.format(date)} ${clock.format(date)}`}
+    <time className="num" dateTime={ts} title={date.toLocaleString()}>
+      {isToday ? text : `${day.format(date)} ${text}`}
     </time>
   )
 }
 
 export function durationText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000))
+  if (seconds < 1) return '< 1 s'
   if (seconds < 60) return `${seconds} s`
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} m`
   if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} m`

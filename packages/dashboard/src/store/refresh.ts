@@ -11,6 +11,8 @@ export interface RefreshOptions {
 
 /** An answer that took long is asked for less often: not before this many times its own duration. */
 const restFactor = 20
+/** ... but a moment in which all was slow must not leave the page behind for long. */
+const restMaxMs = 4_000
 const hiddenFactor = 5
 
 export class Refresh {
@@ -52,7 +54,7 @@ export class Refresh {
     } catch {
       // Away or refused: the connection says so, and the next asking mends it.
     }
-    this.#restMs = (performance.now() - this.#askedAt) * restFactor
+    this.#restMs = Math.min(restMaxMs, (performance.now() - this.#askedAt) * restFactor)
     this.#isAsking = false
     this.#plan()
   }

@@ -75,10 +75,12 @@ function Call({ action }: { action: ActionInfo }) {
   }
   return (
     <form className="form" onSubmit={(event) => void invoke(event)}>
-      <a className="icon-button only-narrow" href={linkTo('actions')} aria-label="All actions">
-        ‹
-      </a>
-      <h2 className="title mono">{action.name}</h2>
+      <div className="form-head">
+        <a className="icon-button only-narrow" href={linkTo('actions')} aria-label="All actions">
+          ‹
+        </a>
+        <h2 className="title mono clip">{action.name}</h2>
+      </div>
       <p className="muted">{action.description}</p>
       <p className="muted small">
         offered by {action.provider}, as the tool <code>{action.tool}</code>, answers within {action.timeoutMs / 1000} s
@@ -141,7 +143,7 @@ function CallRow({ call: { seq, ts, action, caller, inputBytes, outcome }, isNam
     <tr>
       <td className="num">
         <a href={linkTo('recorder', [seq])}>
-          <Clock ts={ts} />
+          <Clock ts={ts} isExact />
         </a>
       </td>
       {isNamed && <td className="mono">{action}</td>}

@@ -7,12 +7,13 @@ import { Icon } from '../parts/icons.tsx'
 import { Receipts } from '../parts/receipts.tsx'
 import { Spawn } from '../parts/spawn.tsx'
 import { Clock, Since } from '../parts/time.tsx'
-import { go, linkTo, useRoute } from '../route.ts'
+import { linkTo, useRoute } from '../route.ts'
 import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
-import { conversationOf, titleOf } from '../store/conversations.ts'
+import { conversationOf, isDirect, titleOf } from '../store/conversations.ts'
 import { onEvents } from '../store/events.ts'
 import { fleet, hintFleet, stateOf, treeOf } from '../store/fleet.ts'
+import { Refresh } from '../store/refresh.ts'
 import { AgentRuns } from './runs.tsx'
 
 const TerminalView = lazy(() => import('./terminal.tsx').then(({ TerminalView }) => ({ default: TerminalView })))
@@ -23,6 +24,7 @@ type Tab = (typeof tabs)[number]
 export function Agents() {
   const { parts, query } = useRoute()
   const { agents, isKnown, workers } = useCell(fleet)
+  const { agent: me } = useCell(connection)
   const [name = '', tab = ''] = parts
   const agent = agents.find((each) => each.name === name)
   const isSpawning = query.has('spawn')
@@ -50,7 +52,7 @@ export function Agents() {
                   <b className="clip">{each.name}</b>
                   <State state={stateOf(each)} />
                 </span>
-                <Count value={each.unread} label="unread" />
+                <Count value={each.unread} label="unread" isQuiet={each.name !== me} />
               </a>
             </li>
           ))}
@@ -99,7 +101,7 @@ function One({ agent, worker, tab }: { agent: Agent; worker: Worker | undefined;
         {tabs.map((each) => (
           <a key={each} href={linkTo('agent', [agent.name, each])} aria-current={each === tab ? 'page' : undefined}>
             {each}
-            {each === 'inbox' && <Count value={agent.unread} label="unread" />}
+            {each === 'inbox' && <Count value={agent.unread} label="unread" isQuiet={agent.name !== me} />}
           </a>
         ))}
       </nav>
@@ -122,7 +124,7 @@ function Tabbed({ agent, worker, tab }: { agent: Agent; worker: Worker | undefin
     ) : (
       <Empty
         title={worker ? 'Its program has ended' : 'No program of the daemon'}
-        command={`agent-relay spawn ${worker ? agent.name : 'NAME'} --cli claude`}
+        command={`agent-relay spawn ${worker ? agent.name : 'NAME'} ${worker?.cli === 'plain' ? '--command LINE' : `--cli ${worker?.cli ?? 'claude'}`}`}
       >
         {worker
           ? (worker.reason ?? '')
@@ -147,7 +149,7 @@ function Program({ worker }: { worker: Worker }) {
     <div className="program">
       <span className="small muted clip num">
         {worker.cli}
-        {worker.pid !== undefined && !isOver && `, pid ${worker.pid}`}, {worker.cwd},{' '}
+        {worker.pid !== undefined && !isOver && ` · pid ${worker.pid}`} · {worker.cwd} · {isOver ? 'ran' : 'for'}{' '}
         <Since ts={worker.startedAt} until={isOver ? worker.changedAt : undefined} />
       </span>
       {!isOver && (
@@ -175,21 +177,26 @@ function Program({ worker }: { worker: Worker }) {
   )
 }
 
+/** Not with every message of a rush. */
+const askMs = 300
+
 type MailPage = OutputOf<'agent.mail'>
 
 function Mail({ agent, box }: { agent: string; box: 'inbox' | 'sent' }) {
   const [page, setPage] = useState<MailPage>()
   const [why, setWhy] = useState<string>()
   useEffect(() => {
-    const ask = (): void =>
-      void client.call('agent.mail', { agent, box }).then(setPage, (error) => setWhy(error.message))
-    ask()
+    const refresh = new Refresh(
+      () => client.call('agent.mail', { agent, box }).then(setPage, (error) => setWhy(error.message)),
+      { minMs: askMs },
+    )
+    refresh.hint()
     return onEvents((events) => {
       const isAbout = events.some(
         ({ fact, message }) =>
           fact.agent === agent || message?.from === agent || message?.to === agent || message?.channel,
       )
-      if (isAbout) ask()
+      if (isAbout) refresh.hint()
     })
   }, [agent, box])
   if (why) return <Failure text={why} />
@@ -203,24 +210,28 @@ function Mail({ agent, box }: { agent: string; box: 'inbox' | 'sent' }) {
   return (
     <ul className="mail">
       {page.messages.map((message) => (
-        <Letter key={message.id} message={message} />
+        <Letter key={message.id} message={message} isSent={box === 'sent'} />
       ))}
       {page.more > 0 && <li className="muted small">{page.more} more</li>}
     </ul>
   )
 }
 
-function Letter({ message }: { message: InboxMessage }) {
+function toText({ to, channel }: InboxMessage): string {
+  if (channel !== undefined) return channel
+  return to === '*' ? 'everyone' : [to].flat().join(', ')
+}
+
+function Letter({ message, isSent }: { message: InboxMessage; isSent: boolean }) {
   const { agent: me } = useCell(connection)
   const [isOpen, setOpen] = useState(false)
   const place = conversationOf(message)
   return (
     <li className="letter">
       <div className="letter-head">
-        <b>{message.from}</b>
-        <button type="button" className="link muted clip" onClick={() => go('talk', [place, message.id])}>
-          {titleOf(place, me)}
-        </button>
+        {!isSent && <b className="clip">{message.from}</b>}
+        {isSent && <b className="clip">to {toText(message)}</b>}
+        {!isSent && !isDirect(place) && <span className="muted small clip">{titleOf(place, me)}</span>}
         <Kind kind={message.kind} />
         <button
           type="button"
@@ -231,9 +242,9 @@ function Letter({ message }: { message: InboxMessage }) {
           {message.receipt}
           {message.route && ` (${message.route})`}
         </button>
-        <span className="muted small">
+        <a className="muted small" href={linkTo('talk', [place, message.id])} title="In its conversation">
           <Clock ts={message.ts} />
-        </span>
+        </a>
       </div>
       <LongText text={message.body} />
       {isOpen && <Receipts id={message.id} />}

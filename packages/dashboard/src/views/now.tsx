@@ -1,6 +1,6 @@
 // Now: what needs the person first, every agent with its state, workers under their lead, who waits for whom, and the latest words.
 
-import type { Agent } from '@agent-relay/sdk/browser'
+import type { Conversation } from '@agent-relay/sdk/browser'
 import { useState } from 'react'
 import { Count, Empty, Face, Kind, State } from '../parts/bits.tsx'
 import { Icon } from '../parts/icons.tsx'
@@ -48,6 +48,7 @@ function Needs() {
           {list.map((need) => (
             <li key={need.key}>
               <a data-item className={`need need-${need.kind}`} href={addressOf(need)}>
+                <Icon name={need.kind === 'blocked' ? 'alert' : 'talk'} />
                 <b className="need-title clip">{need.title}</b>
                 <bdi className="clip need-text">{need.text}</bdi>
                 {need.since && (
@@ -74,6 +75,7 @@ function Agents() {
   const { agents, isKnown } = useCell(fleet)
   const [isAll, setAll] = useState(false)
   const { agent: me } = useCell(connection)
+  const words = lastWords(useCell(conversations) ?? [])
   const others = agents.filter(({ name }) => name !== me)
   const present = withLeads(agents, ({ status, worker }) => status !== 'offline' || worker !== undefined)
   const here = treeOf(agents.filter(({ name }) => present.has(name)))
@@ -84,24 +86,31 @@ function Agents() {
     <section aria-labelledby="agents">
       <div className="section-head">
         <h2 id="agents">Agents</h2>
-        <span className="muted num small">
-          {there} here, {agents.length - there} away
-        </span>
+        {others.length > 0 && (
+          <span className="muted num small">
+            {there} here, {agents.length - there} away
+          </span>
+        )}
         <a className="quiet" href={linkTo('agent', [], { spawn: '1' })}>
           <Icon name="plus" />
           Spawn a worker
         </a>
       </div>
       {isKnown && others.length === 0 ? (
-        <Empty title="No agent has come yet" command="npx agent-relay mcp install">
-          Connect your editor with this, or see it work without one: npx agent-relay demo
+        <Empty title="No agent has come yet" command="npx agent-relay mcp install" other="npx agent-relay demo">
+          The first command connects your editors and CLIs, the second shows it at work without any.
         </Empty>
       ) : (
         <div className="agents">
           <Waits rows={shown} />
           <ul className="agent-rows">
             {shown.map((branch) => (
-              <Row key={branch.agent.name} branch={branch} isMe={branch.agent.name === me} />
+              <Row
+                key={branch.agent.name}
+                branch={branch}
+                isMe={branch.agent.name === me}
+                word={words.get(branch.agent.name)}
+              />
             ))}
           </ul>
         </div>
@@ -115,7 +124,7 @@ function Agents() {
   )
 }
 
-function Row({ branch: { agent, depth }, isMe }: { branch: Branch; isMe: boolean }) {
+function Row({ branch: { agent, depth }, isMe, word }: { branch: Branch; isMe: boolean; word: string | undefined }) {
   const state = stateOf(agent)
   const model = [agent.cli, agent.model].filter(Boolean).join(' · ')
   return (
@@ -131,8 +140,8 @@ function Row({ branch: { agent, depth }, isMe }: { branch: Branch; isMe: boolean
           </span>
         </span>
         <State state={state} since={agent.waitingFor?.since} />
-        <LastWord agent={agent} />
-        <Count value={agent.unread} label="unread" />
+        <bdi className="muted clip agent-last">{word}</bdi>
+        <Count value={agent.unread} label="unread" isQuiet={!isMe} />
         <span className="muted small agent-ago">
           <Ago ts={agent.lastCallAt} />
         </span>
@@ -141,10 +150,11 @@ function Row({ branch: { agent, depth }, isMe }: { branch: Branch; isMe: boolean
   )
 }
 
-function LastWord({ agent }: { agent: Agent }) {
-  const list = useCell(conversations) ?? []
-  const last = list.find((each) => each.last?.from === agent.name)?.last
-  return <bdi className="muted clip agent-last">{last?.preview ?? ''}</bdi>
+/** What each said last, where that is the last word of a conversation. */
+function lastWords(list: readonly Conversation[]): Map<string, string> {
+  const words = new Map<string, string>()
+  for (const { last } of list) if (last && !words.has(last.from)) words.set(last.from, last.preview)
+  return words
 }
 
 const latestShown = 14

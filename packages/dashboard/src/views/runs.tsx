@@ -61,8 +61,9 @@ export function Runs() {
                 <span className="pick-main">
                   <b className="clip">{each.agent}</b>
                   <State state={stateOfRun(each)} />
+                  {each.summary && <bdi className="muted small clip">{each.summary}</bdi>}
                 </span>
-                <span className="muted small">
+                <span className="muted small pick-end">
                   <Since ts={each.startedAt} until={endOf(each)} />
                 </span>
               </a>
@@ -94,7 +95,7 @@ function One({ run }: { run: Run }) {
           <h2 className="title clip">{run.agent}</h2>
           <p className="muted small clip mono">{run.id}</p>
         </div>
-        <State state={stateOfRun(run)} />
+        <State state={{ ...stateOfRun(run), text: run.status }} />
         {run.status === 'running' && (
           <button type="button" className="quiet danger" onClick={stop}>
             Stop
@@ -102,6 +103,7 @@ function One({ run }: { run: Run }) {
         )}
       </header>
       <Failure text={why} />
+      {run.stopReason && <p className="note">{run.stopReason}</p>}
       <dl className="facts">
         <dt>Asked by</dt>
         <dd>
@@ -114,7 +116,7 @@ function One({ run }: { run: Run }) {
         </dd>
         <dt>Began</dt>
         <dd>
-          <Clock ts={run.startedAt} />, {run.status === 'running' ? 'for' : 'took'}{' '}
+          <Clock ts={run.startedAt} isExact />, {run.status === 'running' ? 'for' : 'took'}{' '}
           <Since ts={run.startedAt} until={endOf(run)} />
         </dd>
       </dl>

@@ -40,13 +40,15 @@ function Head({ name }: { name: string }) {
   const members = found?.members
   const size = Array.isArray(members) ? members.length : members
   const isChannel = name.startsWith('#')
-  const change = (op: 'channel.join' | 'channel.leave'): void => void client.call(op, { channel: name }).catch(() => {})
+  const leave = (): void => void client.call('channel.leave', { channel: name }).catch(() => {})
   return (
     <header className="chat-head">
       <a className="icon-button only-narrow" href={linkTo('talk')} aria-label="All conversations">
         ‹
       </a>
-      <h1 className="title clip">{titleOf(name, me)}</h1>
+      <h1 className="title clip" title={name}>
+        {titleOf(name, me)}
+      </h1>
       <span className="muted small chat-facts num">
         {size !== undefined && counted(size, 'agent')}
         {found && `, ${counted(found.messages, 'message')}`}
@@ -56,9 +58,9 @@ function Head({ name }: { name: string }) {
           Mark {found.unread} read
         </button>
       )}
-      {isChannel && found && name !== '#general' && (
-        <button type="button" className="quiet" onClick={() => change(found.joined ? 'channel.leave' : 'channel.join')}>
-          {found.joined ? 'Leave' : 'Join'}
+      {isChannel && found?.joined && name !== '#general' && (
+        <button type="button" className="quiet" onClick={leave}>
+          Leave
         </button>
       )}
       {isPair(name) && <IconButton icon="agent" label="The agent" onClick={() => go('agent', [otherOf(name, me)])} />}

@@ -1,0 +1,196 @@
+// What a person meets who comes for the first time, or with very much at once: by the keyboard alone, with long names, long texts and many agents.
+
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { until } from '../../packages/relay/tests/http-world.ts'
+import { found, inChromium } from './chromium.ts'
+import { PageWorld } from './page-world.ts'
+
+const long = { agent: `a-very-long-name.${'x'.repeat(40)}`, channel: `#${'long-channel-'.repeat(4)}end` }
+
+/** What sticks out of the screen, or covers its neighbour's column. What may be wider scrolls by itself, or is cut with dots. */
+const tooWide = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('#page *:not(.lane-scroll *, .xterm *, .clip *, .clip-2 *, svg *)')]
+      .filter((element) => {
+        const { right } = element.getBoundingClientRect()
+        const column = element.closest('.places, .split-list, .now, .chat, .thread, .letter')
+        return right > Math.min(innerWidth, column?.getBoundingClientRect().right ?? innerWidth) + 1
+      })
+      .map((element) => element.outerHTML.slice(0, 120)),
+  )
+
+describe.skipIf(found.path === undefined)(`the page for a newcomer, ${inChromium}`, () => {
+  let world: PageWorld
+  beforeAll(async () => {
+    world = await PageWorld.start()
+  })
+  afterAll(async () => {
+    await world?.stop()
+  })
+
+  it('says the next command where there is nothing yet, at every view, and again after a reload', async () => {
+    const { page } = world
+    const texts = { now: 'No agent has come yet', talk: 'Choose a conversation', agent: 'Choose an agent' }
+    for (const [view, text] of Object.entries({ ...texts, runs: 'No run yet', actions: 'No action was called' })) {
+      await world.show(view as 'now')
+      await page.reload()
+      await page.getByText(text).waitFor()
+    }
+    await world.show('now')
+    await page.getByText('npx agent-relay mcp install').waitFor()
+    await page.getByText('npx agent-relay demo').waitFor()
+  })
+
+  it('shows where the keyboard is, on the whole way through', async () => {
+    const { page } = world
+    await world.show('now')
+    const seen = new Set<string>()
+    for (let i = 0; i < 14; i++) {
+      await page.keyboard.press('Tab')
+      const [name, outline] = await page.evaluate(() => {
+        const at = document.activeElement as HTMLElement
+        const isNone = at === document.body || getComputedStyle(at).outlineStyle !== 'none'
+        return [at.getAttribute('aria-label') ?? at.textContent ?? '', isNone ? 'seen' : 'unseen']
+      })
+      expect([name, outline]).toEqual([name, 'seen'])
+      seen.add(name)
+    }
+    for (const name of ['Skip to content', 'Search ( / )', 'log out', 'Spawn a worker'])
+      expect([...seen].some((each) => each.includes(name))).toBe(true)
+  })
+
+  it('spawns by a line with quotes in quotes, and says what ended at once', async () => {
+    const { page } = world
+    const spawn = async (name: string, command: string): Promise<void> => {
+      await page.goto(`${world.http.url}/#/agent?spawn=1`)
+      await page.getByLabel('Name').fill(name)
+      await page.getByLabel('CLI').selectOption('plain')
+      await page.getByLabel('Command').fill(command)
+      await page.getByRole('button', { name: 'Spawn' }).click()
+    }
+    await spawn('Quick', `bash -c 'echo boom; exit 3'`)
+    await page.getByText('boom').waitFor()
+    expect(await page.locator('.failure').textContent()).toContain('code 3')
+    await spawn('Shell', String.raw`bash -c "echo \"hello there\"; cat"`)
+    await page.locator('.xterm-rows').getByText('hello there').waitFor()
+    await page.goBack()
+    await page.getByLabel('Name').waitFor()
+    await page.goForward()
+    await page.locator('.xterm-rows').getByText('hello there').waitFor()
+  })
+
+  it('says in full why a run was stopped', async () => {
+    const { page } = world
+    await page.goto(`${world.http.url}/#/runs?start=1`)
+    await page.getByLabel('Contract').fill('Count the sheep.')
+    await page.getByRole('button', { name: 'Start' }).click()
+    const note = page.locator('.note', { hasText: 'No model is configured' })
+    await note.waitFor()
+    expect(await note.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0)
+  })
+
+  it('goes through what was found with the arrows, and leaves a thread with Escape', async () => {
+    const { page, me } = world
+    const ann = await world.agent('Ann')
+    for (const text of ['needle one', 'needle two', 'needle three']) await ann.client.send(me, text)
+    await world.show('now')
+    await page.keyboard.press('/')
+    await page.keyboard.type('needle')
+    await page.getByRole('dialog').getByText('needle one').waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.locator('.message.is-marked', { hasText: 'needle two' }).waitFor()
+    await page.keyboard.press('c')
+    await page.keyboard.type('by keys alone')
+    await page.keyboard.press('Enter')
+    const mine = page.locator('.message', { hasText: 'by keys alone' })
+    await mine.hover()
+    await mine.getByLabel('Thread', { exact: true }).click()
+    await page.locator('.thread textarea').focus()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    await page.locator('.thread').waitFor({ state: 'detached' })
+    expect(page.url()).toContain('#/talk/')
+  })
+
+  it('sends what a form with forms in it holds', async () => {
+    const { page } = world
+    const taken: unknown[] = []
+    const provider = await world.agent(long.agent, { cli: 'claude', model: 'a-model-of-a-rather-long-name' })
+    await provider.actions.register({
+      name: 'deep.form',
+      description: 'Takes a nested thing.',
+      inputSchema: z.object({
+        who: z.object({
+          name: z.string(),
+          tags: z.array(z.string()),
+          where: z.object({ city: z.string().optional(), isHome: z.boolean() }),
+        }),
+        count: z.number().int().default(3),
+      }),
+      handler: (input) => {
+        taken.push(input)
+        return { ok: true }
+      },
+    })
+    await world.show('actions', 'deep.form')
+    await page.getByLabel('name string').fill('Kim')
+    await page.getByLabel('tags array').fill('["a", "b"]')
+    await page.getByLabel('isHome boolean').check()
+    await page.getByRole('button', { name: 'Call' }).click()
+    await page.locator('.result-box.good').waitFor()
+    expect(taken).toEqual([{ who: { name: 'Kim', tags: ['a', 'b'], where: { isHome: true } }, count: 3 }])
+  })
+
+  it.each([1440, 1000, 360])('keeps long names and texts in their columns at %i pixels', async (width) => {
+    const { page, me } = world
+    const wordy = await world.agent(long.agent, { channels: [long.channel] })
+    await wordy.messages.send(long.channel, '200 KB '.repeat(29_000))
+    await wordy.messages.send(me, 'no-space'.repeat(90), { kind: 'directive' })
+    await page.setViewportSize({ width, height: 760 })
+    const places: [hash: string, ready: string][] = [
+      ['now', '.need'],
+      [`talk/${encodeURIComponent(long.channel)}`, '.message'],
+      [`agent/${long.agent}/sent`, '.letter'],
+      [`agent/${me}`, '.agent-title'],
+      ['actions/deep.form', '.form'],
+      ['recorder', '.event[aria-current]'],
+    ]
+    for (const [hash, ready] of places) {
+      await page.goto(`${world.http.url}/#/${hash}`)
+      await page.locator(ready).first().waitFor()
+      expect([hash, await tooWide(page)]).toEqual([hash, []])
+    }
+    await page.goto(`${world.http.url}/#/talk/${encodeURIComponent(long.channel)}`)
+    await page
+      .getByRole('button', { name: /Show all 203,000/ })
+      .last()
+      .click()
+    await page.getByRole('button', { name: 'Show less' }).waitFor()
+    await page.setViewportSize({ width: 1440, height: 900 })
+  })
+
+  it('shows 500 agents, and stays quick', async () => {
+    const { page } = world
+    for (let n = 0; n < 500; n += 50)
+      await Promise.all(
+        Array.from({ length: 50 }, (_, i) => world.http.token(`Agent${String(n + i).padStart(3, '0')}`)),
+      )
+    await world.show('now')
+    await page.getByRole('button', { name: /Show all 5\d\d that are away/ }).click()
+    await page.locator('.agent-row', { hasText: 'Agent499' }).waitFor()
+    const start = Date.now()
+    await page.keyboard.press('g')
+    await page.keyboard.press('a')
+    await page.locator('.pick', { hasText: 'Agent499' }).waitFor()
+    expect(Date.now() - start).toBeLessThan(3_000)
+    await until(async () => (await page.locator('.pick').count()) > 500)
+  })
+
+  it('had nothing to complain about', () => {
+    expect(world.complaints).toEqual([])
+  })
+})
