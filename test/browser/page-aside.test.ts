@@ -4,21 +4,10 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { systemClock } from '../../packages/relay/src/clock.ts'
-import type { Harness } from '../../packages/relay/src/supervisor/harness/harness.ts'
-import { plain } from '../../packages/relay/src/supervisor/harness/plain.ts'
 import { until } from '../../packages/relay/tests/http-world.ts'
 import { found, inChromium } from './chromium.ts'
 import { complaintsOf, PageWorld } from './page-world.ts'
-
-/** A CLI that says in its title when it has a dialog open. */
-const asking: Harness = {
-  ...plain,
-  name: 'asking',
-  read: ({ title }) => (title === 'dialog' ? 'blocked' : undefined),
-}
-const dialog = `
-process.stdout.write('\\x1b]0;dialog\\x07May I? Press y.')
-process.stdin.setRawMode(true).on('data', () => process.stdout.write('\\x1b]0;done\\x07'))`
+import { dialog, harnesses } from './scenes.ts'
 
 interface Shown {
   shown: { title: string; body: string; click(): void }[]
@@ -64,7 +53,7 @@ describe.skipIf(found.path === undefined)(`the page beside other work, ${inChrom
   let aheadMs = 0
   beforeAll(async () => {
     const clock = { now: () => Date.now() + aheadMs, after: systemClock.after }
-    world = await PageWorld.start({ harnesses: [plain, asking], clock })
+    world = await PageWorld.start({ harnesses, clock })
   })
   afterAll(async () => {
     await world?.stop()

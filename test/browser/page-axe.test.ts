@@ -4,12 +4,12 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { found, inChromium } from './chromium.ts'
 import { axePath, PageWorld } from './page-world.ts'
-import { furnish, scenes } from './scenes.ts'
+import { furnish, harnesses, scenes } from './scenes.ts'
 
 describe.skipIf(found.path === undefined)(`the page for everybody, ${inChromium}`, () => {
   let world: PageWorld
   beforeAll(async () => {
-    world = await PageWorld.start()
+    world = await PageWorld.start({ harnesses })
     await furnish(world)
     // By a protocol of the browser itself: the page's policy lets no script in, and is not loosened for a test.
     await world.page.addInitScript({ path: axePath })
@@ -22,7 +22,8 @@ describe.skipIf(found.path === undefined)(`the page for everybody, ${inChromium}
   for (const scheme of ['light', 'dark'] as const)
     it.each(scenes)(`%s has no serious finding, ${scheme}`, async (_name, hash, ready) => {
       const { page } = world
-      await page.emulateMedia({ colorScheme: scheme })
+      // Without motion: a colour on its way from one theme to the other is neither.
+      await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
       await page.goto(`${world.http.url}/${hash}`)
       await page.locator(ready).first().waitFor()
       const findings = await page.evaluate(async () => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { found, inChromium } from './chromium.ts'
 import { PageWorld } from './page-world.ts'
-import { furnish, scenes } from './scenes.ts'
+import { furnish, harnesses, scenes } from './scenes.ts'
 
 const isKept = process.env.RELAY_PICTURES !== undefined
 const folder = isKept
@@ -26,7 +26,7 @@ describe.skipIf(found.path === undefined)(`pictures, ${inChromium}`, () => {
   let world: PageWorld
   beforeAll(async () => {
     mkdirSync(folder, { recursive: true })
-    world = await PageWorld.start()
+    world = await PageWorld.start({ harnesses })
     await furnish(world)
   })
   afterAll(async () => {

@@ -1,6 +1,8 @@
 // A workspace with a bit of everything in it, and the scenes by which the page is looked at: a name, an address, and what must be seen there.
 
 import { z } from 'zod'
+import type { Harness } from '../../packages/relay/src/supervisor/harness/harness.ts'
+import { plain } from '../../packages/relay/src/supervisor/harness/plain.ts'
 import type { Relay } from '../../packages/sdk/src/index.ts'
 import type { PageWorld } from './page-world.ts'
 
@@ -16,6 +18,17 @@ export const scenes: [name: string, hash: string, ready: string][] = [
   ['actions', '#/actions/review.submit_vote', '.form'],
   ['recorder', '#/recorder', '.event[aria-current]'],
 ]
+
+/** A CLI that says in its title when it has a dialog open. */
+const asking: Harness = {
+  ...plain,
+  name: 'asking',
+  read: ({ title }) => (title === 'dialog' ? 'blocked' : undefined),
+}
+export const harnesses = [plain, asking]
+export const dialog = `
+process.stdout.write('\\x1b]0;dialog\\x07May I? Press y.')
+process.stdin.setRawMode(true).on('data', () => process.stdout.write('\\x1b]0;done\\x07'))`
 
 /** A build of some lines with colours, as a CLI prints it. */
 const building = `
@@ -100,6 +113,13 @@ export async function furnish(world: PageWorld): Promise<void> {
     cwd: '/',
     command: [process.execPath, '-e', building],
   })
+  await bob.client.call('worker.spawn', {
+    name: 'Migrator',
+    cli: 'asking',
+    cwd: '/',
+    command: [process.execPath, '-e', dialog],
+  })
+  await world.page.locator('.need', { hasText: 'Migrator' }).waitFor()
   bob.client
     .sendAndWait('Alice', 'Which branch do I take for B1?', { kind: 'question', timeoutMs: 600_000 })
     .catch(() => {})

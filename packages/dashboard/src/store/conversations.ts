@@ -32,10 +32,10 @@ function take(events: readonly RelayEvent[]): void {
 
 /** At once, for the eye; the next answer of the daemon corrects it. */
 function spoken({ fact, message }: RelayEvent): void {
+  refresh.hint()
   const list = conversations.value
-  const place = list?.findIndex(({ name }) => name === fact.conversation) ?? -1
-  const found = list?.[place]
-  if (!list || !found || !message) return refresh.hint()
+  const found = list?.find(({ name }) => name === fact.conversation) ?? begun(String(fact.conversation))
+  if (!list || !found || !message) return
   const { body, ...head } = message
   const isNews = found.joined && message.from !== connection.value.agent
   const changed = {
@@ -44,8 +44,14 @@ function spoken({ fact, message }: RelayEvent): void {
     unread: found.unread + (isNews ? 1 : 0),
     last: { ...head, preview: body.slice(0, previewChars) },
   }
-  conversations.set([changed, ...list.slice(0, place), ...list.slice(place + 1)])
-  refresh.hint()
+  conversations.set([changed, ...list.filter(({ name }) => name !== changed.name)])
+}
+
+/** A pair or group tells by its name who is in it: its first word is seen as fast as any other. */
+function begun(name: string): Conversation | undefined {
+  if (!isDirect(name)) return undefined
+  const members = name.slice(1).split(',')
+  return { name, members, messages: 0, unread: 0, joined: members.includes(connection.value.agent) }
 }
 
 /** How a conversation is called on the page: a pair by the other one, or by both where the person is in neither. */
