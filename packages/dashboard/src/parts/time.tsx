@@ -21,6 +21,9 @@ export function clockText(ts: string | number): string {
 
 const minutes = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false })
 
+/** Made once: a browser makes one for each time that is asked to show itself, and rows have many. */
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+
 export function minuteText(ts: string): string {
   return minutes.format(new Date(ts))
 }
@@ -36,7 +39,7 @@ export function Clock({ ts, isExact = false }: { ts: string; isExact?: boolean }
   const isToday = date.toDateString() === new Date().toDateString()
   const text = isExact ? clock.format(date) : minutes.format(date)
   return (
-    <time className="num" dateTime={ts} title={date.toLocaleString()}>
+    <time className="num" dateTime={ts} title={full.format(date)}>
       {isToday ? text : `${day.format(date)} ${text}`}
     </time>
   )
