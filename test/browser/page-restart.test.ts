@@ -84,10 +84,16 @@ describe.skipIf(found.path === undefined)(`a restart under the page, ${inChromiu
 async function readAll(): Promise<string[]> {
   const list = document.querySelector('.messages') as HTMLElement
   const rows = new Map<number, string>()
+  /** A busy machine draws late: then what stands there is still from before the scrolling. */
+  const isDrawn = (): boolean => {
+    const { top } = list.getBoundingClientRect()
+    const places = [...document.querySelectorAll('.row')].map((row) => row.getBoundingClientRect())
+    return places.some((place) => place.top <= top + 20 && place.bottom >= top)
+  }
   for (list.scrollTop = 0; ; list.scrollTop += list.clientHeight / 2) {
     for (let waited = 0; waited < 50; waited++) {
       await new Promise((resolve) => setTimeout(resolve, 40))
-      if (!document.querySelector('.message.is-loading')) break
+      if (isDrawn() && !document.querySelector('.message.is-loading')) break
     }
     for (const row of document.querySelectorAll<HTMLElement>('.row')) {
       const texts = [...row.querySelectorAll('.message .text')].map((text) => text.textContent ?? '')

@@ -1,7 +1,7 @@
 // A conversation of any length: rows by their numbers, drawn where one looks and loaded as they are needed. It stays at the end while one is there.
 
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'react'
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'
 import { type History, historyOf } from '../store/history.ts'
@@ -71,8 +71,15 @@ function Rows({ history, target }: { history: History; target: string | undefine
     isAtEnd.current = true
     rows.scrollToIndex(last - 1, { align: 'end' })
   }
-  const onWritten = useEffectEvent(() => written.value?.conversation === history.name && toEnd())
-  useEffect(() => written.listen(onWritten), [])
+  useEffect(
+    () =>
+      written.listen(() => {
+        if (written.value?.conversation !== history.name || !scroller.current) return
+        isAtEnd.current = true
+        scroller.current.scrollTop = scroller.current.scrollHeight
+      }),
+    [history, isAtEnd],
+  )
   return (
     <div className="messages-box">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard */}
