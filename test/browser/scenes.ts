@@ -124,4 +124,5 @@ export async function furnish(world: PageWorld): Promise<void> {
     .sendAndWait('Alice', 'Which branch do I take for B1?', { kind: 'question', timeoutMs: 600_000 })
     .catch(() => {})
   tests.client.sendAndWait('Bob', 'Is the fixture yours?', { kind: 'question', timeoutMs: 600_000 }).catch(() => {})
+  await world.page.getByText(/waiting for Alice/).waitFor()
 }

@@ -71,15 +71,6 @@ function Rows({ history, target }: { history: History; target: string | undefine
     isAtEnd.current = true
     rows.scrollToIndex(last - 1, { align: 'end' })
   }
-  useEffect(
-    () =>
-      written.listen(() => {
-        if (written.value?.conversation !== history.name || !scroller.current) return
-        isAtEnd.current = true
-        scroller.current.scrollTop = scroller.current.scrollHeight
-      }),
-    [history, isAtEnd],
-  )
   return (
     <div className="messages-box">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard */}
@@ -131,6 +122,15 @@ function useEnd(
     if (!isAtEnd.current) follow()
   }, [last, marked])
   useEffect(() => setMissed((before) => (isAtEnd.current ? last : before || last)), [last])
+  useEffect(
+    () =>
+      written.listen(() => {
+        if (written.value?.conversation !== history.name || !scroller.current) return
+        isAtEnd.current = true
+        scroller.current.scrollTop = scroller.current.scrollHeight
+      }),
+    [history, scroller],
+  )
   const follow = (): void => {
     const element = scroller.current
     if (!element) return
