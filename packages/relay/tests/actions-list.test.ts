@@ -69,6 +69,15 @@ describe('names', () => {
     const runtime = ['agent_create', 'agent_pause', 'agent_release', 'agent_resume']
     expect(names.slice(17)).toEqual([...runtime, 'alpha_two', 'mid_three', 'zeta_one'])
   })
+
+  test.each(['agent_create', 'agent_release', 'agent_pause', 'agent_resume'])(
+    '%s without its input is answered, and the daemon lives',
+    async (tool) => {
+      for (const input of [{}, { name: 7 }, { name: 'No/Name', cli: '' }])
+        expect((await caller.call(tool, input)).data).toMatchObject({ ok: false, error: { code: 'invalid_input' } })
+      expect(await caller.toolNames()).toContain(tool)
+    },
+  )
 })
 
 describe.each(wires)('over %s', (wire) => {

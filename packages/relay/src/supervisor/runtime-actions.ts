@@ -48,7 +48,8 @@ async function serve(workspace: Workspace, session: Session, { invocation, actio
   await workspace.actions.answer(asking, answer).catch(() => {})
 }
 
-function work(
+/** Async, so that input that does not parse is an answer too: thrown into the committing engine it would end the daemon. */
+async function work(
   { workers }: Workspace,
   session: Session,
   action: Offer,
