@@ -1,5 +1,7 @@
 // How answers are written for a model: bounded, and so that no message can pretend to be something else.
 
+import { withoutReminders } from '@agent-relay/sdk/injection'
+
 /** A host cuts or hides longer answers; what does not fit stays unread. */
 export const answerBytesMax = 32 * 1024
 
@@ -29,7 +31,7 @@ const unseen = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{
 
 /** Of a text that stands inside a line: what could begin another is a space. */
 export function oneLine(text: string): string {
-  return text.split(lineEnds).join(' ').replace(unseen, '')
+  return withoutReminders(text.split(lineEnds).join(' ').replace(unseen, ''))
 }
 
 /** Every line of a body stands two columns in: a header or a rule at the margin is always ours. */
@@ -45,7 +47,11 @@ export function hanging(body: string): string {
 }
 
 function linesOf(body: string): string[] {
-  return body.split(lineEnds).map((line) => line.replace(unseen, (character) => (character === '\t' ? '\t' : '')))
+  const lines = body
+    .split(lineEnds)
+    .map((line) => line.replace(unseen, (character) => (character === '\t' ? '\t' : '')))
+  // After the unseen has gone, which could hide a tag, and over the ends of lines, which a tag may have inside.
+  return withoutReminders(lines.join('\n')).split('\n')
 }
 
 /** A thread that reads like a word stands as it is; any other in quotes, so that it cannot pass for the rest of a header. */

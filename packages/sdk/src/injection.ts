@@ -33,14 +33,17 @@ export function injectionText(messages: readonly InjectedMessage[], options: Inj
  * paste; nothing invisible and nothing that turns the writing around; no tag that opens or closes a reminder.
  */
 export function cleanText(text: string): string {
-  return (
+  return withoutReminders(
     text
       .replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
       .replace(/(?![\n\t])[\p{Cc}\p{Cf}]/gu, '')
-      .replace(/\p{Cs}/gu, '\ufffd')
-      // Also the wide forms of the signs, which some take for the same.
-      .replace(/[<\uff1c\ufe64](?=\s*(?:[/\uff0f]\s*)?system[\s_-]*reminder)/gi, '&lt;')
+      .replace(/\p{Cs}/gu, '\ufffd'),
   )
+}
+
+/** Without the tags by which a host speaks to its model. Also the wide forms of the signs, which some take for the same. */
+export function withoutReminders(text: string): string {
+  return text.replace(/[<\uff1c\ufe64](?=\s*(?:[/\uff0f]\s*)?system[\s_-]*reminder)/gi, '&lt;')
 }
 
 const oneLine = (text: string): string => cleanText(text).replace(/\s+/g, ' ')
