@@ -12,6 +12,7 @@ import {
 } from '@agent-relay/sdk'
 import type { Agent, CallName, InboxMessage, InputOf, Message, OutputOf } from '@agent-relay/sdk/protocol'
 import { type Desk, emptyDesk } from './desk.ts'
+import { clip } from './text.ts'
 
 export type InboxPage = WithContent<InboxMessage>[] & { more: number }
 
@@ -115,7 +116,7 @@ export class TurnClient implements ToolClient {
 }
 
 export function unknownRole(role: string, roles: readonly string[]): RelayError {
-  return new RelayError(`There is no role "${role}". The roles of this lift: ${roles.join(', ')}.`, noRole)
+  return new RelayError(`There is no role "${clip(role, 64)}". The roles of this lift: ${roles.join(', ')}.`, noRole)
 }
 
 /** Several names, separated by commas, are a group. */

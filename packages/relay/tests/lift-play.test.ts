@@ -94,6 +94,7 @@ describe.each(eras)('over %s', (era: Era) => {
     await expect(read(client, 'qa')).rejects.toThrow(unknown)
     await expect(pending(client, 'qa')).rejects.toThrow(unknown)
     await expect(post(client, 'pm', '#general', 'hello')).rejects.toThrow(/There is no role/)
+    await expect(read(client, 'x'.repeat(200_000))).rejects.toThrow(/There is no role "x{61}…"/)
     await expect(post(client, 'pm', 'pm', 'to myself')).rejects.toThrow(/yourself/i)
     await expect(post(client, 'pm', 'dev-a', 'hello', 'shout')).rejects.toThrow(/kind/)
     const { events } = (await world.api('event.list', { types: ['message.created'] })).body
