@@ -91,6 +91,16 @@ describe('a planted fault', () => {
     expect((await node({ env: {}, cwd: '/', nodeVersion: '24.0.0' }))[0]?.state).toBe('ok')
   })
 
+  it('a data directory that is a file: said, and left as it is', async () => {
+    writeFileSync(world.dataDir, 'mine')
+    const { code, faults } = await doctor('--fix')
+    expect([code, faults.map(({ check, mend }) => [check, mend])]).toEqual([
+      1,
+      [['data', 'move it, or set RELAY_DATA_DIR']],
+    ])
+    expect(readFileSync(world.dataDir, 'utf8')).toBe('mine')
+  })
+
   it('a data directory and keys that others may read: mended', async () => {
     await startDaemon()
     const keys = join(world.dataDir, 'credentials.json')

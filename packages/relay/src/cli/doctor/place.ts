@@ -18,6 +18,8 @@ export const data: Check = ({ env }) => {
     return [
       { check: 'data', state: 'note', text: `${shown} is not there yet`, mend: 'agent-relay daemon start makes it' },
     ]
+  if (!isDirectory(path))
+    return [{ check: 'data', state: 'fault', text: `${shown} is no directory`, mend: 'move it, or set RELAY_DATA_DIR' }]
   return [privacy('data', path, shown, 0o700), ...credentials(env)]
 }
 
@@ -74,7 +76,7 @@ export const daemon: Check = async ({ env }) => {
   const link = await reachControl(env)
   if (!link) {
     const { Daemon } = await import('../../daemon.ts')
-    if (existsSync(dataDir(env)) && Daemon.isRunning(dataDir(env)))
+    if (isDirectory(dataDir(env)) && Daemon.isRunning(dataDir(env)))
       return [
         {
           check: 'daemon',
@@ -118,7 +120,7 @@ export const sockets: Check = async ({ env }) => {
 
 export const databases: Check = async ({ env }) => {
   const directory = dataDir(env)
-  const names = existsSync(directory) ? new DataDirectory(directory).workspaces() : []
+  const names = isDirectory(directory) ? new DataDirectory(directory).workspaces() : []
   if (names.length === 0) return [{ check: 'databases', state: 'ok', text: 'none yet' }]
   // Only here: it brings the store along.
   const { mendOf, soundnessOf } = await import('../../daemon.ts')
@@ -142,4 +144,8 @@ export const databases: Check = async ({ env }) => {
 function projects(directory: string): string[] {
   const folder = join(directory, 'projects')
   return existsSync(folder) ? readdirSync(folder) : []
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
