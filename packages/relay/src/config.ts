@@ -5,6 +5,8 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { dataDir, findProjectConfig, isProjectName, projectDir, setting, socketPathOf } from '@agent-relay/sdk/discover'
 import { RefusalError } from './refusal-error.ts'
 
+const nameRule = '1 to 64 letters, digits, ".", "_" or "-", starting with a letter or digit'
+
 type Env = Record<string, string | undefined>
 
 export interface ProjectChoice {
@@ -31,14 +33,23 @@ export function checkProjectConfig(cwd: string): void {
   for (let directory = resolve(cwd); ; directory = dirname(directory)) {
     const path = join(directory, '.relay', 'config.json')
     if (existsSync(path)) {
-      try {
-        JSON.parse(readFileSync(path, 'utf8'))
-        return
-      } catch (error) {
-        throw new RefusalError('config.invalid', { path, why: (error as Error).message })
-      }
+      const why = faultOf(path)
+      if (why !== undefined) throw new RefusalError('config.invalid', { path, why })
+      return
     }
     if (directory === dirname(directory)) return
+  }
+}
+
+function faultOf(path: string): string | undefined {
+  try {
+    const config: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    if (typeof config !== 'object' || config === null || Array.isArray(config)) return 'not a JSON object'
+    const { project } = config as { project?: unknown }
+    if (project === undefined || isProjectName(project)) return undefined
+    return `"project" is no workspace name: ${nameRule}`
+  } catch (error) {
+    return (error as Error).message
   }
 }
 
@@ -90,7 +101,7 @@ export function writeProjectConfig(directory: string, project: string, env: Env)
 function badName(name: string): RefusalError {
   return new RefusalError('input.invalid', {
     operation: 'project',
-    why: `"${name}" is no workspace name: 1 to 64 letters, digits, ".", "_" or "-", starting with a letter or digit`,
+    why: `"${name}" is no workspace name: ${nameRule}`,
   })
 }
 

@@ -91,12 +91,15 @@ describe('which daemon', () => {
 })
 
 describe('a broken .relay/config.json', () => {
-  it('is named, and no other workspace is taken for it', async () => {
-    const directory = world.directory('broken')
-    mkdirSync(join(directory, '.relay'), { recursive: true })
-    writeFileSync(join(directory, '.relay', 'config.json'), '{bad')
-    const answer = await world.run(['who'], { cwd: directory })
-    expect(answer).toMatchObject({ code: 78, stderr: expect.stringContaining(join('.relay', 'config.json')) })
-    expect(readFileSync(join(directory, '.relay', 'config.json'), 'utf8')).toBe('{bad')
-  })
+  it.each(['{bad', '[]', '{"project":"my app"}', '{"project":7}'])(
+    '%s is named, and no other workspace is taken for it',
+    async (text) => {
+      const directory = world.directory('broken')
+      mkdirSync(join(directory, '.relay'), { recursive: true })
+      writeFileSync(join(directory, '.relay', 'config.json'), text)
+      const answer = await world.run(['who'], { cwd: directory })
+      expect(answer).toMatchObject({ code: 78, stderr: expect.stringContaining(join('.relay', 'config.json')) })
+      expect(readFileSync(join(directory, '.relay', 'config.json'), 'utf8')).toBe(text)
+    },
+  )
 })
