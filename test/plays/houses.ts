@@ -49,6 +49,9 @@ export class ProcessHouse implements House {
       onFatal: (error) => {
         throw error
       },
+      onTrouble: (error) => {
+        throw error
+      },
     })
     const key = (await workspace.begin(() => {})) as string
     const neighbours = {

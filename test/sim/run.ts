@@ -97,6 +97,9 @@ export class Run {
       onFatal: (error) => {
         throw error
       },
+      onTrouble: (error) => {
+        throw error
+      },
     })
     // What a copied file holds is decided by what was written, not by fsync, and fsync is slow.
     workspace.store.database.exec('PRAGMA synchronous = OFF')

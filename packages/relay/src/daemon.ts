@@ -211,6 +211,7 @@ export class Daemon {
       clock: this.#clock,
       ids: this.#ids,
       onFatal: (error) => this.#options.onStop('failed', error),
+      onTrouble,
     })
     try {
       const key = await workspace.begin((id, made) => this.#credentials.put(id, name, made))

@@ -11,11 +11,14 @@ let engine: Engine
 let now: number
 let told: Entry[][]
 let fatal: Error[]
+let troubles: Error[]
+let hub: Hub
 let calls = 0
 
 function engineOn(path: string): Engine {
   store = new Store(path)
-  const hub = new Hub()
+  troubles = []
+  hub = new Hub((error) => troubles.push(error))
   told = []
   fatal = []
   hub.listen((entries) => told.push(entries))
@@ -166,6 +169,18 @@ describe('the same id again', () => {
     const other = engine.submit({ rule: 'channel.join', input: { channel: '#c' }, by: 'ada', cause: 'same' })
     expect(await other).toMatchObject({ refusal: { code: 'input.invalid' } })
   })
+})
+
+test('a listener that fails has lost a hint: the others are told, and so is who asked', async () => {
+  const stop = hub.listen(() => {
+    throw new Error('not today')
+  })
+  const heard: Entry[][] = []
+  hub.listen((entries) => heard.push(entries))
+  expect(done(await send('x'))).toBe(true)
+  stop()
+  expect(done(await send('y'))).toBe(true)
+  expect([told.length, heard.length, troubles.map(({ message }) => message)]).toEqual([2, 2, ['not today']])
 })
 
 describe('time', () => {

@@ -25,6 +25,9 @@ beforeEach(async () => {
     onFatal: (error) => {
       throw error
     },
+    onTrouble: (error) => {
+      throw error
+    },
   })
   await workspace.begin(() => {})
   const credentials = { proven: false, mayRetake: true }

@@ -48,6 +48,9 @@ async function open(databasePath = path): Promise<void> {
     onFatal: (error) => {
       throw error
     },
+    onTrouble: (error) => {
+      throw error
+    },
   })
   await workspace.begin(() => {})
   const lag = () => ({ p50: 0, p99: 0, max: 0 })

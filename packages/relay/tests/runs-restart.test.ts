@@ -29,6 +29,9 @@ async function open(): Promise<void> {
     onFatal: (error) => {
       throw error
     },
+    onTrouble: (error) => {
+      throw error
+    },
   })
   await workspace.begin(() => {})
   await Supervisor.start({

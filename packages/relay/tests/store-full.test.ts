@@ -29,6 +29,7 @@ beforeEach(async () => {
     clock,
     ids: makeIds(),
     onFatal: (error) => fatal.push(error),
+    onTrouble: (error) => fatal.push(error),
   })
   await workspace.begin(() => {})
   const info = {

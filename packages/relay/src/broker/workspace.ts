@@ -24,12 +24,14 @@ export interface WorkspaceOptions {
   clock: Clock
   ids: Ids
   onFatal(error: Error): void
+  /** What went wrong for one alone; the others go on. */
+  onTrouble(error: Error): void
 }
 
 export class Workspace {
   readonly name: string
   readonly store: Store
-  readonly hub = new Hub()
+  readonly hub: Hub
   readonly sessions: Sessions
   readonly engine: Engine
   readonly waits: Waits
@@ -42,11 +44,12 @@ export class Workspace {
   readonly clock: Clock
   readonly ids: Ids
 
-  constructor({ name, databasePath, searchPath, clock, ids, onFatal }: WorkspaceOptions) {
+  constructor({ name, databasePath, searchPath, clock, ids, onFatal, onTrouble }: WorkspaceOptions) {
     this.name = name
     this.clock = clock
     this.ids = ids
     this.store = new Store(databasePath)
+    this.hub = new Hub(onTrouble)
     this.sessions = new Sessions(clock, ids)
     this.engine = new Engine({ store: this.store, hub: this.hub, clock, ids, world: this.sessions, onFatal })
     this.waits = new Waits(this.store, this.hub, this.sessions, clock)

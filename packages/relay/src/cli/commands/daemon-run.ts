@@ -2,16 +2,19 @@
 
 import { credentialsPath, dataDir } from '@agent-relay/sdk/discover'
 import { Daemon } from '../../daemon.ts'
+import { RefusalError } from '../../refusal-error.ts'
 import { version } from '../../version.ts'
 import { exits, type Run } from '../command.ts'
 import { awaitEnding, ended } from '../ending.ts'
 import { httpWish } from '../http.ts'
 import { loginName } from '../login-name.ts'
+import { outliveTasks } from '../outliving.ts'
 import { forgetMemory } from '../starting.ts'
 
 /** Until it is told to stop. Losing the race for the lock is no failure: the exit code tells the starter to look again. */
 export const run: Run = async ({ env, options }) => {
   const ending = awaitEnding()
+  outliveTasks(logTrouble)
   const stopped = new AbortController()
   let failure: Error | undefined
   const daemon = await Daemon.start({
@@ -24,7 +27,7 @@ export const run: Run = async ({ env, options }) => {
       failure = error
       stopped.abort()
     },
-    onTrouble: (error) => log(error.message),
+    onTrouble: logTrouble,
   })
   if (!daemon) {
     process.exitCode = exits.lostRace
@@ -37,6 +40,11 @@ export const run: Run = async ({ env, options }) => {
   if (options.memory) forgetMemory(env)
   else log('stopped')
   if (failure) process.exitCode = exits.refused
+}
+
+/** With its way through the code, unless it is a "no" that was meant. */
+function logTrouble(error: Error): void {
+  log(error instanceof RefusalError ? error.message : (error.stack ?? error.message))
 }
 
 function log(text: string): void {

@@ -11,6 +11,7 @@ import { showFeed } from '../feed.ts'
 import { sayLosses } from '../following.ts'
 import { hasHttpWish, httpWish, portStays } from '../http.ts'
 import { loginName } from '../login-name.ts'
+import { outliveTasks } from '../outliving.ts'
 import { ownName } from '../own-name.ts'
 import type { Print } from '../print.ts'
 import { choose, type Entry, forgetMemory, memoryEnv, nextId, reachAndOpen, reachOrBecome } from '../starting.ts'
@@ -19,6 +20,8 @@ import { homely } from '../text.ts'
 export const run: Run = async (invocation) => {
   const { options, print } = invocation
   const ending = awaitEnding()
+  const onTrouble = (error: Error) => print.say(error.message)
+  outliveTasks(onTrouble)
   const env = options.memory ? memoryEnv(invocation.env) : invocation.env
   const stopped = new AbortController()
   let failure: Error | undefined
@@ -34,7 +37,7 @@ export const run: Run = async (invocation) => {
         failure = error
         stopped.abort()
       },
-      onTrouble: (error) => print.say(error.message),
+      onTrouble,
     })
   let daemon: Daemon | undefined
   try {

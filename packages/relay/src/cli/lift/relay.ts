@@ -9,6 +9,7 @@ import { Daemon } from '../../daemon.ts'
 import { CommandError, exits } from '../command.ts'
 import { keyOf, ownersConnector } from '../context.ts'
 import { showFeed } from '../feed.ts'
+import { outliveTasks } from '../outliving.ts'
 import type { Print } from '../print.ts'
 
 const workspace = 'lift'
@@ -61,13 +62,15 @@ export class LiftRelay {
     // Its own keys and sockets, whatever the user's settings say.
     const env: Env = { ...process.env, RELAY_DATA_DIR: dataDir }
     const stopped = new AbortController()
+    const onTrouble = (error: Error) => print.say(error.message)
+    outliveTasks(onTrouble)
     const daemon = await Daemon.start({
       dataDir,
       credentialsPath: credentialsPath(env),
       isMemory: keepIn === undefined,
       http: { port, isOpen: true, home: workspace },
       roles,
-      onTrouble: (error) => print.say(error.message),
+      onTrouble,
       onStop: (_, error) => stopped.abort(error),
     }).catch((error) => {
       throw (error as { refusal?: { code: string } }).refusal?.code === 'port.taken' ? portTaken(port) : error
