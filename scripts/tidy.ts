@@ -74,7 +74,7 @@ function sources(root: string, folder: string): Source[] {
 }
 
 /** The composition root, and what it is made of. */
-const daemonFiles = new Set(['daemon.ts', 'open-workspace.ts', 'owner-controls.ts'])
+const daemonFiles = new Set(['daemon.ts', 'from-outside.ts', 'open-workspace.ts', 'owner-controls.ts'])
 
 function zoneOf(path: string): string {
   if (/^packages\/sdk\/src\/(?:discover|paths|errors|injection)\.ts$/.test(path)) return 'discover'

@@ -1,6 +1,5 @@
 // The only composition root: takes the lock, opens workspaces and their sockets, and takes all of it down again in reverse.
 
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { controlSocketPath, type Env, projectDir, socketPathOf } from '@agent-relay/sdk/discover'
 import { makeIds, type WorkspaceEntry } from '@agent-relay/sdk/protocol'
@@ -13,6 +12,7 @@ import { type Clock, systemClock } from './clock.ts'
 import { ownerOf } from './config.ts'
 import { CredentialsFile } from './credentials-file.ts'
 import { DataDirectory } from './data-directory.ts'
+import { lockPathOf } from './from-outside.ts'
 import { type OpenWorkspace, takeDown, usersOf } from './open-workspace.ts'
 import { type OwnersView, ownerControls } from './owner-controls.ts'
 import { RefusalError } from './refusal-error.ts'
@@ -27,9 +27,6 @@ import type { PageLogin } from './wires/page-login.ts'
 import { ownersParty } from './wires/party.ts'
 import { declareRoles } from './wires/roles.ts'
 import { SocketWire } from './wires/socket.ts'
-
-export { mendOf } from './store/damage.ts'
-export { soundnessOf } from './store/soundness.ts'
 
 export interface DaemonOptions {
   dataDir: string
@@ -87,7 +84,7 @@ export class Daemon {
   /** Undefined where another process is this data directory's daemon already. Opens again what was open when the last one ended. */
   static async start(options: DaemonOptions): Promise<Daemon | undefined> {
     const directory = new DataDirectory(options.dataDir)
-    const lock = DaemonLock.acquire(join(options.dataDir, 'relay.lock'))
+    const lock = DaemonLock.acquire(lockPathOf(options.dataDir))
     if (!lock) return undefined
     const daemon = new Daemon(options, directory, lock)
     directory.sweep()
@@ -102,15 +99,6 @@ export class Daemon {
       await daemon.stop()
       throw error
     }
-  }
-
-  /** Whether some process is this data directory's daemon, even one that does not answer. */
-  static isRunning(dataDir: string): boolean {
-    const path = join(dataDir, 'relay.lock')
-    if (!existsSync(path)) return false
-    const lock = DaemonLock.acquire(path)
-    lock?.release()
-    return lock === undefined
   }
 
   /** Where HTTP is served; undefined where it is not. */

@@ -7,6 +7,7 @@ import { type Link, makeIds, socketConnector } from '@agent-relay/sdk'
 import { controlSocketPath } from '@agent-relay/sdk/discover'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Daemon } from '../src/daemon.ts'
+import { isRunning } from '../src/from-outside.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'control-'))
 const id = makeIds()
@@ -50,7 +51,7 @@ it('lists the workspaces, tells its state, and nothing of what is in them', asyn
 })
 
 it('is one a data directory, and stops when it is asked', async () => {
-  expect(Daemon.isRunning(dataDir)).toBe(true)
+  expect(isRunning(dataDir)).toBe(true)
   expect(await link.call('daemon.stop', {}, id('c'))).toEqual({ stopping: true })
   await expect.poll(() => ends).toEqual(['asked'])
 })

@@ -201,8 +201,10 @@ describe('a planted fault', () => {
   it('a database that is damaged in its middle: the same mend everywhere, and followed to the letter it works', async () => {
     await startDaemon()
     for (const body of ['first', 'middle', 'last'])
-      await world.run(['send', '#general', `${body}-body ${'x'.repeat(3_000)}`, '--as', 'Al'])
-    await world.run(['daemon', 'stop'])
+      expect(await world.run(['send', '#general', `${body}-body ${'x'.repeat(3_000)}`, '--as', 'Al'])).toMatchObject({
+        code: 0,
+      })
+    expect(await world.run(['daemon', 'stop'])).toMatchObject({ code: 0 })
     const path = join(world.dataDir, 'projects', 'app', 'relay.db')
     plantDamage(path, 'middle-body')
     const down = (await doctor()).faults

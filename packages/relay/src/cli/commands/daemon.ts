@@ -83,8 +83,8 @@ async function stopAndWait(env: Env): Promise<number> {
   await link.call('daemon.stop', {}, nextId('c'))
   void link.close()
   // Only here: it brings the store along.
-  const { Daemon } = await import('../../daemon.ts')
-  for (const until = Date.now() + stopMs; Daemon.isRunning(dataDir(env)); await sleep(lookAgainMs)) {
+  const { isRunning } = await import('../../from-outside.ts')
+  for (const until = Date.now() + stopMs; isRunning(dataDir(env)); await sleep(lookAgainMs)) {
     if (Date.now() > until)
       throw new CommandError(`The daemon (pid ${pid}) was asked to stop and still runs.`, exits.busy)
   }

@@ -75,8 +75,8 @@ function privacy(check: string, path: string, shown: string, mode: number): Find
 export const daemon: Check = async ({ env }) => {
   const link = await reachControl(env)
   if (!link) {
-    const { Daemon } = await import('../../daemon.ts')
-    if (isDirectory(dataDir(env)) && Daemon.isRunning(dataDir(env)))
+    const { isRunning } = await import('../../from-outside.ts')
+    if (isDirectory(dataDir(env)) && isRunning(dataDir(env)))
       return [
         {
           check: 'daemon',
@@ -123,7 +123,7 @@ export const databases: Check = async ({ env }) => {
   const names = isDirectory(directory) ? new DataDirectory(directory).workspaces() : []
   if (names.length === 0) return [{ check: 'databases', state: 'ok', text: 'none yet' }]
   // Only here: it brings the store along.
-  const { mendOf, soundnessOf } = await import('../../daemon.ts')
+  const { mendOf, soundnessOf } = await import('../../from-outside.ts')
   const damaged = names.flatMap((workspace): Finding[] => {
     const path = new DataDirectory(directory).database(workspace)
     const why = soundnessOf(path)
