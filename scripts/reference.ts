@@ -26,7 +26,10 @@ export function reference(): Record<string, string> {
 }
 
 const cliIntroduction =
-  'Data goes to stdout, talk to stderr. Every command takes `--json` and `--project NAME`; those that act as an agent take `--as NAME`.'
+  'Data goes to stdout, talk to stderr. Every command takes `--json` and `--project NAME`; those that act as an agent take `--as NAME`.\n\n' +
+  'A command that fails with `--json` prints one line on stdout, `{"error":{"code","message"}}`, with `details` where there are some: `code` is ' +
+  'that of the [refusal](refusals.md), else the name of the exit code. Where the answer itself tells of the failure (`actions invoke`, `runs`, ' +
+  '`mcp install`, `doctor`) it stands alone. The exit code is the same as without `--json`.'
 const operationsIntroduction =
   'Everything that can be asked of the relay: by `client.call(name, input)` in the SDK, and by `POST /api/<name>` with the input as JSON body. ' +
   'A command changes something and runs once for each id; a query reads; a watch keeps sending (sockets only). *Who* is who may ask: ' +
@@ -159,8 +162,12 @@ function exitTable(): string {
     denied: 'not allowed',
     config: 'a file or variable is not as it must be',
   }
-  const rows = Object.entries(exits).map(([name, exit]) => [String(exit), meanings[name as keyof typeof exits]])
-  return `## Exit codes\n\n${table(['code', 'meaning'], [['0', 'done'], ...rows])}`
+  const rows = Object.entries(exits).map(([name, exit]) => [
+    String(exit),
+    code(name),
+    meanings[name as keyof typeof exits],
+  ])
+  return `## Exit codes\n\n${table(['code', 'name', 'meaning'], [['0', '', 'done'], ...rows])}`
 }
 
 function limitTable(): string {

@@ -81,10 +81,13 @@ export type Run = (invocation: Invocation) => Promise<void>
 /** An end with a text and an exit code of its own, for what no refusal covers. */
 export class CommandError extends Error {
   readonly exit: number
-  constructor(message: string, exit: number) {
+  /** The answer that was printed as JSON tells a program already. */
+  readonly isAnswered: boolean
+  constructor(message: string, exit: number, { isAnswered = false } = {}) {
     super(message)
     this.name = 'CommandError'
     this.exit = exit
+    this.isAnswered = isAnswered
   }
 }
 

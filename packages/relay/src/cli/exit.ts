@@ -1,11 +1,17 @@
-// How a failure ends the process: its text for stderr and its exit code, computed from the table of refusals in this one place.
+// How a failure ends the process: its text for people, its code for programs and its exit code, from the table of refusals in this one place.
 
 import { CommandError, exits } from './command.ts'
 import { clean } from './text.ts'
 
 export interface Failure {
+  /** Of a refusal, or the name of the exit code where there is none. */
+  code: string
   text: string
   exit: number
+  details?: object
+  /** Of what nobody foresaw: where it came from. */
+  trace?: string
+  isAnswered?: boolean
 }
 
 /** Codes that the SDK adds to the table of refusals. */
@@ -18,17 +24,25 @@ const sdkExits: Record<string, number> = {
 const systemExits: Record<string, number> = { EACCES: exits.denied, EPERM: exits.denied, EROFS: exits.denied }
 
 export async function failureOf(error: unknown): Promise<Failure> {
-  if (error instanceof CommandError) return { text: clean(error.message), exit: error.exit }
-  if (!(error instanceof Error)) return { text: String(error), exit: exits.refused }
-  const code = codeOf(error)
-  if (code === undefined) return { text: error.stack ?? error.message, exit: exits.refused }
-  return { text: clean(error.message), exit: await exitOf(code) }
+  if (error instanceof CommandError) {
+    const { message, exit, isAnswered } = error
+    return { code: nameOf(exit), text: clean(message), exit, isAnswered }
+  }
+  if (!(error instanceof Error)) return { code: 'fault', text: String(error), exit: exits.refused }
+  // A RelayError and a system error carry their code, a RefusalError its whole refusal.
+  const { code, details }: Carried = (error as { refusal?: Carried }).refusal ?? (error as Carried)
+  if (typeof code !== 'string')
+    return { code: 'fault', text: clean(error.message), trace: error.stack, exit: exits.refused }
+  return { code, text: clean(error.message), exit: await exitOf(code), details }
 }
 
-/** A RelayError and a system error carry their code, a RefusalError its whole refusal. */
-function codeOf(error: Error & { code?: unknown; refusal?: { code?: unknown } }): string | undefined {
-  const code = error.refusal?.code ?? error.code
-  return typeof code === 'string' ? code : undefined
+interface Carried {
+  code?: unknown
+  details?: object
+}
+
+function nameOf(exit: number): string {
+  return Object.entries(exits).find(([, value]) => value === exit)?.[0] ?? 'refused'
 }
 
 /** Loaded here and not above: the table brings zod along, which `--version` and a mistyped option do not need. */

@@ -5,32 +5,57 @@ import { version } from '../version.ts'
 import { catalog } from './catalog.ts'
 import { exits, type Options } from './command.ts'
 import { endWithReader } from './ending.ts'
+import type { Failure } from './exit.ts'
 import { asTyped } from './own-name.ts'
 import { Print } from './print.ts'
 import type { CommandRule, OptionRule } from './rule.ts'
 
 export async function main(argv: string[]): Promise<void> {
   endWithReader()
+  const isJson = asksForJson(argv)
+  // A terminal shows both streams: there the JSON is enough.
+  const say = isJson && process.stdout.isTTY ? () => {} : sayOnStderr
   try {
-    await program().parseAsync(argv)
+    await program(say).parseAsync(argv)
   } catch (error) {
-    process.exitCode = error instanceof CommanderError ? exitOf(error) : await fail(error)
+    // Asking for help or the version is not wrong.
+    if (error instanceof CommanderError && error.exitCode === 0) return
+    const failure = error instanceof CommanderError ? misused(error) : await failed(error, say)
+    process.exitCode = failure.exit
+    if (isJson && !failure.isAnswered) await printFailure(failure)
   }
 }
 
-/** Commander has said what is wrong; asking for help or the version is not wrong. */
-function exitOf({ exitCode }: CommanderError): number {
-  return exitCode === 0 ? 0 : exits.usage
+/** As far as the options go: also where they could not be read to the end. */
+function asksForJson(argv: string[]): boolean {
+  const end = argv.indexOf('--')
+  return argv.slice(0, end < 0 ? undefined : end).includes('--json')
 }
 
-async function fail(error: unknown): Promise<number> {
+function sayOnStderr(text: string): void {
+  process.stderr.write(asTyped(text, process.env))
+}
+
+/** Commander has said it already. */
+function misused({ message }: CommanderError): Failure {
+  return { code: 'usage', text: message.replace(/^error: /, ''), exit: exits.usage }
+}
+
+async function failed(error: unknown, say: (text: string) => void): Promise<Failure> {
   const { failureOf } = await import('./exit.ts')
-  const { text, exit } = await failureOf(error)
-  process.stderr.write(`${asTyped(text, process.env)}\n`)
-  return exit
+  const failure = await failureOf(error)
+  say(`${failure.trace ?? failure.text}\n`)
+  return failure
 }
 
-function program(): Command {
+/** The same for every command and every failure. */
+async function printFailure({ code, text, details = {} }: Failure): Promise<void> {
+  const print = new Print(process.stdout, process.stderr, process.env, true)
+  const isDetailed = Object.keys(details).length > 0
+  await print.json({ error: { code, message: print.typed(text), ...(isDetailed ? { details } : {}) } })
+}
+
+function program(say: (text: string) => void): Command {
   const root = new Command('agent-relay')
     .description('AI coding agents on one machine talk to each other.')
     .version(version, '-V, --version', 'print the version')
@@ -39,7 +64,7 @@ function program(): Command {
     .exitOverride()
     .configureOutput({
       writeOut: (text) => process.stdout.write(asTyped(text, process.env)),
-      writeErr: (text) => process.stderr.write(asTyped(text, process.env)),
+      writeErr: say,
     })
     .showHelpAfterError('(see: agent-relay --help)')
     .addHelpText(

@@ -29,7 +29,7 @@ export const invoke: Run = async (invocation) => {
     )
     if (print.isJson) await print.json(done)
     else if (done.ok) await print.line(clean(JSON.stringify(done.output, null, 2)))
-    if (!done.ok) throw new CommandError(failureText(done), exits.refused)
+    if (!done.ok) throw new CommandError(failureText(done), exits.refused, { isAnswered: true })
   })
 }
 

@@ -23,10 +23,12 @@ const shells: Record<string, (places: Place[]) => string> = { bash, zsh, fish }
 export const completion =
   (catalog: CommandRule[]): Run =>
   async ({ args, print }) => {
-    const script = shells[args[0] as string]
-    if (!script)
-      throw new CommandError(`Unknown shell: ${args[0]}. There are: ${Object.keys(shells).join(', ')}`, exits.usage)
-    await print.line(script(placesOf({ name: '', text: '', commands: catalog }, '')).trimEnd())
+    const [shell] = args as [string]
+    const scriptOf = shells[shell]
+    if (!scriptOf)
+      throw new CommandError(`Unknown shell: ${shell}. There are: ${Object.keys(shells).join(', ')}`, exits.usage)
+    const script = scriptOf(placesOf({ name: '', text: '', commands: catalog }, '')).trimEnd()
+    await (print.isJson ? print.json({ shell, script }) : print.line(script))
   }
 
 export const agentNames: Run = async (invocation) => {

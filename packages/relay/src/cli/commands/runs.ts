@@ -32,7 +32,8 @@ export const start: RunCommand = async (invocation) => {
     else if (ended.summary !== undefined) await print.line(clean(ended.summary))
     if (!print.isJson && ended.payloadSize !== undefined)
       print.say(`payload: ${sizeOf(ended.payloadSize)}. To have it: agent-relay runs payload ${ended.id}`)
-    if (ended.status !== 'completed') throw new CommandError(`${ended.id} stopped${why(ended)}`, exits.refused)
+    if (ended.status !== 'completed')
+      throw new CommandError(`${ended.id} stopped${why(ended)}`, exits.refused, { isAnswered: true })
   })
 }
 
@@ -46,7 +47,8 @@ export const status: RunCommand = async (invocation) => {
     else if (args.length > 0) for (const run of runs) await print.line(block(print, run))
     else if (runs.length === 0) print.say('No run yet. To start one: agent-relay runs start --contract "..."')
     else await print.table(columns, runs.map(row))
-    if (unknown.length > 0) throw new CommandError(unknown.map(({ error }) => error).join('\n'), exits.refused)
+    if (unknown.length > 0)
+      throw new CommandError(unknown.map(({ error }) => error).join('\n'), exits.refused, { isAnswered: true })
   })
 }
 

@@ -16,13 +16,15 @@ export const installService: Run = async ({ env, options, print }) => {
   const path = unitPath(env)
   const command = [process.execPath, launcher, 'daemon', 'run', ...httpArgs(httpWish(options, env))]
   const text = serviceUnit({ command, env: serviceEnv(env), finalExits: [exits.lostRace, exits.config] })
-  if (options.dryRun) return void (await print.line(text.trimEnd()))
+  if (options.dryRun) return void (await (print.isJson ? print.json({ path, text }) : print.line(text.trimEnd())))
   if (process.platform !== 'linux')
     throw new CommandError('Only systemd is known here. Start it by hand: agent-relay daemon start', exits.refused)
   checkOurs(path, env)
   const where = homely(path, env.HOME)
   if (options.remove) {
+    const isRemoved = existsSync(path)
     rmSync(path, { force: true })
+    if (print.isJson) return void (await print.json({ path, isRemoved }))
     print.say(`${where} is removed. To end what runs: systemctl --user disable --now agent-relay`)
     return
   }
