@@ -56,9 +56,21 @@ test('start, wait, status, payload and stop', async () => {
 })
 
 test('what goes wrong, with its exit code', async () => {
-  await startDaemon({})
+  await startDaemon({ PATH: '/nowhere' })
   const stopped = await world.run(['runs', 'start', '--contract', 'x', '--wait'])
   expect(stopped).toMatchObject({ code: 1, stderr: expect.stringMatching(/run_\w+ stopped: No model is configured/) })
+  // Also without --wait: nothing has started.
+  const [unset, json, absent] = await Promise.all([
+    world.run(['runs', 'start', '--contract', 'x']),
+    world.run(['runs', 'start', '--contract', 'x', '--json']),
+    world.run(['runs', 'start', '--contract', 'x', '--harness', 'gemini']),
+  ])
+  expect(unset).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^run_\w+ stopped: No model/) })
+  for (const mend of ['RELAY_LLM_PROVIDER', 'RELAY_LLM_API_KEY', 'RELAY_MODEL', 'harness claude'])
+    expect(unset.stderr).toContain(mend)
+  expect(json.code).toBe(1)
+  expect(JSON.parse(json.stdout)).toMatchObject({ status: 'stopped', stopReason: expect.stringMatching(/^No model/) })
+  expect(absent).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/stopped: .*gemini/) })
   for (const [args, code, text] of [
     [['start'], 2, /--contract/],
     [['start', '--contract', 'x', '-f', 'y'], 2, /give one of them/],

@@ -21,8 +21,8 @@ const providers: Record<string, ModelSettings['provider']> = {
 
 const openaiUrl = 'https://api.openai.com/v1'
 const mend =
-  'Set RELAY_LLM_PROVIDER and RELAY_MODEL (and RELAY_LLM_BASE_URL, RELAY_LLM_API_KEY) for the daemon and restart it, ' +
-  'or "llm" in .relay/config.json, and start this again.'
+  'Set RELAY_LLM_PROVIDER, RELAY_MODEL and RELAY_LLM_API_KEY (or RELAY_LLM_BASE_URL) for the daemon and restart it, ' +
+  'or "llm" in .relay/config.json, and start this again. Or let a CLI do it: harness claude.'
 
 /** Settings, or a sentence that says what is missing. */
 export function modelSettings(

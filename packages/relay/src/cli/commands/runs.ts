@@ -5,8 +5,8 @@ import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import type { RelayClient } from '@agent-relay/sdk'
-import type { HarnessName, Run } from '@agent-relay/sdk/protocol'
+import { limits, type RelayClient } from '@agent-relay/sdk'
+import type { HarnessName, Run, Worker } from '@agent-relay/sdk/protocol'
 import { CommandError, exits, type Invocation, type Run as RunCommand } from '../command.ts'
 import { withClient } from '../context.ts'
 import type { Print } from '../print.ts'
@@ -14,6 +14,8 @@ import { ageOf, clean, dateTimeOf, oneLine, sizeOf } from '../text.ts'
 
 /** How often a waiting command looks. */
 const lookMs = 250
+/** A program that ends at once does so within `spawnLiveMs`. */
+const beginMs = 2 * limits.spawnLiveMs
 
 export const start: RunCommand = async (invocation) => {
   const { options, print, cwd } = invocation
@@ -22,19 +24,40 @@ export const start: RunCommand = async (invocation) => {
   const place = options.cwd === undefined ? cwd : resolve(cwd ?? '/', options.cwd)
   await withClient(invocation, 'agent', async ({ client }) => {
     const input = { contract, harness: harness as HarnessName | undefined, model, agent, cwd: place }
-    const run = await client.call('run.start', input)
-    if (!options.wait)
-      return void (print.isJson ? await print.json(run) : await print.line(print.typed(startedLine(run))))
-    // Whoever does not wait to the end still knows what goes on.
-    if (!print.isJson) print.say(startedLine(run))
-    const ended = await waited(client, print, run)
-    if (print.isJson) await print.json(ended)
-    else if (ended.summary !== undefined) await print.line(clean(ended.summary))
-    if (!print.isJson && ended.payloadSize !== undefined)
-      print.say(`payload: ${sizeOf(ended.payloadSize)}. To have it: agent-relay runs payload ${ended.id}`)
-    if (ended.status !== 'completed')
-      throw new CommandError(`${ended.id} stopped${why(ended)}`, exits.refused, { isAnswered: true })
+    const run = await begun(client, await client.call('run.start', input))
+    if (options.wait || run.status === 'stopped') await seeEnd(client, print, run)
+    else await (print.isJson ? print.json(run) : print.line(print.typed(startedLine(run))))
   })
+}
+
+/** What cannot begin at all is over as soon as it was started: a model that is not set, a program that is not there. */
+async function begun(client: RelayClient, run: Run): Promise<Run> {
+  if (run.harness === 'external') return run
+  // Commands are decided in their order: when this one is answered, a loop that cannot begin has been stopped.
+  await client.call('inbox.read', { messages: [] })
+  const lives = async () =>
+    run.harness === 'loop' || (await client.call('worker.list', {})).workers.some((each) => isLive(each, run))
+  for (const until = Date.now() + beginMs; ; await sleep(lookMs)) {
+    const isLive = await lives()
+    const now = await statusOf(client, run.id)
+    if (isLive || isOver(now) || Date.now() > until) return now
+  }
+}
+
+function isLive({ name, status }: Worker, { agent }: Run): boolean {
+  return name === agent && status !== 'wished'
+}
+
+async function seeEnd(client: RelayClient, print: Print, run: Run): Promise<void> {
+  // Whoever does not wait to the end still knows what goes on.
+  if (!print.isJson && !isOver(run)) print.say(startedLine(run))
+  const ended = await waited(client, print, run)
+  if (print.isJson) await print.json(ended)
+  else if (ended.summary !== undefined) await print.line(clean(ended.summary))
+  if (!print.isJson && ended.payloadSize !== undefined)
+    print.say(`payload: ${sizeOf(ended.payloadSize)}. To have it: agent-relay runs payload ${ended.id}`)
+  if (ended.status !== 'completed')
+    throw new CommandError(`${ended.id} stopped${why(ended)}`, exits.refused, { isAnswered: true })
 }
 
 export const status: RunCommand = async (invocation) => {
@@ -96,14 +119,21 @@ function textOf(file: string): string {
 async function waited(client: RelayClient, print: Print, begun: Run): Promise<Run> {
   const from = Date.now()
   for (let run = begun; ; await sleep(lookMs)) {
-    const { runs } = await client.call('run.status', { runs: [begun.id] })
-    run = runs[0] as Run
-    if (run.status !== 'running' && run.status !== 'ready') {
+    run = await statusOf(client, begun.id)
+    if (isOver(run)) {
       print.progress()
       return run
     }
     print.progress(`${run.agent} works, ${Math.round((Date.now() - from) / 1000)} s ${lastLine(run)}`)
   }
+}
+
+async function statusOf(client: RelayClient, id: string): Promise<Run> {
+  return (await client.call('run.status', { runs: [id] })).runs[0] as Run
+}
+
+function isOver({ status }: Run): boolean {
+  return status !== 'running' && status !== 'ready'
 }
 
 function lastLine({ preview = '' }: Run): string {
