@@ -36,6 +36,8 @@ test('start, wait, status, payload and stop', async () => {
   expect(waited.stderr).toMatch(/^run_\w+ started: /)
   expect(waited.stderr).toMatch(/payload: 17 B. To have it: agent-relay runs payload run_/)
   expect(model.asked[0]?.system).toContain('Run the tests.')
+  // The end stood on the screen: the inbox does not tell of it again.
+  expect(await world.run(['inbox'])).toMatchObject({ stdout: '', stderr: 'No unread messages.\n' })
   const id = /run_\w+/.exec(waited.stderr)?.[0] as string
   expect(await world.run(['runs', 'payload', id])).toMatchObject({ code: 0, stdout: 'line one\nline two' })
   expect((await world.run(['runs'])).stdout).toMatch(
@@ -71,6 +73,7 @@ test('what goes wrong, with its exit code', async () => {
   expect(json.code).toBe(1)
   expect(JSON.parse(json.stdout)).toMatchObject({ status: 'stopped', stopReason: expect.stringMatching(/^No model/) })
   expect(absent).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/stopped: .*gemini/) })
+  expect(await world.run(['inbox'])).toMatchObject({ stdout: '' })
   for (const [args, code, text] of [
     [['start'], 2, /--contract/],
     [['start', '--contract', 'x', '-f', 'y'], 2, /give one of them/],

@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { limits, type RelayClient } from '@agent-relay/sdk'
+import { daemonName, limits, type RelayClient } from '@agent-relay/sdk'
 import type { HarnessName, Run, Worker } from '@agent-relay/sdk/protocol'
 import { CommandError, exits, type Invocation, type Run as RunCommand } from '../command.ts'
 import { withClient } from '../context.ts'
@@ -52,8 +52,9 @@ async function seeEnd(client: RelayClient, print: Print, run: Run): Promise<void
   // Whoever does not wait to the end still knows what goes on.
   if (!print.isJson && !isOver(run)) print.say(startedLine(run))
   const ended = await waited(client, print, run)
-  if (print.isJson) await print.json(ended)
-  else if (ended.summary !== undefined) await print.line(clean(ended.summary))
+  const { summary } = ended
+  const text = print.isJson ? print.json(ended) : summary === undefined ? true : print.line(clean(summary))
+  if (await text) await markSeen(client, ended)
   if (!print.isJson && ended.payloadSize !== undefined)
     print.say(`payload: ${sizeOf(ended.payloadSize)}. To have it: agent-relay runs payload ${ended.id}`)
   if (ended.status !== 'completed')
@@ -126,6 +127,14 @@ async function waited(client: RelayClient, print: Print, begun: Run): Promise<Ru
     }
     print.progress(`${run.agent} works, ${Math.round((Date.now() - from) / 1000)} s ${lastLine(run)}`)
   }
+}
+
+/** The message of the daemon's that tells of this end: who has just seen it need not read it again. */
+async function markSeen(client: RelayClient, { id }: Run): Promise<void> {
+  const filter = { from: daemonName, unreadOnly: false, limit: limits.pageMessagesMax }
+  const { messages } = await client.call('inbox.peek', filter)
+  const told = messages.find(({ kind, body }) => kind === 'status' && body.startsWith(`Run ${id} `))
+  if (told) await client.markRead(told.id)
 }
 
 async function statusOf(client: RelayClient, id: string): Promise<Run> {
