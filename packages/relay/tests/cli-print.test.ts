@@ -80,4 +80,15 @@ describe('a table', () => {
     print.table(columns, rows)
     expect(text()).toBe('NAME    N  STATE\nAlice   5  waiting for…\nBo     12  active\n')
   })
+
+  it('never wraps, also where its columns alone are too wide; piped it is whole', () => {
+    const wide = [{ head: 'ID' }, { head: 'STATUS' }, { head: 'WHAT', mayShrink: true }]
+    const cells = [['run_01m7f89k7dge2chezz1np7s7z9', 'completed', 'All 42 tests pass, at last.']]
+    const narrow = screen({ NO_COLOR: '1' }, 40)
+    narrow.print.table(wide, cells)
+    expect(narrow.text()).toBe(`${'ID'.padEnd(32)}STATUS…\nrun_01m7f89k7dge2chezz1np7s7z9  complet…\n`)
+    const piped = screen({})
+    piped.print.table(wide, cells)
+    expect(piped.text()).toContain('  completed  All 42 tests pass, at last.\n')
+  })
 })

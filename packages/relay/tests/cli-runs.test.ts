@@ -41,7 +41,7 @@ test('start, wait, status, payload and stop', async () => {
   const id = /run_\w+/.exec(waited.stderr)?.[0] as string
   expect(await world.run(['runs', 'payload', id])).toMatchObject({ code: 0, stdout: 'line one\nline two' })
   expect((await world.run(['runs'])).stdout).toMatch(
-    /ID +AGENT[\s\S]*run_\w+ +run-\w{6} +loop +completed .*All 42 pass\./,
+    /ID +STATUS[\s\S]*run_\w+ +completed +run-\w{6} +loop .*All 42 pass\./,
   )
   expect((await world.run(['runs', 'status', id])).stdout).toMatch(
     /completed\n.*\n {2}payload 17 B[\s\S]* {2}All 42 pass\./,

@@ -86,11 +86,13 @@ export class Print {
   /** The last column may be as long as it likes unless the terminal says otherwise. Cells must be clean. */
   table(columns: Column[], rows: string[][]): Promise<boolean> {
     const widths = fit(columns, rows, this.width)
-    const lineOf = (cells: string[]) =>
+    const whole = (cells: string[]) =>
       cells
         .map((cell, i) => pad(shorten(cell, widths[i] as number), widths[i] as number, columns[i]?.toTheRight))
         .join(gap)
         .trimEnd()
+    // Where even the shrunk columns are too wide, the last ones are cut: a row that wraps is harder to read than a short one.
+    const lineOf = (cells: string[]) => shorten(whole(cells), this.width)
     const isHeaded = columns.some(({ head }) => head !== '')
     const head = isHeaded ? [this.paint('dim', lineOf(columns.map((column) => column.head)))] : []
     return this.line([...head, ...rows.map(lineOf)].join('\n'))

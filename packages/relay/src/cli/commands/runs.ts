@@ -155,9 +155,9 @@ function startedLine({ id, agent, harness, parent }: Run): string {
 
 const columns = [
   { head: 'ID' },
+  { head: 'STATUS' },
   { head: 'AGENT' },
   { head: 'HARNESS' },
-  { head: 'STATUS' },
   { head: 'STARTED' },
   { head: 'WHAT CAME OF IT', mayShrink: true },
 ]
@@ -166,7 +166,7 @@ function row(run: Run): string[] {
   const { id, agent, harness, startedAt, summary, preview = '' } = run
   const what = summary ?? (run.status === 'stopped' ? why(run).replace(/^: /, '') : lastLine({ ...run, preview }))
   const status = run.blocked === undefined ? run.status : 'blocked'
-  return [id, agent, harness, status, ageOf(startedAt), what].map(oneLine)
+  return [id, status, agent, harness, ageOf(startedAt), what].map(oneLine)
 }
 
 function why({ stopReason }: Run): string {
