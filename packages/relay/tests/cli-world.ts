@@ -37,11 +37,12 @@ export class World {
     return path
   }
 
-  /** Runs to the end. */
+  /** Runs to the end. What is said to who waits for longer than a second depends on the machine, and is left out. */
   async run(args: string[], where: Where = {}): Promise<Ran> {
     const running = this.start(args, where)
     running.child.stdin?.end(where.input ?? '')
-    return running.ended
+    const ran = await running.ended
+    return { ...ran, stderr: ran.stderr.replace(/^.* …\n/gm, '') }
   }
 
   async json<T = Record<string, unknown>>(args: string[], where: Where = {}): Promise<T> {
