@@ -16,8 +16,8 @@ export interface ServeOptions {
 
 /** Runs until the host closes stdin or ends the process; the process is its own then, also its exit. */
 export async function serve({ tools, project }: ServeOptions = {}): Promise<void> {
+  const early = listen(process.stdin)
   try {
-    const early = listen(process.stdin)
     const identity = identityOf(process.env, tools)
     const baseUrl = project === undefined ? setting(process.env, 'RELAY_BASE_URL') : undefined
     if (baseUrl !== undefined) return serveOverHttp(baseUrl, identity, early)
@@ -27,8 +27,18 @@ export async function serve({ tools, project }: ServeOptions = {}): Promise<void
     if (socket) carry(socket, early(), { open, identity, place })
     else open((stream) => carry(stream, early(), { open, identity, place }), fail)
   } catch (error) {
-    fail(error as Error)
+    if ((error as { code?: unknown }).code === 'config.invalid') refuse(error as Error, early)
+    else fail(error as Error)
   }
+}
+
+/** Whoever is here can mend the file, if only they are told. Ends with the host's input. */
+function refuse({ message }: Error, early: () => Buffer): void {
+  const { refuseAll } = require('./pipe/refusing.cjs') as typeof import('./pipe/refusing.cts')
+  process.exitCode = 1
+  process.stdout.on('error', () => process.exit())
+  process.stderr.write(`ERROR: ${message}\n`)
+  refuseAll(process.stdin, process.stdout, early(), `${message} Then start this session anew.`)
 }
 
 function serveOverHttp(baseUrl: string, identity: Identity, early: () => Buffer): void {

@@ -1,6 +1,6 @@
 // How the pipe starts and ends: exit codes, texts on stderr, and who it says it is.
 
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -96,6 +96,24 @@ test('several workspaces and none named: it names them and guesses none', async 
   for (const server of servers) server.close()
   expect(code).toBe(1)
   expect(stderr).toMatch(/^ERROR: Several workspaces are running: one, two\. Say which one/)
+})
+
+test('a .relay/config.json that names no workspace: every answer says so, and none comes from the one that runs', async () => {
+  const directory = join(world.root, 'typo')
+  const file = join(directory, '.relay', 'config.json')
+  mkdirSync(join(directory, '.relay'), { recursive: true })
+  writeFileSync(file, '{"project":"my app"}')
+  const pipe = world.pipe({ RELAY_PROJECT: '' }, undefined, undefined, directory)
+  const why = `${file}: "project" is no workspace name: 1 to 64 letters`
+  const client = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'sh', version: '1' } }
+  const { result } = await pipe.ask('initialize', client)
+  expect(result).toMatchObject({ protocolVersion: '2025-11-25', instructions: expect.stringContaining(why) })
+  pipe.say({ method: 'notifications/initialized' })
+  expect(await pipe.ask('tools/list')).toMatchObject({ error: { message: expect.stringContaining(why) } })
+  const called = await pipe.ask('tools/call', { name: 'relay_status', arguments: {} })
+  expect(called.result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining(why) }] })
+  pipe.child.stdin?.end()
+  expect(await pipe.ended).toMatchObject({ code: 1, stderr: expect.stringContaining(`ERROR: ${why}`) })
 })
 
 describe('who it is', () => {

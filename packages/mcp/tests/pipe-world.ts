@@ -112,8 +112,8 @@ export class PipeWorld {
   }
 
   /** A pipe whose lines are written and read by hand. */
-  pipe(extra: Env = {}, args: string[] = ['serve'], launcher: string = pipeLauncher): RawPipe {
-    const pipe = new RawPipe([launcher, ...args], this.env(extra), this.root)
+  pipe(extra: Env = {}, args: string[] = ['serve'], launcher: string = pipeLauncher, cwd = this.root): RawPipe {
+    const pipe = new RawPipe([launcher, ...args], this.env(extra), cwd)
     this.#pipes.push(pipe)
     return pipe
   }

@@ -1,11 +1,17 @@
 // What the daemon and the CLI are told from outside: which workspace a directory means.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
-import { dataDir, findProjectConfig, isProjectName, projectDir, setting, socketPathOf } from '@agent-relay/sdk/discover'
+import { basename, join } from 'node:path'
+import {
+  dataDir,
+  findProjectConfig,
+  isProjectName,
+  projectDir,
+  projectNameRule,
+  setting,
+  socketPathOf,
+} from '@agent-relay/sdk/discover'
 import { RefusalError } from './refusal-error.ts'
-
-const nameRule = '1 to 64 letters, digits, ".", "_" or "-", starting with a letter or digit'
 
 type Env = Record<string, string | undefined>
 
@@ -22,35 +28,9 @@ export function chooseProject(cwd: string, env: Env, given?: string): ProjectCho
     if (!isProjectName(named)) throw badName(named)
     return { project: named }
   }
-  checkProjectConfig(cwd)
   const config = findProjectConfig(cwd)
   if (config?.project !== undefined) return { project: config.project }
   return { project: nameAfter(cwd, dataDir(env)), directory: cwd }
-}
-
-/** A broken file must not be passed over in silence: the workspace above it would get this one's messages. */
-export function checkProjectConfig(cwd: string): void {
-  for (let directory = resolve(cwd); ; directory = dirname(directory)) {
-    const path = join(directory, '.relay', 'config.json')
-    if (existsSync(path)) {
-      const why = faultOf(path)
-      if (why !== undefined) throw new RefusalError('config.invalid', { path, why })
-      return
-    }
-    if (directory === dirname(directory)) return
-  }
-}
-
-function faultOf(path: string): string | undefined {
-  try {
-    const config: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    if (typeof config !== 'object' || config === null || Array.isArray(config)) return 'not a JSON object'
-    const { project } = config as { project?: unknown }
-    if (project === undefined || isProjectName(project)) return undefined
-    return `"project" is no workspace name: ${nameRule}`
-  } catch (error) {
-    return (error as Error).message
-  }
 }
 
 /** The directory's name made to fit; with a short hash of its path where another directory has that name already. */
@@ -101,7 +81,7 @@ export function writeProjectConfig(directory: string, project: string, env: Env)
 function badName(name: string): RefusalError {
   return new RefusalError('input.invalid', {
     operation: 'project',
-    why: `"${name}" is no workspace name: ${nameRule}`,
+    why: `"${name}" is no workspace name: ${projectNameRule}`,
   })
 }
 

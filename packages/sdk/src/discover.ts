@@ -27,6 +27,7 @@ export {
   isProjectName,
   type ProjectConfig,
   projectDir,
+  projectNameRule,
   setting,
   socketPathOf,
   workingDirectory,

@@ -1,8 +1,9 @@
 // Where things lie on this machine: data directory, sockets, project configuration, credentials. Which of them to use is decided in discover.ts.
 // Loaded by the stdio pipe, which must start in the time of a bare Node: `node:` imports only, and not `node:crypto`.
 
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { RelayError } from './errors.ts'
 
 /** Asked for where it is needed, which is seldom: to load it takes half a millisecond. */
 const os = () => process.getBuiltinModule('node:os')
@@ -11,6 +12,8 @@ export type Env = Record<string, string | undefined>
 
 /** The same pattern as `WorkspaceName` in protocol/words.ts, which would bring zod along. */
 const projectPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+/** The same in words. */
+export const projectNameRule = '1 to 64 letters, digits, ".", "_" or "-", starting with a letter or digit'
 
 /** `sockaddr_un` holds 104 bytes on macOS and 108 on Linux, and one too long is cut silently by some systems. */
 const socketPathBytesMax = 100
@@ -65,7 +68,10 @@ export interface ProjectConfig {
   socketPath?: string
 }
 
-/** The nearest readable `.relay/config.json`, upward from `cwd`; one that is not JSON or names nothing is passed over. */
+/**
+ * The nearest `.relay/config.json` that names a workspace, upward from `cwd`. One that cannot be understood throws: passed over,
+ * it would lead to a workspace that nobody meant.
+ */
 export function findProjectConfig(cwd: string | undefined = workingDirectory()): ProjectConfig | null {
   if (cwd === undefined) return null
   let directory = resolve(cwd)
@@ -92,15 +98,22 @@ function readConfig(directory: string): ProjectConfig | null {
   let value: unknown
   try {
     value = JSON.parse(readFileSync(path, 'utf8'))
-  } catch {
-    return null
+  } catch (error) {
+    if (!existsSync(path)) return null
+    throw badConfig(path, (error as Error).message)
   }
-  if (typeof value !== 'object' || value === null) return null
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw badConfig(path, 'not a JSON object')
   const { project, socketPath } = value as Record<string, unknown>
   const config: ProjectConfig = { path, directory }
   if (isProjectName(project)) config.project = project
+  else if (project !== undefined) throw badConfig(path, `"project" is no workspace name: ${projectNameRule}`)
   if (typeof socketPath === 'string' && socketPath !== '') config.socketPath = fromDirectory(directory, socketPath)
   return config.project === undefined && config.socketPath === undefined ? null : config
+}
+
+function badConfig(path: string, why: string): RelayError {
+  const message = `${path}: ${why}. Nothing was changed; mend the file or move it away.`
+  return new RelayError(message, { code: 'config.invalid', details: { path, why } })
 }
 
 function fromDirectory(directory: string, path: string): string {

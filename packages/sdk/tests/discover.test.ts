@@ -119,7 +119,7 @@ describe('discoverSocket', () => {
     configure(cwd, { project: 'shop', socketPath })
     expect(discoverSocket({ cwd, env })).toEqual({ socketPath, project: 'shop', source: 'cwd' })
     expect(discoverSocket({ cwd: deep, env })).toEqual({ socketPath, project: 'shop', source: 'cwd' })
-    configure(deep, '{ broken')
+    configure(deep, {})
     expect(discoverSocket({ cwd: deep, env })?.project).toBe('shop')
     configure(cwd, { socketPath: '../a.sock' })
     expect(discoverSocket({ cwd: deep, env })).toEqual({ socketPath, project: 'local', source: 'cwd' })
@@ -138,14 +138,25 @@ describe('discoverSocket', () => {
     await expect(findDaemon({ cwd, env })).rejects.toThrow('Relay daemon is not running')
   })
 
-  it.each([['[]'], ['null'], ['{"project": 7}'], ['{"project": "../up"}'], ['']])(
-    'passes over the config %j',
+  it.each(['[]', 'null', '{"project": 7}', '{"project": "my app"}', '{"project": "../up"}', '', '{ broken'])(
+    'refuses the config %j and takes no other workspace for it',
     async (text) => {
-      const socketPath = await live(socketOf('only'))
+      await live(socketOf('only'))
+      configure(place.directory, { project: 'only' })
       configure(cwd, text)
-      expect(discoverSocket({ cwd, env })).toEqual({ socketPath, project: 'only', source: 'scan' })
+      const file = join(cwd, '.relay', 'config.json')
+      const refused = { code: 'config.invalid', message: expect.stringContaining(file), details: { path: file } }
+      await expect(findDaemon({ cwd, env })).rejects.toMatchObject(refused)
+      expect(() => discoverSocket({ cwd, env })).toThrow(file)
+      const socketPath = socketOf('only')
+      expect(discoverSocket({ cwd, env, project: 'only' })).toEqual({ socketPath, project: 'only', source: 'env' })
     },
   )
+
+  it('says what a workspace name is', async () => {
+    configure(cwd, { project: 'my app' })
+    await expect(findDaemon({ cwd, env })).rejects.toThrow('"project" is no workspace name: 1 to 64 letters, digits')
+  })
 
   it('answers null in an empty world, and in a directory that is gone', () => {
     expect(discoverSocket({ cwd, env })).toBeNull()

@@ -12,7 +12,7 @@ import {
   type Welcome,
 } from '@agent-relay/sdk'
 import { controlSocketPath, credentialsPath, dataDir, type Env, setting } from '@agent-relay/sdk/discover'
-import { checkProjectConfig, chooseProject } from '../config.ts'
+import { chooseProject } from '../config.ts'
 import { CredentialsFile } from '../credentials-file.ts'
 import { RefusalError } from '../refusal-error.ts'
 import { version } from '../version.ts'
@@ -66,8 +66,6 @@ export async function withClient(invocation: Invocation, need: Need, work: (stan
 async function findSocket({ env, options, cwd }: Invocation): Promise<string> {
   if (options.project !== undefined) chooseProject('/', env, options.project)
   try {
-    const isNamed = [options.project, setting(env, 'RELAY_PROJECT'), setting(env, 'RELAY_SOCKET')].some(Boolean)
-    if (!isNamed && cwd !== undefined) checkProjectConfig(cwd)
     return (await findDaemon({ cwd, env, project: options.project })).socketPath
   } catch (error) {
     if (!(error instanceof DaemonNotRunningError) || cwd === undefined) throw error

@@ -195,16 +195,14 @@ export function choose({ cwd, options }: Invocation, env: Env): ProjectChoice {
   return chooseProject(cwd ?? '/', env, options.project)
 }
 
-/** A directory that cannot be written to is no reason to fail: the workspace is open, and `--project` names it. */
+/** A directory that cannot be written to, or whose file is broken, is no reason to fail: the workspace is open, and `--project` names it. */
 function pin(print: Print, directory: string, project: string, env: Env, isQuiet = false): void {
-  if (findProjectConfig(directory)) return
   try {
+    if (findProjectConfig(directory)) return
     const path = writeProjectConfig(directory, project, env)
     if (path !== undefined && !isQuiet) print.say(`wrote ${path}: programs in this directory use workspace ${project}.`)
   } catch (error) {
-    print.say(
-      `${directory} cannot be written to (${(error as Error).message}). Elsewhere name it: --project ${project}`,
-    )
+    print.say(`${directory} is not marked as ${project} (${(error as Error).message}). Name it: --project ${project}`)
   }
 }
 
