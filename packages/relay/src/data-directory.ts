@@ -1,6 +1,8 @@
 // The daemon's directory on disk: where each workspace lies, which there are, and which were open when the last daemon ended.
 
 import {
+  accessSync,
+  constants,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -8,12 +10,27 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isProjectName, projectDir } from '@agent-relay/sdk/discover'
 
 const removedFolder = 'removed'
+
+/** Why it cannot be one, or cannot be made; undefined where it can. Nothing is changed. */
+export function dataDirectoryFault(path: string): string | undefined {
+  // What is to be made is made in the nearest directory that is there.
+  let there = path
+  while (!existsSync(there) && there !== dirname(there)) there = dirname(there)
+  try {
+    if (!statSync(there).isDirectory()) return `${there} is no directory`
+    accessSync(there, constants.W_OK | constants.X_OK | (there === path ? constants.R_OK : 0))
+    return undefined
+  } catch {
+    return `you cannot write to ${there}`
+  }
+}
 
 export class DataDirectory {
   readonly path: string

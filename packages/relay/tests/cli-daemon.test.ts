@@ -1,6 +1,7 @@
 // The commands that start and stop the relay: `up`, `daemon …`, `workspace …`, their races, and what they leave behind.
 
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Ran, World } from './cli-world.ts'
@@ -134,11 +135,27 @@ describe('daemon', () => {
     expect(configOf(world.cwd).project).toBe('app')
   })
 
+  // Root may write everywhere: there the process becomes somebody else first.
+  it('one that only others may write to is no data directory, nor the place of one', () => {
+    const path = world.directory('theirs')
+    chmodSync(path, 0o555)
+    const module = new URL('../dist/data-directory.js', import.meta.url).href
+    const program = `import { dataDirectoryFault } from '${module}'
+      if (process.getuid() === 0) process.setuid(65534)
+      console.log(JSON.stringify(['', '/data', '/../app'].map((end) => dataDirectoryFault('${path}' + end) ?? null)))`
+    chmodSync(world.root, 0o755)
+    chmodSync(world.cwd, 0o777)
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
+    const fault = `you cannot write to ${path}`
+    expect(JSON.parse(stdout)).toEqual([fault, fault, null])
+  })
+
   it('says why it did not start', async () => {
     writeFileSync(world.dataDir, 'a file, not a directory')
     const failed = await world.run(['daemon', 'start'])
-    expect(failed.code).not.toBe(0)
-    expect(failed.stderr).not.toBe('')
+    expect(failed.code).toBe(77)
+    expect(failed.stderr).toContain(`The data directory ${world.dataDir} cannot be used: ${world.dataDir} is no`)
+    expect(failed.stderr).toContain('choose another place with RELAY_DATA_DIR')
     rmSync(world.dataDir)
     writeFileSync(join(world.directory('data'), 'credentials.json'), 'not json')
     expect(await world.run(['daemon', 'start'])).toMatchObject({

@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { node } from '../src/cli/doctor/machine.ts'
+import { data } from '../src/cli/doctor/place.ts'
 import { World } from './cli-world.ts'
 import { plantDamage } from './damage-world.ts'
 
@@ -99,6 +100,20 @@ describe('a planted fault', () => {
       [['data', 'move it, or set RELAY_DATA_DIR']],
     ])
     expect(readFileSync(world.dataDir, 'utf8')).toBe('mine')
+  })
+
+  it('a data directory that cannot be made: said, and no start is advised for it', async () => {
+    const file = join(world.root, 'file')
+    writeFileSync(file, 'mine')
+    const findings = await data({ env: { RELAY_DATA_DIR: join(file, 'data') }, cwd: '/', nodeVersion: '24.0.0' })
+    expect(findings).toEqual([
+      {
+        check: 'data',
+        state: 'fault',
+        text: `${join(file, 'data')} cannot be made: ${file} is no directory`,
+        mend: 'mend that with chown or chmod, or set RELAY_DATA_DIR',
+      },
+    ])
   })
 
   it('a data directory and keys that others may read: mended', async () => {

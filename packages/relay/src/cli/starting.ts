@@ -26,6 +26,8 @@ import {
 import { chooseProject, ownerOf, type ProjectChoice, writeProjectConfig } from '../config.ts'
 import { CredentialsFile } from '../credentials-file.ts'
 import type { Daemon } from '../daemon.ts'
+import { dataDirectoryFault } from '../data-directory.ts'
+import { RefusalError } from '../refusal-error.ts'
 import { CommandError, exits, type Invocation } from './command.ts'
 import { launcher } from './launcher.ts'
 import { logEnd, logPath, openLog } from './log-file.ts'
@@ -81,7 +83,7 @@ interface Reached {
 
 /** Tries to reach the daemon that runs or to be it; between the two a stopping one may hold the lock for a moment. */
 export async function reachOrBecome(env: Env, start: () => Promise<Daemon | undefined>): Promise<Reached> {
-  checkCredentials(env)
+  checkPlace(env)
   for (const until = Date.now() + startMs; ; await sleep(lookAgainMs)) {
     const link = await reachControl(env)
     if (link) return { link }
@@ -93,7 +95,7 @@ export async function reachOrBecome(env: Env, start: () => Promise<Daemon | unde
 
 /** The same with a daemon of its own process, which outlives this one. Its output goes to the log. */
 export async function reachOrSpawn(env: Env, args: string[]): Promise<Reached> {
-  checkCredentials(env)
+  checkPlace(env)
   mkdirSync(dataDir(env), { recursive: true, mode: 0o700 })
   let child: Spawned | undefined
   for (const until = Date.now() + startMs; ; await sleep(lookAgainMs)) {
@@ -206,8 +208,11 @@ function pin(print: Print, directory: string, project: string, env: Env, isQuiet
   }
 }
 
-/** A file of keys that cannot be read is better known before a key is made than after. */
-function checkCredentials(env: Env): void {
+/** A directory that cannot be used is told as such, not as the first file that fails; and a bad file of keys before a key is made. */
+function checkPlace(env: Env): void {
+  const path = dataDir(env)
+  const why = dataDirectoryFault(path)
+  if (why !== undefined) throw new RefusalError('data.unusable', { path, why })
   new CredentialsFile(credentialsPath(env)).keyOf('')
 }
 

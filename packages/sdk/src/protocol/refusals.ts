@@ -161,6 +161,13 @@ export const refusals = {
     exit: 78,
     text: (d) => `${d.path}: ${d.why}. Nothing was changed; mend the file or move it away.`,
   },
+  'data.unusable': {
+    ...denied,
+    http: 500,
+    text: (d) =>
+      `The data directory ${d.path} cannot be used: ${d.why}. It must be a directory that you own and can write to: ` +
+      'mend it with chown or chmod, or choose another place with RELAY_DATA_DIR.',
+  },
   'auth.denied': { ...denied, text: (d) => `Not allowed: ${d.why}` },
   // Deliberately the same for no credential, an unknown one and an unknown workspace.
   'auth.required': {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { isAlive } from '@agent-relay/sdk'
 import { controlSocketPath, credentialsPath, dataDir, type Env, socketPathOf } from '@agent-relay/sdk/discover'
 import { CredentialsFile } from '../../credentials-file.ts'
-import { DataDirectory } from '../../data-directory.ts'
+import { DataDirectory, dataDirectoryFault } from '../../data-directory.ts'
 import { version } from '../../version.ts'
 import { reachControl } from '../starting.ts'
 import { homely } from '../text.ts'
@@ -14,6 +14,16 @@ import type { Check, Finding } from './finding.ts'
 export const data: Check = ({ env }) => {
   const path = dataDir(env)
   const shown = homely(path, env.HOME)
+  const fault = existsSync(path) ? undefined : dataDirectoryFault(path)
+  if (fault !== undefined)
+    return [
+      {
+        check: 'data',
+        state: 'fault',
+        text: `${shown} cannot be made: ${fault}`,
+        mend: 'mend that with chown or chmod, or set RELAY_DATA_DIR',
+      },
+    ]
   if (!existsSync(path))
     return [
       { check: 'data', state: 'note', text: `${shown} is not there yet`, mend: 'agent-relay daemon start makes it' },
