@@ -95,9 +95,16 @@ describe('by hand', () => {
     const { ws, frames } = await open()
     ws.send('nonsense')
     ws.send(Buffer.from([0xff, 0xfe]))
+    ws.send(JSON.stringify({ v: 2 }))
     ws.send(frame('HELLO', 'h', { key: world.key }))
-    await until(() => frames.length === 3)
-    expect(frames.map(({ type }) => type)).toEqual(['ERROR', 'ERROR', 'WELCOME'])
+    await until(() => frames.length === 4)
+    expect(frames.map(({ type }) => type)).toEqual(['ERROR', 'ERROR', 'ERROR', 'WELCOME'])
+    // No number of its text is taken for a limit.
+    expect(frames.flatMap(({ payload }) => payload.details ?? [])).toEqual([
+      { why: 'not JSON' },
+      { why: 'not UTF-8' },
+      { why: 'v must be 1' },
+    ])
     ws.close()
   })
 

@@ -106,7 +106,7 @@ export class Connection {
 
   /** A line that is no frame. The rest of the connection is not harmed, unless it goes on like that. */
   receiveBad(error: FrameError): void {
-    this.#refuse('-', refusal(error.code, { why: error.message, bytesMax: error.message.match(/\d+/)?.[0] }))
+    this.#refuse('-', refusal(error.code, { why: error.message, bytesMax: error.bytesMax }))
     if (++this.#badFrames >= badFramesMax) this.close('frame.invalid', { why: 'too many bad frames' })
   }
 

@@ -29,11 +29,18 @@ export interface Envelope<P = unknown> {
 
 export class FrameError extends Error {
   readonly code: 'frame.invalid' | 'frame.too-large'
-  constructor(code: FrameError['code'], why: string) {
+  /** How long a line may be, where this one was longer. */
+  readonly bytesMax?: number
+  constructor(code: FrameError['code'], why: string, bytesMax?: number) {
     super(why)
     this.name = 'FrameError'
     this.code = code
+    this.bytesMax = bytesMax
   }
+}
+
+function tooLarge(bytesMax: number): FrameError {
+  return new FrameError('frame.too-large', `a line is at most ${bytesMax} bytes`, bytesMax)
 }
 
 export function encodeFrame(envelope: Envelope): string {
@@ -73,7 +80,7 @@ export class FrameParser {
         this.#lines = []
         this.#next = 0
       }
-      if (line === tooLong) throw new FrameError('frame.too-large', `a line is at most ${this.#bytesMax} bytes`)
+      if (line === tooLong) throw tooLarge(this.#bytesMax)
       if (line === notUtf8) throw new FrameError('frame.invalid', 'not UTF-8')
       if (line.trim() !== '') return toEnvelope(line)
     }
