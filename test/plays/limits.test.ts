@@ -10,6 +10,7 @@ play('a body with U+0000 is refused, anything else comes as it was sent', async 
   await refused(ada.send('bob', 'a\0b'), 'input.invalid', /body: must not contain the character U\+0000/)
   await refused(ada.send('bob', 'x', { thread: 'a\0b' }), 'input.invalid', /thread: must be one line/)
   await refused(ada.send('bob', ''), 'input.invalid', /a message needs a body/)
+  await refused(ada.send('', 'hi'), 'input.invalid', /to: an address is the name of an agent, "#channel", or "\*"/)
   const odd = 'line\nbreak \t "quotes" \\ 🦉 e\u0301 \u2028 \ufeff \u0001'
   await ada.send('bob', odd)
   await bob.takes(odd)

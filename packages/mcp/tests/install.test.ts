@@ -202,7 +202,7 @@ describe('what is said', () => {
   it('goes on after an editor that it does not know', async () => {
     const { code, stdout } = await home.run(['install', '-e', 'emacs,cursor'])
     expect(code).toBe(1)
-    expect(stdout).toMatch(/Unknown editor: emacs\n[\s\S]*✓ Cursor configured/)
+    expect(stdout).toMatch(/^Unknown editor: emacs\nSupported editors: claude, .*cursor.*\n[\s\S]*✓ Cursor configured/m)
     expect((await home.run(['install', '-e', 'emacs'])).stdout).toContain('Nothing was installed.')
   })
 

@@ -1,6 +1,7 @@
 // Which program listens on a port, where /proc can tell: for the sentence that says why ours cannot.
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { basename } from 'node:path'
 
 const listening = '0A'
 
@@ -41,6 +42,9 @@ function holdsOne(pid: string, sockets: Set<string>): boolean {
   }
 }
 
+/** A relay would else pass for any `node`. */
 function nameOf(pid: string): string {
+  const [, script = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+  if (/^agent-relay(\.cjs)?$/.test(basename(script))) return 'agent-relay'
   return readFileSync(`/proc/${pid}/comm`, 'utf8').trim()
 }

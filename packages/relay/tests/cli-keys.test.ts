@@ -125,7 +125,7 @@ describe('actions', () => {
       [['math.half', '{"n": 7}'], 1, /handler_failed: odd/],
       [['math.half', '{"n": "x"}'], 1, /invalid_input/],
       [['math.half'], 1, /invalid_input/],
-      [['math.third', '{}'], 1, /unknown_action/],
+      [['math.third', '{}'], 1, /unknown_action: There is no such action. All actions: agent-relay actions/],
       [['math.half', '{n: 8}'], 2, /not JSON/],
       [[], 2, /missing required argument/],
     ]

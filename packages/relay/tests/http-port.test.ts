@@ -2,9 +2,12 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { portOwner } from '../src/port-owner.ts'
 import { HttpWorld, until } from './http-world.ts'
@@ -29,6 +32,26 @@ test('a taken port is named, with its owner and another to choose', async () => 
     })
   } finally {
     other.kill()
+  }
+})
+
+test.runIf(process.platform === 'linux')('the owner of a port that is a relay is called one', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'port-'))
+  const launcher = fileURLToPath(new URL('../bin/agent-relay.cjs', import.meta.url))
+  const env = { PATH: process.env.PATH, HOME: directory, RELAY_DATA_DIR: join(directory, 'data'), RELAY_PORT: '0' }
+  const other = spawn(process.execPath, [launcher, 'up', '--json'], {
+    cwd: directory,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const over = once(other, 'exit')
+  try {
+    const { url } = JSON.parse(String((await once(other.stdout, 'data'))[0]))
+    expect(portOwner(Number(new URL(url).port))).toBe(`pid ${other.pid}, agent-relay`)
+  } finally {
+    other.kill()
+    await over
+    rmSync(directory, { recursive: true })
   }
 })
 

@@ -17,6 +17,7 @@ export function noneDetected(say: Say, command: string): void {
 
 export function unknownEditor(say: Say, name: string): void {
   say(`Unknown editor: ${name}`)
+  say(`Supported editors: ${supported()}`)
 }
 
 export function outcomeLines(outcome: Outcome, isInstall: boolean): string[] {

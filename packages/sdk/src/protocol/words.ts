@@ -36,7 +36,8 @@ export const AgentType = z.enum(['agent', 'human'])
 export const AgentRole = z.enum(['lead'])
 
 /** Agent, `#channel`, `*`, or the same behind `workspace:`; `workspace:lead`, `workspace:*` and `*:*` are special. */
-export const Address = z.string().min(1).max(140)
+const addressRule = 'an address is the name of an agent, "#channel", or "*" for everybody'
+export const Address = z.string().min(1, addressRule).max(140, addressRule)
 export const Body = plainText
   .min(1, 'a message needs a body')
   .refine((text) => isWithinBytes(text, limits.bodyBytesMax), {

@@ -33,8 +33,11 @@ export const invoke: Run = async (invocation) => {
   })
 }
 
+/** The relay's own words for an unknown one name a tool, which a person has not. */
 function failureText({ action, error, invocationId }: Extract<ActionEnvelope, { ok: false }>): string {
-  return `${action}: ${error.code}: ${error.message} (${invocationId})`
+  const isUnknown = error.code === 'unknown_action'
+  const why = isUnknown ? 'There is no such action. All actions: agent-relay actions' : error.message
+  return `${action}: ${error.code}: ${why} (${invocationId})`
 }
 
 function parse(text: string): unknown {
