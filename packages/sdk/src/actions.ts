@@ -67,6 +67,8 @@ export class Actions {
   /** Resolves when agents can call it. It is offered again after a lost connection, until `withdraw` or the program's end. */
   async register<I, O>(definition: ActionDefinition<I, O>): Promise<Registration> {
     const known = definition as unknown as AnyDefinition
+    checkSchema('inputSchema', known.inputSchema)
+    if (known.outputSchema !== undefined) checkSchema('outputSchema', known.outputSchema)
     await this.#client.connect()
     // Followed before it is offered: the first call must find somebody listening.
     this.#stopFollowing ??= this.#client.follow('action.follow', (invocation) => void this.#serve(invocation))
@@ -127,6 +129,15 @@ export class Actions {
       if (error.code !== 'connection.lost') this.#client.emit('error', error)
     })
   }
+}
+
+/** A JSON Schema says what an input is, but cannot look at one; nor can a schema of zod 3 be shown to agents. */
+function checkSchema(field: string, schema: unknown): void {
+  const { safeParse, toJSONSchema } = (schema ?? {}) as Partial<ActionSchema<unknown>>
+  if (typeof safeParse === 'function' && typeof toJSONSchema === 'function') return
+  throw new TypeError(
+    `${field} must be a schema of zod 4, such as z.object({ n: z.number() }). Of a JSON Schema make one with z.fromJSONSchema(schema).`,
+  )
 }
 
 type Answer = { output: unknown } | { error: { code: ActionErrorCode; message: string } }

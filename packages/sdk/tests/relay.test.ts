@@ -126,6 +126,18 @@ describe.each(['socket', 'websocket'] as const)('over %s', (way) => {
     expect(seen).toEqual(Array.from({ length: count }, (_, i) => `m${i}`))
   })
 
+  it.each([
+    ['inputSchema', { type: 'object' }, undefined],
+    ['inputSchema', undefined, undefined],
+    ['outputSchema', z.object({}), { type: 'object' }],
+  ])('refuses an action whose %s is no schema of zod 4, and says how to make one', async (field, input, output) => {
+    const ada = await join('Ada')
+    const schemas = { inputSchema: input as never, outputSchema: output as never }
+    const offered = ada.actions.register({ name: 'math.none', description: '', ...schemas, handler: () => ({}) })
+    await expect(offered).rejects.toThrow(`${field} must be a schema of zod 4`)
+    await expect(offered).rejects.toThrow('z.fromJSONSchema(schema)')
+  })
+
   it('offers actions and calls them', async () => {
     const [ada, bob] = [await join('Ada'), await join('Bob')]
     const name = `math.add${people}`
