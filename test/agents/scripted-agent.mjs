@@ -55,6 +55,8 @@ function submitted() {
   const text = input
   input = ''
   interrupts = 0
+  // As the CLIs do: an Enter that comes again, because the first was taken late, does nothing.
+  if (text === '') return log({ event: 'empty-enter' })
   log({ event: isBusy ? 'submitted-while-busy' : 'submitted', text })
   queue.push(text)
   if (!isBusy) void next()
