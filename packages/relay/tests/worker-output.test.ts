@@ -3,7 +3,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { refusal } from '@agent-relay/sdk/refusals'
 import * as fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { Marks } from '../src/supervisor/marks.ts'
 import { Output } from '../src/supervisor/output.ts'
 import { openPty } from '../src/supervisor/pty.ts'
@@ -131,4 +131,26 @@ test('100 KB arrive whole in a program that reads slowly', async () => {
   await terminal.write('\r')
   expect(await exited).toEqual({ code: 3, signal: undefined })
   expect(said).toContain(`got ${100 * 1024 + 1}`)
+})
+
+test.each([
+  ['insert lines', '\x1b[H\x1b[5000L', 'A'],
+  ['delete lines', '\x1b[H\x1b[5000M', 'A'],
+  ['scroll up', '\x1b[5000S', 'A'],
+  ['scroll down', '\x1b[5000T', 'A'],
+  ['repeat a character', '\x1b[5000b', 'A'],
+  ['tab forward', '\x1b[5000IB', 'AB'],
+  ['tab back', '\x1b[5000ZB', 'AB'],
+])('more often than a screen has room for is not carried out: %s', async (_what, asked, shown) => {
+  const output = new Output(size, () => {})
+  output.push(bytes(`A${asked}`))
+  expect(await output.lines()).toEqual([shown])
+})
+
+test('what makes no sense to a terminal is not said in the daemon log', async () => {
+  const said = vi.spyOn(console, 'error')
+  const output = new Output(size, () => {})
+  output.push(Buffer.from([0x7f, 0x1b, 0xff, 0x7f, 0x41]))
+  await output.lines()
+  expect(said).not.toHaveBeenCalled()
 })

@@ -2,6 +2,12 @@
 
 import type { Terminal } from '@xterm/headless'
 
+/**
+ * What is done as often as a program says, in one go and while the whole daemon waits: insert, delete and scroll lines, repeat a character,
+ * tab forward and back. Two thousand million times take hours.
+ */
+const repeated = ['L', 'M', 'S', 'T', 'b', 'I', 'Z']
+
 export class Screen {
   readonly #terminal: Terminal
   #waitingBytes = 0
@@ -18,7 +24,11 @@ export class Screen {
   ): Promise<Screen> {
     const { default: library } = await import('@xterm/headless')
     // Lines that have left the screen are in the scrollback; a few are kept here for those who want to see more than a screen.
-    const terminal = new library.Terminal({ ...size, scrollback: 1_000, allowProposedApi: true })
+    // It would write twenty lines into the daemon's log for every byte that makes no sense.
+    const terminal = new library.Terminal({ ...size, scrollback: 1_000, allowProposedApi: true, logLevel: 'off' })
+    // True: it is dealt with. More often than the screen is wide or high is nothing that a program means.
+    const isTooOften = ([count]: (number | number[])[]) => Number(count) > Math.max(terminal.cols, terminal.rows)
+    for (const final of repeated) terminal.parser.registerCsiHandler({ final }, isTooOften)
     const screen = new Screen(terminal)
     terminal.write(past, () => terminal.onData(answer))
     return screen
