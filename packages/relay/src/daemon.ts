@@ -137,6 +137,9 @@ export class Daemon {
       () => this.#opened.get(name),
       () => undefined,
     )
+    // Somebody else has removed it meanwhile; what bears the name by now is another.
+    const isThere = opened ? this.#opened.get(name) === opened : this.#directory.has(name)
+    if (!isThere) throw new RefusalError('workspace.unknown', { workspace: name })
     const agents = opened && !isForced ? usersOf(opened) : []
     if (agents.length > 0) throw new RefusalError('workspace.busy', { workspace: name, agents })
     if (this.#isStopping) throw new RefusalError('daemon.stopping')
@@ -151,7 +154,8 @@ export class Daemon {
   async stop(): Promise<void> {
     if (this.#isStopping) return
     this.#isStopping = true
-    await Promise.allSettled(this.#leaving.values())
+    // What is being opened or removed is so first: opened later, it would outlive the daemon without its lock.
+    await Promise.allSettled([...this.#leaving.values(), ...this.#open.values()])
     const opened = [...this.#opened.values()]
     for (const { workspace } of opened) workspace.waits.stopAll()
     const wires = [this.#control, this.#http, ...opened.map(({ wire }) => wire)]

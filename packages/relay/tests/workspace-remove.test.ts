@@ -161,3 +161,21 @@ test('what a removal that was cut off has left is no workspace, and is swept at 
   await start()
   expect([await names(), existsSync(join(dataDir, 'removed'))]).toEqual([[], false])
 })
+
+test('of two who remove it at once the second is told that it is gone, and what is made anew stays', async () => {
+  await daemon.open('app')
+  const [first, second] = [daemon.remove('app', true), daemon.remove('app', true)]
+  await expect(second).rejects.toMatchObject({ refusal: { code: 'workspace.unknown' } })
+  await first
+  await daemon.open('app')
+  expect(existsSync(folder('app', 'relay.db'))).toBe(true)
+})
+
+test('what is being opened when the daemon stops is closed with the rest', async () => {
+  const opening = daemon.open('late')
+  // It has begun.
+  await Promise.resolve()
+  await daemon.stop()
+  await opening
+  await expect(enter('late', 'ada')).rejects.toThrow()
+})
