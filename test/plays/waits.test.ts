@@ -1,5 +1,8 @@
 // Sending and waiting for the answer: what ends a wait, and which waits are refused.
 
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { socketPathOf } from '@agent-relay/sdk/discover'
 import { expect } from 'vitest'
 import { goneMs } from '../../packages/relay/src/broker/waits.ts'
 import { eventually, play, playOnSocket, refused } from './play.ts'
@@ -143,6 +146,24 @@ playOnSocket('a reply that came while the asker was away still ends the wait', a
   await back.send('ada', 'yes', { replyTo: question?.id as string })
   expect((await reply).body).toBe('yes')
 })
+
+playOnSocket(
+  'a wait that is given up while its message is written does not stand',
+  async ({ ada, bob, house, clock }) => {
+    const socket = connect(socketPathOf(house.dataDir, 'main'))
+    const frame = (type: string, payload: object) => `${JSON.stringify({ v: 1, type, id: type, ts: 0, payload })}\n`
+    const ask = { op: 'message.send', input: { to: 'bob', body: 'ready?', wait: { timeoutMs: 60_000 } } }
+    socket.write(frame('HELLO', { name: 'hasty' }))
+    await once(socket, 'data')
+    // In one piece: the goodbye is heard before the message is committed.
+    socket.write(frame('CALL', ask) + frame('BYE', {}))
+    await eventually(async () => void (await bob.takes('ready?')))
+    const asked = bob.asks('hasty', 'what?', { timeoutMs: 5_000 })
+    await eventually(async () => expect((await ada.call('workspace.status', {})).messages).toBe(2))
+    await clock.passes(5_000)
+    await refused(asked, 'wait.timeout', /hasty/)
+  },
+)
 
 async function isLive(asker: import('./play.ts').Actor, agent: string): Promise<boolean> {
   return (await asker.call('agent.list', {})).agents.some(({ name }) => name === agent)

@@ -112,8 +112,11 @@ export class Waits {
       let gone = this.#clock.after(goneMs, checkGone)
       ended.addEventListener('abort', abandon)
       this.#stop.signal.addEventListener('abort', stop)
+      // Given up while the message was being written: nobody would tell us so again.
+      if (ended.aborted) abandon()
+      else if (this.#stop.signal.aborted) stop()
       // It may have come already: in the same commit, or before the daemon was restarted.
-      look()
+      else look()
     })
   }
 
