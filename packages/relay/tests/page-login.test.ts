@@ -67,6 +67,20 @@ test('codes that are wrong, empty or no text are refused, and many wrong ones en
   expect((await login(codeOf(await link()))).status).toBe(204)
 })
 
+test('wrong codes are counted anew once they have ended those that were out', async () => {
+  for (let n = 0; n < 20; n++) await login('AAAA-AAAA')
+  const good = codeOf(await link())
+  expect((await login('AAAA-AAAA')).status).toBe(401)
+  expect((await login(good)).status).toBe(204)
+})
+
+test('what comes in place of a code is read up to its limit, and need not be an object', async () => {
+  const say = (body: string) => fetch(`${world.url}/session`, { method: 'POST', headers: own(), body })
+  for (const body of ['null', '5', '""', '[]']) expect((await say(body)).status).toBe(401)
+  expect((await say('{')).status).toBe(400)
+  expect((await say(JSON.stringify({ code: 'A'.repeat(100_000) }))).status).toBe(413)
+})
+
 describe('by the cookie the person acts, with the rights of the key', () => {
   test('whatever the page says of itself', async () => {
     const headers = { cookie: await loggedIn(), origin: world.url }

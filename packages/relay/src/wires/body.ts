@@ -2,9 +2,10 @@
 
 import type { Context } from 'hono'
 import { RefusalError } from '../refusal-error.ts'
-import type { HttpEnv } from './http-env.ts'
 
-export async function jsonBody(c: Context<HttpEnv>, operation: string, bytesMax: number): Promise<unknown> {
+type Request = Pick<Context, 'req'>
+
+export async function jsonBody(c: Request, operation: string, bytesMax: number): Promise<unknown> {
   const text = await textBody(c, bytesMax)
   if (text === '') return {}
   try {
@@ -14,7 +15,7 @@ export async function jsonBody(c: Context<HttpEnv>, operation: string, bytesMax:
   }
 }
 
-async function textBody(c: Context<HttpEnv>, bytesMax: number): Promise<string> {
+async function textBody(c: Request, bytesMax: number): Promise<string> {
   const tooLarge = () => new RefusalError('frame.too-large', { bytesMax })
   if (Number(c.req.header('content-length') ?? 0) > bytesMax) throw tooLarge()
   const chunks: Uint8Array[] = []

@@ -60,7 +60,10 @@ export class PageLogin {
     const hash = hashOf(code.toUpperCase())
     const found = this.#codes.get(hash)
     if (!found) {
-      if (++this.#wrongCodes >= wrongCodesMax) this.#codes.clear()
+      if (++this.#wrongCodes < wrongCodesMax) return undefined
+      // Counted anew: else one wrong code, from a tab with an old link say, would end every later one.
+      this.#wrongCodes = 0
+      this.#codes.clear()
       return undefined
     }
     this.#codes.delete(hash)

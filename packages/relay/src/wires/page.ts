@@ -8,6 +8,7 @@ import { gzip } from 'node:zlib'
 import type { HttpBindings } from '@hono/node-server'
 import type { Context, Hono } from 'hono'
 import { RefusalError } from '../refusal-error.ts'
+import { jsonBody } from './body.ts'
 import type { Callers } from './callers.ts'
 import { entryOf, isOwnPage, type PageLogin } from './page-login.ts'
 
@@ -43,6 +44,9 @@ const guards = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
+/** A code and what stands around it: whoever asks has shown nothing yet. */
+const codeBytesMax = 16 * 1024
+
 interface PageFile {
   type: string
   body: Buffer
@@ -76,7 +80,7 @@ export function mountPage(app: Hono<never>, { login, callers }: PageOptions): vo
   })
   page.post('/session', async (c) => {
     mustBePage(c)
-    const { code } = (await c.req.json().catch(() => ({}))) as { code?: unknown }
+    const { code } = ((await jsonBody(c, 'session', codeBytesMax)) ?? {}) as { code?: unknown }
     const cookie = typeof code === 'string' && code.length <= 20 ? login.redeem(code) : undefined
     if (!cookie) throw new RefusalError('page.login')
     return c.body(null, 204, { ...guards, 'set-cookie': cookieText(c, login, cookie.value, cookie.seconds) })
