@@ -154,3 +154,17 @@ test('what makes no sense to a terminal is not said in the daemon log', async ()
   await output.lines()
   expect(said).not.toHaveBeenCalled()
 })
+
+test('a program that asks its terminal for ever and reads no answer does not fill the memory', async () => {
+  const terminal = await run('stty raw -echo; echo up; exec sleep 30')
+  await new Promise<void>((resolve) => terminal.onData(() => resolve()))
+  const output = new Output(size, (data) => terminal.answer(data))
+  await output.lines()
+  for (let asked = 0; asked < 150_000; asked += 10_000) {
+    output.push(bytes('\x1b[6n'.repeat(10_000)))
+    await output.lines()
+  }
+  expect(terminal.waitingBytes).toBeGreaterThan(500_000)
+  expect(terminal.waitingBytes).toBeLessThan(600_000)
+  process.kill(terminal.pid, 'SIGKILL')
+})

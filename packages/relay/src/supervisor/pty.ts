@@ -12,6 +12,8 @@ interface Inside {
 
 /** One write takes at most this much at once: the kernel's own buffer is smaller. */
 const sliceBytes = 64 * 1024
+/** More than any paste that a program could be in the middle of when it asks. */
+const answersBytesMax = 512 * 1024
 /** How long to wait for a program that does not read: it mostly reads at once, but it may be stopped for hours. */
 const waitsMs = [1, 1, 1, 2, 2, 5, 5, 10, 20, 50]
 
@@ -30,6 +32,9 @@ export async function openPty({ file, args, cwd, env, cols, rows }: TerminalOpti
   return {
     pid: pty.pid,
     write: (data) => queue.write(data),
+    answer: (data) => {
+      if (queue.waitingBytes < answersBytesMax) void queue.write(data)
+    },
     get waitingBytes() {
       return queue.waitingBytes
     },

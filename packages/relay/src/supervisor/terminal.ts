@@ -4,6 +4,8 @@ export interface Terminal {
   readonly pid: number
   /** Resolves when the terminal has taken all of it, or has ended. A program that does not read keeps it waiting; nothing else waits with it. */
   write(data: string): Promise<void>
+  /** What a terminal says of itself when a program asks; dropped while too much waits: one that does not read may ask for ever. */
+  answer(data: string): void
   /** Bytes that were written and not yet taken. */
   readonly waitingBytes: number
   resize(cols: number, rows: number): void

@@ -68,7 +68,7 @@ export class Worker {
     this.over = new Promise((resolve) => {
       this.#setOver = resolve
     })
-    this.#output = new Output(size, (data) => void this.#terminal?.write(data))
+    this.#output = new Output(size, (data) => this.#terminal?.answer(data))
     this.#attention = new Attention({
       ...{ row, harness: options.harness, workspace: options.workspace, output: this.#output },
       ...{ write: async (data) => this.#terminal?.write(data), onTrouble: options.onTrouble },
