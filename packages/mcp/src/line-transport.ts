@@ -40,10 +40,13 @@ export class LineTransport implements Transport {
     for (const line of early) this.#deliver(line)
   }
 
+  /** What still comes after the end is not kept: the other side may go on sending. */
   receive(chunk: Uint8Array): void {
+    if (this.#isClosed) return
     let start = 0
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
       this.#keep(chunk.subarray(start, end))
+      if (this.#isClosed) return
       const line = this.#decoder.decode(join(this.#pieces, this.#bytes))
       this.#pieces = []
       this.#bytes = 0
@@ -83,6 +86,7 @@ export class LineTransport implements Transport {
     this.#pieces.push(new Uint8Array(piece))
     this.#bytes += piece.length
     if (this.#bytes <= mcpLineBytesMax) return
+    this.#pieces = []
     this.onerror?.(new Error(`an MCP line is at most ${mcpLineBytesMax} bytes`))
     void this.close()
   }
