@@ -168,3 +168,14 @@ test('a program that asks its terminal for ever and reads no answer does not fil
   expect(terminal.waitingBytes).toBeLessThan(600_000)
   process.kill(terminal.pid, 'SIGKILL')
 })
+
+test('others have their turn while much is drawn', async () => {
+  const output = new Output(size, () => {})
+  await output.lines()
+  let turns = 0
+  const timer = setInterval(() => turns++, 1)
+  output.push(bytes('\x1b[24S'.repeat(10_000)))
+  await output.lines()
+  clearInterval(timer)
+  expect(turns).toBeGreaterThan(10)
+})

@@ -6,7 +6,9 @@ import type { Terminal } from '@xterm/headless'
  * What is done as often as a program says, in one go and while the whole daemon waits: insert, delete and scroll lines, repeat a character,
  * tab forward and back. Two thousand million times take hours.
  */
-const repeated = ['L', 'M', 'S', 'T', 'b', 'I', 'Z']
+const repeated = { L: 'rows', M: 'rows', S: 'rows', T: 'rows', b: 'cols', I: 'cols', Z: 'cols' } as const
+/** Drawn at a stretch; in between others have their turn. Some of what a program may ask costs a thousand times its bytes. */
+const pieceBytes = 1_024
 
 export class Screen {
   readonly #terminal: Terminal
@@ -27,10 +29,11 @@ export class Screen {
     // It would write twenty lines into the daemon's log for every byte that makes no sense.
     const terminal = new library.Terminal({ ...size, scrollback: 1_000, allowProposedApi: true, logLevel: 'off' })
     // True: it is dealt with. More often than the screen is wide or high is nothing that a program means.
-    const isTooOften = ([count]: (number | number[])[]) => Number(count) > Math.max(terminal.cols, terminal.rows)
-    for (const final of repeated) terminal.parser.registerCsiHandler({ final }, isTooOften)
+    for (const [final, side] of Object.entries(repeated))
+      terminal.parser.registerCsiHandler({ final }, ([count]) => Number(count) > terminal[side])
     const screen = new Screen(terminal)
-    terminal.write(past, () => terminal.onData(answer))
+    screen.#draw(past)
+    terminal.write('', () => terminal.onData(answer))
     return screen
   }
 
@@ -41,7 +44,8 @@ export class Screen {
 
   write(data: Uint8Array): void {
     this.#waitingBytes += data.length
-    this.#terminal.write(data, () => {
+    this.#draw(data)
+    this.#terminal.write('', () => {
       this.#waitingBytes -= data.length
     })
   }
@@ -60,6 +64,10 @@ export class Screen {
     for (let y = top; y < bottom; y++) texts.push(active.getLine(y)?.translateToString(true) ?? '')
     while (texts.length > 0 && texts.at(-1) === '') texts.pop()
     return lines === undefined ? texts : texts.slice(-lines)
+  }
+
+  #draw(data: Uint8Array): void {
+    for (let at = 0; at < data.length; at += pieceBytes) this.#terminal.write(data.subarray(at, at + pieceBytes))
   }
 
   dispose(): void {
