@@ -90,7 +90,9 @@ describe.skipIf(found.path === undefined)(`a hostile world, ${inChromium}`, () =
     const { page } = world
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.evaluate(() => navigator.clipboard.writeText('mine'))
-    const all = hostile.map(({ text }) => text).join('\r\n')
+    // Hours of scrolling and repeating, taken at their word.
+    const endless = ['L', 'M', 'S', 'T', 'b', 'I', 'Z'].map((final) => `A\x1b[2147483647${final}`)
+    const all = [...hostile.map(({ text }) => text), ...endless].join('\r\n')
     const boss = await world.agent('Boss')
     const path = join(world.http.dir, 'shout.txt')
     writeFileSync(path, all)

@@ -6,6 +6,7 @@ import { Terminal } from '@xterm/xterm'
 import { useEffect, useRef, useState } from 'react'
 import '@xterm/xterm/css/xterm.css'
 import { Failure } from '../parts/bits.tsx'
+import { boundRepeated } from '../parts/repeated.ts'
 import { shelterSpans, withSheltered } from '../parts/sheltered-styles.ts'
 import { useCell } from '../store/cell.ts'
 import { client } from '../store/connection.ts'
@@ -113,6 +114,7 @@ function useTerminal(
       linkHandler: { activate: (_, address) => onNote(`A link of the worker, not opened: ${address}`) },
       minimumContrastRatio: 4.5,
     })
+    boundRepeated(terminal)
     const [fit, search] = [new FitAddon(), new SearchAddon()]
     terminal.loadAddon(fit)
     terminal.loadAddon(search)
