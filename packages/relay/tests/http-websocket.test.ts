@@ -108,6 +108,22 @@ describe('by hand', () => {
     ws.close()
   })
 
+  test.each([
+    { key: 5 },
+    { key: {} },
+    { token: 5 },
+    { session: {} },
+    { session: 'x'.repeat(1_000) },
+    { calls: 'all' },
+    { host: 'me' },
+  ])('a HELLO that is none: %o', async (hello) => {
+    const { ws, frames, closed } = await open({ authorization: `Bearer ${world.key}` })
+    ws.send(frame('HELLO', 'h', hello))
+    await closed
+    const why = expect.stringContaining(`HELLO: ${Object.keys(hello)[0]}: `)
+    expect(frames[0]).toMatchObject({ type: 'ERROR', payload: { code: 'frame.invalid', details: { why } } })
+  })
+
   test('an offline name is not taken again without its token', async () => {
     await world.token('Eve')
     const token = await world.token('Fay')

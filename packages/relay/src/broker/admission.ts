@@ -1,10 +1,29 @@
 // Who a session may be: credentials are checked here, names are decided by the rules, and the session is bound to the outcome.
 
-import type { OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
+import { type Hello, limits, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
+import { z } from 'zod'
 import { RefusalError } from '../refusal-error.ts'
 import { hashOf, newSecret } from './credentials.ts'
 import type { Session } from './sessions.ts'
 import type { Workspace } from './workspace.ts'
+
+/** What a session stands on. Who it wants to be is checked when it is registered. */
+const standing = z.object({
+  key: z.string().optional(),
+  token: z.string().optional(),
+  session: z.string().max(limits.idCharsMax).optional(),
+  calls: z.array(z.string()).optional(),
+  host: z.number().int().optional(),
+})
+
+/** What came as one from anybody. */
+export function helloOf(payload: unknown): Hello {
+  const hello = typeof payload === 'object' && payload !== null ? payload : {}
+  const { error } = standing.safeParse(hello)
+  if (error === undefined) return hello
+  const why = error.issues.map(({ path, message }) => `HELLO: ${path.join('.')}: ${message}`)
+  throw new RefusalError('frame.invalid', { why: why.slice(0, 5).join('; ') })
+}
 
 /** Answers the key's hash. An unknown key and another workspace's key get the same refusal. */
 export function authenticate(workspace: Workspace, key: string): string {

@@ -15,6 +15,7 @@ import {
   type RefusalDetails,
   refusal,
 } from '@agent-relay/sdk/protocol'
+import { helloOf } from '../broker/admission.ts'
 import type { Answer } from '../broker/call.ts'
 import type { Sink, Watch } from '../broker/sink.ts'
 import { RefusalError, refusalOf } from '../refusal-error.ts'
@@ -137,8 +138,7 @@ export class Connection {
     if (this.#seat || this.#isGreeting) return this.close('frame.invalid', { why: 'HELLO comes once' })
     this.#isGreeting = true
     try {
-      const payload = frame.payload
-      const seat = await this.#party.hello(typeof payload === 'object' && payload !== null ? payload : {})
+      const seat = await this.#party.hello(helloOf(frame.payload))
       if (this.#isOver) return seat.leave()
       this.#seat = seat
       seat.ended?.addEventListener('abort', () => this.#endedBy(seat.ended?.reason))
