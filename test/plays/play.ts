@@ -117,7 +117,7 @@ export class Actor {
     return this.client.send(to, body, options)
   }
 
-  /** Sends and waits; the reply is the promise, and `sent` says when the question is stored. */
+  /** Sends and waits; the promise is the reply. */
   asks(to: string | string[], body: string, options: SendOptions & { timeoutMs?: number } = {}): Promise<Message> {
     const { timeoutMs, ...rest } = options
     const wait = timeoutMs === undefined ? {} : { timeoutMs }
