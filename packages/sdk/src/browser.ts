@@ -22,3 +22,4 @@ export function connectRelay(options: BrowserConnectOptions): Promise<Relay> {
 
 export * from './common.ts'
 export { websocketConnector } from './links/websocket.ts'
+export { boundRepeats } from './protocol/terminal.ts'

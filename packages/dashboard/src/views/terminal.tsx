@@ -1,12 +1,12 @@
 // A worker's terminal: what it printed and prints. Keys go to it only after a switch, so that nobody types into an agent by mistake.
 
+import { boundRepeats } from '@agent-relay/sdk/browser'
 import { FitAddon } from '@xterm/addon-fit'
 import { SearchAddon } from '@xterm/addon-search'
 import { Terminal } from '@xterm/xterm'
 import { useEffect, useRef, useState } from 'react'
 import '@xterm/xterm/css/xterm.css'
 import { Failure } from '../parts/bits.tsx'
-import { boundRepeated } from '../parts/repeated.ts'
 import { shelterSpans, withSheltered } from '../parts/sheltered-styles.ts'
 import { useCell } from '../store/cell.ts'
 import { client } from '../store/connection.ts'
@@ -114,7 +114,7 @@ function useTerminal(
       linkHandler: { activate: (_, address) => onNote(`A link of the worker, not opened: ${address}`) },
       minimumContrastRatio: 4.5,
     })
-    boundRepeated(terminal)
+    boundRepeats(terminal)
     const [fit, search] = [new FitAddon(), new SearchAddon()]
     terminal.loadAddon(fit)
     terminal.loadAddon(search)

@@ -1,12 +1,8 @@
 // A screen that draws what a program prints, as long as somebody needs to see it. Made from the scrollback, then fed as bytes come.
 
+import { boundRepeats } from '@agent-relay/sdk/protocol'
 import type { Terminal } from '@xterm/headless'
 
-/**
- * What is done as often as a program says, in one go and while the whole daemon waits: insert, delete and scroll lines, repeat a character,
- * tab forward and back. Two thousand million times take hours.
- */
-const repeated = { L: 'rows', M: 'rows', S: 'rows', T: 'rows', b: 'cols', I: 'cols', Z: 'cols' } as const
 /** Drawn at a stretch; in between others have their turn. Some of what a program may ask costs a thousand times its bytes. */
 const pieceBytes = 1_024
 
@@ -28,9 +24,7 @@ export class Screen {
     // Lines that have left the screen are in the scrollback; a few are kept here for those who want to see more than a screen.
     // It would write twenty lines into the daemon's log for every byte that makes no sense.
     const terminal = new library.Terminal({ ...size, scrollback: 1_000, allowProposedApi: true, logLevel: 'off' })
-    // True: it is dealt with. More often than the screen is wide or high is nothing that a program means.
-    for (const [final, side] of Object.entries(repeated))
-      terminal.parser.registerCsiHandler({ final }, ([count]) => Number(count) > terminal[side])
+    boundRepeats(terminal)
     const screen = new Screen(terminal)
     screen.#draw(past)
     terminal.write('', () => terminal.onData(answer))
