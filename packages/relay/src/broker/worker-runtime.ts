@@ -1,6 +1,6 @@
 // The contract between the broker, which keeps what is wished of workers, and what runs their programs.
 
-import type { WorkerStatus } from '@agent-relay/sdk/protocol'
+import type { WorkerReport } from '../core/workers.ts'
 import type { Sink, Watch } from './sink.ts'
 
 export interface WorkerRequest {
@@ -39,17 +39,6 @@ export interface WorkerTerminal {
   follow(sink: Sink): Pick<Watch, 'drained' | 'stop'>
   type(data: string): void
   resize(cols: number, rows: number): void
-}
-
-export interface WorkerReport {
-  id: string
-  status: WorkerStatus
-  pid?: number
-  code?: number
-  /** Of an exit too, in which case it names the code. */
-  reason?: string
-  /** Its last screen, for its parent's eyes. */
-  screen?: string
 }
 
 /** What the daemon tells a worker's parent. */

@@ -10,7 +10,7 @@ import {
 } from '@agent-relay/sdk/protocol'
 import { carriesOutRun } from '../core/run-notice.ts'
 import type { WorkerRow } from '../core/view.ts'
-import { isInCharge, maySeeTerminal, unknownWorker } from '../core/workers.ts'
+import { isInCharge, maySeeTerminal, unknownWorker, type WorkerReport } from '../core/workers.ts'
 import { RefusalError } from '../refusal-error.ts'
 import type { Store } from '../store/store.ts'
 import type { Asking } from './call.ts'
@@ -20,7 +20,7 @@ import type { Hub } from './hub.ts'
 import type { Parts } from './parts.ts'
 import type { Session, Sessions } from './sessions.ts'
 import type { Sink, Watch } from './sink.ts'
-import { reportText, type WorkerReport, type WorkerRuntime, type WorkerTerminal } from './worker-runtime.ts'
+import { reportText, type WorkerRuntime, type WorkerTerminal } from './worker-runtime.ts'
 
 /** How far back `worker.list` looks when it is asked for all. */
 const listMax = 200

@@ -115,17 +115,20 @@ export function issueToken(view: View, { input: { id, tokenHash } }: Command<Iss
   return record([{ type: 'agent.token-issued', agent: worker.name, hash: tokenHash }])
 }
 
-export interface ReportInput {
+/** How a program fares, as what runs it says. */
+export interface WorkerReport {
   id: string
   status: WorkerStatus
   pid?: number
   code?: number
+  /** Of an exit too, in which case it names the code. */
   reason?: string
+  /** Its last screen, for its parent's eyes. */
   screen?: string
 }
 
 /** What has exited stays so; a report that says nothing new is no fact. The last screen is kept as the entry's body: not every watcher may see it. */
-export function report(view: View, { input }: Command<ReportInput>): Verdict {
+export function report(view: View, { input }: Command<WorkerReport>): Verdict {
   const { id, status, pid, code, reason, screen } = input
   const worker = view.workers.byId(id)
   if (!worker || worker.status === 'exited') return record([])
