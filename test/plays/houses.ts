@@ -10,6 +10,7 @@ import { Dispatch } from '../../packages/relay/src/broker/dispatch.ts'
 import { Workspace } from '../../packages/relay/src/broker/workspace.ts'
 import { Daemon } from '../../packages/relay/src/daemon.ts'
 import { inProcess } from '../../packages/relay/src/wires/in-process.ts'
+import { loud } from '../../packages/relay/tests/loud.ts'
 import type { PlayClock } from './clock.ts'
 
 export interface House {
@@ -46,12 +47,7 @@ export class ProcessHouse implements House {
       searchPath: ':memory:',
       clock: this.#clock,
       ids: this.#ids,
-      onFatal: (error) => {
-        throw error
-      },
-      onTrouble: (error) => {
-        throw error
-      },
+      ...loud,
     })
     const key = (await workspace.begin(() => {})) as string
     const neighbours = {

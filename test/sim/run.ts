@@ -9,6 +9,7 @@ import { Dispatch } from '../../packages/relay/src/broker/dispatch.ts'
 import type { Session } from '../../packages/relay/src/broker/sessions.ts'
 import { Workspace } from '../../packages/relay/src/broker/workspace.ts'
 import { RefusalError } from '../../packages/relay/src/refusal-error.ts'
+import { loud } from '../../packages/relay/tests/loud.ts'
 import { audit, dump, look, same } from './audit.ts'
 import { type Expected, type Item, type Letter, Model } from './model.ts'
 import { Random } from './random.ts'
@@ -94,12 +95,7 @@ export class Run {
       searchPath: ':memory:',
       clock: { now: () => this.now, after: () => ({ cancel: () => {} }) },
       ids: this.#ids,
-      onFatal: (error) => {
-        throw error
-      },
-      onTrouble: (error) => {
-        throw error
-      },
+      ...loud,
     })
     // What a copied file holds is decided by what was written, not by fsync, and fsync is slow.
     workspace.store.database.exec('PRAGMA synchronous = OFF')

@@ -7,6 +7,7 @@ import { makeIds } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Workspace } from '../src/broker/workspace.ts'
 import { Database } from '../src/store/database.ts'
+import { loud } from './loud.ts'
 
 let directory: string
 let path: string
@@ -22,12 +23,7 @@ beforeEach(async () => {
     searchPath: path,
     clock: { now: Date.now, after: () => ({ cancel: () => {} }) },
     ids: makeIds(),
-    onFatal: (error) => {
-      throw error
-    },
-    onTrouble: (error) => {
-      throw error
-    },
+    ...loud,
   })
   await workspace.begin(() => {})
   const credentials = { proven: false, mayRetake: true }

@@ -12,6 +12,7 @@ import { systemClock } from '../src/clock.ts'
 import { RefusalError } from '../src/refusal-error.ts'
 import { mendOf } from '../src/store/damage.ts'
 import { plantDamage } from './damage-world.ts'
+import { loud } from './loud.ts'
 
 let directory: string
 let path: string
@@ -45,12 +46,7 @@ async function open(databasePath = path): Promise<void> {
     searchPath: join(directory, 'search.db'),
     clock: systemClock,
     ids: makeIds(),
-    onFatal: (error) => {
-      throw error
-    },
-    onTrouble: (error) => {
-      throw error
-    },
+    ...loud,
   })
   await workspace.begin(() => {})
   const lag = () => ({ p50: 0, p99: 0, max: 0 })

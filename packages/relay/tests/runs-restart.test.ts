@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Workspace } from '../src/broker/workspace.ts'
 import type { RuleInput, RuleName } from '../src/core/decide.ts'
 import { Supervisor } from '../src/supervisor/supervisor.ts'
+import { loud } from './loud.ts'
 
 let directory: string
 let workspace: Workspace
@@ -26,20 +27,13 @@ async function open(): Promise<void> {
   workspace = new Workspace({
     ...{ name: 'home', databasePath: join(directory, 'relay.db'), searchPath: ':memory:', ids },
     clock: { now: Date.now, after: () => ({ cancel: () => {} }) },
-    onFatal: (error) => {
-      throw error
-    },
-    onTrouble: (error) => {
-      throw error
-    },
+    ...loud,
   })
   await workspace.begin(() => {})
   await Supervisor.start({
     ...{ workspace, directory: join(directory, 'workers'), dataDir: directory, env: {} },
     socketPath: join(directory, 'home.sock'),
-    onTrouble: (error) => {
-      throw error
-    },
+    onTrouble: loud.onTrouble,
   })
 }
 
