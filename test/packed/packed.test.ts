@@ -33,6 +33,8 @@ describe('the installation', () => {
     const parts = readdirSync(prefix.modules)
       .map((name) => [name, Math.round(sizeOf(join(prefix.modules, name)) / 1e6)] as const)
       .sort(([, a], [, b]) => b - a)
+    // The README tells it.
+    process.stdout.write(`installed: ${(prefix.size / 1e6).toFixed(1)} MB\n`)
     expect(prefix.size / 1e6, `the largest: ${parts.slice(0, 5).join(' MB; ')} MB`).toBeLessThan(installedMbMax)
   })
 
