@@ -27,9 +27,9 @@ export default defineConfig({
     pool: 'forks',
     // Most of them wait for processes: more than there are cores use what the others leave.
     maxWorkers: 4,
-    // Bounds against a hang, not measures: on a machine that others use too, everything may take five times as long.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Bounds against a hang, not measures: on a machine that others use too, everything may take many times as long.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     projects: [
       {
         extends: true,
