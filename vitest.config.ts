@@ -1,35 +1,66 @@
-// How `npm test` runs: every test against the sources, except the long crash tests, the packed packages, real CLIs, benchmarks and browsers.
+// How `npm test` runs: every test against the sources, the crash tests in their short size (see test/size.ts). The packed packages, real CLIs and
+// browsers have suites of their own, and so have those crash tests that have no short size.
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-const source = (path: string): string => fileURLToPath(new URL(`packages/${path}`, import.meta.url))
+/** The exports of our packages, each led to the source of what it names: `dist/discover.js` is made from `src/discover.ts`. */
+export const alias = ['sdk', 'mcp'].flatMap((folder) => {
+  const here = new URL(`packages/${folder}/`, import.meta.url)
+  const { name, exports } = JSON.parse(readFileSync(new URL('package.json', here), 'utf8'))
+  return Object.entries<{ default: string }>(exports).flatMap(([path, { default: built }]) => {
+    const [, source] = /^\.\/dist\/(.*)\.js$/.exec(built) ?? []
+    if (source === undefined) return []
+    const find = new RegExp(`^${(name + path.slice(1)).replace('*', '(.*)')}$`)
+    return { find, replacement: fileURLToPath(new URL(`src/${source.replace('*', '$1')}.ts`, here)) }
+  })
+})
 
-export const alias = [
-  { find: /^@agent-relay\/sdk$/, replacement: source('sdk/src/index.ts') },
-  { find: /^@agent-relay\/sdk\/discover$/, replacement: source('sdk/src/discover.ts') },
-  { find: /^@agent-relay\/sdk\/injection$/, replacement: source('sdk/src/injection.ts') },
-  { find: /^@agent-relay\/sdk\/refusals$/, replacement: source('sdk/src/protocol/refusals.ts') },
-  { find: /^@agent-relay\/sdk\/protocol$/, replacement: source('sdk/src/protocol/index.ts') },
-  { find: /^@agent-relay\/mcp$/, replacement: source('mcp/src/index.ts') },
-  { find: /^@agent-relay\/mcp\/http$/, replacement: source('mcp/src/http.ts') },
-  { find: /^@agent-relay\/mcp\/careful$/, replacement: source('mcp/src/careful/index.ts') },
-  { find: /^@agent-relay\/mcp\/install$/, replacement: source('mcp/src/install/index.ts') },
-  { find: /^@agent-relay\/mcp\/keeper$/, replacement: source('mcp/src/keeper.ts') },
-]
-
-const exclude = ['**/node_modules/**', '**/dist/**', 'test/{crash,packed,real,bench,browser}/**']
+const elsewhere = ['test/{packed,real,bench,browser}/**', 'test/crash/{reads,workspaces}.test.ts']
+const exclude = ['**/node_modules/**', '**/dist/**', ...elsewhere]
 /** They replace a module for all that is loaded after them. */
 const mocking = ['packages/mcp/tests/discover.test.ts', 'packages/sdk/tests/discover-order.test.ts']
+
+/** The longest, so that none of them is left to the end. vitest knows by itself only how long they took on this machine before. */
+export const longest = [
+  'packages/relay/tests/cli/lift-tmux.test.ts',
+  'packages/relay/tests/supervisor/worker-hostile.test.ts',
+  'packages/relay/tests/supervisor/worker-life.test.ts',
+  'packages/relay/tests/supervisor/worker-spawn.test.ts',
+  'packages/mcp/tests/pipe-restart.test.ts',
+  'packages/relay/tests/cli/daemon.test.ts',
+  'test/docs/commands.test.ts',
+  'packages/relay/tests/runs/worker.test.ts',
+  'packages/relay/tests/broker/long-reads.test.ts',
+  'packages/relay/tests/runs/loop.test.ts',
+  'packages/relay/tests/daemon/rest.test.ts',
+  'packages/relay/tests/cli/lift-cli.test.ts',
+]
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const found = longest.findIndex((path) => moduleId.endsWith(`/${path}`))
+      return found < 0 ? longest.length : found
+    }
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
+  }
+}
 
 export default defineConfig({
   resolve: { alias },
   test: {
     pool: 'forks',
-    // Most of them wait for processes: more than there are cores use what the others leave.
+    sequence: { sequencer: LongestFirst },
+    // Commands that run inside a test print times, and tests read them.
+    env: { TZ: 'UTC' },
+    // Most tests wait for processes: with more workers than cores, one works while another waits.
     maxWorkers: 4,
-    // Bounds against a hang, not measures: on a machine that others use too, everything may take many times as long.
+    // Limits against a hang, not measures: on a machine that others use too, everything may take many times as long.
     testTimeout: 180_000,
     hookTimeout: 180_000,
+    expect: { poll: { timeout: 45_000 } },
     projects: [
       {
         extends: true,
@@ -37,7 +68,7 @@ export default defineConfig({
           name: 'all',
           include: ['packages/*/tests/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: [...exclude, ...mocking],
-          // Loading the sources anew for each file would be a fifth of the whole time. No test leaves anything in a module.
+          // Loading the sources again for each file would be a fifth of the whole time. No test leaves anything in a module.
           isolate: false,
         },
       },

@@ -1,19 +1,52 @@
-// How `npm run test:crash` runs: the long tests that kill daemons, fill disks and install what is packed, one file after the other.
-import { existsSync } from 'node:fs'
+// How `npm run test:crash` runs: every test that has two sizes in its full one (see test/size.ts), and the packed packages. One file
+// after the other, so that a test may judge how long something took; those that judge nothing of that kind run apart from them, two at once.
 import { defineConfig } from 'vitest/config'
 import { alias } from './vitest.config.ts'
+
+/** Tests with two sizes outside test/crash. */
+export const sizedElsewhere = [
+  'test/sim/sim.test.ts',
+  'test/sim/cluster/cluster.test.ts',
+  'packages/relay/tests/cluster/postgres.test.ts',
+  'packages/relay/tests/cli/lift-tmux.test.ts',
+  'packages/mcp/tests/install-odd.test.ts',
+  'packages/mcp/tests/pipe-restart.test.ts',
+  'packages/sdk/tests/relay-cuts.test.ts',
+  'packages/relay/tests/work/worktree-random.test.ts',
+]
+
+/** They judge no time, and each keeps one core busy: two run at once, apart from all others. */
+const untimed = [
+  'test/sim/sim.test.ts',
+  'test/sim/cluster/cluster.test.ts',
+  'packages/relay/tests/work/worktree-random.test.ts',
+  'test/crash/mail.test.ts',
+  'test/crash/releases.test.ts',
+]
 
 export default defineConfig({
   resolve: { alias },
   test: {
-    include: ['test/{crash,packed}/**/*.test.ts'],
-    exclude: ['**/node_modules/**', '**/dist/**'],
-    // Only while there is no such folder: an empty one is a mistake.
-    passWithNoTests: !existsSync(new URL('test/crash', import.meta.url)),
+    env: { TEST_SIZE: 'full' },
     pool: 'forks',
-    maxWorkers: 1,
-    fileParallelism: false,
-    testTimeout: 30 * 60_000,
+    testTimeout: 20 * 60_000,
     hookTimeout: 5 * 60_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'one by one',
+          // The plays take place on a shared workspace there: see test/plays/houses.ts.
+          include: ['test/{crash,packed}/**/*.test.ts', 'test/plays/*.test.ts', ...sizedElsewhere],
+          exclude: untimed,
+          fileParallelism: false,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'two at once', include: untimed, maxWorkers: 2, sequence: { groupOrder: 1 } },
+      },
+    ],
   },
 })

@@ -1,20 +1,23 @@
 // docs/reference as text, made from the tables themselves: operations, tools, commands, refusals and limits. test/docs keeps the files true.
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { type Tool, toolsets } from '../packages/mcp/src/index.ts'
-import { catalog } from '../packages/relay/src/cli/catalog.ts'
-import { exits } from '../packages/relay/src/cli/command.ts'
-import type { CommandRule, OptionRule } from '../packages/relay/src/cli/rule.ts'
+import { allCommands } from '../packages/relay/src/cli/catalog.ts'
+import { type CliOption, exits, type NamedCommand } from '../packages/relay/src/cli/command.ts'
+import { ownOptions } from '../packages/relay/src/cli/options.ts'
 import { limits, operations, refusals } from '../packages/sdk/src/protocol/index.ts'
+import { type Fixes, fixes, fixFor } from '../packages/sdk/src/protocol/refusals/fixes.ts'
 
 const note = 'Made from the sources by `npm run reference`; do not edit it by hand.'
 
 /** File names below docs/reference, and what stands in them. */
-export function reference(): Record<string, string> {
+export async function reference(): Promise<Record<string, string>> {
+  const commands = await allCommands()
   return {
     'cli.md': page(
       'The command line',
       cliIntroduction,
-      catalog.filter(isShown).flatMap((rule) => commandText(rule)),
+      commands.filter(isShown).flatMap((command) => commandText(command)),
     ),
     'operations.md': page('Operations', operationsIntroduction, operationTexts()),
     'tools.md': page('MCP tools', toolsIntroduction, toolTexts()),
@@ -22,6 +25,7 @@ export function reference(): Record<string, string> {
     'limits.md': page('Limits', 'Both ends of a wire agree on these. The unit stands last in the name.', [
       limitTable(),
     ]),
+    'hosts.md': page('What the models of hosts receive', hostsIntroduction, [hostTable()]),
   }
 }
 
@@ -33,11 +37,17 @@ const cliIntroduction =
 const operationsIntroduction =
   'Everything that can be asked of the relay: by `client.call(name, input)` in the SDK, and by `POST /api/<name>` with the input as JSON body. ' +
   'A command changes something and runs once for each id; a query reads; a watch keeps sending (sockets only). *Who* is who may ask: ' +
-  'anyone with a session, an agent, the holder of the workspace key, or the owner on the daemon’s own socket.'
+  'anyone with a session, an agent, the holder of the workspace key, or the owner on the daemon’s own socket. *Network* is the least that must be shown ' +
+  'over HTTP and WebSocket: nothing, even on a lift’s port (`lift`) or on an open port (`open`; `run` where nothing is started but a loop), an agent’s ' +
+  '`token`, the key or a token where the policy lets it start programs (`spawn`), or the `key`. [SECURITY.md](../SECURITY.md) has the whole table.'
 const toolsIntroduction =
   'What agents see. `agent-relay-mcp serve` offers the toolset `relay`; others are asked for with `--tools relay,workspace` or `RELAY_TOOLS`.'
+const hostsIntroduction =
+  'Our tools answer text alone, without structured content and output schemas: with those, some hosts show their model nothing of the text, and ' +
+  'others show everything twice. This table is made from the last run of `npm run test:real`, which compares what the model of each CLI was sent, ' +
+  'byte by byte, with what it should be; the numbers say how often each stands in the result.'
 const refusalsIntroduction =
-  'An expected “no” has a code and a text that says the mend. *Again*: the same call may succeed later without being changed.'
+  'An expected “no” has a code and a text that says how to fix it. *Again*: the same call may succeed later without being changed.'
 
 function page(title: string, introduction: string, parts: string[]): string {
   return `# ${title}\n\n${note}\n\n${introduction}\n\n${parts.join('\n\n')}\n`
@@ -45,20 +55,20 @@ function page(title: string, introduction: string, parts: string[]): string {
 
 const isShown = ({ isHidden }: { isHidden?: boolean }) => !isHidden
 
-function commandText(rule: CommandRule, path = 'agent-relay'): string[] {
-  const name = `${path} ${rule.name}`
-  const usage = rule.commands ? '' : `\n\n    ${[name, rule.args].filter(Boolean).join(' ')}`
-  const options = (rule.options ?? []).filter(isShown).map(optionLine)
-  const examples = rule.commands ? [] : (rule.examples ?? []).map((example) => `    ${example}`)
+function commandText(command: NamedCommand, path = 'agent-relay'): string[] {
+  const name = `${path} ${command.name}`
+  const usage = command.commands ? '' : `\n\n    ${[name, command.args].filter(Boolean).join(' ')}`
+  const options = ownOptions(command).filter(isShown).map(optionLine)
+  const examples = command.commands ? [] : (command.examples ?? []).map((example) => `    ${example}`)
   const text = [
-    `${path === 'agent-relay' ? '##' : '###'} ${name}${usage}\n\n${sentence(rule.text)}`,
+    `${path === 'agent-relay' ? '##' : '###'} ${name}${usage}\n\n${sentence(command.text)}`,
     ...(options.length > 0 ? [options.join('\n')] : []),
     ...(examples.length > 0 ? [`Examples:\n\n${examples.join('\n')}`] : []),
   ].join('\n\n')
-  return [text, ...(rule.commands ?? []).filter(isShown).flatMap((sub) => commandText(sub, name))]
+  return [text, ...(command.commands ?? []).filter(isShown).flatMap((sub) => commandText(sub, name))]
 }
 
-function optionLine({ flags, text, choices, isList }: OptionRule): string {
+function optionLine({ flags, text, choices, isList }: CliOption): string {
   const more = [...(choices ? [`one of ${choices.join(', ')}`] : []), ...(isList ? ['may be given several times'] : [])]
   return `* \`${flags}\`: ${[text, ...more].join('; ')}`
 }
@@ -68,10 +78,10 @@ function sentence(text: string): string {
 }
 
 function operationTexts(): string[] {
-  return Object.entries(operations).map(([name, { kind, who, summary, input, output }]) =>
+  return Object.entries(operations).map(([name, { kind, who, network, summary, input, output }]) =>
     [
       `## ${name}`,
-      `*${kind}, ${who}.* ${summary}`,
+      `*${kind}, ${who}, network: ${network}.* ${summary}`,
       `* input: ${code(shapeOf(input, 'input'))}\n* ${kind === 'watch' ? 'each item' : 'output'}: ${code(shapeOf(output, 'output'))}`,
     ].join('\n\n'),
   )
@@ -144,12 +154,22 @@ const details = new Proxy({}, { get: (_, name) => `‹${String(name)}›` })
 function refusalTable(): string {
   const rows = Object.entries(refusals).map(([name, { text, http, exit, retry }]) => [
     code(name),
-    text(details).replaceAll('\n', ' '),
+    [text(details), ...fixTexts(name)].join(' ').replaceAll('\n', ' '),
     String(http),
     String(exit),
     retry ? 'yes' : '',
   ])
   return table(['code', 'text', 'HTTP', 'exit', 'again'], rows)
+}
+
+function fixTexts(name: string): string[] {
+  if (!Object.hasOwn(fixes, name)) return []
+  const { agent } = fixes[name as keyof typeof fixes] as Fixes
+  const tools = typeof agent === 'object' ? Object.keys(agent) : ['']
+  const readers = tools.map((tool) => ({ hasTool: (name: string) => name === tool }))
+  const told = [readers, ['person'] as const, ['program'] as const]
+  const words = told.map((readers) => readers.map((reader) => fixFor(name, details, reader)).join(' / '))
+  return ['agents', 'people', 'programs'].flatMap((who, i) => (words[i] === '' ? [] : [`*To ${who}:* ${words[i]}`]))
 }
 
 function exitTable(): string {
@@ -175,4 +195,39 @@ function limitTable(): string {
     ['limit', 'value'],
     Object.entries(limits).map(([name, value]) => [code(name), value.toLocaleString('en-US')]),
   )
+}
+
+/** What test/real/shown.test.ts found. */
+interface ShownRow {
+  host: string
+  shows: string
+  unread: number
+  away: number
+  message: number
+  tags: number
+  action: number
+  largeBytes: number
+  large: string
+}
+
+function hostTable(): string {
+  const path = new URL('../test/real/shown.json', import.meta.url)
+  const rows = JSON.parse(readFileSync(path, 'utf8')) as ShownRow[]
+  const head = [
+    ...[
+      'Host',
+      'Its model receives',
+      'Unread line',
+      'Away line',
+      'Message',
+      'Raw `</system-reminder>`',
+      'Result of an action',
+    ],
+    'Of a message of 255 KiB',
+  ]
+  const cells = rows.map(({ host, shows, unread, away, message, tags, action, largeBytes, large }) => [
+    ...[`\`${host}\``, shows, unread, away, message, tags, action],
+    `${largeBytes.toLocaleString('en')} bytes: ${large}`,
+  ])
+  return [head, head.map(() => '---'), ...cells].map((row) => `| ${row.join(' | ')} |`).join('\n')
 }

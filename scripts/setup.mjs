@@ -2,24 +2,25 @@
 // --quiet-when-fresh: not a word if there was nothing to do. --then FILE ARGS: afterwards run that program in this same process.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { joinKit } from './join-kit.mjs'
+import { joinLibraries } from './join-libraries.mjs'
 import { joinPipe } from './join-pipe.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const lockfile = join(root, 'package-lock.json')
 const pageStamp = join(root, 'node_modules/.page-stamp')
 const pageFile = join(root, 'packages/relay/dist/page/index.html')
+const completions = join(root, 'packages/relay/dist/completion')
 const installStamp = join(root, 'node_modules/.setup-stamp')
 const quietWhenFresh = process.argv.includes('--quiet-when-fresh')
 const say = (text) => process.stderr.write(text)
 const seconds = (since) => Math.max(1, Math.round((Date.now() - since) / 1000))
 
-/** What an install depends on. Other fields of a package.json (scripts, texts) may change without one. */
+/** What an install depends on. Not on Node's version: every binary is made for any. Scripts and texts of a package.json may change without one. */
 function installKey() {
-  const hash = createHash('sha256').update(`${process.versions.node.split('.')[0]} ${process.platform} ${process.arch}`)
+  const hash = createHash('sha256').update(`${process.platform} ${process.arch}`)
   const { workspaces } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   for (const folder of ['.', ...workspaces]) {
     const { name, version, bin, dependencies, devDependencies, optionalDependencies, overrides } = JSON.parse(
@@ -98,12 +99,27 @@ async function install() {
 async function build() {
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
   const result = await run(process.execPath, [tsc, '-b', '--listEmittedFiles', '--pretty', 'false'])
-  const joined = result.ok && [joinPipe(root), await joinKit(root)].includes(true)
+  const joined = result.ok && [joinPipe(root), await joinLibraries(root)].includes(true)
+  const isEmitted = result.output.includes('TSFILE:')
+  if (result.ok && (isEmitted || !existsSync(completions))) await writeCompletions()
   return {
     ok: result.ok,
     output: result.output.replace(/^TSFILE:.*\n/gm, ''),
-    worked: joined || result.output.includes('TSFILE:'),
+    worked: joined || isEmitted,
   }
+}
+
+/** What shells load at their start: to make it takes all commands, which a shell must not wait for. */
+async function writeCompletions() {
+  mkdirSync(completions, { recursive: true })
+  const made = ['bash', 'zsh', 'fish'].map(async (shell) => {
+    const { ok, output } = await run(process.execPath, [
+      join(root, 'packages/relay/bin/agent-relay.cjs'),
+      ...['completion', shell, '--json'],
+    ])
+    if (ok) writeFileSync(join(completions, `${shell}.sh`), `${JSON.parse(output).script}\n`)
+  })
+  await Promise.all(made)
 }
 
 /** What the page is made of: its own files and the SDK's, as one hash. The lockfile stands for the libraries. */

@@ -34,7 +34,8 @@ async function run(paths, options) {
     const isGood = ['passed', 'skipped'].includes(module?.state()) && own.length === 0
     const failures = module ? failuresOf(module, own) : []
     if (!isGood && failures.length === 0) failures.push(`${relative(vitest.config.root, path)}: it did not end`)
-    return { path, isGood, failures }
+    const hasRun = [...(module?.children.allTests() ?? [])].some((test) => test.result().state !== 'skipped')
+    return { path, isGood, hasRun, failures }
   })
   return { files, isGood: !process.exitCode }
 }

@@ -1,10 +1,82 @@
-// Runs the tests, by vitest's filters and options; --config=FILE runs another suite. The last lines name what passed only when tried again.
+// `npm test [-- WORDS]`: runs the tests, and checks style and types beside them. WORDS choose tests by parts of a file's path, of a test's
+// name, or both; then only the types are checked. --dir=FOLDER leaves out the tests elsewhere. Options of vitest are passed on; --config=FILE
+// runs another suite, without checks, --root=FOLDER tests that lie elsewhere. The last lines name what passed only when tried again.
+import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseCLI } from 'vitest/node'
 import { runSteadily } from './steady.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)])
-const { isGood, unsteady } = await runSteadily(filter, { root, ...options })
+const checks = {
+  types: ['typescript/bin/tsc', '-p', 'tsconfig.tests.json'],
+  style: ['@biomejs/biome/bin/biome', 'check'],
+  'types of the page': ['typescript/bin/tsc', '-p', 'packages/dashboard'],
+}
+
+/** Runs one check to its end and shows what it found. */
+function check(name) {
+  const [program, ...args] = checks[name]
+  const child = spawn(process.execPath, [join(root, 'node_modules', program), ...args], { cwd: root })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
+  return new Promise((resolve) =>
+    child.once('close', (code) => {
+      if (code !== 0) process.stderr.write(`\n${name}:\n${output}\n`)
+      resolve({ name, isGood: code === 0 })
+    }),
+  )
+}
+
+function testFiles() {
+  const entries = ['packages', 'test'].flatMap((top) =>
+    readdirSync(join(root, top), { recursive: true, encoding: 'utf8' }).map((path) => `${top}/${path}`),
+  )
+  const isHere = (path) => folder === undefined || path.startsWith(`${folder}/`)
+  return entries.filter((path) => path.endsWith('.test.ts') && !path.includes('node_modules') && isHere(path))
+}
+
+function isChosen(path, words) {
+  return words.length === 0 || words.some((word) => path.includes(word))
+}
+
+/** Which files to load, and which of their tests to run. */
+function choose(words) {
+  const files = testFiles()
+  const holds = (path, text) => readFileSync(join(root, path), 'utf8').includes(text)
+  const phrase = words.join(' ')
+  const isName = words.length > 1 && files.some((path) => holds(path, phrase))
+  const paths = isName ? [] : words.filter((word) => files.some((path) => path.includes(word)))
+  const name = words.filter((word) => !paths.includes(word)).join(' ')
+  // vitest looks for a word in every path: where only one folder is meant, it is given the files themselves.
+  if (name === '') return { paths: folder === undefined ? paths : files.filter((path) => isChosen(path, paths)) }
+  const within = files.filter((path) => isChosen(path, paths))
+  // To load every file takes long. A name that is put together at run time stands in none of them: then all are loaded.
+  const holding = within.filter((path) => holds(path, name))
+  return { paths: holding.length > 0 ? holding : folder === undefined ? paths : within, name }
+}
+
+const { filter: words, options: given } = parseCLI(['vitest', 'run', ...process.argv.slice(2)])
+// A package's own `npm test` is started in its folder. With a folder of its own vitest would look there for the paths of the whole project.
+const { dir: folder, ...options } = { root, ...given }
+const { paths, name } = choose(words)
+if (name) options.testNamePattern = name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+const wanted = options.config || given.root ? [] : words.length > 0 || folder ? ['types'] : Object.keys(checks)
+// The tests talk to this machine alone, and reading extra certificates makes every start of Node slower.
+delete process.env.NODE_EXTRA_CA_CERTS
+
+const checking = Promise.all(wanted.map(check))
+const { files, isGood, unsteady } = await runSteadily(paths, options)
+const hasRun = files.some((file) => file.hasRun)
+if (words.length > 0 && !hasRun) {
+  const others = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts)
+  const suites = others.filter((script) => script.startsWith('test:')).map((script) => `npm run ${script} -- WORDS`)
+  process.stderr.write(
+    `No test of this suite has "${words.join(' ')}" in its path or name. Others: ${suites.join(', ')}\n`,
+  )
+}
+const failed = (await checking).filter((each) => !each.isGood).map((each) => each.name)
 for (const line of unsteady) process.stderr.write(`unsteady: ${line}\n`)
-process.exit(isGood ? 0 : 1)
+if (failed.length > 0) process.stderr.write(`\nThe tests apart, these checks failed, see above: ${failed.join(', ')}\n`)
+process.exit(isGood && hasRun && failed.length === 0 ? 0 : 1)

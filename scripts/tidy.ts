@@ -2,46 +2,96 @@
 // stable API to ask, and Biome's formatting (one statement's end stands at its own indentation) makes text reliable enough.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
+import { fileReaders, readsFiles } from './tidy-files.ts'
+import { cycles, folderCircles, repeatedLimits, typedLists } from './tidy-rooms.ts'
+import { oddWords, wordsWithoutFile } from './tidy-words.ts'
 
 const [fileLinesMax, functionLinesMax] = [300, 60]
 
 /** Old offenders, `path` or `path#function` to lines. An entry may only shrink, and goes when the limit is met. */
 const oldOffenders: Record<string, number> = {}
 
-/** Which zone may import which others: downward only, and the store through the broker. `base` is the other files of relay/src. */
+const clients = ['sdk', 'protocol', 'discover']
+/** Which zone may import which others: downward only, and the store through the broker. */
 const mayImport: Record<string, string[]> = {
+  // The cleaner and the table of CLIs: they import nothing, and every zone may import them.
+  text: [],
   protocol: [],
   discover: [],
   sdk: ['protocol', 'discover'],
   mcp: ['sdk', 'protocol', 'discover'],
-  dashboard: ['sdk'],
+  // The page: views are made of parts, parts show what the store holds, and the store asks the SDK.
+  'dashboard/store': ['sdk'],
+  'dashboard/parts': ['dashboard/store', 'sdk'],
+  'dashboard/views': ['dashboard/parts', 'dashboard/store', 'sdk'],
+  dashboard: ['dashboard/views', 'dashboard/parts', 'dashboard/store', 'dashboard/style', 'sdk'],
   core: ['protocol'],
-  base: ['protocol', 'discover'],
-  store: ['core', 'base', 'protocol'],
-  broker: ['store', 'core', 'base', 'protocol'],
-  wires: ['broker', 'core', 'base', 'mcp', 'sdk', 'protocol', 'discover'],
-  supervisor: ['broker', 'core', 'base', 'sdk', 'protocol', 'discover'],
-  runs: ['broker', 'core', 'base', 'mcp', 'sdk', 'protocol', 'discover'],
-  daemon: ['wires', 'supervisor', 'runs', 'broker', 'store', 'core', 'base', 'mcp', 'sdk', 'protocol', 'discover'],
+  machine: ['core', 'protocol', 'discover'],
+  store: ['core', 'machine', 'protocol'],
+  broker: ['store', 'core', 'machine', 'protocol'],
+  cluster: ['broker', 'store', 'core', 'machine', 'protocol'],
+  work: ['broker', 'core', 'machine', 'protocol', 'discover'],
+  wires: ['broker', 'core', 'machine', 'mcp', 'sdk', 'protocol', 'discover'],
+  supervisor: ['broker', 'core', 'machine', 'sdk', 'protocol', 'discover'],
+  runs: ['broker', 'core', 'machine', 'mcp', 'sdk', 'protocol', 'discover'],
+  daemon: ['cluster', 'wires', 'supervisor', 'runs', 'work', 'broker', 'store', 'core', 'machine', 'mcp', ...clients],
+  // What the user can try alone; it starts daemons as programs, and reads what they stored.
+  prove: ['store', 'sdk', 'protocol'],
   // The command line starts the pipe, which is the MCP package's, and a lift's panes as the supervisor's harnesses say.
-  cli: ['daemon', 'supervisor', 'base', 'mcp', 'sdk', 'protocol', 'discover'],
+  cli: ['daemon', 'prove', 'cluster', 'supervisor', 'work', 'core', 'machine', 'mcp', 'sdk', 'protocol', 'discover'],
+}
+
+/** What a room may know of another: the contract that was made for it, and no more. */
+const at = (room: string, ...names: string[]) => names.map((name) => `packages/relay/src/${room}/${name}.ts`)
+const contracts: Record<string, string[]> = {
+  'supervisor → broker': at('broker', 'workers/worker-runtime', 'wake-runtime', 'approval-runtime', 'claim-runtime'),
+  'runs → broker': at('broker', 'runs/run-runtime'),
+  'work → broker': at('broker', 'workers/worker-runtime', 'claim-runtime'),
+  'cluster → broker': at('broker', 'engine', 'hub', 'local-engine', 'elsewhere', 'sharing'),
+  'daemon → cluster': at('cluster', 'shared-workspaces'),
+  'cli → cluster': at('cluster/postgres', 'connection', 'machines', 'schema', 'status'),
 }
 
 /** Libraries that one file alone may name. */
 const oneHome = { SQLite: /node:sqlite|@photostructure\/sqlite/, 'the PTY library': /@lydell\/node-pty/ }
 
-/** Libraries that one folder alone may name: heavy ones, which an idle daemon must not load. */
-const oneRoom = { 'packages/relay/src/runs/': /['"](?:ai|@ai-sdk\/[\w-]+|@modelcontextprotocol\/client(?:\/\w+)?)['"]/ }
+/** What one folder alone may name: libraries that an idle daemon must not load, the errors of SQLite, and the tables of the cluster. */
+const oneRoom = {
+  'packages/relay/src/runs/': /['"](?:ai|@ai-sdk\/[\w-]+|@modelcontextprotocol\/client(?:\/\w+)?)['"]/,
+  'packages/relay/src/cluster/postgres/': /['"]pg['"]|\b(?:from|into|join|update) relay\.\w/i,
+  'packages/relay/src/store/': /\bisSqliteError\b|\b(?:ERR_)?SQLITE_[A-Z]+|\berrcode\b/,
+}
 
 const coreBans =
   /\b(?:await|async|Date|Math\.random)\b|(?<![.\w])(?:process|console|performance|crypto|set(?:Timeout|Interval|Immediate))\s*[.[(]/
-const writesRows = /\b(?:insert\s+(?:or\s+\w+\s+)?into|replace\s+into|update\s+\S+\s+set|delete\s+from)\b/i
-const rowWriters = ['evolve', 'journal', 'migrations', 'search'].map((name) => `packages/relay/src/store/${name}.ts`)
+const writesRows =
+  /\b(?:insert\s+(?:or\s+\w+\s+)?into|replace\s+into|update(?=\s+(?!relay\.)\S+\s+set)|delete\s+from)\b(?!\s+relay\.)/i
+/** Who writes rows, and which. All others change something by a command. */
+const rowWriters: Record<string, string> = {
+  'packages/relay/src/store/evolve.ts': 'what facts say',
+  'packages/relay/src/store/evolve-statements.ts': 'the same: its statements',
+  'packages/relay/src/store/noted-receipts.ts': 'the same, of notes',
+  'packages/relay/src/store/concerns.ts': 'whom an entry concerns, from its facts',
+  'packages/relay/src/store/journal.ts': 'entries, and how their commands were answered',
+  'packages/relay/src/store/local-journal.ts': 'entries of one machine alone',
+  'packages/relay/src/store/pruning.ts': 'what is old and over, taken out',
+  'packages/relay/src/store/migrations.ts': 'a database of an older version',
+  'packages/relay/src/store/search.ts': 'the index of search, a database of its own',
+}
 const protocol = 'packages/sdk/src/protocol'
 /** A table is one file, or that file and a folder of its name. */
 const isPart = ({ path }: Source, table: string) => new RegExp(`^${protocol}/${table}(\\.ts$|/)`).test(path)
 const tableKey = /^\s*'([\w-]+(?:\.[\w-]+)+)':/gm
 const factType = /\btype: (?:z\.literal\()?'([\w.-]+)'/g
+
+/** A session's standing is decided where it opens: only there is one made, and nobody writes to it afterwards. */
+const standingMakers = ['sessions/standing', 'admission', 'sessions/sessions'].map(
+  (name) => `packages/relay/src/broker/${name}.ts`,
+)
+const makesStanding = /\bstandingOf\(|\bsessions\.open\(|\brank: /
+/** Who may see and do what is decided in core/ (sight.ts above all) and where a session opens: nobody else asks whether the key was shown. */
+const asksRank = /\bisHolder\b|\.rank\b|[{,]\s*rank\b/
+const writesSession = /\b(?:session|standing)\.\w+\s*=(?!=)|\bObject\.assign\((?:session|standing)\b/
 
 interface Source {
   path: string // from the root
@@ -73,16 +123,14 @@ function sources(root: string, folder: string): Source[] {
   })
 }
 
-/** The composition root, and what it is made of. */
-const daemonFiles = new Set(['daemon.ts', 'from-outside.ts', 'open-workspace.ts', 'owner-controls.ts'])
-
 function zoneOf(path: string): string {
-  if (/^packages\/sdk\/src\/(?:discover|paths|errors|injection)\.ts$/.test(path)) return 'discover'
+  if (/^packages\/sdk\/src\/internal\/(?:clean|clis)\.ts$/.test(path)) return 'text'
+  if (/^packages\/sdk\/src\/(?:errors|internal\/(?:discover|paths|foreign-file|injection))\.ts$/.test(path))
+    return 'discover'
   if (path.startsWith(`${protocol}/`)) return 'protocol'
-  const [, name, , folder, deeper] = path.split('/')
-  if (name !== 'relay') return name ?? ''
-  if (deeper) return folder ?? ''
-  return daemonFiles.has(folder ?? '') ? 'daemon' : 'base'
+  const [, name, , room, file] = path.split('/')
+  if (name === 'dashboard' && file !== undefined) return `${name}/${room}`
+  return (name === 'relay' ? room : name) ?? ''
 }
 
 /** The files and packages that a source imports; those of this house as paths. */
@@ -92,10 +140,8 @@ function importsOf({ path, code }: Source): string[] {
   return [...code.matchAll(statement)].map(([, a, b, c]) => {
     const name = a ?? b ?? c ?? ''
     if (name.startsWith('.')) return posix.join(posix.dirname(path), name).replace(/\.([cm]?)js$/, '.$1ts')
-    const [, own, part] = /^@agent-relay\/(sdk|mcp)(?:\/(\w+))?$/.exec(name) ?? []
-    const folders: Record<string, string> = { protocol: 'protocol/index', refusals: 'protocol/refusals' }
-    const file = folders[part ?? ''] ?? part ?? 'index'
-    return own ? `packages/${own}/src/${file}.ts` : name
+    const [, own, part = 'index'] = /^@agent-relay\/(sdk|mcp)(?:\/([\w/-]+))?$/.exec(name) ?? []
+    return own ? `packages/${own}/src/${part === 'protocol' ? 'protocol/index' : part}.ts` : name
   })
 }
 
@@ -107,23 +153,14 @@ function wrongImports(source: Source): string[] {
   const loads = zone === 'discover' ? source.code.replace(/^import type [^'"]*['"][^'"]+/gm, '') : source.code
   return importsOf({ ...source, code: loads }).flatMap((target) => {
     const other = target.startsWith('packages/') ? zoneOf(target) : 'elsewhere'
-    const fine = other === zone || allowed.includes(other) || (other === 'elsewhere' && zone !== 'core')
-    return fine ? [] : [`${source.path}: ${zone} may not import ${other} (${target})`]
+    const fine =
+      other === zone || other === 'text' || allowed.includes(other) || (other === 'elsewhere' && zone !== 'core')
+    if (!fine) return [`${source.path}: ${zone} may not import ${other} (${target})`]
+    const known = contracts[`${zone} → ${other}`] ?? [target]
+    return known.includes(target)
+      ? []
+      : [`${source.path}: ${zone} may know ${known.join(', ')} of ${other}, not ${target}`]
   })
-}
-
-function cycles(all: Source[]): string[] {
-  const graph = new Map(all.map((source) => [source.path, importsOf(source)]))
-  const done = new Set<string>()
-  const found: string[] = []
-  const visit = (path: string, trail: string[]): void => {
-    if (trail.includes(path)) found.push(`import cycle: ${[...trail.slice(trail.indexOf(path)), path].join(' → ')}`)
-    if (trail.includes(path) || done.has(path)) return
-    for (const next of graph.get(path) ?? []) visit(next, [...trail, path])
-    done.add(path)
-  }
-  for (const path of graph.keys()) visit(path, [])
-  return found
 }
 
 /** Every function whose body spans lines, with its length. The line that ends in `{` and its `}` share one indentation. */
@@ -171,14 +208,31 @@ function uncited(all: Source[], table: string, pattern: RegExp, users: Source[],
   return [...names].filter((name) => !cited(name)).map((name) => `${protocol}/${table}: ${name} ${complaint}`)
 }
 
+function standingFaults({ path, bare }: Source): string[] {
+  const isElsewhere = !path.includes('/relay/src/core/') && !standingMakers.includes(path)
+  const made = makesStanding.test(bare) && isElsewhere
+  return [
+    ...(made ? [`${path}: makes a standing; a session is opened in broker/admission.ts`] : []),
+    ...(asksRank.test(bare) && isElsewhere ? [`${path}: asks for a session's rank; ask sees() of core/sight.ts`] : []),
+    ...(writesSession.test(bare) ? [`${path}: writes to a session or its standing after it has opened`] : []),
+  ]
+}
+
 function faultsOf(source: Source): string[] {
   const { path, text, code, bare } = source
   const banned = path.includes('/relay/src/core/') ? coreBans.exec(bare) : null
   const findings = wrongImports(source)
   if (banned) findings.push(`${path}: ${banned[0]} is banned in core/`)
+  if (readsFiles.test(bare) !== path in fileReaders)
+    findings.push(
+      path in fileReaders
+        ? `${path}: reads no file any more; take it off the list of file readers`
+        : `${path}: reads a file by itself; use readForeignFile, or say in tidy why the file is ours`,
+    )
+  if (path.startsWith('packages/relay/')) findings.push(...standingFaults(source))
   for (const [room, name] of Object.entries(oneRoom))
-    if (name.test(code) && !path.startsWith(room)) findings.push(`${path}: names a library that belongs to ${room}`)
-  if (writesRows.test(code) && !rowWriters.includes(path))
+    if (name.test(code) && !path.startsWith(room)) findings.push(`${path}: names what belongs to ${room}`)
+  if (writesRows.test(code) && !(path in rowWriters))
     findings.push(`${path}: writes rows, which only the store's rowWriters may`)
   if (!/^(?:#!.*\n)?\/[/*]+ (?!biome-)\S+ \S+ \S+/.test(text))
     findings.push(`${path}: must open with a sentence that says what lives here`)
@@ -190,13 +244,17 @@ export function tidy(root: string, offenders = oldOffenders): string[] {
   const packages = readdirSync(join(root, 'packages'))
   const inPackages = (part: string) => packages.flatMap((name) => sources(root, `packages/${name}/${part}`))
   const all = inPackages('src')
+  const graph = new Map(all.map((source) => [source.path, importsOf(source)]))
   const plays = [...sources(root, 'test'), ...inPackages('tests')].filter(({ path }) => path !== 'test/tidy.test.ts')
-  const evolve = all.filter(({ path }) => path === rowWriters[0])
+  const evolve = all.filter(({ path }) => path === 'packages/relay/src/store/evolve.ts')
   const users = all.filter((s) => !isPart(s, 'operations') && !isPart(s, 'refusals'))
   const homes = Object.entries(oneHome).map(([what, name]) => ({ what, files: all.filter((s) => name.test(s.code)) }))
   return [
     ...all.flatMap(faultsOf),
-    ...cycles(all),
+    ...cycles(graph),
+    ...folderCircles(graph),
+    ...typedLists(all),
+    ...repeatedLimits(all),
     ...homes
       .filter(({ files }) => files.length > 1)
       .map(({ what, files }) => `${what} is named in ${files.map((s) => s.path).join(' and ')}; one file may`),
@@ -204,5 +262,7 @@ export function tidy(root: string, offenders = oldOffenders): string[] {
     ...uncited(all, 'operations', tableKey, plays, 'is cited by no test'),
     ...uncited(all, 'facts', factType, evolve, 'is not handled by store/evolve.ts'),
     ...uncited(all, 'refusals', tableKey, users, 'is used nowhere'),
+    ...oddWords(root),
+    ...wordsWithoutFile(root),
   ]
 }

@@ -1,4 +1,4 @@
 #!/bin/sh
-# Healthy: the daemon answers, and the workspace of this container is open in it.
+# Healthy: the daemon answers. One that does not should be started again.
 set -eu
-RELAY_PROJECT="${WORKSPACE_NAME:-default}" agent-relay status --json > /dev/null
+agent-relay daemon status --json > /dev/null

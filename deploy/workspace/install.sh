@@ -1,4 +1,4 @@
 #!/bin/sh
-# install.sh PACKAGES PREFIX: installs the packed packages together, without running any of their scripts.
+# install.sh ARCHIVES PREFIX: installs the archive of Agent Relay that `npm run pack` made. All it needs is in it: nothing is fetched or run.
 set -eu
-npm install --silent --prefix "$2" --omit=dev --ignore-scripts --prefer-offline --no-audit --no-fund "$1"/*.tgz
+npm install -g --silent --prefix "$2" --ignore-scripts --no-audit --no-fund "$1"/agent-relay-[0-9]*.tgz

@@ -7,7 +7,9 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 export default defineConfig({
   root: here('.'),
   // The SDK's sources: the page can be built while the packages are.
-  resolve: { alias: { '@agent-relay/sdk/browser': here('../sdk/src/browser.ts') } },
+  resolve: {
+    alias: [{ find: /^@agent-relay\/sdk\/(internal\/[\w-]+)$/, replacement: here('../sdk/src/$1.ts') }],
+  },
   esbuild: { jsx: 'automatic' },
   build: {
     outDir: here('../relay/dist/page'),

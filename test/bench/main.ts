@@ -1,10 +1,14 @@
 // `npm run bench`: every measure of the issue, medians of interleaved rounds, as one table. A missed ratio ends it with 1.
 // `--short` takes fewer rounds, for work on the code; `--only WORD` the parts whose name holds the word.
 
+import { measureAcp } from './acp.ts'
 import { measureActions } from './actions.ts'
 import { measureChannels } from './channels.ts'
+import { measureClaims } from './claims.ts'
+import { measureCluster } from './cluster.ts'
 import { measureDelivery } from './delivery.ts'
 import { measureIdle } from './idle.ts'
+import { measurePerson } from './person.ts'
 import { measurePipe } from './pipe.ts'
 import { measureRuns } from './runs.ts'
 import { measureSends } from './sends.ts'
@@ -19,14 +23,18 @@ const only = onlyAt > 0 ? process.argv[onlyAt + 1] : undefined
 
 const parts: Record<string, () => Promise<Measure[]>> = {
   sends: () => measureSends(isShort ? { rounds: 2, ms: 700 } : { rounds: 7, ms: 1_500 }),
+  person: () => measurePerson(isShort ? { rounds: 3, ms: 700 } : { rounds: 7, ms: 1_000 }),
   delivery: () => measureDelivery(isShort ? { rounds: 2, ms: 1_000 } : { rounds: 5, ms: 3_000 }),
+  cluster: () => measureCluster(isShort ? { rounds: 2, ms: 700 } : { rounds: 7, ms: 1_500 }),
   channels: () => measureChannels(isShort ? { rounds: 3, ms: 500 } : { rounds: 9, ms: 1_000 }),
   unread: () => (isShort ? measureUnread(100_000, 1) : measureUnread(1_000_000, 5)),
   actions: () => measureActions(isShort ? { rounds: 2, calls: 100 } : { rounds: 5, calls: 300 }),
   runs: () => measureRuns(isShort ? { rounds: 2, calls: 100, ms: 1_000 } : { rounds: 5, calls: 200, ms: 2_000 }),
   idle: () => measureIdle(isShort ? 1 : 3),
   start: () => measureStart(isShort ? 15 : 60),
+  acp: () => measureAcp(isShort ? { rounds: 5, ms: 5_000 } : { rounds: 25, ms: 20_000 }),
   worker: () => measureWorkers({ rounds: isShort ? 5 : 15 }),
+  claims: () => measureClaims(isShort ? { rounds: 10, checks: 50 } : { rounds: 40, checks: 200 }),
   pipe: () => measurePipe(isShort ? { rounds: 3, calls: 200 } : { rounds: 7, calls: 500 }),
 }
 
@@ -34,8 +42,14 @@ const measures: Measure[] = []
 for (const [name, measure] of Object.entries(parts)) {
   if (only !== undefined && !name.includes(only)) continue
   const from = performance.now()
-  measures.push(...(await measure()))
+  try {
+    measures.push(...(await measure()))
+  } catch (error) {
+    // The table of the others is worth having.
+    process.stderr.write(`bench: ${name} failed: ${error instanceof Error ? error.stack : error}\n`)
+    process.exitCode = 1
+  }
   process.stderr.write(`bench: ${name} took ${((performance.now() - from) / 1000).toFixed(1)} s\n`)
 }
 process.stdout.write(`${print(measures)}\n`)
-process.exitCode = measures.some(isFailure) ? 1 : 0
+if (measures.some(isFailure)) process.exitCode = 1

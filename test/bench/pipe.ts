@@ -2,8 +2,8 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { launcherScript, refreshLauncher } from '@agent-relay/mcp/launcher'
 import { RelayClient } from '@agent-relay/sdk'
 import { bareEnv, Child, temporaryFolder } from './child.ts'
 import { median, quantile } from './figures.ts'
@@ -15,10 +15,6 @@ type Row = Omit<Measure, 'lagMs'>
 const limits = { start: 1.25, resident: 1.15, callMs: 0.6, daemonMb: 140 }
 const manyPipes = 50
 const manyCalls = 2_000
-const launcher = join(
-  dirname(createRequire(import.meta.url).resolve('agent-relay/package.json')),
-  '../mcp/bin/agent-relay-mcp.cjs',
-)
 
 export async function measurePipe({ rounds, calls }: { rounds: number; calls: number }): Promise<Measure[]> {
   const daemon = new Child('relay')
@@ -40,15 +36,16 @@ export async function measurePipe({ rounds, calls }: { rounds: number; calls: nu
   }
 }
 
-/** Spawn to the answer to tools/list; the bare script gives the very same two answers by hand. */
+/** Spawn to the answer to tools/list, by the launcher as editors start it; the bare script gives the very same two answers by hand. */
 async function measureStart(rounds: number, env: Record<string, string>): Promise<Row[]> {
+  const launcher = [refreshLauncher({ RELAY_DATA_DIR: temporaryFolder() })]
   const sample = await start(launcher, env)
   const script = join(temporaryFolder(), 'bare.cjs')
   writeFileSync(script, bareScript(sample.answers))
   const pipes: Started[] = []
   const bares: Started[] = []
   for (let i = 0; i < rounds * 6; i++) {
-    bares.push(await start(script, env))
+    bares.push(await start([process.execPath, script], env))
     pipes.push(await start(launcher, env))
   }
   const row = (measure: string, of: (started: Started) => number, unit: string, limit: number): Row => {
@@ -74,9 +71,9 @@ interface Started {
   answers: string[]
 }
 
-async function start(script: string, env: Record<string, string>): Promise<Started> {
+async function start(command: string[], env: Record<string, string>): Promise<Started> {
   const from = performance.now()
-  const host = new Host(script, env)
+  const host = new Host(command, env)
   const answers = [await host.ask(0, 'initialize', introduction), '']
   host.write({ method: 'notifications/initialized' }, { id: 1, method: 'tools/list' })
   answers[1] = await host.answer()
@@ -105,7 +102,7 @@ process.stdin.on('data', (chunk) => {
 async function measureCalls(rounds: number, calls: number, env: Record<string, string>): Promise<Row> {
   const over = new Child('mcp')
   const within = new Child('mcp')
-  await over.ask({ open: { launcher, env }, calls })
+  await over.ask({ open: { launcher: launcherScript, env }, calls })
   await within.ask({ open: { dataDir: temporaryFolder() }, calls })
   const p50: { pipe: number[]; memory: number[] } = { pipe: [], memory: [] }
   for (let i = 0; i < rounds; i++) {
@@ -127,7 +124,7 @@ async function measureCalls(rounds: number, calls: number, env: Record<string, s
 
 async function measureMany(daemonPid: number, env: Record<string, string>): Promise<Row> {
   const before = residentMb(daemonPid)
-  const hosts = Array.from({ length: manyPipes }, () => new Host(launcher, env))
+  const hosts = Array.from({ length: manyPipes }, () => new Host([process.execPath, launcherScript], env))
   await Promise.all(hosts.map((host) => host.ask(0, 'initialize', introduction)))
   for (const host of hosts) host.write({ method: 'notifications/initialized' })
   for (let id = 1; id <= manyCalls / manyPipes; id++)
@@ -156,8 +153,8 @@ class Host {
   #text = ''
   #resolve: ((line: string) => void) | undefined
 
-  constructor(script: string, env: Record<string, string>) {
-    this.child = spawn(process.execPath, [script, 'serve'], { env, stdio: ['pipe', 'pipe', 'inherit'] })
+  constructor([program = '', ...args]: string[], env: Record<string, string>) {
+    this.child = spawn(program, [...args, 'serve'], { env, stdio: ['pipe', 'pipe', 'inherit'] })
     hosts.add(this.child)
     this.#ended = new Promise((resolve) => this.child.once('exit', resolve)).then(() => hosts.delete(this.child))
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {

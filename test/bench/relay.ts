@@ -9,6 +9,7 @@ export interface Relay {
   readonly key: string
   /** Where HTTP is served, if it is. */
   readonly url: string | undefined
+  readonly pid: number
   /** How long its event loop stood still at most since the last time this was asked. */
   stallMs(): Promise<number>
   /** How late its event loop ran, p99 over the last minute at most. */
@@ -35,6 +36,7 @@ export async function startRelay(
     socketPath,
     key,
     url,
+    pid: child.pid,
     client,
     stallMs: () => child.ask<number>({ stall: true }),
     async lagMs() {

@@ -56,8 +56,31 @@ export async function measureRuns({ rounds, calls, ms: sendMs }: RunRounds): Pro
   await host.end(active)
   const lagMs = await relay.lagMs()
   await host.close()
-  await Promise.all([model.stop(), load.stop(), relay.stop()])
-  return [...rowsOf(took, lagMs), ...payloadRows(whole, stalls, lagMs)]
+  await Promise.all([load.stop(), relay.stop()])
+  const cold = await coldRows(env, rounds, lagMs)
+  await model.stop()
+  return [...rowsOf(took, lagMs), ...cold, ...payloadRows(whole, stalls, lagMs)]
+}
+
+/** The first call that a daemon gets, in a session that is open; each in a daemon of its own. */
+async function coldRows(env: Record<string, string>, rounds: number, lagMs: number): Promise<Measure[]> {
+  const first = async (name: string, args: Called): Promise<number> => {
+    const relay = await startRelay([], { hasHttp: true, env })
+    const host = await hostOf(relay)
+    const took = await timed(() => host.call(name, args))
+    await host.close()
+    await relay.stop()
+    return took
+  }
+  const took = { start: [] as number[], status: [] as number[] }
+  for (let round = 0; round < rounds; round++) {
+    took.start.push(await first('agent_start', { contract: 'Look around.' }))
+    took.status.push(await first('agent_status', { agent_ids: ['run_none'] }))
+  }
+  return [
+    row('agent_start, the first call after a start', [took.start], startLimitMs, lagMs),
+    row('agent_status, the first call after a start', [took.status], statusLimitMs, lagMs),
+  ]
 }
 
 interface Host {
@@ -75,9 +98,10 @@ async function hostOf({ url, key }: Relay): Promise<Host> {
   const client = new Client({ name: 'bench', version: '1' })
   await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers } }))
   const call = async (name: string, args: Called): Promise<Called> => {
-    const { structuredContent, isError, content } = await client.callTool({ name, arguments: args })
-    if (isError) throw new Error(JSON.stringify(content))
-    return structuredContent as Called
+    const { isError, content } = await client.callTool({ name, arguments: args })
+    const text = (content as { text: string }[])[0]?.text ?? ''
+    if (isError) throw new Error(text)
+    return JSON.parse(text) as Called
   }
   const start = async (more: Called = {}) =>
     (await call('agent_start', { contract: 'Look around.', ...more })).agent_id as string

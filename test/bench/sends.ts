@@ -7,6 +7,7 @@ import { startRelay } from './relay.ts'
 import type { DriverAnswer } from './roles/driver.ts'
 import type { LoadAnswer } from './roles/load.ts'
 import type { Measure } from './table.ts'
+import { measureTruth } from './truth.ts'
 
 export interface Rounds {
   rounds: number
@@ -47,7 +48,8 @@ export async function measureSends({ rounds, ms }: Rounds): Promise<Measure[]> {
   }
   const lagMs = await relay.lagMs()
   await Promise.all([echo.stop(), driver.stop(), load.stop(), relay.stop()])
-  return [manyInFlight(many, lagMs), oneAtATime(single, lagMs)]
+  const truth = measureTruth(median(single.map(floorOf)), bodyBytes, lagMs)
+  return [manyInFlight(many, lagMs), oneAtATime(single, lagMs), ...truth]
 }
 
 function manyInFlight(rounds: Round[], lagMs: number): Measure {
@@ -71,7 +73,6 @@ function manyInFlight(rounds: Round[], lagMs: number): Measure {
 
 function oneAtATime(rounds: Round[], lagMs: number): Measure {
   const value = median(rounds.map(({ relay }) => relay.p50Ms))
-  const floorOf = ({ echo, driver }: Round) => echo.p50Ms + driver.commitP50Ms
   const ratio = median(rounds.map((round) => round.relay.p50Ms / floorOf(round)))
   const [echo, commit] = [median(rounds.map((r) => r.echo.p50Ms)), median(rounds.map((r) => r.driver.commitP50Ms))]
   return {
@@ -84,6 +85,10 @@ function oneAtATime(rounds: Round[], lagMs: number): Measure {
     lagMs,
     note: `echo ${ms(echo)} + one commit ${ms(commit)}; p99 ${ms(median(rounds.map(({ relay }) => relay.p99Ms)))}`,
   }
+}
+
+function floorOf({ echo, driver }: Round): number {
+  return echo.p50Ms + driver.commitP50Ms
 }
 
 export function ms(value: number): string {

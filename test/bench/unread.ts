@@ -1,12 +1,14 @@
-// Fifty unread messages among a million, from inside the daemon: what the socket adds is measured elsewhere.
+// Fifty unread messages among a million, and newcomers who see nothing of them, from inside the daemon: what the socket adds is measured
+// elsewhere.
 
 import { Child, temporaryFolder } from './child.ts'
 import { median } from './figures.ts'
-import type { MillionAnswer } from './roles/million.ts'
+import type { MillionAnswer, ReadsAnswer } from './roles/million.ts'
 import { ms } from './sends.ts'
 import type { Measure } from './table.ts'
 
 const limitMs = 1
+const [newcomersMs, stallMs] = [50, 30]
 
 export async function measureUnread(messages: number, rounds: number): Promise<Measure[]> {
   const child = new Child('million')
@@ -15,6 +17,7 @@ export async function measureUnread(messages: number, rounds: number): Promise<M
   const seconds = Math.round((performance.now() - from) / 1000)
   const all: MillionAnswer[] = []
   for (let i = 0; i < rounds; i++) all.push(await child.ask<MillionAnswer>({ measure: { calls: 100 } }))
+  const reads = await child.ask<ReadsAnswer>({ reads: { calls: 100 } })
   await child.stop()
   const lagMs = median(all.map((each) => each.lagMs))
   const measureOf = (what: string) => `50 unread of ${messages.toLocaleString('en')}, ${what}, p50`
@@ -28,5 +31,13 @@ export async function measureUnread(messages: number, rounds: number): Promise<M
     // Handing out is a command: fifty offers are written and synced, which depends on the disk.
     { measure: measureOf('taken from one'), value: ms(p50('takeOne')), lagMs },
     { measure: measureOf('taken from 50'), value: ms(p50('takeSpread')), lagMs },
+    ...Object.entries(reads.p99).map(([what, value]): Measure => {
+      const measure = `${what} by 10 newcomers at once, 1,000 conversations, p99`
+      return { measure, value: ms(value), limit: `< ${newcomersMs} ms`, isMet: value < newcomersMs, lagMs }
+    }),
+    {
+      ...{ measure: "another session's longest call meanwhile", value: ms(reads.longest), lagMs },
+      ...{ limit: `< ${stallMs} ms`, isMet: reads.longest < stallMs, note: `without them ${ms(reads.calm)}` },
+    },
   ]
 }

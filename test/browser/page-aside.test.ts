@@ -3,8 +3,8 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { systemClock } from '../../packages/relay/src/clock.ts'
-import { until } from '../../packages/relay/tests/http-world.ts'
+import { systemClock } from '../../packages/relay/src/machine/clock.ts'
+import { until } from '../until.ts'
 import { found, inChromium } from './chromium.ts'
 import { complaintsOf, PageWorld } from './page-world.ts'
 import { dialog, harnesses } from './scenes.ts'
@@ -52,7 +52,7 @@ describe.skipIf(found.path === undefined)(`the page beside other work, ${inChrom
   let world: PageWorld
   let aheadMs = 0
   beforeAll(async () => {
-    const clock = { now: () => Date.now() + aheadMs, after: systemClock.after }
+    const clock = { ...systemClock, now: () => Date.now() + aheadMs, steady: () => performance.now() + aheadMs }
     world = await PageWorld.start({ harnesses, clock })
   })
   afterAll(async () => {
@@ -68,7 +68,9 @@ describe.skipIf(found.path === undefined)(`the page beside other work, ${inChrom
     await page.locator('.need', { hasText: 'Seen already.' }).waitFor()
     const lookBack = await lookAway(page)
     await ann.messages.send('#general', 'Not for you alone.')
-    await ann.messages.send(me, 'May I delete it?', { kind: 'question' })
+    const { id } = await ann.messages.send(me, 'May I delete it?', { kind: 'question' })
+    const isRead = async () =>
+      (await ann.client.call('message.receipts', { message: id })).receipts[0]?.readAt !== undefined
     await until(async () => (await shownOn(page)).length > 0)
     await ann.client.call('worker.spawn', {
       name: 'Asker',
@@ -78,17 +80,22 @@ describe.skipIf(found.path === undefined)(`the page beside other work, ${inChrom
     })
     await until(async () => (await shownOn(page)).length > 1)
     expect(await shownOn(page)).toEqual(['Ann [question]: May I delete it?', 'Asker is blocked: a dialog is open'])
-    await until(async () => (await page.title()).startsWith('(2) '))
+    await until(async () => (await page.title()).startsWith('(3) '))
     expect(await page.locator('.need').first().textContent()).toContain('Asker')
     await page.evaluate(() => (globalThis as unknown as Shown).shown[1]?.click())
     await page.locator('.xterm-rows').getByText('May I? Press y.').waitFor()
-    await ann.client.call('worker.type', { name: 'Asker', data: 'y' })
-    await until(async () => (await page.title()).startsWith('(1) '))
+    await world.types('Asker', 'y')
+    await until(async () => (await page.title()).startsWith('(2) '))
     await page.evaluate(() => (globalThis as unknown as Shown).shown[0]?.click())
     await page.locator('.message', { hasText: 'May I delete it?' }).waitFor()
     // It is on the screen, but nobody looks: read only when somebody does.
-    expect(await page.title()).toMatch(/^\(1\) /)
+    expect(await isRead()).toBe(false)
     await lookBack()
+    await until(isRead)
+    // Seen is not answered.
+    expect(await page.title()).toMatch(/^\(2\) /)
+    await page.getByLabel('Message', { exact: true }).fill('Yes.')
+    await page.getByLabel('Message', { exact: true }).press('Enter')
     await until(async () => !(await page.title()).startsWith('('))
     await ann.client.call('worker.release', { name: 'Asker' })
   })
@@ -141,6 +148,7 @@ describe.skipIf(found.path === undefined)(`the page beside other work, ${inChrom
     await world.show('actions', 'count.one')
     const rows = page.locator('.audit tbody tr')
     await rows.first().getByText('that is too many').waitFor()
+    await rows.nth(199).waitFor()
     expect(await rows.count()).toBe(200)
     expect(await rows.nth(1).textContent()).toMatch(/Callerdone[\d,]+ ms/)
     const late = call(1_001)

@@ -19,33 +19,47 @@ describe.skipIf(found.path === undefined)(`the page for everybody, ${inChromium}
     await world?.stop()
   })
 
-  for (const scheme of ['light', 'dark'] as const)
+  for (const scheme of ['light', 'dark', 'forced colours'] as const)
     it.each(scenes)(`%s has no serious finding, ${scheme}`, async (_name, hash, ready) => {
       const { page } = world
       // Without motion: a colour on its way from one theme to the other is neither.
-      await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
-      await page.goto(`${world.http.url}/${hash}`)
-      await page.locator(ready).first().waitFor()
-      const findings = await page.evaluate(async () => {
-        type Found = { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }
-        const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Found[] }> } }
-        const { violations } = await axe.run()
-        const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        return serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
+      await page.emulateMedia({
+        colorScheme: scheme === 'dark' ? 'dark' : 'light',
+        forcedColors: scheme === 'forced colours' ? 'active' : 'none',
+        reducedMotion: 'reduce',
       })
-      expect(findings).toEqual([])
+      await page.goto(`${world.http.url}/w/home/${hash}`)
+      await page.locator(ready).first().waitFor()
+      expect(await findingsOn(page)).toEqual([])
     })
+
+  it.each(['Control+k', '/', '?'])('what %s opens has no serious finding', async (key) => {
+    const { page } = world
+    await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none', reducedMotion: 'reduce' })
+    await world.show('now')
+    await page.locator('#main').focus()
+    await page.keyboard.press(key)
+    await page.getByRole('dialog').waitFor()
+    if (key === 'Control+k') await page.getByRole('dialog').getByRole('option').first().waitFor()
+    expect(await findingsOn(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  })
 
   it.each([390, 360])('nothing is wider than %i pixels', async (width) => {
     const { page } = world
     await page.setViewportSize({ width, height: 780 })
     for (const [name, hash, ready] of scenes) {
-      await page.goto(`${world.http.url}/${hash}`)
+      await page.goto(`${world.http.url}/w/home/${hash}`)
       await page.locator(ready).first().waitFor()
       if (name === 'talk') await answerOne(page)
       const tooWide = await page.evaluate(() =>
         // What may be wider scrolls by itself, or is cut with dots.
-        [...document.querySelectorAll('#page *:not(.lane-scroll *, .xterm *, .clip *)')]
+        [
+          ...document.querySelectorAll(
+            '#page *:not(.lane-scroll *, .chain-picture *, .terminal-place *, .clip *, pre *, .table-scroll *)',
+          ),
+        ]
           .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
           .map((element) => element.outerHTML.slice(0, 120)),
       )
@@ -70,4 +84,14 @@ async function answerOne(page: Page): Promise<void> {
   await message.hover()
   await message.getByLabel('Reply').click()
   await page.getByText('Answer to Alice').waitFor()
+}
+
+async function findingsOn(page: Page): Promise<string[]> {
+  return await page.evaluate(async () => {
+    type Found = { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }
+    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Found[] }> } }
+    const { violations } = await axe.run()
+    const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    return serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
+  })
 }

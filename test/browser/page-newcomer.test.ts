@@ -1,9 +1,10 @@
 // What a person meets who comes for the first time, or with very much at once: by the keyboard alone, with long names, long texts and many agents.
 
+import { tmpdir } from 'node:os'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { until } from '../../packages/relay/tests/http-world.ts'
+import { until } from '../until.ts'
 import { found, inChromium } from './chromium.ts'
 import { PageWorld } from './page-world.ts'
 
@@ -12,7 +13,11 @@ const long = { agent: `a-very-long-name.${'x'.repeat(40)}`, channel: `#${'long-c
 /** What sticks out of the screen, or covers its neighbour's column. What may be wider scrolls by itself, or is cut with dots. */
 const tooWide = (page: Page): Promise<string[]> =>
   page.evaluate(() =>
-    [...document.querySelectorAll('#page *:not(.lane-scroll *, .xterm *, .clip *, .clip-2 *, svg *)')]
+    [
+      ...document.querySelectorAll(
+        '#page *:not(.lane-scroll *, .xterm *, .clip *, .clip-2 *, svg *, pre *, .table-scroll *)',
+      ),
+    ]
       .filter((element) => {
         const { right } = element.getBoundingClientRect()
         const column = element.closest('.places, .split-list, .now, .chat, .thread, .letter')
@@ -39,15 +44,27 @@ describe.skipIf(found.path === undefined)(`the page for a newcomer, ${inChromium
       await page.getByText(text).waitFor()
     }
     await world.show('now')
-    await page.getByText('npx agent-relay mcp install').waitFor()
-    await page.getByText('npx agent-relay demo').waitFor()
+    await page.getByText('npx --no agent-relay mcp install').waitFor()
+    await page.getByRole('link', { name: 'Spawn a first worker' }).waitFor()
+  })
+
+  it('plays the demo where it is asked for, in a workspace of its own', async () => {
+    const { page } = world
+    await world.show('now')
+    await page.getByRole('button', { name: 'Play the demo here' }).click()
+    await page.waitForURL(/\/w\/demo-[0-9a-f]{4}\//)
+    await page.locator('.agent-row', { hasText: 'tester' }).waitFor()
+    await world.show('talk', '#build')
+    await page.locator('.message', { hasText: 'Tested and approved: 1.4 is out.' }).waitFor()
+    await page.goto(`${world.http.url}/w/home/`)
+    await page.getByText('No agent has come yet').waitFor()
   })
 
   it('shows where the keyboard is, on the whole way through', async () => {
     const { page } = world
     await world.show('now')
     const seen = new Set<string>()
-    for (let i = 0; i < 14; i++) {
+    for (let i = 0; i < 18; i++) {
       await page.keyboard.press('Tab')
       const [name, outline] = await page.evaluate(() => {
         const at = document.activeElement as HTMLElement
@@ -64,10 +81,11 @@ describe.skipIf(found.path === undefined)(`the page for a newcomer, ${inChromium
   it('spawns by a line with quotes in quotes, and says what ended at once', async () => {
     const { page } = world
     const spawn = async (name: string, command: string): Promise<void> => {
-      await page.goto(`${world.http.url}/#/agent?spawn=1`)
+      await page.goto(`${world.http.url}/w/home/#/agent?spawn=1`)
       await page.getByLabel('Name').fill(name)
       await page.getByLabel('CLI').selectOption('plain')
       await page.getByLabel('Command').fill(command)
+      await page.getByLabel('Directory').fill(tmpdir())
       await page.getByRole('button', { name: 'Spawn' }).click()
     }
     await spawn('Quick', `bash -c 'echo boom; exit 3'`)
@@ -83,7 +101,7 @@ describe.skipIf(found.path === undefined)(`the page for a newcomer, ${inChromium
 
   it('says in full why a run was stopped', async () => {
     const { page } = world
-    await page.goto(`${world.http.url}/#/runs?start=1`)
+    await page.goto(`${world.http.url}/w/home/#/runs?start=1`)
     await page.getByLabel('Contract').fill('Count the sheep.')
     await page.getByRole('button', { name: 'Start' }).click()
     const note = page.locator('.note', { hasText: 'No model is configured' })
@@ -160,13 +178,13 @@ describe.skipIf(found.path === undefined)(`the page for a newcomer, ${inChromium
       ['recorder', '.event[aria-current]'],
     ]
     for (const [hash, ready] of places) {
-      await page.goto(`${world.http.url}/#/${hash}`)
+      await page.goto(`${world.http.url}/w/home/#/${hash}`)
       await page.locator(ready).first().waitFor()
       expect([hash, await tooWide(page)]).toEqual([hash, []])
     }
-    await page.goto(`${world.http.url}/#/talk/${encodeURIComponent(long.channel)}`)
+    await page.goto(`${world.http.url}/w/home/#/talk/${encodeURIComponent(long.channel)}`)
     await page
-      .getByRole('button', { name: /Show all 203,000/ })
+      .getByRole('button', { name: /Show all 202,999/ })
       .last()
       .click()
     await page.getByRole('button', { name: 'Show less' }).waitFor()
@@ -180,11 +198,12 @@ describe.skipIf(found.path === undefined)(`the page for a newcomer, ${inChromium
         Array.from({ length: 50 }, (_, i) => world.http.token(`Agent${String(n + i).padStart(3, '0')}`)),
       )
     await world.show('now')
-    await page.getByRole('button', { name: /Show all 5\d\d that are away/ }).click()
+    await page.getByRole('button', { name: /5\d\d finished or away/ }).click()
     await page.locator('.agent-row', { hasText: 'Agent499' }).waitFor()
     const start = Date.now()
     await page.keyboard.press('g')
     await page.keyboard.press('a')
+    await page.getByRole('button', { name: /5\d\d finished or away/ }).click()
     await page.locator('.pick', { hasText: 'Agent499' }).waitFor()
     expect(Date.now() - start).toBeLessThan(3_000)
     await until(async () => (await page.locator('.pick').count()) > 500)

@@ -2,10 +2,11 @@
 
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { socketConnector, WorkspaceClient } from '@agent-relay/sdk'
+import { WorkspaceClient } from '@agent-relay/sdk/internal/client'
+import { socketConnector } from '@agent-relay/sdk/wire'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Running, World } from '../../packages/relay/tests/cli-world.ts'
+import { type Running, World } from '../../packages/relay/tests/cli/cli-world.ts'
 import { found, inChromium } from './chromium.ts'
 import { launch } from './page-world.ts'
 

@@ -2,15 +2,18 @@
 /// <reference lib="dom" />
 
 import { fileURLToPath } from 'node:url'
-import { socketConnector } from '@agent-relay/sdk'
-import { controlSocketPath } from '@agent-relay/sdk/discover'
+import { controlSocketPath } from '@agent-relay/sdk/internal/discover'
+import { socketConnector } from '@agent-relay/sdk/wire'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { HttpWorld } from '../../packages/relay/tests/http-world.ts'
-import type { BrowserConnectOptions } from '../../packages/sdk/src/browser.ts'
+import { openPty } from '../../packages/relay/src/supervisor/pty.ts'
+import { HttpWorld } from '../../packages/relay/tests/wires/http-world.ts'
+import type { RelayConnectOptions } from '../../packages/sdk/src/browser.ts'
 import { connectRelay, type Relay } from '../../packages/sdk/src/index.ts'
 import { found } from './chromium.ts'
 
-export type View = 'now' | 'talk' | 'agent' | 'runs' | 'actions' | 'recorder'
+const launcher = fileURLToPath(new URL('../../packages/relay/bin/agent-relay.cjs', import.meta.url))
+
+export type View = 'now' | 'talk' | 'agent' | 'runs' | 'actions' | 'recorder' | 'everywhere'
 
 /** What a browser did that it should not: errors, blocked parts, and requests to elsewhere. */
 export function complaintsOf(page: Page, origin: string): string[] {
@@ -64,22 +67,35 @@ export class PageWorld {
     return world
   }
 
-  /** As `agent-relay dashboard` prints it. */
+  /** As `agent-relay dashboard` prints it, for a person at a terminal: while agents run here, nobody else gets one. */
   async link(): Promise<string> {
-    return (await this.control('page.link')).url as string
+    const { dir } = this.http
+    const args = [launcher, 'dashboard', '--no-open', '--json', '--project', 'home']
+    const env = { PATH: process.env.PATH ?? '', HOME: dir, RELAY_DATA_DIR: dir }
+    const terminal = await openPty({ file: process.execPath, args, cwd: dir, env, cols: 1_000, rows: 24 })
+    const pieces: Uint8Array[] = []
+    terminal.onData((data) => pieces.push(data))
+    await new Promise<void>((resolve) => terminal.onExit(() => resolve()))
+    return JSON.parse(Buffer.concat(pieces).toString()).url
   }
 
   /** What only the owner may ask. */
-  async control(op: 'page.link' | 'page.logout'): Promise<Record<string, unknown>> {
+  async control(op: 'page.logout'): Promise<Record<string, unknown>> {
     const control = await socketConnector(controlSocketPath(this.http.dir))({})
     try {
-      return await control.call(op, { workspace: 'home' }, `c${Math.random()}`)
+      return await control.call(op, {}, `c${Math.random()}`)
     } finally {
       await control.close()
     }
   }
 
-  async agent(name: string, more: Partial<BrowserConnectOptions> = {}): Promise<Relay> {
+  /** As a person at a worker's terminal. */
+  async types(name: string, data: string): Promise<void> {
+    const { workspace } = await this.http.daemon.open('home')
+    workspace.workers.terminalOf(name)?.type(data)
+  }
+
+  async agent(name: string, more: Partial<RelayConnectOptions> = {}): Promise<Relay> {
     const relay = await connectRelay({ name, key: this.http.key, url: this.http.url, ...more })
     this.#agents.push(relay)
     return relay

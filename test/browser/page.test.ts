@@ -1,10 +1,12 @@
 // The page before a person's eyes: what agents say appears, what the person does reaches them, and the journal plays again in its order.
 
+import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { textOf, until } from '../../packages/relay/tests/http-world.ts'
-import { completes, inTurn } from '../../packages/relay/tests/runs-world.ts'
+import { completes, inTurn } from '../../packages/relay/tests/runs/runs-world.ts'
+import { textOf } from '../../packages/relay/tests/wires/http-world.ts'
 import { ModelServer } from '../bench/model-server.ts'
+import { until } from '../until.ts'
 import { found, inChromium } from './chromium.ts'
 import { PageWorld } from './page-world.ts'
 
@@ -25,8 +27,8 @@ describe.skipIf(found.path === undefined)(`the page, ${inChromium}`, () => {
     const mcp = await http.client('2025', { ...http.as('Mia') })
     expect(await textOf(mcp, 'relay_send', { to: me, message: 'May I delete the old migration?' })).toContain('sent')
     await page.getByText('May I delete the old migration?').first().waitFor()
-    expect(await page.title()).toMatch(/^\(1\) /)
-    await page.locator('.need', { hasText: 'Mia' }).click()
+    await until(async () => (await page.title()).startsWith('(1) '))
+    await page.locator('.need', { hasText: 'Mia' }).getByRole('link', { name: 'Open', exact: true }).click()
     const field = page.getByLabel('Message', { exact: true })
     await field.fill('Yes, with the test.')
     await field.press('Enter')
@@ -38,7 +40,7 @@ describe.skipIf(found.path === undefined)(`the page, ${inChromium}`, () => {
     await textOf(mcp, 'relay_who')
     await mine.locator('.fate.read').waitFor()
     await mine.locator('.fate').click()
-    expect(await mine.locator('.receipts').textContent()).toMatch(/Mia[\d:]{8}[\d:]{8} take[\d:]{8}$/)
+    expect(await mine.locator('.receipts').textContent()).toMatch(/Mia[\d:]{8}[\d:]{8} tool[\d:]{8}$/)
     await until(async () => !(await page.title()).startsWith('('))
   })
 
@@ -110,6 +112,7 @@ describe.skipIf(found.path === undefined)(`the page, ${inChromium}`, () => {
     const script =
       'process.stdin.on(`data`, d => console.log(`heard ` + d)); console.log(`\\x1b[38;2;200;30;30mready to hear\\x1b[0m`)'
     await page.getByLabel('Command').fill(`"${process.execPath}" -e '${script}'`)
+    await page.getByLabel('Directory').fill(tmpdir())
     await page.getByRole('button', { name: 'Spawn' }).click()
     const screen = page.locator('.xterm-rows')
     await screen.getByText('ready to hear').waitFor()
@@ -143,7 +146,8 @@ describe.skipIf(found.path === undefined)(`the page, ${inChromium}`, () => {
     await page.locator('select[name=agent]').selectOption('Doer')
     await page.getByRole('button', { name: 'Start' }).click()
     const main = page.locator('.split-main')
-    await main.getByText('Count the open TODOs.').waitFor()
+    await main.getByText('Count the open TODOs.').first().waitFor()
+    await page.locator('.pick', { hasText: 'Count the open TODOs.' }).waitFor()
     await main.getByText('running').waitFor()
     const { runs } = await doer.client.call('run.list', {})
     const payload = JSON.stringify({ todos: ['<b>one</b>', 'two'] })
@@ -249,7 +253,7 @@ describe.skipIf(found.path === undefined)(`the page, ${inChromium}`, () => {
     const answer = page.locator('.event', { hasText: 'Yes, with the test.' })
     await answer.click()
     const closely = page.locator('.closely')
-    await closely.getByText('read by Mia').waitFor()
+    await closely.getByRole('link', { name: 'read by Mia' }).waitFor()
     expect(page.url()).toMatch(/#\/recorder\/\d+/)
     await world.show('recorder', '1')
     await page.locator('.event[data-type="workspace.began"]').waitFor()

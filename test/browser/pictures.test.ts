@@ -28,6 +28,8 @@ describe.skipIf(found.path === undefined)(`pictures, ${inChromium}`, () => {
     mkdirSync(folder, { recursive: true })
     world = await PageWorld.start({ harnesses })
     await furnish(world)
+    // There is a second workspace by now.
+    await world.page.reload()
   })
   afterAll(async () => {
     await world?.stop()
@@ -39,7 +41,7 @@ describe.skipIf(found.path === undefined)(`pictures, ${inChromium}`, () => {
     await page.setViewportSize({ width, height })
     await page.emulateMedia({ colorScheme: scheme })
     for (const [scene, hash, ready] of scenes.filter(([each]) => !forms.includes(each))) {
-      await page.goto(`${world.http.url}/${hash}`)
+      await page.goto(`${world.http.url}/w/home/${hash}`)
       await page.locator(ready).first().waitFor()
       if (scene === 'recorder') await page.locator('.event', { hasText: 'Parser is green' }).click()
       if (scene === 'runs') await page.getByRole('button', { name: 'Show', exact: true }).click()

@@ -7,7 +7,7 @@ import { build } from 'esbuild'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { HttpWorld } from '../../packages/relay/tests/http-world.ts'
+import { HttpWorld } from '../../packages/relay/tests/wires/http-world.ts'
 import { connectRelay, type Relay } from '../../packages/sdk/src/index.ts'
 import { found, inChromium } from './chromium.ts'
 

@@ -17,6 +17,7 @@ export const scenes: [name: string, hash: string, ready: string][] = [
   ['start-run', '#/runs?start=1', '.form'],
   ['actions', '#/actions/review.submit_vote', '.form'],
   ['recorder', '#/recorder', '.event[aria-current]'],
+  ['everywhere', '#/everywhere', '.everywhere .need-question'],
 ]
 
 /** A CLI that says in its title when it has a dialog open. */
@@ -41,6 +42,21 @@ console.log(c(90, '14:40:04') + '  ' + c('38;2;220;60;60', '1 of 42 tests failed
 console.log(''); console.log(c(36, '> ') + 'Fix it? (y/n)')
 setInterval(() => {}, 1000)`
 
+/** As agents write to each other. */
+const report = `Two of 42 are slower than before, see [the run](https://ci.example.com/runs/991):
+
+| test | before | now |
+|:-----|-------:|----:|
+| nested quotes | 12 ms | 31 ms |
+| late newline | 8 ms | 9 ms |
+
+- [x] changelog names \`--strict\`
+- [ ] tag \`v1.4.0\`
+
+\`\`\`ts
+export const isStrict = (flags: ReadonlySet<string>): boolean => flags.has('strict') || flags.has('all')
+\`\`\``
+
 async function speak(world: PageWorld, alice: Relay, bob: Relay, tests: Relay, reviewer: Relay): Promise<void> {
   const asked = await alice.messages.send(
     '#build',
@@ -51,7 +67,8 @@ async function speak(world: PageWorld, alice: Relay, bob: Relay, tests: Relay, r
     kind: 'status',
   })
   await reviewer.messages.send('#build', 'I vote for it, once the changelog names the new flag.', { replyTo: told.id })
-  await alice.messages.send('#build', 'Named it. Bob, please tag.', { kind: 'directive' })
+  await alice.messages.send('#build', report)
+  await alice.messages.send('#build', 'Named it. **Bob**, please tag.', { kind: 'directive' })
   await reviewer.client.call('message.react', { message: asked.id, emoji: '+1' })
   await bob.client.call('message.react', { message: asked.id, emoji: '+1' })
   await alice.messages.send('TestRunner', 'Run the parser tests ten times, please.', { thread: 'task-123' })
@@ -66,6 +83,7 @@ async function speak(world: PageWorld, alice: Relay, bob: Relay, tests: Relay, r
 
 /** Brings agents, messages, a worker, a run and actions, and fills the run's name into its scene. */
 export async function furnish(world: PageWorld): Promise<void> {
+  await world.http.daemon.open('shop')
   const alice = await world.agent('Alice', { cli: 'claude', model: 'opus', channels: ['#build'] })
   const bob = await world.agent('Bob', { cli: 'codex', model: 'gpt-5', channels: ['#build'] })
   const tests = await world.agent('TestRunner', { cli: 'claude', model: 'haiku', parent: 'Alice' })
@@ -120,6 +138,23 @@ export async function furnish(world: PageWorld): Promise<void> {
     command: [process.execPath, '-e', dialog],
   })
   await world.page.locator('.need', { hasText: 'Migrator' }).waitFor()
+  reviewer.client
+    .call('approval.ask', {
+      ...{
+        key: 'push',
+        vendor: 'gemini',
+        tool: 'Bash',
+        input: 'git push origin v1.4.0',
+        directory: '/home/kim/parser',
+      },
+      choices: [
+        { id: 'once', kind: 'allow' },
+        { id: 'session', kind: 'always', label: 'Always allow git push' },
+        { id: 'no', kind: 'deny' },
+      ],
+    })
+    .catch(() => {})
+  await world.page.locator('.need', { hasText: 'Reviewer' }).waitFor()
   bob.client
     .sendAndWait('Alice', 'Which branch do I take for B1?', { kind: 'question', timeoutMs: 600_000 })
     .catch(() => {})

@@ -1,11 +1,14 @@
-// Twenty processes race for one data directory, ten times, and as often for what a killed daemon left behind.
+// Many processes race for one data directory, and again for what a killed daemon left behind.
 
 import { expect, test } from 'vitest'
+import { sized } from '../size.ts'
 import { raceForOneDirectory } from './scenarios/races.ts'
 
-test('20 daemons race for one directory', async () => {
-  const { faults, ...figures } = await raceForOneDirectory(20, 10)
+const { racers, rounds } = sized({ racers: 6, rounds: 2 }, { racers: 20, rounds: 10 })
+
+test(`${racers} daemons race for one directory`, async () => {
+  const { faults, ...figures } = await raceForOneDirectory(racers, rounds)
   process.stdout.write(`races: ${JSON.stringify(figures)}\n`)
   expect(faults).toEqual([])
-  expect(figures.takeovers).toBe(10)
+  expect(figures.takeovers).toBe(rounds)
 })

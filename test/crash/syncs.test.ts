@@ -1,24 +1,28 @@
-// A thousand acknowledgements under strace, and syncs that fail.
+// Acknowledgements under strace, and syncs that fail.
 
 import { describe, expect, test } from 'vitest'
-import { whyNoStrace } from './harness/strace.ts'
-import { failSync, traceAcks } from './scenarios/syncs.ts'
+import { whyNoStrace } from '../../packages/relay/src/prove/harness/strace.ts'
+import { traceAcks } from '../../packages/relay/src/prove/scenarios/syncs.ts'
+import { isFull, sized } from '../size.ts'
+import { type FailedSyncReport, failSync } from './scenarios/failed-syncs.ts'
 
 const reason = whyNoStrace()
 if (reason) process.stdout.write(`syncs: skipped, ${reason}\n`)
 
+const acks = sized(50, 1_000)
+
 describe.skipIf(reason)('the disk', () => {
-  test('1,000 acknowledgements leave after the sync of their entry', async () => {
-    const { faults, ...figures } = await traceAcks(1_000)
+  test(`${acks} acknowledgements leave after the sync of their entry`, async () => {
+    const { faults, ...figures } = await traceAcks(acks)
     process.stdout.write(`syncs: ${JSON.stringify(figures)}\n`)
     expect(faults).toEqual([])
-    expect(figures.acks).toBeGreaterThanOrEqual(1_000)
+    expect(figures.acks).toBeGreaterThanOrEqual(acks)
   })
 
-  test.for([1, 2, 3, 5, 8, 12, 17, 23, 30, 38, 47, 57])(
+  test.for(sized([5, 12], [1, 2, 3, 5, 8, 12, 17, 23, 30, 38, 47, 57]))(
     'nothing is acknowledged after sync %i failed',
     async (failing) => {
-      const { faults, ...figures } = await failSync(failing)
+      const { faults, ...figures } = isFull ? await failSync(failing) : await failLogSync(failing)
       process.stdout.write(`failed sync: ${JSON.stringify(figures)}\n`)
       expect(faults).toEqual([])
       if (figures.of === 'log')
@@ -26,3 +30,9 @@ describe.skipIf(reason)('the disk', () => {
     },
   )
 })
+
+/** Fails this sync, or the next one that is the log's: which sync is the folder's depends on when the daemon's threads come to it. */
+async function failLogSync(failing: number): Promise<FailedSyncReport> {
+  const report = await failSync(failing)
+  return report.of === 'log' || report.faults.length > 0 ? report : failLogSync(failing + 1)
+}

@@ -1,12 +1,13 @@
 // docs/reference says what the tables say. After a change of theirs: npm run reference
 
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { withAccessTable } from '../../scripts/access.ts'
 import { reference } from '../../scripts/reference.ts'
 
 const folder = fileURLToPath(new URL('../../docs/reference/', import.meta.url))
-const pages = reference()
+const pages = await reference()
 
 test.each(Object.keys(pages))('%s is not stale', async (name) => {
   await expect(pages[name]).toMatchFileSnapshot(`${folder}${name}`)
@@ -14,4 +15,9 @@ test.each(Object.keys(pages))('%s is not stale', async (name) => {
 
 test('nothing else is in there but the index', () => {
   expect(readdirSync(folder).sort()).toEqual(Object.keys(pages).sort())
+})
+
+test('docs/SECURITY.md says who may ask what', async () => {
+  const path = fileURLToPath(new URL('../../docs/SECURITY.md', import.meta.url))
+  await expect(withAccessTable(readFileSync(path, 'utf8'))).toMatchFileSnapshot(path)
 })

@@ -1,4 +1,5 @@
-// The blocks of a page that are marked `run`, and what they should say. How they are run is commands.test.ts's affair.
+// The blocks of a page: those that are run, with what they should say, and those that cannot be, with what they need. How they are run: see
+// commands.test.ts.
 
 export interface Step {
   line: number
@@ -7,30 +8,72 @@ export interface Step {
   text: string
   /** Lines of the output, in this order; `…` stands for anything, and times for any time. */
   expected: string[]
+  /** It goes on until it is ended: what follows happens while it runs. */
+  stays: boolean
 }
 
-const fence = /^```(\w+) run$/
+export interface Block {
+  line: number
+  steps: Step[]
+  /** What it needs that a test does not have: the first line says so, `# needs …`. */
+  needs?: string
+  /** What is wrong with it, if it is neither. */
+  fault?: string
+}
 
-/** ```console run: `$ ` starts a command, what follows is its output. ```js run: a program of its own. */
-export function stepsOf(page: string): Step[] {
+const fence = /^```(.*)$/
+/** They run until Ctrl-C. */
+const lasting = /^(?:npm start|(?:npx --no )?agent-relay up)\b/
+
+/**
+ * ```console run: `$ ` starts a command, what follows is its output. ```js run, ```ts run: a program of its own; `run stays`: one that does
+ * not end by itself. ```json is read, ```text is a picture. Every other block says what it needs. Indented blocks are not allowed: nobody could tell
+ * what they are.
+ */
+export function blocksOf(page: string): Block[] {
   const lines = page.split('\n')
-  const steps: Step[] = []
+  const blocks: Block[] = []
   for (let at = 0; at < lines.length; at++) {
-    const language = fence.exec(lines[at] as string)?.[1]
-    if (language === undefined) continue
+    const info = fence.exec(lines[at] as string)?.[1]
+    if (info === undefined) {
+      const isIndented = /^ {4}\S/.test(lines[at] as string) && lines[at - 1] === ''
+      if (isIndented) blocks.push({ line: at + 1, steps: [], fault: 'an indented block: give it a fence' })
+      continue
+    }
     const end = lines.indexOf('```', at + 1)
-    const block = lines.slice(at + 1, end)
-    if (language === 'js') steps.push({ line: at + 1, kind: 'program', text: block.join('\n'), expected: [] })
-    else steps.push(...commandsOf(block, at + 2))
+    blocks.push(blockOf(info, lines.slice(at + 1, end), at + 2))
     at = end
   }
-  return steps
+  return blocks
+}
+
+function blockOf(info: string, lines: string[], line: number): Block {
+  const [language = '', isRun, stays] = info.split(' ')
+  const text = lines.join('\n')
+  if (isRun === 'run' && language === 'console') return { line, steps: commandsOf(lines, line) }
+  if (isRun === 'run' && (language === 'js' || language === 'ts'))
+    return { line, steps: [{ line, kind: 'program', text, expected: [], stays: stays === 'stays' }] }
+  if (language === 'text') return { line, steps: [] }
+  if (language === 'json') return { line, steps: [], ...(isJson(text) ? {} : { fault: 'not JSON' }) }
+  const needs = /^# needs (.+)$/.exec(lines[0] ?? '')?.[1]
+  return needs === undefined ? { line, steps: [], fault: `not run: ${info}` } : { line, steps: [], needs }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function commandsOf(block: string[], first: number): Step[] {
   const steps: Step[] = []
   for (const [at, line] of block.entries()) {
-    if (line.startsWith('$ ')) steps.push({ line: first + at, kind: 'command', text: line.slice(2), expected: [] })
+    const text = line.slice(2)
+    if (line.startsWith('$ '))
+      steps.push({ line: first + at, kind: 'command', text, expected: [], stays: lasting.test(text) })
     else if (line !== '') steps.at(-1)?.expected.push(line)
   }
   return steps

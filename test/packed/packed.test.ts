@@ -1,4 +1,5 @@
-// The packed packages in an empty directory with no repository near: they install, they are small, agents talk, and the cloud image's steps work.
+// The packed archives in a private prefix, with no repository near and no registry: they install, they are small, agents talk, and the cloud
+// image's steps work.
 
 import type { ChildProcess } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -7,9 +8,9 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ModelServer } from '../bench/model-server.ts'
-import { deployScript, Prefix, sizeOf, stopped } from './prefix.ts'
+import { deployScript, noRegistry, Prefix, sizeOf, stopped } from './prefix.ts'
 
-const installedMbMax = 60
+const installedMbMax = 40
 
 let prefix: Prefix
 beforeAll(async () => {
@@ -30,17 +31,19 @@ async function textOf(client: Client, name: string, input: Record<string, unknow
 
 describe('the installation', () => {
   it(`is smaller than ${installedMbMax} MB`, () => {
-    const parts = readdirSync(prefix.modules)
-      .map((name) => [name, Math.round(sizeOf(join(prefix.modules, name)) / 1e6)] as const)
+    const modules = join(prefix.package, 'node_modules')
+    const parts = readdirSync(modules)
+      .map((name) => [name, Math.round(sizeOf(join(modules, name)) / 1e6)] as const)
       .sort(([, a], [, b]) => b - a)
-    // The README tells it.
+    // The README names this figure.
     process.stdout.write(`installed: ${(prefix.size / 1e6).toFixed(1)} MB\n`)
     expect(prefix.size / 1e6, `the largest: ${parts.slice(0, 5).join(' MB; ')} MB`).toBeLessThan(installedMbMax)
   })
 
   it('has what was packed, and neither sources nor maps', () => {
-    for (const name of ['agent-relay', '@agent-relay/mcp', '@agent-relay/sdk']) {
-      const files = readdirSync(join(prefix.modules, name), { recursive: true, encoding: 'utf8' })
+    for (const name of ['.', 'node_modules/@agent-relay/mcp', 'node_modules/@agent-relay/sdk']) {
+      const all = readdirSync(join(prefix.package, name), { recursive: true, encoding: 'utf8' })
+      const files = all.filter((file) => !file.startsWith('node_modules/'))
       expect(files.filter((file) => /\.map$|tsbuildinfo|(^|\/)(src|tests)\//.test(file))).toEqual([])
       expect(files).toContain('README.md')
       expect(files).toContain('LICENSE')
@@ -48,9 +51,25 @@ describe('the installation', () => {
   })
 
   it('has the libraries of the runs in it, with their licences', () => {
-    expect(existsSync(join(prefix.modules, 'ai'))).toBe(false)
-    const licenses = readFileSync(join(prefix.modules, 'agent-relay/dist/runs/kit.licenses.txt'), 'utf8')
+    expect(existsSync(join(prefix.package, 'node_modules/ai'))).toBe(false)
+    const licenses = readFileSync(join(prefix.package, 'dist/runs/libraries.licenses.txt'), 'utf8')
     expect(licenses).toMatch(/^ai [\d.]+: Apache-2\.0$/m)
+  })
+
+  it('has no script that an installation would run, and needs nothing that is not in it', () => {
+    const files = readdirSync(prefix.package, { recursive: true, encoding: 'utf8' })
+    expect(files.filter((file) => file.endsWith('binding.gyp'))).toEqual([])
+    const manifests = files.filter((file) => /^(?:.*node_modules\/(?:@[^/]+\/)?[^/]+\/)?package\.json$/.test(file))
+    expect(manifests.length).toBeGreaterThan(20)
+    for (const file of manifests) {
+      const manifest = JSON.parse(readFileSync(join(prefix.package, file), 'utf8'))
+      const { scripts, optionalDependencies, peerDependencies, dependencies = {} } = manifest
+      expect([file, scripts, optionalDependencies, peerDependencies]).toEqual([file, undefined, undefined, undefined])
+      const missing = Object.keys(dependencies).filter(
+        (name) => !existsSync(join(prefix.package, 'node_modules', name, 'package.json')),
+      )
+      expect(missing, file).toEqual([])
+    }
   })
 })
 
@@ -98,12 +117,18 @@ describe('agent-relay up', () => {
   })
 
   it('the SDK, as a program beside it uses it', async () => {
-    const program = `import { connectRelay } from '${join(prefix.modules, '@agent-relay/sdk/dist/index.js')}'
+    const program = `import { connectRelay } from '@agent-relay/sdk'
+      import { operations } from '@agent-relay/sdk/protocol'
+      import { limits } from '@agent-relay/sdk/wire'
+      if (!operations['message.send'] || !limits.bodyBytesMax) throw new Error('an entry is empty')
       const relay = await connectRelay({ name: 'program' })
       console.log((await relay.messages.send('Bob', 'hello')).id)
       await relay.close()`
+    const archive = readdirSync(prefix.archives).find((name) => name.startsWith('agent-relay-sdk-')) as string
+    const args = ['install', '--silent', '--no-audit', '--no-fund', join(prefix.archives, archive)]
+    await prefix.run('npm', args, cwd, noRegistry(prefix.root))
     expect(await prefix.run(process.execPath, ['--input-type=module', '-e', program], cwd)).toMatch(/^m_\w+\n$/)
-  })
+  }, 60_000)
 })
 
 describe('the steps of the cloud image', () => {
@@ -115,6 +140,11 @@ describe('the steps of the cloud image', () => {
     const cloud = { WORKSPACE_NAME: 'frontend', RELAY_DATA_DIR: join(prefix.root, 'cloud') }
     const container = await prefix.start('sh', [deployScript('entrypoint.sh')], cwd, /ready\./, cloud)
     expect(await prefix.run('sh', [deployScript('healthcheck.sh')], cwd, cloud)).toBe('')
+    expect(await prefix.run('sh', [deployScript('readycheck.sh')], cwd, cloud)).toBe('')
+    // Another workspace is not open in it: healthy, and not ready.
+    const other = { ...cloud, WORKSPACE_NAME: 'backend' }
+    expect(await prefix.run('sh', [deployScript('healthcheck.sh')], cwd, other)).toBe('')
+    await expect(prefix.run('sh', [deployScript('readycheck.sh')], cwd, other)).rejects.toThrow()
     const status = JSON.parse(await prefix.run('agent-relay', ['status', '--json'], cwd, cloud))
     expect(status).toMatchObject({ workspace: 'frontend' })
     // As Claude Code would start it, by what the installer wrote.

@@ -1,4 +1,5 @@
-// The packages as a user gets them: packed and installed into an empty directory, by the very scripts that make the cloud image. No tests.
+// Agent Relay as a user gets it: packed, and installed into a private prefix without a registry, by the very scripts that make the cloud image.
+// No tests.
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
@@ -8,19 +9,27 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
-const deploy = fileURLToPath(new URL('../../deploy/workspace/', import.meta.url))
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const deploy = join(root, 'deploy/workspace')
+
+/** Nobody listens at that address, and there is nothing in the cache: whatever npm had to look up would fail. */
+export function noRegistry(directory: string): Record<string, string> {
+  return { npm_config_registry: 'http://127.0.0.1:9', npm_config_cache: join(directory, 'npm-cache') }
+}
 
 export class Prefix {
   readonly root = realpathSync(mkdtempSync(join(tmpdir(), 'packed-')))
-  readonly modules = join(this.root, 'prefix/node_modules')
+  readonly package = join(this.root, 'prefix/lib/node_modules/agent-relay')
+  /** What `npm run pack` made. */
+  readonly archives = join(this.root, 'archives')
   readonly home = this.directory('home')
   readonly #children = new Set<ChildProcess>()
 
   static async install(): Promise<Prefix> {
     const prefix = new Prefix()
-    const packages = join(prefix.root, 'packages')
-    await run('sh', [join(deploy, 'pack.sh'), packages])
-    await run('sh', [join(deploy, 'install.sh'), packages, join(prefix.root, 'prefix')], { cwd: prefix.root })
+    await run('npm', ['run', 'pack', '--', prefix.archives], { cwd: root })
+    const script = [join(deploy, 'install.sh'), prefix.archives, join(prefix.root, 'prefix')]
+    await run('sh', script, { cwd: prefix.root, env: { ...prefix.env(), ...noRegistry(prefix.root) } })
     return prefix
   }
 
@@ -31,7 +40,7 @@ export class Prefix {
   }
 
   env(more: Record<string, string> = {}): Record<string, string> {
-    const PATH = `${join(this.modules, '.bin')}:${process.env.PATH}`
+    const PATH = `${join(this.root, 'prefix/bin')}:${process.env.PATH}`
     return { PATH, HOME: this.home, TMPDIR: this.root, RELAY_PORT: '0', ...more }
   }
 
@@ -40,7 +49,7 @@ export class Prefix {
     return (await run(command, args, { cwd, env: this.env(more) })).stdout
   }
 
-  /** Starts one that goes on; resolves when it says what is waited for. */
+  /** Starts a command that keeps running; resolves when its output matches. */
   start(command: string, args: string[], cwd: string, until: RegExp, more?: Record<string, string>) {
     const child = spawn(command, args, { cwd, env: this.env(more) })
     this.#children.add(child)
@@ -59,7 +68,7 @@ export class Prefix {
 
   /** Bytes of all files. */
   get size(): number {
-    return sizeOf(this.modules)
+    return sizeOf(this.package)
   }
 
   close(): void {

@@ -51,7 +51,7 @@ play('an action is offered, listed, called and answered', async ({ ada, bob }) =
   expect(await ada.call('action.answer', { invocation, output: 'other' })).toEqual({ counted: false })
 })
 
-play('only its provider answers a call, and only its caller hears of it', async ({ ada, bob, cy }) => {
+play('only the provider of an action answers a call, and only the caller gets the result', async ({ ada, bob, cy }) => {
   const calls = await offers(ada, 'thing.do')
   const call = invoke(bob, 'thing.do')
   const { invocation } = await first(calls)
@@ -63,7 +63,7 @@ play('only its provider answers a call, and only its caller hears of it', async 
   expect(await call).toMatchObject({ ok: false, error: { code: 'permission_denied', message: 'not you' } })
 })
 
-play('what cannot begin is an envelope too, and on record', async ({ ada, bob, cy }) => {
+play('a call that cannot begin is answered with an envelope and recorded', async ({ ada, bob, cy }) => {
   await offers(ada, 'thing.private', { availableTo: ['cy'] })
   expect(await invoke(bob, 'thing.none')).toMatchObject({ ok: false, error: { code: 'unknown_action' } })
   expect(await invoke(bob, 'thing.private')).toMatchObject({ ok: false, error: { code: 'permission_denied' } })
@@ -72,7 +72,7 @@ play('what cannot begin is an envelope too, and on record', async ({ ada, bob, c
   expect(await listed(ada)).toHaveLength(1)
   const { events } = await bob.call('event.list', { types: ['action.*'] })
   const own = events.filter(({ by }) => by !== daemonName)
-  expect(own.map(({ type, fact }) => [type, fact.code])).toEqual([
+  expect(own.map(({ type, fact }) => [type, 'code' in fact ? fact.code : undefined])).toEqual([
     ['action.invoked', undefined],
     ['action.completed', 'unknown_action'],
     ['action.invoked', undefined],
@@ -88,7 +88,7 @@ play('a call that nobody answers ends when its time is over', async ({ ada, bob,
   expect(await call).toMatchObject({ ok: false, error: { code: 'timeout' } })
 })
 
-play('a provider that withdraws or leaves ends its calls and takes its actions along', async ({ ada, bob, cy }) => {
+play('a provider that withdraws an action or leaves ends its calls and its actions', async ({ ada, bob, cy }) => {
   const calls = await offers(ada, 'thing.one')
   await offers(cy, 'thing.two')
   const one = invoke(bob, 'thing.one')
@@ -115,7 +115,7 @@ play('the same call sent again runs once', async ({ ada, bob }) => {
   expect(calls).toHaveLength(1)
 })
 
-play('too large is refused, with the mend', async ({ ada, bob }) => {
+play('an input or output that is too large is refused with the fix', async ({ ada, bob }) => {
   const calls = await offers(ada, 'thing.big')
   const big = 'x'.repeat(300 * 1024)
   await refused(invoke(bob, 'thing.big', { big }), 'input.invalid', /put the rest into a file/)

@@ -1,15 +1,18 @@
 // A clock that a play moves by hand.
 
-import type { Alarm, Clock } from '../../packages/relay/src/clock.ts'
+import type { Alarm, Clock } from '../../packages/relay/src/machine/clock.ts'
 
 export class PlayClock implements Clock {
-  #now = Date.UTC(2026, 0, 1, 12)
+  #steady = 0
+  /** What the wall clock says when the steady one says nothing. */
+  #zero = Date.UTC(2026, 0, 1, 12)
   readonly #alarms = new Set<{ at: number; work: () => void }>()
 
-  now = (): number => this.#now
+  now = (): number => this.#zero + this.#steady
+  steady = (): number => this.#steady
 
   after(ms: number, work: () => void): Alarm {
-    const alarm = { at: this.#now + ms, work }
+    const alarm = { at: this.#steady + ms, work }
     this.#alarms.add(alarm)
     // What is due at once needs no passing of time.
     if (ms <= 0) setImmediate(() => this.#ring(alarm))
@@ -18,20 +21,21 @@ export class PlayClock implements Clock {
 
   /** Rings what falls due on the way, in its order, each at its own time. */
   async passes(ms: number): Promise<void> {
-    const end = this.#now + ms
+    const end = this.#steady + ms
     for (;;) {
       const [next] = [...this.#alarms].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
       if (!next) break
-      this.#now = Math.max(this.#now, next.at)
+      this.#steady = Math.max(this.#steady, next.at)
       this.#ring(next)
       await new Promise(setImmediate)
     }
-    this.#now = end
+    this.#steady = end
     await new Promise(setImmediate)
   }
 
-  goesBack(ms: number): void {
-    this.#now -= ms
+  /** The wall clock is set: no time passes by it. */
+  jumps(ms: number): void {
+    this.#zero += ms
   }
 
   #ring(alarm: { at: number; work: () => void }): void {

@@ -32,7 +32,7 @@ play('an agent sees its own conversations, the key holder sees all', async ({ ad
   // No hash of a secret leaves, not even to the owner.
   const { events } = await holder.call('event.list', { limit: 1_000 })
   expect(JSON.stringify(events)).not.toMatch(/hash/)
-  // Nobody in particular sees who is there, and no message.
+  // A session without an agent sees who is online, and no message.
   const nobody = await enter({})
   expect(await seen(nobody)).toEqual([])
   expect(types((await nobody.call('event.list', { limit: 1_000 })).events)).toContain('agent.registered')

@@ -53,7 +53,7 @@ play('a page tells what became of each message', async ({ ada, bob }) => {
   await ada.call('message.react', { message: id, emoji: '👀' })
   await bob.call('inbox.read', { messages: [id] })
   const seen = await first(ada)
-  expect(seen).toMatchObject({ read: 1, reactions: [{ emoji: '👀', agents: ['ada', 'bob'] }] })
+  expect(seen).toMatchObject({ read: 1, reactions: [{ emoji: '👀', agents: ['bob', 'ada'] }] })
   expect(seen?.receipt).toBeUndefined()
 })
 
@@ -65,7 +65,7 @@ play('a page stops before it is too large for an answer', async ({ ada, bob }) =
   expect(on.messages.map(({ n }) => n)).toEqual([1, 2])
 })
 
-play('others see nothing of a conversation, and of a channel what was said while they were in it', async (stage) => {
+play('agents see no conversation of others, and of a channel what was said while they were in it', async (stage) => {
   const { ada, bob, cy, enter, key } = stage
   const { id } = await ada.send('bob', 'between us')
   await refused(cy.call('message.list', { conversation: '@ada,bob' }), 'channel.unknown', /not found/)

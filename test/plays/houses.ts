@@ -1,32 +1,46 @@
-// Where a play takes place: workspaces that talk in process, or a real daemon on real Unix sockets. Same words, same outcome.
+// Where a play takes place: workspaces that talk in process, or a real daemon on real Unix sockets or its open port. Same words, same outcome.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Connector, socketConnector } from '@agent-relay/sdk'
-import { controlSocketPath, socketPathOf } from '@agent-relay/sdk/discover'
+import { controlSocketPath, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { makeIds } from '@agent-relay/sdk/protocol'
+import { type Connector, socketConnector, websocketConnector } from '@agent-relay/sdk/wire'
 import { Dispatch } from '../../packages/relay/src/broker/dispatch.ts'
-import { Workspace } from '../../packages/relay/src/broker/workspace.ts'
-import { Daemon } from '../../packages/relay/src/daemon.ts'
+import { type Neighbours, Workspace } from '../../packages/relay/src/broker/workspace.ts'
+import { Daemon, type DaemonOptions } from '../../packages/relay/src/daemon/daemon.ts'
 import { inProcess } from '../../packages/relay/src/wires/in-process.ts'
-import { loud } from '../../packages/relay/tests/loud.ts'
+import { loud } from '../../packages/relay/tests/broker/loud.ts'
+import { sized } from '../size.ts'
 import type { PlayClock } from './clock.ts'
+
+/** Who comes, where that decides by which door. */
+export interface Entrance {
+  name?: string
+  /** Everybody comes to the same machine. */
+  isBeside?: boolean
+}
 
 export interface House {
   /** Opens a workspace, or finds it open. */
   open(workspace: string): Promise<void>
-  connector(workspace: string): Connector
+  connector(workspace: string, entrance?: Entrance): Connector
   /** The key that was made when the workspace was opened first. */
   key(workspace: string): string
   close(): Promise<void>
 }
 
-export const links = ['in process', 'socket'] as const
+/** Those that pass the suite of links. */
+export const links = ['in process', 'socket', 'websocket'] as const
 export type LinkKind = (typeof links)[number]
+export type StageKind = LinkKind | 'shared'
+/** Those that plays run on; in full, two daemons that share a workspace. Over the network other rights hold: see packages/relay/tests/wires. */
+export const stages: readonly StageKind[] = sized<readonly StageKind[]>(['in process', 'socket'], ['shared'])
 
-export function houseOf(kind: LinkKind, clock: PlayClock): Promise<House> {
-  return kind === 'socket' ? DaemonHouse.start(clock) : Promise.resolve(new ProcessHouse(clock))
+export async function houseOf(kind: StageKind, clock: PlayClock): Promise<House> {
+  if (kind === 'shared') return (await import('./shared-house.ts')).SharedHouse.start(clock)
+  if (kind === 'in process') return new ProcessHouse(clock)
+  return kind === 'socket' ? DaemonHouse.start(clock) : OpenPortHouse.start(clock)
 }
 
 export class ProcessHouse implements House {
@@ -50,17 +64,22 @@ export class ProcessHouse implements House {
       ...loud,
     })
     const key = (await workspace.begin(() => {})) as string
-    const neighbours = {
-      find: (other: string) => this.#open.get(other)?.workspace,
-      all: () => [...this.#open.values()].map((each) => each.workspace),
+    const neighbours: Neighbours = {
+      names: () => [...this.#open.keys()],
+      atRest: () => [],
+      visit: async (other, work) => {
+        const found = this.#open.get(other)?.workspace
+        return found && work(found)
+      },
     }
     const lag = () => ({ p50: 0, p99: 0, max: 0 })
     const daemon = {
       version: '0.0.0',
-      startedAt: this.#clock.now(),
+      uptimeMs: () => this.#clock.steady(),
       lag,
       socketPath: () => 'none',
       url: () => undefined,
+      agentProcesses: () => new Map(),
     }
     this.#open.set(name, { workspace, dispatch: new Dispatch(workspace, neighbours, daemon), key })
   }
@@ -96,7 +115,7 @@ export class DaemonHouse implements House {
   readonly #keys = new Map<string, string>()
   #daemon: Daemon | undefined
 
-  private constructor(clock: PlayClock) {
+  protected constructor(clock: PlayClock) {
     this.#clock = clock
     this.dataDir = mkdtempSync(join(tmpdir(), 'relay-play-'))
   }
@@ -112,6 +131,7 @@ export class DaemonHouse implements House {
       dataDir: this.dataDir,
       credentialsPath: join(this.dataDir, 'credentials.json'),
       clock: this.#clock,
+      http: this.http,
       onTrouble: (error) => {
         throw error
       },
@@ -122,6 +142,14 @@ export class DaemonHouse implements House {
 
   async stop(): Promise<void> {
     await this.#daemon?.stop()
+  }
+
+  protected get http(): DaemonOptions['http'] {
+    return undefined
+  }
+
+  protected get url(): string {
+    return this.#daemon?.url as string
   }
 
   async open(name: string): Promise<void> {
@@ -144,5 +172,22 @@ export class DaemonHouse implements House {
   async close(): Promise<void> {
     await this.stop()
     rmSync(this.dataDir, { recursive: true, force: true })
+  }
+}
+
+/** The same daemon, reached by WebSocket on a port that asks for no credential: who comes is who it says. */
+class OpenPortHouse extends DaemonHouse {
+  static override async start(clock: PlayClock): Promise<OpenPortHouse> {
+    const house = new OpenPortHouse(clock)
+    await house.start()
+    return house
+  }
+
+  protected override get http(): DaemonOptions['http'] {
+    return { port: 0, isOpen: true }
+  }
+
+  override connector(workspace: string): Connector {
+    return websocketConnector(this.url, { workspace })
   }
 }

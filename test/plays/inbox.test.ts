@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { offerMs } from '../../packages/relay/src/core/inbox.ts'
 import { bodiesOf, eventually, play, refused } from './play.ts'
 
-play('what was taken counts as read when the taker comes back', async ({ ada, bob }) => {
+play('a message that was taken counts as read at the next call of its taker', async ({ ada, bob }) => {
   await ada.send('bob', 'one')
   await bob.takes('one')
   await ada.send('bob', 'two')
@@ -25,7 +25,7 @@ play('an offer that nobody answered comes back', async ({ ada, bob, clock, enter
   await bob.takes('review 12?')
 })
 
-play('what a session was handed is free when it vanishes', async ({ ada, bob, enter }) => {
+play('messages that a session was handed are free when the session vanishes', async ({ ada, bob, enter }) => {
   const other = await enter({ name: 'bob', token: bob.token })
   await ada.send('bob', 'one')
   await other.takes('one')
@@ -49,7 +49,7 @@ play('two sessions of one agent never hold the same message', async ({ ada, bob,
   await bob.takesSoon('3', '4')
 })
 
-play('peeking hands out nothing', async ({ ada, bob }) => {
+play('looking with inbox.peek hands out nothing', async ({ ada, bob }) => {
   await ada.send('bob', 'one')
   const [message] = await bob.peeks('one')
   expect(message?.receipt).toBe('stored')
@@ -71,8 +71,31 @@ play('marking read by message and by thread', async ({ ada, bob, cy }) => {
   await refused(cy.call('inbox.read', { messages: ['m_none'] }), 'message.unknown', /m_none/)
 })
 
+play('looking back goes on before the first message of a page, through all conversations', async ({ ada, bob, cy }) => {
+  const said = await Promise.all(['one', 'two', 'three'].map((body) => ada.send('bob', body)))
+  await ada.send('#general', 'four')
+  await cy.send('bob', 'five')
+  const hidden = await ada.send('cy', 'not yours')
+  await bob.takes('one', 'two', 'three', 'four', 'five')
+  const page = async (before?: string) => {
+    const { messages, more } = await bob.call('inbox.take', { unreadOnly: false, limit: 2, before })
+    return { bodies: bodiesOf(messages), first: messages[0]?.id, more }
+  }
+  const newest = await page()
+  expect(newest).toMatchObject({ bodies: ['four', 'five'], more: 3 })
+  const middle = await page(newest.first)
+  expect(middle).toMatchObject({ bodies: ['two', 'three'], more: 1 })
+  const oldest = await page(middle.first)
+  expect(oldest).toMatchObject({ bodies: ['one'], more: 0 })
+  expect(await page(oldest.first)).toMatchObject({ bodies: [], more: 0 })
+  // With `before` alone, too; and nothing is told of what another was sent.
+  await bob.peeksAt({ before: said[1]?.id }, 'one')
+  for (const op of ['inbox.take', 'inbox.peek'] as const)
+    await refused(bob.call(op, { before: hidden.id }), 'message.unknown', /is known to you/)
+})
+
 play('filters: from, channel, thread, limit', async ({ ada, bob, cy }) => {
-  await bob.call('channel.join', { channel: '#build' })
+  await bob.call('channel.create', { channel: '#build' })
   await ada.send('bob', 'a1')
   await cy.send('bob', 'c1', { thread: 't' })
   await ada.send('#build', 'a2', { thread: 't', kind: 'status' })
@@ -101,7 +124,7 @@ play('a page ends by bytes, and says how many more wait', async ({ ada, bob }) =
   expect([...first.messages, ...second.messages].map(({ body }) => body[0])).toEqual(['1', '2', '3'])
 })
 
-play('each message comes by itself to who follows, and is read when that is said', async ({ ada, bob, clock }) => {
+play('a session that follows its inbox gets each message, and marks it as read', async ({ ada, bob, clock }) => {
   await ada.send('bob', 'before')
   const ear = bob.listens()
   await clock.passes(0)
@@ -115,7 +138,7 @@ play('each message comes by itself to who follows, and is read when that is said
   expect(bodiesOf(await bob.client.getInbox())).toEqual(['not heard'])
 })
 
-play('who follows is also brought what another session held too long', async ({ ada, bob, clock, enter }) => {
+play('a session that follows its inbox gets what another held too long', async ({ ada, bob, clock, enter }) => {
   const other = await enter({ name: 'bob', token: bob.token })
   await ada.send('bob', 'one')
   await other.takes('one') // and says nothing
@@ -127,7 +150,14 @@ play('who follows is also brought what another session held too long', async ({ 
   await ear.hears('two', 'one')
 })
 
-play('what was put before an agent by push stays in the inbox, tagged, until read', async ({ ada, bob }) => {
+play('an agent whose inbox is followed is woken; any other is reached at its next call', async ({ ada, bob }) => {
+  const reached = async () => (await ada.call('agent.list', {})).agents.find(({ name }) => name === 'bob')?.reached
+  expect(await reached()).toBe('at next call')
+  bob.listens()
+  await eventually(async () => expect(await reached()).toBe('wakes'))
+})
+
+play('a message that was shown by push stays in the inbox, tagged, until it is read', async ({ ada, bob }) => {
   const { id } = await ada.send('bob', 'look')
   expect(await bob.call('inbox.offer', { messages: [id], route: 'push' })).toEqual({ offered: 1 })
   expect((await bob.peeks('look'))[0]).toMatchObject({ receipt: 'offered', route: 'push' })
@@ -138,7 +168,7 @@ play('what was put before an agent by push stays in the inbox, tagged, until rea
   await refused(ada.call('inbox.offer', { messages: [id], route: 'hook' }), 'message.not-yours', /not addressed to you/)
 })
 
-play('a take asked again under its id answers the same, and holds nothing twice', async ({ ada, bob }) => {
+play('a take that is sent again under its id gets the same answer and holds nothing twice', async ({ ada, bob }) => {
   await ada.send('bob', 'one')
   const first = await bob.call('inbox.take', {}, 'take-1')
   await ada.send('bob', 'two')

@@ -1,9 +1,9 @@
-// What is too much, or no text at all: refused with words that say what to do.
+// Input that is too large, or not text: refused with words that say what to do.
 
 import { limits } from '@agent-relay/sdk/protocol'
 import { expect } from 'vitest'
 import { pairPerMinuteMax } from '../../packages/relay/src/broker/sending.ts'
-import { openInProcess } from '../../packages/relay/src/wires/in-process.ts'
+import { inProcess } from '../../packages/relay/src/wires/in-process.ts'
 import { play, playInProcess, refused } from './play.ts'
 
 play('a body with U+0000 is refused, anything else comes as it was sent', async ({ ada, bob }) => {
@@ -26,7 +26,7 @@ play('a body of 256 KiB passes, one byte more does not', async ({ ada, bob }) =>
   expect((await bob.call('inbox.take', { limit: 1 })).more).toBe(1)
 })
 
-play('what is not in the table cannot be asked', async ({ ada }) => {
+play('an operation that is not in the table is refused', async ({ ada }) => {
   await refused(ada.call('inbox.burn' as 'inbox.take', {}), 'operation.unknown', /no operation "inbox.burn"/)
   await refused(ada.call('__proto__' as 'inbox.take', {}), 'operation.unknown', /__proto__/)
   // The daemon's own operations are not a workspace's.
@@ -39,7 +39,7 @@ play('what is not in the table cannot be asked', async ({ ada }) => {
 playInProcess('two models that thank each other for ever are stopped for a while', async ({ ada, clock, house }) => {
   const dispatch = house.dispatch('main')
   const model = async (name: string) => {
-    const link = await openInProcess(dispatch, 'owner', { name }, true)
+    const link = await inProcess(dispatch, { door: 'owner', kind: 'model' })({ name })
     let turns = 0
     return (to: string) => {
       const turn = link.turn(`${name}-${turns++}`)
@@ -57,7 +57,7 @@ playInProcess('two models that thank each other for ever are stopped for a while
     /40 messages between you and max within a minute.*go on in 60 s/,
   )
   expect(error.retry).toBe(true)
-  // Others are not meant, and neither are programs.
+  // The limit counts neither other pairs nor programs.
   await mia('ada')
   await ada.send('mia', 'a program')
   await clock.passes(59_000)

@@ -1,7 +1,8 @@
 // The contract of a link, as one suite that every link must pass.
 
-import { ConnectionError, DaemonNotRunningError, type Link, RelayError, socketConnector } from '@agent-relay/sdk'
+import { ConnectionError, DaemonNotRunningError, RelayError } from '@agent-relay/sdk'
 import type { RelayEvent } from '@agent-relay/sdk/protocol'
+import { type Link, socketConnector } from '@agent-relay/sdk/wire'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { PlayClock } from './clock.ts'
 import { type House, houseOf, links } from './houses.ts'
@@ -67,7 +68,7 @@ describe.each(links)('a link (%s)', (kind) => {
     expect((await bob.call('inbox.take', {}, 'take')).messages).toHaveLength(1)
   })
 
-  test('watches until it is told not to', async () => {
+  test('a watch brings items until it is ended', async () => {
     const items: RelayEvent[] = []
     const sink = { item: (item: RelayEvent) => void items.push(item), end: () => {} }
     const { seq } = await bob.watch('event.follow', { types: ['message.created'] }, 'w', sink)
@@ -83,7 +84,7 @@ describe.each(links)('a link (%s)', (kind) => {
     await eventually(() => expect(items.map(({ message }) => message?.body)).toEqual(['1', '1', '2']))
   })
 
-  test('what a watch brought and nobody marked is free when the watch ends', async () => {
+  test('messages that a watch brought and nobody marked are free when the watch ends', async () => {
     await ada.call('message.send', { to: 'bob', body: '1' }, '1')
     const bodies: string[] = []
     await bob.watch('inbox.follow', {}, 'w', { item: ({ body }) => void bodies.push(body), end: () => {} })

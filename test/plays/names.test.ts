@@ -1,10 +1,10 @@
 // Names: who may take one, what a newcomer gets who may not, and what outlives a connection.
 
 import { expect } from 'vitest'
-import { idleMs } from '../../packages/relay/src/broker/sessions.ts'
+import { idleMs } from '../../packages/relay/src/broker/sessions/sessions.ts'
 import { eventually, play, refused } from './play.ts'
 
-play('a live name is refused to a strict newcomer, and numbered for another', async ({ ada, enter }) => {
+play('a live name is refused to a newcomer with strictName, and numbered for others', async ({ ada, enter }) => {
   await refused(enter({ name: 'ada', strict: true }), 'agent.name-taken', /"ada" is in use by a live session/)
   const second = await enter({ name: 'ada' })
   expect(second.name).toBe('ada-2')
@@ -36,7 +36,7 @@ play('a name outlives its connection, and is retaken with its inbox', async ({ a
   expect((await enter({ name: 'bob', token })).name).toBe('bob')
 })
 
-play('two who take one name in the same moment are two agents', async ({ enter }) => {
+play('two sessions that take one name in the same moment are two agents', async ({ enter }) => {
   const twins = await Promise.all([enter({ name: 'twin' }), enter({ name: 'twin' }), enter({ name: 'twin' })])
   expect(twins.map(({ name }) => name).sort()).toEqual(['twin', 'twin-2', 'twin-3'])
 })
@@ -61,7 +61,7 @@ play('the holder of the key may act as any agent', async ({ ada, bob, enter, key
   await refused(ada.call('agent.register', { name: 'bob' }), 'auth.denied', /this session acts as ada/)
 })
 
-play('who said no name may ask, but not act', async ({ enter }) => {
+play('a session without a name may ask, but not act', async ({ enter }) => {
   const nobody = await enter({})
   expect((await nobody.call('agent.list', {})).agents.map(({ name }) => name).sort()).toEqual(['ada', 'bob', 'cy'])
   await refused(nobody.send('ada', 'x'), 'agent.required', /Register a name first/)
@@ -71,8 +71,8 @@ play('who said no name may ask, but not act', async ({ enter }) => {
   expect(await nobody.send('ada', 'now I am')).toMatchObject({ to: 'ada' })
 })
 
-play('what an agent says of itself is kept, and changed when it says more', async ({ ada, enter }) => {
-  await enter({ name: 'dee', handle: 'the-reviewer', role: 'lead', parent: 'ada', channels: ['#build'] })
+play('what an agent says of itself is kept until it says something else', async ({ ada, enter, key }) => {
+  await enter({ name: 'dee', key: key(), handle: 'the-reviewer', role: 'lead', parent: 'ada', channels: ['#build'] })
   expect(await described(ada, 'dee')).toMatchObject({
     handle: 'the-reviewer',
     role: 'lead',
@@ -80,7 +80,10 @@ play('what an agent says of itself is kept, and changed when it says more', asyn
     type: 'agent',
   })
   expect((await ada.call('channel.list', {})).channels[0]).toMatchObject({ name: '#build', members: 1 })
-  await refused(enter({ name: 'eve', handle: 'the-reviewer' }), 'agent.handle-taken', /belongs to dee/)
+  await refused(enter({ name: 'eve', handle: 'the-reviewer' }), 'agent.handle-taken', /the handle of dee/)
+  for (const handle of ['bob', 'BOB', 'b.o.b', 'ｂｏｂ', 'The Reviewer', 'Agent Relay'])
+    await refused(enter({ name: 'eve', handle }), 'agent.handle-taken', /is the name or the handle of/)
+  await refused(enter({ name: 'The-Reviewer', strict: true }), 'agent.handle-taken', /of dee/)
   await refused(enter({ name: 'eve', parent: 'nobody' }), 'agent.unknown', /nobody/)
   await refused(enter({ name: 'not a name' }), 'input.invalid', /name: a name is 1 to 64/)
   await refused(enter({ name: 'agent-relay' }), 'agent.name-taken', /agent-relay/)
@@ -88,7 +91,7 @@ play('what an agent says of itself is kept, and changed when it says more', asyn
   expect(await described(ada, 'ada')).toMatchObject({ handle: 'boss' })
 })
 
-play('active, idle, offline', async ({ ada, bob, clock }) => {
+play('an agent is active, idle or offline by its calls and sessions', async ({ ada, bob, clock }) => {
   expect(await statusOf(ada, 'bob')).toBe('active')
   await clock.passes(idleMs)
   expect(await statusOf(ada, 'bob')).toBe('idle')

@@ -1,13 +1,7 @@
-// A play: actors who talk over a link, and what each of them must see. Every play runs on every link unless it says why not.
+// A play: actors who talk over a link, and what each of them must see. Every play runs on every stage unless it says why not.
 
-import {
-  type Closing,
-  type Connector,
-  type RelayError,
-  type RelayEvent,
-  type SendOptions,
-  WorkspaceClient,
-} from '@agent-relay/sdk'
+import type { RelayError, RelayEvent } from '@agent-relay/sdk'
+import { type EventFilter, type SendOptions, WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import type {
   CallName,
   InboxMessage,
@@ -17,9 +11,11 @@ import type {
   Receipt,
   RefusalCode,
 } from '@agent-relay/sdk/protocol'
-import { expect, test } from 'vitest'
+import type { Closing, Connector } from '@agent-relay/sdk/wire'
+import { afterAll, expect, test } from 'vitest'
+import { until } from '../until.ts'
 import { PlayClock } from './clock.ts'
-import { type DaemonHouse, type House, houseOf, type LinkKind, links, type ProcessHouse } from './houses.ts'
+import { type DaemonHouse, type House, houseOf, type ProcessHouse, type StageKind, stages } from './houses.ts'
 
 export interface Part {
   name?: string
@@ -52,8 +48,20 @@ type Scene<S = Stage> = (stage: S) => Promise<void>
 
 const mainWorkspace = 'main'
 
+if (stages.includes('shared')) afterAll(async () => (await import('./shared-house.ts')).endServer())
+
 export function play(name: string, scene: Scene): void {
-  for (const kind of links) test(`${name} (${kind})`, () => perform(kind, scene))
+  for (const kind of stages) test(`${name} (${kind})`, () => perform(kind, scene))
+}
+
+/** For what concerns one computer by its nature, such as the files of a checkout: of two machines that share the workspace, all live on one. */
+export function playOnOneMachine(name: string, scene: Scene): void {
+  for (const kind of stages) test(`${name} (${kind})`, () => perform(kind, scene, true))
+}
+
+/** For what has no meaning where several machines share a workspace; `_why` says why. */
+export function playAlone(name: string, _why: string, scene: Scene): void {
+  for (const kind of stages.filter((each) => each !== 'shared')) test(`${name} (${kind})`, () => perform(kind, scene))
 }
 
 /** For what only a daemon can do: stopping, starting again, the control socket. */
@@ -66,12 +74,14 @@ export function playInProcess(name: string, scene: Scene<Stage & { house: Proces
   test(`${name} (in process)`, () => perform('in process', scene as Scene))
 }
 
-async function perform(kind: LinkKind, scene: Scene): Promise<void> {
+async function perform(kind: StageKind, scene: Scene, isBeside = false): Promise<void> {
   const clock = new PlayClock()
   const house = await houseOf(kind, clock)
   const actors: Actor[] = []
   const enter = async ({ workspace = mainWorkspace, ...part }: Part): Promise<Actor> => {
-    const actor = new Actor(house.connector(workspace), part)
+    // A token says who comes.
+    const named = actors.find(({ client }) => part.token !== undefined && client.token === part.token)
+    const actor = new Actor(house.connector(workspace, { name: part.name ?? named?.name, isBeside }), part)
     actors.push(actor)
     await actor.client.connect()
     return actor
@@ -87,14 +97,15 @@ async function perform(kind: LinkKind, scene: Scene): Promise<void> {
   }
 }
 
-/** Whoever speaks and listens. What it says of itself in a play reads as a sentence: `await bob.takes('hello')`. */
+/** Somebody in a play who sends and receives. A line of a play reads as a sentence: `await bob.takes('hello')`. */
 export class Actor {
   readonly client: WorkspaceClient
   readonly errors: RelayError[] = []
   readonly closings: Closing[] = []
 
-  constructor(connect: Connector, { name, type, ...rest }: Omit<Part, 'workspace'>) {
-    this.client = new WorkspaceClient(connect, { agentName: name, agentType: type, autoConnect: false, ...rest })
+  constructor(connect: Connector, { name, type, strict, ...rest }: Omit<Part, 'workspace'>) {
+    const own = { agentName: name, agentType: type, strictName: strict }
+    this.client = new WorkspaceClient(connect, { ...own, autoConnect: false, ...rest })
     this.client.on('error', (error) => this.errors.push(error))
     this.client.on('disconnect', (closing) => this.closings.push(closing))
   }
@@ -185,7 +196,7 @@ export class Actor {
     return { bodies, hears, stop: () => void this.client.off('message', heard) }
   }
 
-  async watches(filter: InputOf<'event.follow'>): Promise<{ events: RelayEvent[]; stop(): void }> {
+  async watches(filter: EventFilter): Promise<{ events: RelayEvent[]; stop(): void }> {
     const events: RelayEvent[] = []
     const watch = this.client.watch(filter, (event) => events.push(event))
     await watch.ready
@@ -202,7 +213,7 @@ export function bodiesOf(messages: readonly { body: string }[]): string[] {
   return messages.map(({ body }) => body)
 }
 
-/** It is refused, with this code and in words like these; what the refusal tells beside them is answered. */
+/** The call is refused with this code and in words like these. Resolves with the refusal. */
 export async function refused(call: Promise<unknown>, code: RefusalCode, words: RegExp): Promise<RelayError> {
   const error = await call.then(
     () => {
@@ -215,15 +226,19 @@ export async function refused(call: Promise<unknown>, code: RefusalCode, words: 
   return error
 }
 
-/** A hint may be late: look until it is so. */
-export async function eventually(look: () => void | Promise<void>, withinMs = 3_000): Promise<void> {
-  for (const until = Date.now() + withinMs; ; ) {
+/** A hint may be late: look again until nothing throws. */
+export async function eventually(look: () => void | Promise<void>): Promise<void> {
+  let last: unknown
+  const isSo = async () => {
     try {
       await look()
-      return
+      return true
     } catch (error) {
-      if (Date.now() > until) throw error
+      last = error
+      return false
     }
-    await new Promise((resolve) => setTimeout(resolve, 5))
   }
+  await until(isSo).catch(() => {
+    throw last
+  })
 }

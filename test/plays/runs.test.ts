@@ -15,14 +15,14 @@ async function fetched(actor: Actor, run: string): Promise<string> {
   return text
 }
 
-play('a run is started, carried out by the one it names, and completed', async ({ ada, bob, cy }) => {
+play('a run is started, carried out by the agent it names, and completed', async ({ ada, bob, cy }) => {
   const run = await begin(ada, { agent: 'bob' })
   expect(run).toMatchObject({ status: 'running', parent: 'ada', agent: 'bob', harness: 'external' })
   const [told] = (await bob.call('inbox.take', {})).messages
   expect(told).toMatchObject({ from: 'ada', kind: 'directive', body: expect.stringMatching(/Write the report\.$/) })
   expect(told?.body).toContain(run.id)
-  await refused(cy.call('run.complete', { run: run.id, summary: 'mine' }), 'run.not-yours', /belongs to bob/)
-  await refused(cy.call('run.stop', { run: run.id }), 'run.not-yours', /belongs to bob/)
+  await refused(cy.call('run.complete', { run: run.id, summary: 'mine' }), 'run.unknown', /not found/)
+  await refused(cy.call('run.stop', { run: run.id }), 'run.unknown', /not found/)
   await refused(ada.call('run.payload', { run: run.id }), 'run.no-payload', /no payload/)
   for (const party of [ada, bob])
     expect(await party.call('run.contract', { run: run.id })).toEqual({ contract: 'Write the report.' })
@@ -34,10 +34,10 @@ play('a run is started, carried out by the one it names, and completed', async (
   const { runs } = await ada.call('run.status', { runs: [run.id, 'run_none'] })
   expect(runs).toEqual([done, { id: 'run_none', error: expect.stringContaining('Agent not found: run_none') }])
   expect((await cy.call('run.list', {})).runs).toEqual([])
-  expect((await bob.call('run.list', { status: 'completed' })).runs).toEqual([done])
+  expect((await bob.call('run.list', { status: 'completed' })).runs).toEqual([{ ...done, title: 'Write the report.' }])
 })
 
-play('what ends is told to those it concerns, and to no others', async ({ ada, bob, cy }) => {
+play('the end of a run is told to the agents it concerns, and to no others', async ({ ada, bob, cy }) => {
   const seen: string[] = []
   await ada.client.watch({ types: ['run.*'] }, ({ type }) => seen.push(type)).ready
   const one = await begin(ada, { agent: 'bob' })
@@ -75,10 +75,48 @@ play(
     await holder.call('run.stop', { run: dropped.id, reason: 'no room' })
     await cy.send('ada', 'the last word')
     await heard.hears(
-      notice(done, 'completed: written', 'Payload: 6 bytes. '),
+      notice(done, 'completed: written', `Payload: 6 bytes, to read it: agent_payload("${done.id}"). `),
       notice(dropped, 'stopped by dan: no room'),
       'the last word',
     )
+  },
+)
+
+play(
+  'the contract of a run that has ended is given again, for who asked for it then',
+  async ({ ada, bob, cy, enter, key }) => {
+    const contract = '# Write the report.\nAll of it.'
+    const first = await begin(ada, { agent: 'bob', contract })
+    await refused(ada.call('run.start', { again: first.id }), 'run.running', /has not ended/)
+    await refused(ada.call('run.start', { again: first.id, contract: 'x' }), 'input.invalid', /leave the others out/)
+    await refused(ada.call('run.start', {}), 'input.invalid', /needs a contract/)
+    await ada.call('run.stop', { run: first.id, reason: 'too slow' })
+    await bob.call('inbox.take', {})
+    const second = await ada.call('run.start', { again: first.id })
+    expect(second).toMatchObject({
+      status: 'running',
+      parent: 'ada',
+      agent: 'bob',
+      harness: 'external',
+      again: first.id,
+    })
+    const [told] = (await bob.call('inbox.take', {})).messages
+    expect(told).toMatchObject({ from: 'ada', kind: 'directive' })
+    expect(told?.body.endsWith(contract) && told.body.includes(second.id)).toBe(true)
+    await bob.call('run.complete', { run: second.id, summary: 'written' })
+    await refused(bob.call('run.start', { again: second.id }), 'run.not-yours', /belongs to/)
+    await refused(cy.call('run.start', { again: second.id }), 'run.unknown', /not found/)
+    const holder = await enter({ name: 'dan', key: key() })
+    const third = await holder.call('run.start', { again: second.id })
+    expect(third).toMatchObject({ parent: 'ada', agent: 'bob', again: second.id })
+    const whole = { contract, again: second.id }
+    expect((await ada.call('run.list', { whole: true, status: 'running' })).runs).toMatchObject([whole])
+    expect((await bob.call('run.status', { runs: [third.id], whole: true })).runs).toMatchObject([whole])
+    const taskOf = async (reader: Actor, more: object = {}) =>
+      (await reader.call('agent.list', { includeOffline: true, ...more })).agents.find(({ name }) => name === 'bob')
+        ?.task
+    expect([await taskOf(ada), await taskOf(bob, { whole: true })]).toEqual(['Write the report.', contract])
+    expect(await taskOf(cy)).toBeUndefined()
   },
 )
 
@@ -115,7 +153,7 @@ play('a contract of the greatest length is handed over as a message like any oth
   }
 })
 
-play('what makes no run is refused', async ({ ada }) => {
+play('an invalid contract, agent or harness is refused, and so is an unknown run', async ({ ada }) => {
   await refused(ada.call('run.start', { contract: '' }), 'input.invalid', /needs a contract/)
   await refused(begin(ada, { agent: 'nobody' }), 'agent.unknown', /nobody/)
   await refused(begin(ada, { agent: 'bob', harness: 'loop' }), 'input.invalid', /only an external run/)

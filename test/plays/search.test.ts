@@ -9,7 +9,7 @@ async function found(actor: Asker, text: string, filter: { from?: string; channe
   return bodiesOf((await actor.call('message.search', { text, ...filter })).messages)
 }
 
-play('a search knows what was sent just before it, newest first', async ({ ada, bob }) => {
+play('a search finds what was sent just before it, newest first', async ({ ada, bob }) => {
   for (let i = 0; i < 100; i++) await ada.send('bob', `build ${i} is green`)
   await ada.send('bob', 'build 100 is red')
   expect(await found(bob, 'red')).toEqual(['build 100 is red'])
@@ -18,7 +18,7 @@ play('a search knows what was sent just before it, newest first', async ({ ada, 
   expect((await bob.call('message.search', { text: 'red' })).more).toBe(0)
 })
 
-play('words, phrases, beginnings; nothing else is syntax', async ({ ada, bob }) => {
+play('a search takes words, phrases and beginnings of words; nothing else is syntax', async ({ ada, bob }) => {
   await ada.send('bob', 'the quick brown fox')
   await ada.send('bob', 'the brown quick fox')
   await ada.send('bob', 'über die Straße, naïve café')
@@ -46,7 +46,7 @@ play('words, phrases, beginnings; nothing else is syntax', async ({ ada, bob }) 
   }
 })
 
-play('only what you may see is found, by sender and by channel too', async ({ ada, bob, cy, enter, key }) => {
+play('a search finds only what the reader may see, with any filter', async ({ ada, bob, cy, enter, key }) => {
   await ada.call('channel.create', { channel: '#ops' })
   await ada.send('bob', 'secret plan')
   await bob.send('ada', 'what plan')

@@ -2,9 +2,9 @@
 
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { socketPathOf } from '@agent-relay/sdk/discover'
+import { socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { expect } from 'vitest'
-import { goneMs } from '../../packages/relay/src/broker/waits.ts'
+import { goneMs } from '../../packages/relay/src/broker/absence.ts'
 import { eventually, play, playOnSocket, refused } from './play.ts'
 
 play('the next direct message from that agent ends a wait', async ({ ada, bob, cy }) => {
@@ -80,10 +80,78 @@ play('a wait ends when the awaited agent has been away too long', async ({ ada, 
   await back.leaves()
   await eventually(async () => expect(await isLive(ada, 'bob')).toBe(false))
   await clock.passes(goneMs)
-  await refused(reply, 'wait.gone', /bob has gone \(no session for 60 s\)\. The message m_\w+ is stored/)
+  await refused(reply, 'wait.gone', /^bob has been away for 1 min; it waits in their inbox\.$/)
 })
 
-play('two who would wait for each other: the second is refused, and told why', async ({ ada, bob }) => {
+play(
+  'who asks one that is not there is told at once, unless a time was named',
+  async ({ ada, bob, clock, enter, key }) => {
+    await bob.leaves()
+    await eventually(async () => expect(await isLive(ada, 'bob')).toBe(false))
+    // Away for a moment: it may be back at once, and the wait ends when it is not.
+    const first = ada.asks('bob', 'one?')
+    first.catch(() => {})
+    await eventually(async () => expect(await waitsFor(ada)).toBe('bob'))
+    await clock.passes(30_000)
+    await refused(first, 'wait.timeout', /30000 ms/)
+    await clock.passes(12 * goneMs)
+    const error = await refused(
+      ada.asks('bob', 'two?'),
+      'wait.gone',
+      /^bob has been away for 12 min; it waits in their inbox\.$/,
+    )
+    expect(error.details).toMatchObject({ to: 'bob', message: expect.stringMatching(/^m_/) })
+    expect(await waitsFor(ada)).toBeUndefined()
+    const patient = ada.asks('bob', 'three?', { timeoutMs: 5 * goneMs })
+    await clock.passes(4 * goneMs)
+    const back = await enter({ name: 'bob' })
+    await back.takes('one?', 'two?', 'three?')
+    await back.send('ada', 'here I am')
+    expect((await patient).body).toBe('here I am')
+    // A person comes back when they like.
+    const kim = await enter({ name: 'kim', type: 'human', key: key() })
+    await kim.leaves()
+    await eventually(async () => expect(await isLive(ada, 'kim')).toBe(false))
+    await clock.passes(10 * goneMs)
+    const asked = ada.asks('kim', 'may I?')
+    asked.catch(() => {})
+    await eventually(async () => expect(await waitsFor(ada)).toBe('kim'))
+    await clock.passes(30_000)
+    await refused(asked, 'wait.timeout', /30000 ms/)
+  },
+)
+
+play(
+  'who asks a group or a channel in which all are away is told at once who they are',
+  async ({ ada, bob, cy, clock, enter }) => {
+    await ada.call('channel.create', { channel: '#build' })
+    for (const each of [bob, cy]) await each.call('channel.join', { channel: '#build' })
+    await bob.leaves()
+    await eventually(async () => expect(await isLive(ada, 'bob')).toBe(false))
+    await clock.passes(2 * goneMs)
+    // One of them is there, and may answer.
+    const asked = ada.asks(['bob', 'cy'], 'one?')
+    await cy.takes('one?')
+    await cy.leaves()
+    await eventually(async () => expect(await isLive(ada, 'cy')).toBe(false))
+    await clock.passes(30_000)
+    await refused(asked, 'wait.timeout', /30000 ms/)
+    await clock.passes(goneMs)
+    const gone = /^bob and cy have been away for at least 1 min; it waits in their inboxes\.$/
+    for (const to of [['bob', 'cy'], '#build']) {
+      const error = await refused(ada.asks(to, 'two?'), 'wait.gone', gone)
+      expect(error.details).toMatchObject({ all: 'bob and cy', message: expect.stringMatching(/^m_/) })
+    }
+    const patient = ada.asks('#build', 'three?', { timeoutMs: 5 * goneMs })
+    await clock.passes(4 * goneMs)
+    const back = await enter({ name: 'cy' })
+    const three = (await back.takes('one?', 'two?', 'two?', 'three?')).at(-1)
+    await back.send('#build', 'here I am', { replyTo: three?.id })
+    expect((await patient).body).toBe('here I am')
+  },
+)
+
+play('of two agents that would wait for each other, the second is refused and told why', async ({ ada, bob }) => {
   const reply = ada.asks('bob', 'after you')
   await bob.takes('after you')
   await refused(bob.asks('ada', 'no, after you'), 'wait.cycle', /bob → ada → bob/)
@@ -96,7 +164,7 @@ play('two who would wait for each other: the second is refused, and told why', a
   await ada.takes()
 })
 
-play('three who would wait in a circle', async ({ ada, bob, cy }) => {
+play('three agents cannot wait for each other in a circle', async ({ ada, bob, cy }) => {
   const first = ada.asks('bob', '1')
   await bob.takes('1')
   const second = bob.asks('cy', '2')
@@ -113,7 +181,7 @@ play('three who would wait in a circle', async ({ ada, bob, cy }) => {
   expect((await third).body).toBe('fine')
 })
 
-play('of two who ask each other at once, one is refused', async ({ ada, bob }) => {
+play('of two agents that ask each other at once, one is refused', async ({ ada, bob }) => {
   const both = [ada.asks('bob', 'you?'), bob.asks('ada', 'you?')]
   await eventually(async () => {
     const { agents } = await ada.call('agent.list', {})
@@ -167,4 +235,9 @@ playOnSocket(
 
 async function isLive(asker: import('./play.ts').Actor, agent: string): Promise<boolean> {
   return (await asker.call('agent.list', {})).agents.some(({ name }) => name === agent)
+}
+
+async function waitsFor(asker: import('./play.ts').Actor): Promise<string | undefined> {
+  const { agents } = await asker.call('agent.list', {})
+  return agents.find(({ name }) => name === asker.client.agentName)?.waitingFor?.agent
 }

@@ -1,7 +1,8 @@
 // Addresses that name another workspace of the same daemon: what arrives there, what is told here, and what stays closed.
 
 import { expect } from 'vitest'
-import { type Actor, play, refused, type Stage } from './play.ts'
+import { goneMs } from '../../packages/relay/src/broker/absence.ts'
+import { type Actor, eventually, play, refused, type Stage } from './play.ts'
 
 async function frontend({ enter, openWorkspace }: Stage): Promise<{ designer: Actor; tester: Actor }> {
   await openWorkspace('frontend')
@@ -9,7 +10,7 @@ async function frontend({ enter, openWorkspace }: Stage): Promise<{ designer: Ac
   return { designer, tester: await enter({ name: 'tester', workspace: 'frontend' }) }
 }
 
-play('an agent of another workspace is written to, and answers', async (stage) => {
+play('an agent of another workspace gets a message and answers it', async (stage) => {
   const { ada, bob } = stage
   const { designer, tester } = await frontend(stage)
   const sent = await ada.send('frontend:Designer', 'a logo?')
@@ -22,12 +23,14 @@ play('an agent of another workspace is written to, and answers', async (stage) =
   await tester.takes()
 })
 
-play('the lead of another workspace, or else its first agent', async (stage) => {
+play('a message to the lead of another workspace reaches its lead, else its first agent', async (stage) => {
   const { ada, enter } = stage
   const { designer, tester } = await frontend(stage)
   await ada.send('frontend:lead', 'to the first')
   await designer.takes('to the first')
-  const boss = await enter({ name: 'boss', role: 'lead', workspace: 'frontend' })
+  await refused(enter({ name: 'spy', role: 'lead', workspace: 'frontend' }), 'auth.denied', /given by who spawns/)
+  await refused(enter({ name: 'spy', handle: 'Lead', workspace: 'frontend' }), 'auth.denied', /given by who spawns/)
+  const boss = await enter({ name: 'boss', role: 'lead', workspace: 'frontend', key: stage.key('frontend') })
   await ada.send('frontend:lead', 'to the lead')
   await boss.takes('to the lead')
   await tester.takes()
@@ -36,7 +39,7 @@ play('the lead of another workspace, or else its first agent', async (stage) => 
   await ada.takes('to our first')
 })
 
-play('all of another workspace, and all of all', async (stage) => {
+play('a message to all reaches everyone in one other workspace, or in all of them', async (stage) => {
   const { ada, bob, cy } = stage
   const { designer, tester } = await frontend(stage)
   await ada.send('frontend:*', 'hello there')
@@ -48,7 +51,7 @@ play('all of another workspace, and all of all', async (stage) => {
   await ada.takes()
 })
 
-play('with its own name in front, an address stays at home', async (stage) => {
+play('an address with the name of the own workspace stays in it', async (stage) => {
   const { ada, bob } = stage
   await frontend(stage)
   const { id } = await ada.send('main:bob', 'here')
@@ -57,7 +60,7 @@ play('with its own name in front, an address stays at home', async (stage) => {
   await ada.send('main:#build', 'here too')
 })
 
-play('a channel of another workspace hears a stranger, who does not join it', async (stage) => {
+play('an agent of another workspace can write to a channel and does not join it', async (stage) => {
   const { ada } = stage
   const { designer, tester } = await frontend(stage)
   await ada.send('frontend:#general', 'hello channel')
@@ -66,7 +69,7 @@ play('a channel of another workspace hears a stranger, who does not join it', as
   expect((await designer.call('channel.list', {})).channels[0]).toMatchObject({ name: '#general', members: 2 })
 })
 
-play('what cannot be reached is named', async (stage) => {
+play('a refusal names the workspace, agent or channel that cannot be reached', async (stage) => {
   const { ada } = stage
   await frontend(stage)
   await refused(ada.send('nowhere:Designer', 'x'), 'workspace.unknown', /No workspace "nowhere" is open here/)
@@ -77,13 +80,31 @@ play('what cannot be reached is named', async (stage) => {
   await refused(ada.send('empty:lead', 'x'), 'agent.unknown', /empty:lead/)
 })
 
+play('an unknown name that other workspaces have is offered by its address', async (stage) => {
+  const { ada, enter, openWorkspace } = stage
+  await frontend(stage)
+  await openWorkspace('backend')
+  await enter({ name: 'tester', workspace: 'backend' })
+  await refused(
+    ada.send('Designer', 'x'),
+    'agent.unknown',
+    /^Agent not found: Designer\. Designer is in frontend: send to "frontend:Designer"\. /,
+  )
+  await refused(
+    ada.send('tester', 'x'),
+    'agent.unknown',
+    /"frontend:tester"\. tester is in backend: .*"backend:tester"/,
+  )
+  await refused(ada.send('nobody', 'x'), 'agent.unknown', /^Agent not found: nobody\. All names/)
+})
+
 play('nothing of the other workspace becomes readable', async (stage) => {
   const { ada, bob } = stage
   const { designer, tester } = await frontend(stage)
   const { id: inside } = await designer.send('tester', 'our secret')
   const { id: sent } = await ada.send('frontend:Designer', 'hello')
   await designer.takes('hello')
-  // How one's own message fared, and nothing else.
+  // The receipts of one's own message, and nothing else.
   expect(Object.keys(await ada.receipts(sent))).toEqual(['frontend:Designer'])
   expect((await ada.receipts(sent))['frontend:Designer']).toMatchObject({ state: 'offered', route: 'take' })
   await refused(bob.receipts(sent), 'message.unknown', /known to you/)
@@ -106,23 +127,39 @@ play('a wide message sent again under its id is stored once', async (stage) => {
   await stage.bob.takes('all')
 })
 
-play('who is away there is said', async (stage) => {
-  const { designer } = await frontend(stage)
-  await designer.leaves()
-  // Its session's end may still be on its way.
-  await new Promise((resolve) => setTimeout(resolve, 50))
-  expect(await stage.ada.send('frontend:Designer', 'later')).toMatchObject({ away: ['frontend:Designer'] })
+play('a used id is refused for another message to all workspaces, also where the first never came', async (stage) => {
+  const { ada, enter, openWorkspace } = stage
+  await frontend(stage)
+  await ada.send('*:*', 'first', { id: 'wide-1' })
+  await openWorkspace('later')
+  const newcomer = await enter({ name: 'newcomer', workspace: 'later' })
+  await refused(ada.send('*:*', 'second', { id: 'wide-1' }), 'call.reused', /wide-1 names another call already/)
+  await newcomer.takes()
 })
 
-play('a question to another workspace is answered into one’s own', async (stage) => {
+play('the answer says who is away in the other workspace', async (stage) => {
+  const { designer, tester } = await frontend(stage)
+  await designer.leaves()
+  await eventually(async () => {
+    const { agents } = await tester.call('agent.list', {})
+    expect(agents.map(({ name }) => name)).toEqual(['tester'])
+  })
+  expect(await stage.ada.send('frontend:Designer', 'later')).toMatchObject({ away: ['frontend:Designer'] })
+  await stage.clock.passes(3 * goneMs)
+  const asked = stage.ada.asks('frontend:Designer', 'now?')
+  await refused(asked, 'wait.gone', /^frontend:Designer has been away for 3 min; it waits in their inbox\.$/)
+})
+
+play('the answer to a question in another workspace arrives in the own workspace', async (stage) => {
   const { ada } = stage
   const { designer } = await frontend(stage)
   const direct = ada.asks('frontend:Designer', 'a logo?')
-  await designer.takes('a logo?')
+  // The commits of two workspaces have no order.
+  await eventually(async () => void (await designer.takes('a logo?')))
   await designer.send('main:ada', 'blue')
   expect(await direct).toMatchObject({ from: 'frontend:Designer', body: 'blue' })
   const toLead = ada.asks('frontend:lead', 'and the font?')
-  await designer.takes('and the font?')
+  await eventually(async () => void (await designer.takes('and the font?')))
   await designer.send('main:ada', 'serif')
   expect(await toLead).toMatchObject({ from: 'frontend:Designer', body: 'serif' })
 })

@@ -6,10 +6,15 @@ import { dirname, join } from 'node:path'
 export interface Cli {
   name: string
   npmPackage: string
+  /** The program in the package for this platform, where an install script would have to fetch it from there. */
+  native?: string
+  /** The Node that it needs, where ours is too old. */
+  nodeMajor?: number
   /** Writes its configuration into a private home; answers the variables it needs. */
   prepare(place: { home: string; work: string; modelUrl: string }): Record<string, string>
 }
 
+const platform = `${process.platform}-${process.arch}`
 const key = 'sk-dummy-0123456789abcdefghij'
 
 function write(path: string, content: object | string): void {
@@ -20,6 +25,7 @@ function write(path: string, content: object | string): void {
 const claude: Cli = {
   name: 'claude',
   npmPackage: '@anthropic-ai/claude-code@2.1.325',
+  native: `@anthropic-ai/claude-code-${platform}/claude`,
   prepare({ home, work, modelUrl }) {
     write(join(home, '.claude.json'), {
       hasCompletedOnboarding: true,
@@ -53,6 +59,7 @@ const opencode: Cli = {
   name: 'opencode',
   // Later ones have no binary for arm64 in the registry.
   npmPackage: 'opencode-ai@1.18.18',
+  native: `opencode-${platform}/bin/opencode`,
   prepare({ home, modelUrl }) {
     const provider = {
       npm: '@ai-sdk/openai-compatible',
@@ -82,4 +89,25 @@ const gemini: Cli = {
   },
 }
 
-export const clis: readonly Cli[] = [claude, codex, opencode, gemini]
+const qwen: Cli = {
+  name: 'qwen',
+  npmPackage: '@qwen-code/qwen-code@0.24.4',
+  nodeMajor: 22,
+  prepare: ({ modelUrl }) => ({ OPENAI_API_KEY: key, OPENAI_BASE_URL: `${modelUrl}/v1`, OPENAI_MODEL: 'fake-model' }),
+}
+
+const copilot: Cli = {
+  name: 'copilot',
+  npmPackage: '@github/copilot@1.0.102',
+  prepare: ({ modelUrl }) => ({
+    COPILOT_OFFLINE: 'true',
+    COPILOT_PROVIDER_BASE_URL: `${modelUrl}/v1`,
+    COPILOT_PROVIDER_API_KEY: key,
+    COPILOT_MODEL: 'fake-model',
+  }),
+}
+
+/** As workers. */
+export const clis: readonly Cli[] = [claude, codex, opencode, gemini, copilot]
+/** As hosts of our tools. */
+export const hosts: readonly Cli[] = [claude, codex, gemini, opencode, qwen, copilot]

@@ -1,5 +1,6 @@
 // A scripted model on loopback that the real CLIs take for theirs: Anthropic Messages, OpenAI Responses and chat completions, Gemini.
 // What it answers stands in the newest text it is sent: `use TOOL {json}` calls that tool, `slow N` streams for N seconds; else it says ACK.
+// A test may answer instead of it, and sees the results of tools as the model does.
 
 import { createServer } from 'node:http'
 
@@ -14,18 +15,26 @@ function flat(content) {
   return content?.text ?? content?.content?.text ?? (Array.isArray(content?.content) ? flat(content.content) : '')
 }
 
+/** What a model is given as the result of a tool, block by block. */
+function blocksOf(content) {
+  return Array.isArray(content) ? content.map((block) => block.text ?? JSON.stringify(block)) : [content]
+}
+
 /** What came after the model's own last word: only that can ask for something new. */
 const after = (items, isModel) => items.slice(items.findLastIndex(isModel) + 1)
 
-function decide({ text, tools, hasResult }) {
+function decide({ text, tools, results }) {
   const asked = [...text.matchAll(/use (\w+) (\{[^\n]*?\})/g)].at(-1)
   if (asked && tools.length > 0) {
-    const tool = tools.findLast(({ name }) => name === asked[1] || name?.endsWith(`_${asked[1]}`))
+    const named = (isIt) => tools.findLast(({ name }) => name !== undefined && isIt(name))
+    // Copilot joins the names of a server and its tool by a hyphen.
+    const isEnd = (name) => name.endsWith(`_${asked[1]}`) || name.endsWith(`-${asked[1]}`)
+    const tool = named((name) => name === asked[1]) ?? named(isEnd)
     return tool ? { tool, args: JSON.parse(asked[2].replaceAll('\\"', '"')) } : { text: `NO TOOL ${asked[1]}` }
   }
   const slow = /slow (\d+)/.exec(text)
   if (slow && tools.length > 0) return { text: words(4 * Number(slow[1])), wordMs: 250 }
-  return { text: hasResult ? 'FINAL' : `ACK ${text.trim().slice(-40)}` }
+  return { text: results.length > 0 ? 'FINAL' : `ACK ${text.trim().slice(-40)}` }
 }
 
 /** No two alike: Gemini CLI takes repetition for a loop, and opens a dialog. */
@@ -59,7 +68,7 @@ const anthropic = {
     )
     return {
       text: flat(parts.filter(({ type }) => type === 'text')),
-      hasResult: parts.some(({ type }) => type === 'tool_result'),
+      results: parts.filter(({ type }) => type === 'tool_result').map(({ content }) => blocksOf(content)),
       tools: tools.map(({ name }) => ({ name })),
     }
   },
@@ -93,25 +102,23 @@ const responses = {
     const recent = after(items, ({ type, role }) => role === 'assistant' || /_call$/.test(type ?? ''))
     return {
       text: flat(recent.filter(({ role }) => role === 'user').map(({ content }) => content)),
-      hasResult: recent.some(({ type }) => /_call_output$/.test(type ?? '')),
+      results: recent.filter(({ type }) => /_call_output$/.test(type ?? '')).map(({ output }) => blocksOf(output)),
       tools: tools.flatMap((tool) =>
         tool.type === 'namespace'
           ? tool.tools.map(({ name }) => ({ name, namespace: tool.name }))
-          : [{ name: tool.name }],
+          : [{ name: tool.name, ...(tool.type === 'custom' ? { isFreeform: true } : {}) }],
       ),
     }
   },
   async answer(response, body, said) {
     const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 }
     const head = { id: newId('resp'), object: 'response', created_at: 1, model: body.model, output: [] }
+    const { isFreeform, ...called } = said.tool ?? {}
+    const given = isFreeform
+      ? { type: 'custom_tool_call', input: said.args.input }
+      : { type: 'function_call', arguments: JSON.stringify(said.args) }
     const item = said.tool
-      ? {
-          type: 'function_call',
-          id: newId('fc'),
-          call_id: newId('call'),
-          ...said.tool,
-          arguments: JSON.stringify(said.args),
-        }
+      ? { id: newId('fc'), call_id: newId('call'), ...called, ...given }
       : {
           type: 'message',
           id: newId('msg'),
@@ -126,7 +133,7 @@ const responses = {
     const place = { item_id: item.id, output_index: 0, content_index: 0 }
     say('response.output_item.added', {
       output_index: 0,
-      item: said.tool ? { ...item, arguments: '' } : { ...item, content: [] },
+      item: said.tool ? { ...item, [isFreeform ? 'input' : 'arguments']: '' } : { ...item, content: [] },
     })
     if (!said.tool) await inPieces(said, (delta) => say('response.output_text.delta', { ...place, delta }))
     say('response.output_item.done', { output_index: 0, item })
@@ -141,7 +148,7 @@ const chat = {
     const recent = after(messages, ({ role }) => role === 'assistant')
     return {
       text: flat(recent.filter(({ role }) => role === 'user').map(({ content }) => content)),
-      hasResult: recent.some(({ role }) => role === 'tool'),
+      results: recent.filter(({ role }) => role === 'tool').map(({ content }) => blocksOf(content)),
       tools: tools.map((tool) => ({ name: tool.function?.name })),
     }
   },
@@ -182,13 +189,17 @@ const gemini = {
     const parts = after(contents, ({ role }) => role === 'model').flatMap(({ parts = [] }) => parts)
     return {
       text: flat(parts.filter(({ text, thought }) => text && !thought)),
-      hasResult: parts.some(({ functionResponse }) => functionResponse),
+      results: parts.flatMap(({ functionResponse: given }) =>
+        given ? [blocksOf(given.response.output ?? JSON.stringify(given.response))] : [],
+      ),
       tools: tools.flatMap(({ functionDeclarations = [] }) => functionDeclarations.map(({ name }) => ({ name }))),
       isForm: Boolean(generationConfig.responseJsonSchema ?? generationConfig.responseSchema),
     }
   },
-  async answer(response, _, said, { isForm }, path) {
-    const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 }
+  async answer(response, _, said, { isForm, text: newest }, path) {
+    // So much that the CLI compacts its history before the next turn.
+    const promptTokenCount = /say much/.test(newest) ? 900_000 : 10
+    const usageMetadata = { promptTokenCount, candidatesTokenCount: 5, totalTokenCount: 15 }
     const one = (parts, finishReason) => ({
       candidates: [{ index: 0, content: { role: 'model', parts }, finishReason }],
       usageMetadata,
@@ -216,8 +227,11 @@ const gemini = {
 
 const apis = [anthropic, responses, chat, gemini]
 
-/** `onRequest` sees what each request asked for and what was said, for a test that has to tell why. */
-export async function startFakeModel(onRequest = () => {}) {
+/**
+ * `onRequest` sees what each request asked for and what was said, for a test that has to tell why. `script` answers instead of the newest text,
+ * unless it answers nothing.
+ */
+export async function startFakeModel(onRequest = () => {}, script = async () => undefined) {
   const server = createServer((request, response) => {
     const chunks = []
     request.on('data', (chunk) => chunks.push(chunk))
@@ -229,8 +243,8 @@ export async function startFakeModel(onRequest = () => {}) {
         if (!api) return json(response, { data: [{ id: 'fake-model', object: 'model' }], models: [] })
         const body = JSON.parse(Buffer.concat(chunks).toString())
         const heard = api.heard(body)
-        const said = decide(heard)
-        onRequest({ path, heard, said })
+        const said = (await script(heard, body)) ?? decide(heard)
+        onRequest({ path, body, heard, said })
         response.once('close', () => response.writableFinished || onRequest({ path, said, isCut: true }))
         await api.answer(response, body, said, heard, path)
       } catch (error) {

@@ -4,16 +4,13 @@ import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { RelayClient } from '@agent-relay/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Cli, clis } from './clis.ts'
+import { type Cli, clis, hosts } from './clis.ts'
 import { type Asked, startFakeModel } from './fake-model.mjs'
 import { install } from './installing.ts'
+import { daemonLauncher, pipeLauncher } from './world.ts'
 
-const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
-const relayLauncher = at('../../packages/relay/bin/agent-relay.cjs')
-const mcpLauncher = at('../../packages/mcp/bin/agent-relay-mcp.cjs')
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'real-install-')))
 const dataDir = join(root, 'data')
 const socketPath = join(dataDir, 'projects/play/daemon.sock')
@@ -42,7 +39,7 @@ let homes = 0
 
 beforeAll(async () => {
   model = await startFakeModel((each) => asked.push(each))
-  execFileSync(process.execPath, [relayLauncher, 'daemon', 'start', '--project', 'play'], {
+  execFileSync(process.execPath, [daemonLauncher, 'daemon', 'start', '--project', 'play'], {
     env: env(root),
     cwd: root,
     stdio: 'ignore',
@@ -52,7 +49,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await peer?.disconnect()
-  execFileSync(process.execPath, [relayLauncher, 'daemon', 'stop'], { env: env(root), cwd: root, stdio: 'ignore' })
+  execFileSync(process.execPath, [daemonLauncher, 'daemon', 'stop'], { env: env(root), cwd: root, stdio: 'ignore' })
   model?.close()
   rmSync(root, { recursive: true, force: true })
 })
@@ -77,14 +74,14 @@ interface Standing {
 
 /** A fresh home with one CLI in it, and our server in the CLI's configuration. */
 async function standing(cli: Cli, skip: (why: string) => never, ...flags: string[]): Promise<Standing> {
-  const found = install(cli.name, cli.npmPackage)
+  const found = install(cli)
   if ('reason' in found) return skip(found.reason)
   const [home, work] = ['home', 'work'].map((name) => join(root, `${name}${homes++}`)) as [string, string]
   for (const path of [home, work]) mkdirSync(path)
   execFileSync('git', ['init', '-q'], { cwd: work })
   const variables = { ...env(home, found.folder), ...cli.prepare({ home, work, modelUrl: model.url }) }
   if (cli.name === 'gemini') Object.assign(variables, { GEMINI_CLI_TRUST_WORKSPACE: 'true' })
-  execFileSync(process.execPath, [mcpLauncher, 'install', '-e', cli.name, ...flags], { env: variables, cwd: work })
+  execFileSync(process.execPath, [pipeLauncher, 'install', '-e', cli.name, ...flags], { env: variables, cwd: work })
   return { run: (args, more) => run(join(found.folder, cli.name), args, { ...variables, ...more }, work) }
 }
 
@@ -119,6 +116,7 @@ const headless: Record<string, string[]> = {
   claude: ['-p', '--allowedTools', 'mcp__agent-relay__*', '--'],
   codex: ['exec', '--skip-git-repo-check', '--dangerously-bypass-hook-trust'],
   gemini: ['--skip-trust', '-p'],
+  copilot: ['-s', '-p'],
 }
 
 test('Claude Code calls relay_who through it', async ({ skip }) => {
@@ -135,18 +133,22 @@ test('Claude Code calls relay_who through it', async ({ skip }) => {
 describe('with --hooks a message that waits is handed over in the turn of', () => {
   for (const name of Object.keys(headless)) {
     test(name, async ({ skip }) => {
-      const { run } = await standing(clis.find((cli) => cli.name === name) as Cli, skip, '--hooks')
+      const { run } = await standing(hosts.find((cli) => cli.name === name) as Cli, skip, '--hooks')
       const agentName = `Hooked-${name}`
       const agent = new RelayClient({ agentName, socketPath, autoConnect: false })
       const { token = '' } = await agent.connect()
       await agent.disconnect()
       const { id } = await peer.send(agentName, 'Is it you?')
+      const from = asked.length
       const text = await run([...(headless[name] ?? []), 'say hello'], {
         RELAY_AGENT_NAME: agentName,
         RELAY_AGENT_TOKEN: token,
       })
       const { receipts } = await peer.call('message.receipts', { message: id })
       expect([receipts[0]?.route, text]).toEqual(['hook', expect.any(String)])
+      // What counts is what the model was asked, once in its whole conversation.
+      const told = asked.slice(from).map(({ body }) => JSON.stringify(body ?? '').split(`[${id}]`).length - 1)
+      expect(Math.max(...told)).toBe(1)
     })
   }
 })

@@ -1,16 +1,17 @@
 // Each real CLI as a worker, from spawn to release, against the scripted model. Prints what was seen as a table.
 
 import { afterAll, expect, test } from 'vitest'
+import { until } from '../until.ts'
 import { type Cli, clis } from './clis.ts'
 import { install } from './installing.ts'
-import { RealWorld, until } from './world.ts'
+import { RealWorld } from './world.ts'
 
 const name = 'Worker'
 const rows: Record<string, string>[] = []
 afterAll(() => process.stdout.write(table()))
 
 function table(): string {
-  const columns = ['cli', 'ready', 'task', 'idle', 'route', 'busy', 'released', 'left', 'failed']
+  const columns = ['cli', 'control', 'ready', 'task', 'idle', 'route', 'busy', 'cancel', 'released', 'left', 'failed']
   const lines = [columns, ...rows.map((row) => columns.map((column) => row[column] ?? ''))]
   const widths = columns.map((_, at) => Math.max(...lines.map((line) => (line[at] ?? '').length)))
   return `\n${lines
@@ -30,7 +31,7 @@ for (const cli of clis) {
   test(cli.name, async ({ skip }) => {
     const row: Record<string, string> = { cli: cli.npmPackage }
     rows.push(row)
-    const installed = install(cli.name, cli.npmPackage)
+    const installed = install(cli)
     if ('reason' in installed) {
       row.ready = `skipped: ${installed.reason}`
       return skip(row.ready)
@@ -45,6 +46,7 @@ async function drive(cli: Cli, folder: string, row: Record<string, string>): Pro
     await spawnIt(world, cli, row)
     await whileIdle(world, row)
     await whileBusy(world, row)
+    if (row.control === 'acp') await cancelIt(world, row)
     await releaseIt(world, row)
   } catch (error) {
     row.failed = String(error)
@@ -59,29 +61,32 @@ async function spawnIt(world: RealWorld, { name: cli }: Cli, row: Record<string,
   expect(await world.tool('relay_spawn', input)).toBe(
     `Worker "${name}" spawned successfully. It will message you when ready.`,
   )
-  const readyMs = await until('ready', async () => heard(await world.leadHears(), `"${name}" is ready`) === 1, 90)
+  const readyMs = await until(async () => heard(await world.leadHears(), `"${name}" is ready`) === 1, 90_000)
   row.ready = seconds(readyMs)
-  row.task = seconds(await until('the task', async () => heard(await world.leadHears(), 'task-done') === 1, 60))
+  row.control = (await world.worker(name))?.control ?? ''
+  row.task = seconds(await until(async () => heard(await world.leadHears(), 'task-done') === 1, 60_000))
   const lines = world.processes().map(({ line }) => line)
   expect(lines.length).toBeGreaterThan(0)
   expect(lines.filter((line) => /\bat_[\w-]{8}|rk_[\w-]{8}/.test(line))).toEqual([])
 }
 
 async function whileIdle(world: RealWorld, row: Record<string, string>): Promise<void> {
-  await until('idle', async () => (await world.worker(name))?.status === 'idle', 30)
+  await until(async () => (await world.worker(name))?.status === 'idle', 30_000)
+  // What waits beside it is a shell.
+  expect(world.processes().filter(({ line }) => /\bnode\b.* hook wait/.test(line))).toEqual([])
   const id = await world.send(name, `While you are idle: ${call('Peer', 'idle-done')}`)
-  row.idle = seconds(await until('the answer', () => heard(world.heard, 'idle-done') === 1, 60))
+  row.idle = seconds(await until(() => heard(world.heard, 'idle-done') === 1, 60_000))
   row.route = (await world.receipt(id))?.route ?? ''
   expect(await world.receipt(id)).toMatchObject({ state: 'read' })
 }
 
 async function whileBusy(world: RealWorld, row: Record<string, string>): Promise<void> {
-  await until('idle', async () => (await world.worker(name))?.status === 'idle', 30)
+  await until(async () => (await world.worker(name))?.status === 'idle', 30_000)
   await world.send(name, 'slow 6')
-  await until('busy', () => world.asked.some(({ said }) => said?.text?.startsWith('word0')), 30)
-  await until('seen to be busy', async () => (await world.worker(name))?.status === 'busy', 10)
+  await until(() => world.asked.some(({ said }) => said?.text?.startsWith('word0')), 30_000)
+  await until(async () => (await world.worker(name))?.status === 'busy', 10_000)
   const id = await world.send(name, `While you are busy: ${call('Peer', 'busy-done')}`)
-  row.busy = seconds(await until('the answer', () => heard(world.heard, 'busy-done') === 1, 60))
+  row.busy = seconds(await until(() => heard(world.heard, 'busy-done') === 1, 60_000))
   expect(await world.receipt(id)).toMatchObject({ state: 'read' })
   // What it was at was not cut short, and nothing was done twice.
   expect(world.asked.filter(({ isCut, said }) => isCut && said?.text?.startsWith('word0'))).toEqual([])
@@ -89,8 +94,18 @@ async function whileBusy(world: RealWorld, row: Record<string, string>): Promise
   expect(calls.sort()).toEqual(['busy-done', 'idle-done', 'task-done'])
 }
 
+/** As a person does it below the transcript: with Ctrl-C. */
+async function cancelIt(world: RealWorld, row: Record<string, string>): Promise<void> {
+  await until(async () => (await world.worker(name))?.status === 'idle', 30_000)
+  const before = world.asked.length
+  await world.send(name, 'slow 60')
+  await until(() => world.asked.slice(before).some(({ said }) => said?.text?.startsWith('word0')), 30_000)
+  await world.types(name, '\x03')
+  row.cancel = seconds(await until(async () => (await world.worker(name))?.status === 'idle', 30_000))
+}
+
 async function releaseIt(world: RealWorld, row: Record<string, string>): Promise<void> {
-  await until('idle', async () => (await world.worker(name))?.status === 'idle', 30)
+  await until(async () => (await world.worker(name))?.status === 'idle', 30_000)
   const start = performance.now()
   expect(await world.tool('relay_release', { name })).toContain(name)
   row.released = seconds(performance.now() - start)

@@ -5,18 +5,17 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { RelayClient } from '@agent-relay/sdk'
-import type { OutputOf } from '@agent-relay/sdk/protocol'
+import type { InputOf, OutputOf } from '@agent-relay/sdk/protocol'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { Cli } from './clis.ts'
 import { type Asked, startFakeModel } from './fake-model.mjs'
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
-const daemonLauncher = at('../../packages/relay/bin/agent-relay.cjs')
-const pipeLauncher = at('../../packages/mcp/bin/agent-relay-mcp.cjs')
+export const daemonLauncher = at('../../packages/relay/bin/agent-relay.cjs')
+export const pipeLauncher = at('../../packages/mcp/bin/agent-relay-mcp.cjs')
 
 export class RealWorld {
   readonly root = realpathSync(mkdtempSync(join(tmpdir(), 'real-')))
@@ -43,7 +42,7 @@ export class RealWorld {
     execFileSync('git', ['init', '-q'], { cwd: this.work })
     this.#model = await startFakeModel((asked) => this.asked.push(asked))
     const env = {
-      ...this.#env(),
+      ...this.env,
       ...cli.prepare({ home: this.#home, work: this.work, modelUrl: this.#model.url }),
       PATH: [folder, dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
     }
@@ -54,16 +53,23 @@ export class RealWorld {
     })
     await once(this.#daemon.stdout as NodeJS.ReadableStream, 'data')
     this.#daemon.stdout?.resume()
-    const lead = { ...this.#env(), RELAY_AGENT_NAME: 'Lead' }
+    const lead = { ...this.env, RELAY_AGENT_NAME: 'Lead' }
     const args = [pipeLauncher, 'serve']
     await this.#lead.connect(new StdioClientTransport({ command: process.execPath, args, env: lead, cwd: this.root }))
-    this.#peer = new RelayClient({ agentName: 'Peer', socketPath: this.#socketPath })
+    // With the key: an agent sees only the workers that it hired itself.
+    this.#peer = new RelayClient({ agentName: 'Peer', socketPath: this.#socketPath, key: this.#key() })
     await this.#peer.connect()
     this.#peer.on('message', ({ from, content }) => this.heard.push(`${from}: ${content}`))
   }
 
+  #key(): string {
+    const { workspaces } = JSON.parse(readFileSync(join(this.root, 'data/credentials.json'), 'utf8'))
+    const all = Object.values(workspaces) as { name: string; key: string }[]
+    return all.find(({ name }) => name === 'play')?.key ?? ''
+  }
+
   /** Nothing of the owner's: `env -i`. */
-  #env(): Record<string, string> {
+  get env(): Record<string, string> {
     return {
       HOME: this.#home,
       LANG: 'C.UTF-8',
@@ -73,6 +79,11 @@ export class RealWorld {
       RELAY_PROJECT: 'play',
       RELAY_PORT: '0',
     }
+  }
+
+  /** The lead's MCP server is a child of this process: while it is there, whatever this process starts is inside of the lead. */
+  async dismissLead(): Promise<void> {
+    await this.#lead.close()
   }
 
   /** A tool of the lead's. */
@@ -98,6 +109,22 @@ export class RealWorld {
   async worker(name: string) {
     const { workers } = await this.#peer.call('worker.list', { all: true })
     return workers.find((worker) => worker.name === name)
+  }
+
+  /** A worker of the peer's. */
+  async hire(input: InputOf<'worker.spawn'>): Promise<void> {
+    await this.#peer.call('worker.spawn', { cwd: this.work, ...input })
+  }
+
+  /** What agents were told after their memory was cut. */
+  async briefs(): Promise<{ agent: string; after: string; text: string }[]> {
+    const { events } = await this.#peer.call('event.list', { types: ['agent.briefed'] })
+    return events.map(({ fact }) => fact as never)
+  }
+
+  /** As a person types it into the worker's terminal. */
+  async types(name: string, data: string): Promise<void> {
+    await this.#peer.call('worker.type', { name, data })
   }
 
   /** What the model was asked last, for a failure that has to tell why. */
@@ -138,17 +165,4 @@ export class RealWorld {
     this.#model?.close()
     rmSync(this.root, { recursive: true, force: true })
   }
-}
-
-export async function until(
-  what: string,
-  isSo: () => boolean | undefined | Promise<boolean | undefined>,
-  seconds: number,
-): Promise<number> {
-  const start = performance.now()
-  while (!(await isSo())) {
-    if (performance.now() - start > seconds * 1_000) throw new Error(`${what}: not within ${seconds} s`)
-    await sleep(100)
-  }
-  return performance.now() - start
 }

@@ -2,7 +2,7 @@
 // Written from the words of the design, not from the code under test; it shares no rule and no table with it.
 
 export const holdMs = 600_000
-export const holding = ['take', 'deliver', 'wait']
+export const holding = ['tool', 'take', 'deliver', 'wait']
 const pageMessages = 50
 
 export interface Letter {
@@ -35,6 +35,7 @@ export interface Filter {
   thread?: string
   limit?: number
   unreadOnly?: boolean
+  before?: string
 }
 
 export interface SendInput {
@@ -43,6 +44,7 @@ export interface SendInput {
   kind?: string
   thread?: string
   replyTo?: string
+  create?: boolean
 }
 
 export type Expected<T> = T | { refused: string }
@@ -51,6 +53,7 @@ export class Model {
   /** Each agent's items, in the order they were sent. */
   readonly agents = new Map<string, Item[]>()
   readonly channels = new Map<string, Set<string>>([['#general', new Set()]])
+  readonly everIn = new Map<string, Set<string>>()
   readonly letters: Letter[] = []
   /** Session id to the agent it acts for. */
   readonly live = new Map<string, string>()
@@ -60,19 +63,16 @@ export class Model {
   /** How often anything was changed. */
   changes = 0
   #at = 0
-  #lastChangeAt = 0
 
-  /** The time of a command: the clock's, but never earlier than that of the one before. */
-  stamp(now: number): number {
-    this.#at = Math.max(this.#at, now)
-    return this.#at
+  /** The time of a command is the clock's, even where that is earlier than before. */
+  stamp(now: number): void {
+    this.#at = now
   }
 
   /** All that lives in memory is gone; what was stored is not. */
   crash(): void {
     this.live.clear()
     this.handed.clear()
-    this.#at = this.#lastChangeAt
   }
 
   isLive(agent: string): boolean {
@@ -114,6 +114,7 @@ export class Model {
     const members = this.channels.get(channel) ?? new Set()
     if (!members.has(agent)) this.#changed()
     this.channels.set(channel, members.add(agent))
+    this.everIn.set(channel, (this.everIn.get(channel) ?? new Set()).add(agent))
   }
 
   create(agent: string, channel: string): Expected<{ channel: string }> {
@@ -122,8 +123,23 @@ export class Model {
     return { channel }
   }
 
-  join(agent: string, channel: string): { channel: string } {
+  join(agent: string, channel: string, create: boolean): Expected<{ channel: string; created?: true }> {
+    const isNew = !this.channels.has(channel)
+    if (isNew && !create) return { refused: 'channel.unknown' }
     this.enter(agent, channel)
+    return isNew ? { channel, created: true } : { channel }
+  }
+
+  /** As if it had never been: so only where nobody but the maker ever was, and nothing was ever said. */
+  remove(agent: string, channel: string): Expected<{ channel: string }> {
+    if (!this.channels.has(channel)) return { refused: 'channel.unknown' }
+    if (channel === '#general') return { refused: 'channel.permanent' }
+    const isUsed = this.letters.some(({ place }) => place === channel)
+    if (isUsed || [...(this.everIn.get(channel) ?? [])].some((name) => name !== agent))
+      return { refused: 'channel.in-use' }
+    this.channels.delete(channel)
+    this.everIn.delete(channel)
+    this.#changed()
     return { channel }
   }
 
@@ -140,9 +156,9 @@ export class Model {
 
   send(
     from: string,
-    { to, body, kind = 'free', thread, replyTo }: SendInput,
+    { to, body, kind = 'free', thread, replyTo, create = false }: SendInput,
   ): Expected<{ letter: Letter; to: string | string[] }> {
-    const reached = this.#resolve(from, to)
+    const reached = this.#resolve(from, to, create)
     if ('refused' in reached) return reached
     let place: Pick<Letter, 'thread' | 'replyTo'> = {}
     const named = replyTo ?? thread
@@ -162,11 +178,12 @@ export class Model {
   #resolve(
     from: string,
     to: string | string[],
+    create: boolean,
   ): Expected<{ place: string; recipients: string[]; to: string | string[] }> {
     const others = (names: Iterable<string>) => [...new Set(names)].filter((name) => name !== from)
     if (to === '*') return { place: '*', recipients: others(this.agents.keys()), to }
     if (typeof to === 'string' && to.startsWith('#')) {
-      const members = this.channels.get(to)
+      const members = this.channels.get(to) ?? (create ? new Set<string>() : undefined)
       return members ? { place: to, recipients: others(members), to } : { refused: 'channel.unknown' }
     }
     const recipients = others(typeof to === 'string' ? [to] : to)
@@ -192,6 +209,11 @@ export class Model {
     return letter.from === agent || this.item(agent, letter) !== undefined
   }
 
+  isHidden(agent: string, id: string | undefined): boolean {
+    const letter = id === undefined ? undefined : this.byId(id)
+    return id !== undefined && !(letter && this.canSee(agent, letter))
+  }
+
   react(agent: string, id: string, emoji: string, remove: boolean): Expected<{ message: string }> {
     const letter = this.byId(id)
     if (!letter || !this.canSee(agent, letter)) return { refused: 'message.unknown' }
@@ -208,24 +230,28 @@ export class Model {
     return this.#matching(agent, filter).filter(({ state }) => state !== 'read')
   }
 
-  #matching(agent: string, { from, channel, thread }: Filter): Item[] {
+  #matching(agent: string, { from, channel, thread, before }: Filter): Item[] {
+    const end = before === undefined ? undefined : this.letters.findIndex(({ id }) => id === before)
     const fits = ({ letter }: Item) =>
+      (end === undefined || this.letters.indexOf(letter) < end) &&
       (from === undefined || letter.from === from) &&
       (channel === undefined || letter.place === channel) &&
       (thread === undefined || letter.thread === thread || letter.id === thread)
     return (this.agents.get(agent) ?? []).filter(fits)
   }
 
-  /** Handed to a live session that may still come back for it. */
-  isHeld({ state, route = '', until = 0, session = '' }: Item, at = this.#at): boolean {
-    return state === 'offered' && holding.includes(route) && at < until && this.live.has(session)
+  /** Handed to a live session of the agent that may still come back for it. */
+  isHeld(agent: string, { state, route = '', until = 0, offeredAt = 0, session = '' }: Item, at = this.#at): boolean {
+    // An offer from the future was made before the clock was set back.
+    const isItsTime = offeredAt <= at && at < until
+    return state === 'offered' && holding.includes(route) && isItsTime && this.live.get(session) === agent
   }
 
   /** What a take would find now, by kind and by where it comes from. */
   count(agent: string, now: number): Record<string, unknown> {
     const kinds: Record<string, number> = {}
     const sources: Record<string, number> = {}
-    const free = this.unread(agent).filter((item) => !this.isHeld(item, now))
+    const free = this.unread(agent).filter((item) => !this.isHeld(agent, item, now))
     for (const { letter } of free) {
       const source = letter.place.startsWith('#') ? letter.place : letter.from
       kinds[letter.kind] = (kinds[letter.kind] ?? 0) + 1
@@ -236,8 +262,9 @@ export class Model {
 
   peek(agent: string, filter: Filter): { items: Item[]; more: number } {
     const { limit = pageMessages } = filter
-    const all = filter.unreadOnly === false ? this.#matching(agent, filter) : this.unread(agent, filter)
-    const items = filter.unreadOnly === false ? all.slice(-limit) : all.slice(0, limit)
+    const isBack = filter.unreadOnly === false || filter.before !== undefined
+    const all = isBack ? this.#matching(agent, filter) : this.unread(agent, filter)
+    const items = isBack ? all.slice(-limit) : all.slice(0, limit)
     return { items, more: all.length - items.length }
   }
 
@@ -250,11 +277,12 @@ export class Model {
   ): Expected<{ items: Item[]; handed: Item[]; more: number }> {
     const { channel, limit = pageMessages } = filter
     if (channel !== undefined && !this.channels.has(channel)) return { refused: 'channel.unknown' }
+    if (this.isHidden(agent, filter.before)) return { refused: 'message.unknown' }
     if (channel !== undefined) this.enter(agent, channel)
-    const isFree = (item: Item) => item.state !== 'read' && !this.isHeld(item)
+    const isFree = (item: Item) => item.state !== 'read' && !this.isHeld(agent, item)
     const free = this.#matching(agent, filter).filter(isFree)
     const { items, more } =
-      filter.unreadOnly === false
+      filter.unreadOnly === false || filter.before !== undefined
         ? this.peek(agent, filter)
         : { items: free.slice(0, limit), more: Math.max(0, free.length - limit) }
     const handed = items.filter(isFree)
@@ -266,7 +294,7 @@ export class Model {
   offer(agent: string, session: string, ids: string[], route: string): Expected<{ offered: number }> {
     const items = ids.map((id) => this.#ownItem(agent, id))
     if (items.some((item) => item === undefined)) return { refused: 'message.not-yours' }
-    const isElsewhere = (item: Item) => this.isHeld(item) && item.session !== session
+    const isElsewhere = (item: Item) => this.isHeld(agent, item) && item.session !== session
     const open = (items as Item[]).filter(
       (item) => item.state !== 'read' && (holding.includes(route) || !isElsewhere(item)),
     )
@@ -328,6 +356,5 @@ export class Model {
 
   #changed(): void {
     this.changes++
-    this.#lastChangeAt = this.#at
   }
 }

@@ -1,18 +1,22 @@
 // One seed from its first step to its last audit, and the tests that play many of them. A failure prints its seed.
 
-import { test } from 'vitest'
-import { Run } from './run.ts'
+import { sized } from '../size.ts'
+import { type Plant, Run } from './run.ts'
+import { testSeeds } from './seeds.ts'
 import { step } from './steps.ts'
 
-/** Each takes about 12 ms of one core. */
-const seedsDefault = 2_000
+/** Each takes about 20 ms of one core. Every fault that planted.test.ts plants is found by the twelfth. */
+const seedsDefault = sized(150, 4_000)
 const seedsPerTest = 100
 /** Every so many seeds the database is a file, and a crash is what a copy of that file says. */
 const onDiskEvery = 50
 const auditEvery = 40
+/** Every so many seeds a copy follows the journal. */
+const followEvery = 5
 
-export async function play(seed: number): Promise<void> {
-  const run = await Run.begin(seed, seed % onDiskEvery === 0)
+export async function play(seed: number, plant?: Plant): Promise<void> {
+  const run = await Run.begin(seed, seed % onDiskEvery === 0, plant)
+  run.isFollowed = seed % followEvery === 0
   const length = run.random.between(12, 45)
   let at = 0
   try {
@@ -34,17 +38,6 @@ export async function play(seed: number): Promise<void> {
   }
 }
 
-/** `SIM_SEED=7` plays that seed alone, `SIM_SEEDS=1000` a thousand from it (or from 1) on; each file takes its half of them. */
-export function playSeeds(half: 0 | 1): void {
-  const { SIM_SEED, SIM_SEEDS } = process.env
-  const first = Number(SIM_SEED ?? 1)
-  const count = Number(SIM_SEEDS ?? (SIM_SEED === undefined ? seedsDefault : 1))
-  const seeds = Array.from({ length: count }, (_, i) => first + i).filter((_, i) => i % 2 === half)
-  for (let i = 0; i < seeds.length; i += seedsPerTest) {
-    const some = seeds.slice(i, i + seedsPerTest)
-    test(`seeds ${some[0]} to ${some.at(-1)}`, { timeout: 120_000 }, async () => {
-      for (const seed of some) await play(seed)
-    })
-  }
-  if (seeds.length === 0) test.skip('the other file plays them', () => {})
+export function playSeeds(): void {
+  testSeeds(play, seedsDefault, seedsPerTest)
 }

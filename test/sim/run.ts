@@ -6,10 +6,14 @@ import { join } from 'node:path'
 import { makeIds } from '@agent-relay/sdk/protocol'
 import type { Answer } from '../../packages/relay/src/broker/call.ts'
 import { Dispatch } from '../../packages/relay/src/broker/dispatch.ts'
-import type { Session } from '../../packages/relay/src/broker/sessions.ts'
+import type { Session } from '../../packages/relay/src/broker/sessions/session.ts'
 import { Workspace } from '../../packages/relay/src/broker/workspace.ts'
-import { RefusalError } from '../../packages/relay/src/refusal-error.ts'
-import { loud } from '../../packages/relay/tests/loud.ts'
+import type { RuleInput, RuleName } from '../../packages/relay/src/core/decide.ts'
+import type { Journal } from '../../packages/relay/src/core/journal.ts'
+import { RefusalError } from '../../packages/relay/src/core/refusal-error.ts'
+import type { Database } from '../../packages/relay/src/store/database.ts'
+import { Store } from '../../packages/relay/src/store/store.ts'
+import { loud } from '../../packages/relay/tests/broker/loud.ts'
 import { audit, dump, look, same } from './audit.ts'
 import { type Expected, type Item, type Letter, Model } from './model.ts'
 import { Random } from './random.ts'
@@ -43,7 +47,12 @@ interface Done {
   handed: Item[]
 }
 
+/** Makes the database do something wrong, in a test that shows that the simulator notices. */
+export type Plant = (database: Database) => void
+
 const start = Date.UTC(2026, 0, 1)
+/** Entries that a follower reads at once. */
+const pageEntries = 7
 let runs = 0
 
 export class Run {
@@ -55,8 +64,13 @@ export class Run {
   actors: Actor[] = []
   now = start
   words = 0
+  /** Every audit also looks at a copy, which takes some milliseconds to make. */
+  isFollowed = false
   readonly log: string[] = []
   readonly #ids: ReturnType<typeof makeIds>
+  readonly #plant: Plant
+  /** Another copy of the workspace, which knows of it what its journal tells a follower. */
+  #copy: Store | undefined
   readonly #directory: string | undefined
   #path: string
   #workspace: Workspace
@@ -64,8 +78,9 @@ export class Run {
   #generation = 0
   #looks = 0
 
-  private constructor(seed: number, onDisk: boolean) {
+  private constructor(seed: number, onDisk: boolean, plant: Plant) {
     this.random = new Random(seed)
+    this.#plant = plant
     this.#ids = makeIds(
       () => this.now,
       (bytes) => this.random.bytes(bytes),
@@ -77,8 +92,8 @@ export class Run {
     this.#dispatch = this.#newDispatch()
   }
 
-  static async begin(seed: number, onDisk: boolean): Promise<Run> {
-    const run = new Run(seed, onDisk)
+  static async begin(seed: number, onDisk: boolean, plant: Plant = () => {}): Promise<Run> {
+    const run = new Run(seed, onDisk, plant)
     run.model.stamp(run.now)
     await run.#workspace.begin(() => {})
     return run
@@ -93,25 +108,27 @@ export class Run {
       name: 'sim',
       databasePath: this.#path,
       searchPath: ':memory:',
-      clock: { now: () => this.now, after: () => ({ cancel: () => {} }) },
+      clock: { now: () => this.now, steady: () => 0, after: () => ({ cancel: () => {} }) },
       ids: this.#ids,
       ...loud,
     })
     // What a copied file holds is decided by what was written, not by fsync, and fsync is slow.
     workspace.store.database.exec('PRAGMA synchronous = OFF')
     if (!this.#directory) workspace.store.database.exec('PRAGMA journal_mode = MEMORY')
+    this.#plant(workspace.store.database)
     return workspace
   }
 
   #newDispatch(): Dispatch {
     const daemon = {
       version: '0',
-      startedAt: 0,
+      uptimeMs: () => 0,
       lag: () => ({ p50: 0, p99: 0, max: 0 }),
       socketPath: () => '',
       url: () => undefined,
+      agentProcesses: () => new Map(),
     }
-    return new Dispatch(this.#workspace, { find: () => undefined, all: () => [this.#workspace] }, daemon)
+    return new Dispatch(this.#workspace, { names: () => [], atRest: () => [], visit: async () => undefined }, daemon)
   }
 
   nextId(): string {
@@ -181,12 +198,20 @@ export class Run {
     }
   }
 
-  /** The same id again, perhaps with other words: nothing changes, and the answer is the first one. */
-  async repeat({ act, output, handed }: Done, actor: Actor, input: Act['input']): Promise<void> {
+  /** The same id again with other words: nothing changes, and it is refused. */
+  async reuse({ act }: Done, actor: Actor, input: Act['input']): Promise<void> {
+    this.note(`${actor.agent}/${actor.session.id.slice(-4)} uses the id of ${act.op} ${act.id} for something else`)
+    this.model.stamp(this.now)
+    this.model.settle(actor.session.id)
+    same(`${act.op} with other words`, await this.#ask({ ...act, actor, input }), { refused: 'call.reused' })
+  }
+
+  /** The same id again: nothing changes, and the answer is the first one. */
+  async repeat({ act, output, handed }: Done, actor: Actor): Promise<void> {
     this.note(`${actor.agent}/${actor.session.id.slice(-4)} again ${act.op} ${act.id}`)
     this.model.stamp(this.now)
     this.model.settle(actor.session.id)
-    const got = await this.#ask({ ...act, actor, input })
+    const got = await this.#ask({ ...act, actor })
     if ('refused' in got) throw new Error(`${act.op} again is refused: ${got.refused}`)
     same(`${act.op} again answers`, repeatable(got.output), repeatable(output))
     if (this.random.chance(0.1)) return
@@ -241,7 +266,8 @@ export class Run {
       const agent = welcome.agent as string
       same('the name given', agent, 'name' in expected ? expected.name : expected.refused)
       same('a token is given', welcome.token !== undefined, token === undefined)
-      if (former !== undefined && !this.model.live.has(former)) same('the session goes on', session.id, former)
+      const isTaken = this.actors.some((actor) => actor.session.ticket === former)
+      if (former !== undefined && !isTaken) same('the session goes on', welcome.session, former)
       this.model.register(agent, channels, token !== undefined)
       this.model.open(session.id, agent)
       if (welcome.token) this.tokens.set(agent, welcome.token)
@@ -256,7 +282,7 @@ export class Run {
     this.note(`${actor.agent}/${actor.session.id.slice(-4)} vanishes`)
     this.#workspace.sessions.end(actor.session)
     this.model.vanish(actor.session.id)
-    this.formerSessions.set(actor.agent, actor.session.id)
+    this.formerSessions.set(actor.agent, actor.session.ticket)
     this.actors = this.actors.filter((each) => each !== actor)
   }
 
@@ -266,7 +292,7 @@ export class Run {
   crash(underWay: Act[]): void {
     this.note(`crash with ${underWay.length} under way`)
     for (const act of underWay) void this.#ask(act).catch(() => {})
-    for (const actor of [...this.actors]) this.formerSessions.set(actor.agent, actor.session.id)
+    for (const actor of [...this.actors]) this.formerSessions.set(actor.agent, actor.session.ticket)
     const before = dump(this.#workspace.store.database)
     const old = this.#workspace
     if (this.#directory) {
@@ -280,6 +306,37 @@ export class Run {
     this.actors = []
     this.model.crash()
     same('the tables after a crash', dump(this.#workspace.store.database), before)
+  }
+
+  /** The disk refuses what these commands write: each is answered so, and nothing of them is left. */
+  async fail(commands: { rule: RuleName; by: string; input: object }[]): Promise<void> {
+    this.note(`the disk refuses ${commands.map(({ rule }) => rule).join(', ')}`)
+    const { engine, store } = this.#workspace
+    const before = dump(store.database, true)
+    const failing = ['messages', 'concerns']
+    for (const table of failing)
+      store.database.exec(
+        `CREATE TEMP TRIGGER fail_${table} AFTER INSERT ON ${table} BEGIN SELECT RAISE(ABORT, 'no'); END`,
+      )
+    const submit = ({ rule, by, input }: (typeof commands)[number]) =>
+      engine.submit({ rule, by, input: input as RuleInput<typeof rule>, cause: this.nextId() })
+    for (const reply of await Promise.all(commands.map(submit)))
+      same('a command that could not be stored', 'refusal' in reply ? reply.refusal.code : 'done', 'fault')
+    for (const table of failing) store.database.exec(`DROP TRIGGER fail_${table}`)
+    same('the tables after a failure', dump(store.database, true), before)
+  }
+
+  /** A copy that applies what it reads from the journal, page by page, has the same rows. */
+  follow(): void {
+    const { database, journal }: { database: Database; journal: Journal } = this.#workspace.store
+    this.#copy ??= new Store(':memory:')
+    const copy = this.#copy
+    for (let isMore = true; isMore; ) {
+      const entries = journal.follow(copy.journal.lastSeq, pageEntries)
+      copy.transact(() => copy.apply(entries.map((entry) => ({ ...entry, payload: journal.payload(entry.seq) }))))
+      isMore = entries.length === pageEntries
+    }
+    same('the rows of a copy that follows', dump(copy.database, true), dump(database, true))
   }
 
   rebuild(): void {
@@ -301,15 +358,17 @@ export class Run {
 
   audit(): void {
     audit(this.#workspace, this.model)
+    if (this.isFollowed) this.follow()
   }
 
   close(): void {
     this.#workspace.close()
+    this.#copy?.close()
     if (this.#directory) rmSync(this.#directory, { recursive: true, force: true })
   }
 }
 
-/** Messages by their bodies: ids are the store's affair. */
+/** Messages by their bodies: the store makes the ids. */
 function normal({ messages, id: _, seq: __, ...rest }: Record<string, unknown>): Record<string, unknown> {
   return messages ? { ...rest, messages: (messages as { body: string }[]).map(({ body }) => body) } : rest
 }

@@ -1,4 +1,4 @@
-// What may happen in a run: one function per step, each drawn by chance. What must then hold is the model's affair.
+// What may happen in a run: one function per step, each drawn by chance. What must then hold is said in model.ts.
 
 import { type Filter, holdMs, type Item, type Letter, type SendInput } from './model.ts'
 import type { Act, Actor, Expectation, Run } from './run.ts'
@@ -8,6 +8,7 @@ const channelNames = ['#build', '#ops', '#lobby']
 const threads = ['t1', 't2']
 const kinds = ['status', 'question', 'directive', 'free']
 const emojis = ['+1', 'eyes']
+const tenYearsMs = 10 * 365 * 24 * 3_600_000
 
 type Step = (run: Run) => Promise<void> | void
 
@@ -22,6 +23,7 @@ const steps: [weight: number, step: Step][] = [
   [4, again],
   [3, ask],
   [1.5, crash],
+  [1, fail],
   [0.7, (run) => run.rebuild()],
   [0.15, burst],
 ]
@@ -72,6 +74,7 @@ const acts: [weight: number, make: (run: Run, actor: Actor) => Act][] = [
   [5, join],
   [5, leave],
   [1, create],
+  [2, remove],
   [2, react],
 ]
 
@@ -111,6 +114,7 @@ function send(run: Run, actor: Actor): Act {
   if (random.chance(0.3)) input.kind = random.pick(kinds)
   if (random.chance(0.15)) input.thread = random.chance(0.5) ? random.pick(threads) : anyLetter(run)?.id
   if (random.chance(0.15)) input.replyTo = random.chance(0.05) ? 'm_never' : anyLetter(run)?.id
+  if (random.chance(0.05)) Object.assign(input, { to: random.pick(channelNames), create: true })
   return sendOf(run, actor, input)
 }
 
@@ -133,6 +137,7 @@ function anyFilter(run: Run): Filter {
   if (random.chance(0.15)) filter.channel = random.pick([...model.channels.keys(), '#nowhere'])
   if (random.chance(0.12)) filter.thread = random.chance(0.5) ? random.pick(threads) : (anyLetter(run)?.id ?? 't1')
   if (random.chance(0.1)) filter.unreadOnly = random.chance(0.2)
+  if (random.chance(0.05)) filter.before = anyLetter(run)?.id
   return filter
 }
 
@@ -163,7 +168,19 @@ function read(run: Run, actor: Actor): Act {
 
 function join(run: Run, actor: Actor): Act {
   const channel = run.random.pick(channelNames)
-  return act(run, actor, 'channel.join', { channel }, () => ({ output: run.model.join(actor.agent, channel) }))
+  const create = run.random.chance(0.7)
+  return act(run, actor, 'channel.join', { channel, create }, () => {
+    const joined = run.model.join(actor.agent, channel, create)
+    return 'refused' in joined ? joined : { output: joined }
+  })
+}
+
+function remove(run: Run, actor: Actor): Act {
+  const channel = run.random.pick([...channelNames, '#general'])
+  return act(run, actor, 'channel.remove', { channel }, () => {
+    const removed = run.model.remove(actor.agent, channel)
+    return 'refused' in removed ? removed : { output: removed }
+  })
 }
 
 function leave(run: Run, actor: Actor): Act {
@@ -195,7 +212,7 @@ function react(run: Run, actor: Actor): Act {
 async function offerThem(run: Run): Promise<void> {
   const { random, model } = run
   const actor = random.pick(run.actors)
-  const route = random.pick(['push', 'paste', 'hint', 'hook', 'wait'])
+  const route = random.pick(['push', 'paste', 'hint', 'hook', 'rewake', 'app-server', 'http', 'wait', 'tool'])
   const own = (model.agents.get(actor.agent) ?? []).flatMap(({ letter }) => letter.id ?? [])
   const ids = [...new Set(random.chance(0.05) ? [anyLetter(run)?.id ?? 'm_never'] : random.some(own, 3))]
   run.note(`${actor.agent} is offered ${ids.length} by ${route}`)
@@ -227,6 +244,9 @@ function timePasses(run: Run): void {
     [15, () => holdMs + 1],
     [10, () => holdMs - 1],
     [20, () => -random.between(0, 2 * holdMs)],
+    // A wrong year, and the right one again.
+    [4, () => tenYearsMs],
+    [4, () => -tenYearsMs],
   ])()
   run.note(`the clock says ${run.now}`)
 }
@@ -242,6 +262,7 @@ async function ask(run: Run): Promise<void> {
   const filter = anyFilter(run)
   const peek = act(run, actor, 'inbox.peek', filter, () => {
     if (filter.channel !== undefined && !run.model.channels.has(filter.channel)) return { refused: 'channel.unknown' }
+    if (run.model.isHidden(actor.agent, filter.before)) return { refused: 'message.unknown' }
     const { items, more } = run.model.peek(actor.agent, filter)
     return { output: { messages: bodies(items), more } }
   })
@@ -255,8 +276,9 @@ async function again(run: Run): Promise<void> {
   const own = actors.filter(({ agent }) => agent === repeated.act.actor.agent)
   if (own.length === 0) return
   const { op, input } = repeated.act
-  const other = op === 'message.send' && random.chance(0.3) ? { ...input, body: 'never said' } : input
-  await run.repeat(repeated, random.pick(own), other)
+  const actor = random.pick(own)
+  if (op === 'message.send' && random.chance(0.3)) await run.reuse(repeated, actor, { ...input, body: 'never said' })
+  else await run.repeat(repeated, actor)
 }
 
 async function crash(run: Run): Promise<void> {
@@ -270,6 +292,21 @@ async function crash(run: Run): Promise<void> {
     lost.actor.session = actor.session
     await run.perform([lost])
   }
+}
+
+async function fail(run: Run): Promise<void> {
+  const { random, actors, model } = run
+  const by = random.pick(actors).agent
+  const profile = { name: `late${run.words}`, handle: `h${run.words}`, channels: ['#late'] }
+  const commands = [
+    { rule: 'message.send' as const, by, input: { to: random.pick([...model.channels.keys()]), body: 'never stored' } },
+    {
+      ...{ rule: 'agent.register' as const, by: profile.name },
+      input: { ...profile, proven: false, mayRetake: true, isHolder: false, tokenHash: 'h' },
+    },
+    { rule: 'channel.create' as const, by, input: { channel: '#never' } },
+  ]
+  await run.fail(random.some(commands, 3))
 }
 
 /** Long enough that a sender's own messages move its cursor, which happens at every 64th. */

@@ -1,18 +1,20 @@
-// The frame around every view: where one is, what needs the person, how the line to the daemon is, and the two overlays.
+// The frame around every view: the menu, what needs the person, the state of the connection, and the overlays.
 
 import { lazy, Suspense } from 'react'
-import { isHelpOpen, isSearchOpen, places } from './keys.ts'
 import { Count, Empty, IconButton } from './parts/bits.tsx'
+import { Boundary } from './parts/boundary.tsx'
 import { Help } from './parts/help.tsx'
 import { Icon } from './parts/icons.tsx'
 import { Line } from './parts/line.tsx'
 import { Search } from './parts/search.tsx'
-import { linkTo, type Route, useRoute, type View } from './route.ts'
 import { useCell } from './store/cell.ts'
-import { connection, logOut } from './store/connection.ts'
+import { connection, findWorkspaces, logOut } from './store/connection.ts'
 import { conversations } from './store/conversations.ts'
+import { isHelpOpen, isPaletteOpen, isSearchOpen, places } from './store/keys.ts'
 import { needs } from './store/needs.ts'
-import { isDark, nextTheme } from './theme.ts'
+import { pathOf } from './store/own-place.ts'
+import { go, linkTo, type PageAddress, usePageAddress, type ViewName } from './store/page-address.ts'
+import { isDark, nextTheme } from './store/theme.ts'
 import { Login } from './views/login.tsx'
 import { Now } from './views/now.tsx'
 import { Talk } from './views/talk.tsx'
@@ -20,6 +22,8 @@ import { Talk } from './views/talk.tsx'
 const Agents = lazy(() => import('./views/agent.tsx').then(({ Agents }) => ({ default: Agents })))
 const Runs = lazy(() => import('./views/runs.tsx').then(({ Runs }) => ({ default: Runs })))
 const Actions = lazy(() => import('./views/actions.tsx').then(({ Actions }) => ({ default: Actions })))
+const Everywhere = lazy(() => import('./views/everywhere.tsx').then(({ Everywhere }) => ({ default: Everywhere })))
+const Palette = lazy(() => import('./parts/palette.tsx').then(({ Palette }) => ({ default: Palette })))
 const Recorder = lazy(() => import('./views/recorder.tsx').then(({ Recorder }) => ({ default: Recorder })))
 
 export function App() {
@@ -36,9 +40,10 @@ export function App() {
 }
 
 function Frame() {
-  const { view } = useRoute()
+  const { view } = usePageAddress()
   const help = useCell(isHelpOpen)
   const search = useCell(isSearchOpen)
+  const palette = useCell(isPaletteOpen)
   return (
     <div className="frame">
       <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
@@ -46,17 +51,26 @@ function Frame() {
       </button>
       <Rail view={view} />
       <main id="main" tabIndex={-1} className={`view view-${view}`}>
-        <Suspense fallback={<p className="hello muted">Loading …</p>}>
-          <Shown view={view} />
-        </Suspense>
+        <Boundary key={view} name="This view">
+          <Suspense fallback={<p className="hello muted">Loading …</p>}>
+            <Shown view={view} />
+          </Suspense>
+        </Boundary>
       </main>
-      {help && <Help />}
-      {search && <Search />}
+      <Boundary key={`${help} ${search} ${palette}`} name="This window">
+        {help && <Help />}
+        {search && <Search />}
+        {palette && (
+          <Suspense>
+            <Palette />
+          </Suspense>
+        )}
+      </Boundary>
     </div>
   )
 }
 
-function Shown({ view }: { view: Route['view'] }) {
+function Shown({ view }: { view: PageAddress['view'] }) {
   switch (view) {
     case 'now':
       return <Now />
@@ -70,6 +84,8 @@ function Shown({ view }: { view: Route['view'] }) {
       return <Actions />
     case 'recorder':
       return <Recorder />
+    case 'everywhere':
+      return <Everywhere />
     case 'nowhere':
       return (
         <Empty title="There is nothing at this address">
@@ -79,18 +95,42 @@ function Shown({ view }: { view: Route['view'] }) {
   }
 }
 
-function Rail({ view }: { view: Route['view'] }) {
-  const { workspace, isOpen } = useCell(connection)
+/** Each workspace has its own address: choosing one goes there. */
+function Workspaces() {
+  const { workspace, workspaces } = useCell(connection)
+  const { view } = usePageAddress()
+  if (workspaces.length < 2)
+    return (
+      <span className="brand-name clip" title={workspace}>
+        {workspace}
+      </span>
+    )
+  return (
+    <select
+      className="brand-name"
+      aria-label="Workspace"
+      value={view === 'everywhere' ? '' : workspace}
+      onFocus={() => void findWorkspaces()}
+      onChange={({ target }) => (target.value === '' ? go('everywhere') : location.assign(pathOf(target.value)))}
+    >
+      {[...new Set([workspace, ...workspaces])].sort().map((name) => (
+        <option key={name}>{name}</option>
+      ))}
+      <option value="">All workspaces</option>
+    </select>
+  )
+}
+
+function Rail({ view }: { view: PageAddress['view'] }) {
+  const { isOpen } = useCell(connection)
   const dark = useCell(isDark)
   const waiting = useCell(needs).length
   const unread = (useCell(conversations) ?? []).reduce((sum, each) => sum + each.unread, 0)
-  const counts: Partial<Record<View, number>> = { now: waiting, talk: unread }
+  const counts: Partial<Record<ViewName, number>> = { now: waiting, talk: unread }
   return (
     <header className="rail">
       <div className="brand">
-        <span className="brand-name clip" title={workspace}>
-          {workspace}
-        </span>
+        <Workspaces />
         <span className="muted brand-sub">Agent Relay</span>
       </div>
       <nav aria-label="Views">
@@ -106,6 +146,7 @@ function Rail({ view }: { view: Route['view'] }) {
       <div className="rail-end">
         <Line />
         <div className="rail-tools">
+          <IconButton icon="palette" label="Go or do ( Ctrl K )" onClick={() => isPaletteOpen.set(true)} />
           <IconButton icon="search" label="Search ( / )" onClick={() => isSearchOpen.set(true)} />
           <IconButton icon={dark ? 'sun' : 'moon'} label={dark ? 'Light' : 'Dark'} onClick={nextTheme} />
           <button

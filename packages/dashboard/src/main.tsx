@@ -2,14 +2,16 @@
 
 import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
-import { followKeys } from './keys.ts'
+import { Boundary } from './parts/boundary.tsx'
+import { followApprovals } from './store/approvals.ts'
 import { connection, enter } from './store/connection.ts'
 import { followConversations } from './store/conversations.ts'
 import { followEvents, followLastSeq } from './store/events.ts'
 import { followFleet } from './store/fleet.ts'
 import { followHistories } from './store/history.ts'
+import { followKeys } from './store/keys.ts'
 import { followNeeds } from './store/needs.ts'
-import { followTheme } from './theme.ts'
+import { followTheme } from './store/theme.ts'
 import './style/base.css'
 import './style/shell.css'
 import './style/parts.css'
@@ -20,7 +22,12 @@ followKeys()
 followFleet()
 followConversations()
 followHistories()
+followApprovals()
 followNeeds()
 followLastSeq()
-createRoot(document.getElementById('page') as HTMLElement).render(<App />)
+createRoot(document.getElementById('page') as HTMLElement).render(
+  <Boundary name="The page">
+    <App />
+  </Boundary>,
+)
 void enter().then(() => connection.value.phase === 'up' && followEvents())

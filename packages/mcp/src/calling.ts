@@ -1,11 +1,25 @@
-// Answering one tools/call: input checked, tool run, errors as text that says the mend, and a line for mail that waits.
+// tools/list and tools/call of one MCP server: the toolset's own tools, and the actions that the agent may call. A call's input is checked, its
+// tool run, an error answered as text that says the fix, and a line added for mail that waits.
 
-import type { Turn } from '@agent-relay/sdk'
 import { RelayError } from '@agent-relay/sdk'
-import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server'
-import { type ToolClient, TurnClient } from './client.ts'
-import type { Desk } from './desk.ts'
-import type { Tool } from './tools/tool.ts'
+import { cleanForModel } from '@agent-relay/sdk/internal/clean'
+import type { Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
+import { issuesText, messageFor, type RefusalReader, refusal } from '@agent-relay/sdk/protocol'
+import { errorFrom } from '@agent-relay/sdk/wire'
+import type { CallToolResult, RequestId, Server, ServerContext } from '@modelcontextprotocol/server'
+import { type Desk, type ToolClient, TurnClient } from './client.ts'
+import type { Naming } from './naming.ts'
+import { ActionWatch } from './push.ts'
+import { shownValue } from './text.ts'
+import {
+  type ActionScope,
+  actionCall,
+  actionScope,
+  listActions,
+  unknownTool,
+  whenShownChanges,
+} from './tools/actions.ts'
+import { type Tool, withRoles, withToken } from './tools/tool.ts'
 
 /** Hosts give up on a silent call after about a minute. */
 const progressMs = 15_000
@@ -13,7 +27,7 @@ const sourcesShown = 3
 
 /** What one agent has been told already; outlives a single request on the stateless era. */
 export interface Memory {
-  /** The newest message that a hint has spoken of, by role on a lift; elsewhere the session is one agent, under ''. */
+  /** The newest message that a hint has mentioned, by role on a lift; elsewhere the session is one agent, under ''. */
   hinted: Map<string, number>
 }
 
@@ -23,60 +37,88 @@ export interface Answering {
   desk: Desk
   memory: Memory
   context: ServerContext
-  /** The tool that hands out what waits; without one nothing is said of it. */
-  inboxTool: string | undefined
+  /** All that the agent has: a refusal names those that help. */
+  tools: readonly Tool[]
 }
 
 export async function callTool(tool: Tool, args: unknown, answering: Answering): Promise<CallToolResult> {
   const { turn, desk, context } = answering
-  const session = new TurnClient(turn, context.mcpReq.signal, desk)
+  const session = new TurnClient(turn, context.mcpReq.signal, readerWith(answering.tools), desk)
   const input = tool.input.safeParse(args ?? {})
   if (!input.success) {
-    const why = input.error.issues.map(({ path, message }) =>
-      path.length > 0 ? `${path.join('.')}: ${message}` : message,
-    )
-    const message = `Invalid input for ${tool.name}: ${why.join('; ')}`
-    return failureOf(tool, new RelayError(message, { code: 'input.invalid' }))
+    const message = `Invalid input for ${tool.name}: ${issuesText(input.error.issues)}`
+    return failureOf(tool, new RelayError(message, { code: 'input.invalid' }), answering.tools)
   }
   const progress = showProgress(context)
   try {
     const role = tool.role?.(input.data)
     const client = role === undefined ? session : session.as(role)
-    const { text, structured, isError } = await tool.run(client, input.data)
-    const hint = tool.showsInbox ? '' : await hintFor(client, role ?? '', answering)
-    const result: CallToolResult = { content: contentOf(tool, text, hint), structuredContent: structured as never }
-    return isError ? { ...result, isError } : result
+    const shown = await runTool(tool, client, input.data)
+    const hint = await hintFor(tool, client, role ?? '', answering)
+    const result: CallToolResult = { content: contentOf(shown, hint) }
+    return shown.isError ? { ...result, isError: true } : result
   } catch (error) {
-    return failureOf(tool, error as Error)
+    return failureOf(tool, error as Error, answering.tools)
   } finally {
     progress.stop()
   }
 }
 
-/** Where the text may be JSON the line stands by itself, so that it stays JSON. */
-function contentOf({ hasEnvelope, isJson }: Tool, text: string, hint: string): CallToolResult['content'] {
-  if (hint === '' || !(hasEnvelope || isJson))
-    return [{ type: 'text', text: hint === '' ? text : `${text}\n\n${hint}` }]
-  return [
-    { type: 'text', text },
-    { type: 'text', text: hint },
-  ]
+/** The answer's content blocks, and whether the first of them is JSON. */
+interface Shown {
+  blocks: string[]
+  isJson: boolean
+  isError: boolean
 }
 
-/** The text says the mend; where results are structured, so are errors. What is no refusal is ours to mend. */
-export function failureOf(tool: Tool | undefined, error: Error): CallToolResult {
-  const message = error instanceof RelayError ? error.message : `The relay failed: ${error.message}`
-  const failure: CallToolResult = { content: [{ type: 'text', text: `Error: ${message}` }], isError: true }
-  if (!tool?.hasEnvelope) return failure
+/** Every answer of a tool passes through here on its way to a model, over MCP or in a run. */
+export async function runTool(tool: Tool, client: ToolClient, input: unknown): Promise<Shown> {
+  const answer = await tool.run(client, input)
+  if (typeof answer === 'string') return { blocks: [cleanForModel(answer)], isJson: false, isError: false }
+  const { isError = false } = answer
+  if ('text' in answer) return { blocks: [cleanForModel(answer.text)], isJson: false, isError }
+  const json = JSON.stringify(shownValue(answer.json))
+  return { blocks: answer.note === undefined ? [json] : [json, answer.note], isJson: true, isError }
+}
+
+/** Behind JSON the hint is a content block of its own, so that the JSON parses. Copilot CLI puts blocks together with nothing between them. */
+function contentOf({ blocks, isJson }: Shown, hint: string): CallToolResult['content'] {
+  const [first = '', ...rest] = hint === '' ? blocks : isJson ? [...blocks, hint] : [`${blocks[0]}\n\n${hint}`]
+  return [first, ...rest.map((text) => `\n${text}`)].map((text) => ({ type: 'text', text }))
+}
+
+/** The text says how to fix it; where results are envelopes, so are errors. An error that is not a refusal is a fault of the relay. */
+export function failureOf(tool: Tool | undefined, error: Error, tools: readonly Tool[]): CallToolResult {
+  const isKnown = error instanceof RelayError
+  const message = cleanForModel(isKnown ? messageFor(readerWith(tools), error) : `The relay failed: ${error.message}`)
   const code = (error instanceof RelayError ? error.code : undefined) ?? 'fault'
-  return { ...failure, structuredContent: { ok: false, error: { code, message } } }
+  const text = tool?.hasEnvelope ? JSON.stringify({ ok: false, error: { code, message } }) : `Error: ${message}`
+  return { content: [{ type: 'text', text }], isError: true }
 }
 
-/** `2 unread: Alice, #build. Call relay_inbox.`, once for each batch of mail: repeating it would only cost context. */
-async function hintFor(client: ToolClient, role: string, { memory, inboxTool }: Answering): Promise<string> {
+/** An agent as it reads a refusal. */
+export function readerWith(tools: readonly Tool[]): RefusalReader {
+  return { hasTool: (name) => tools.some((tool) => tool.name === name) }
+}
+
+/**
+ * `2 unread: Alice, #build. Call relay_inbox.`, once for each batch of mail: repeating it would only cost context. After the model's memory was
+ * cut it is the brief instead, which says this too.
+ */
+async function hintFor(
+  { showsInbox }: Tool,
+  client: ToolClient,
+  role: string,
+  { memory, tools }: Answering,
+): Promise<string> {
+  // Without a tool that hands out waiting messages there is no hint.
+  const inboxTool = tools.find(({ showsInbox }) => showsInbox)?.name
   if (inboxTool === undefined) return ''
   try {
-    const { total, sources, newest } = await client.count()
+    const { total, sources, newest, briefDue } = await client.count()
+    const brief = briefDue ? (await client.call('agent.brief', {})).text : ''
+    if (brief !== '') memory.hinted.set(role, newest)
+    if (brief !== '' || showsInbox) return brief
     if (total === 0 || newest <= (memory.hinted.get(role) ?? 0)) return ''
     memory.hinted.set(role, newest)
     const names = Object.keys(sources)
@@ -102,4 +144,94 @@ function showProgress({ mcpReq }: ServerContext): { stop(): void } {
   const timer = setInterval(show, progressMs)
   timer.unref?.()
   return { stop: () => clearInterval(timer) }
+}
+
+export interface ToolService {
+  tools: readonly Tool[]
+  naming: Naming
+  desk: Desk
+  memory: Memory
+  openTurn(rpcId: RequestId): Turn
+  /** Tells when the answer to a request has left. Without it an answer counts as gone when it is made. */
+  onSent?(listener: (rpcId: RequestId) => void): void
+  /** What the client says of a call, besides its arguments. */
+  onCall?(meta: Record<string, unknown>): void
+  /** Every call may show an agent's token: the tools say so. */
+  takesToken: boolean
+  /** The roles of a lift. */
+  roles?: readonly string[]
+}
+
+export function serveTools(server: Server, client: WorkspaceClient, service: ToolService): void {
+  const { tools, takesToken, roles } = service
+  const scope = actionScope(tools)
+  const names = new Map(tools.map((tool) => [tool.name, tool]))
+  const find = (name: string): Tool | undefined => {
+    // Dots are for people and other protocols; in a list of tools some hosts cannot take them.
+    const own = names.get(name) ?? names.get(name.replaceAll('.', '_'))
+    return own ?? (scope && actionCall(name, scope))
+  }
+  const answer = answering(client, service)
+
+  server.setRequestHandler('tools/list', async () => {
+    const own = tools.map((tool) => withRoles(tool, roles))
+    const actions = scope === undefined ? [] : await listActions(client, scope)
+    // An action may have the name of a tool that only some toolsets have: agent_status.
+    const all = [...own, ...actions.filter(({ name }) => !names.has(name))]
+    return { tools: takesToken ? all.map(withToken) : all }
+  })
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
+    service.onCall?.(context.mcpReq._meta ?? {})
+    const tool = find(params.name)
+    if (!tool) return failureOf(undefined, new RelayError(unknownTool(params.name)), tools)
+    return answer(tool, params.arguments, context)
+  })
+}
+
+/** Runs a tool in a turn of its own, for the agent that the session acts as. */
+function answering(client: WorkspaceClient, service: ToolService) {
+  const { naming, desk, memory, openTurn, onSent, tools, takesToken } = service
+  const turns = new Map<RequestId, Turn>()
+  onSent?.((id) => {
+    turns.get(id)?.answered()
+    turns.delete(id)
+  })
+  return async (tool: Tool, args: unknown, context: ServerContext) => {
+    const { id, signal } = context.mcpReq
+    try {
+      // An invalid token is refused by every tool, also by one that needs no token.
+      if (!tool.isForAnyone || takesToken) await naming.introduced()
+      // A stateless caller without an agent stays without one. In a toolset without envelopes, each operation says so itself.
+      if (tool.hasEnvelope && !tool.isForAnyone && client.agentName === undefined)
+        throw errorFrom(refusal('agent.required'))
+    } catch (error) {
+      return failureOf(tool, error as Error, tools)
+    }
+    const turn = openTurn(id)
+    const asked: Answering = { turn, desk, memory, context, tools }
+    const result = await callTool(tool, args, asked)
+    // A cancelled call gets no answer, so no answer will ever have left.
+    if (signal.aborted) turn.lost()
+    else if (onSent) turns.set(id, turn)
+    else turn.answered()
+    return result
+  }
+}
+
+/** Tells the host when the list has changed: actions came or went, or the session acts as another agent now. */
+export function tellOfActions(
+  server: Server,
+  client: WorkspaceClient,
+  naming: Naming,
+  scope: ActionScope,
+): ActionWatch {
+  const tell = () => void server.sendToolListChanged().catch(() => {})
+  const watch = new ActionWatch(client, () => whenShownChanges(client, scope, tell))
+  naming.onNamed(() => {
+    client.call('action.list', { limit: 1 }).then(
+      ({ actions }) => actions.length > 0 && watch.changed(),
+      () => {},
+    )
+  })
+  return watch
 }

@@ -1,29 +1,63 @@
 // What a tool may ask of the relay while it answers one call. Every question is named after that call, so that a call sent again runs once.
 
+import { RelayError } from '@agent-relay/sdk'
 import {
   type ClientStatus,
-  RelayError,
   resultOf,
   type SpawnOptions,
   type Turn,
   uptimeText,
   type WithContent,
   type WorkerResult,
-} from '@agent-relay/sdk'
-import type { Agent, CallName, InboxMessage, InputOf, Message, OutputOf } from '@agent-relay/sdk/protocol'
-import { type Desk, emptyDesk } from './desk.ts'
+} from '@agent-relay/sdk/internal/client'
+import {
+  type Agent,
+  type CallName,
+  type InboxMessage,
+  type InputOf,
+  type Message,
+  messageFor,
+  type OutputOf,
+  type RefusalReader,
+} from '@agent-relay/sdk/protocol'
 import { clip } from './text.ts'
+
+export type Profile = Pick<InputOf<'agent.register'>, 'name' | 'handle' | 'type' | 'channels'>
+
+export interface Registered {
+  agent: string
+  id: string
+  /** Only where every call must show who it is. Elsewhere the session knows, and no tool returns a token. */
+  agentToken?: string
+}
+
+export interface EventFilter {
+  types: string[]
+  since?: number
+}
+
+/** What the session does for a tool besides asking the relay: taking a name, and telling the host of events. */
+export interface Desk {
+  register(profile: Profile): Promise<Registered>
+  /** From now on the host is sent these events; false where it cannot take them. No types: no more events. */
+  subscribe(filter: EventFilter): Promise<boolean>
+}
+
+const emptyDesk: Desk = {
+  register: async () => {
+    throw new RelayError('This session cannot take another name.', { code: 'auth.denied' })
+  },
+  subscribe: async () => false,
+}
 
 export type InboxPage = WithContent<InboxMessage>[] & { more: number }
 
+export type Sending = Pick<InputOf<'message.send'>, 'thread' | 'create'>
+
 /** The part of the relay that tools see; tests may put another in its place. */
 export interface ToolClient {
-  send(to: string, message: string, options?: { thread?: string }): Promise<OutputOf<'message.send'>>
-  sendAndWait(
-    to: string,
-    message: string,
-    options?: { thread?: string; timeoutMs?: number },
-  ): Promise<WithContent<Message>>
+  send(to: string, message: string, options?: Sending): Promise<OutputOf<'message.send'>>
+  sendAndWait(to: string, message: string, options?: Sending & { timeoutMs?: number }): Promise<WithContent<Message>>
   getInbox(options?: InputOf<'inbox.take'> & { unread_only?: boolean; peek?: boolean }): Promise<InboxPage>
   listAgents(options?: { include_idle?: boolean; project?: string }): Promise<(Agent & { idle: boolean })[]>
   getStatus(): Promise<ClientStatus>
@@ -34,7 +68,6 @@ export interface ToolClient {
   readonly roles: readonly string[]
   /** Any operation, in its own words. */
   call<O extends CallName>(op: O, input: InputOf<O>): Promise<OutputOf<O>>
-  /** What the session itself does for a tool. */
   readonly desk: Desk
 }
 
@@ -43,11 +76,14 @@ const noRole = { code: 'input.invalid' }
 export class TurnClient implements ToolClient {
   readonly #turn: Turn
   readonly #signal: AbortSignal | undefined
+  readonly #reader: RefusalReader
   readonly desk: Desk
 
-  constructor(turn: Turn, signal?: AbortSignal, desk: Desk = emptyDesk) {
+  /** `reader`: the agent, by the tools that it has. */
+  constructor(turn: Turn, signal?: AbortSignal, reader: RefusalReader = 'program', desk: Desk = emptyDesk) {
     this.#turn = turn
     this.#signal = signal
+    this.#reader = reader
     this.desk = desk
   }
 
@@ -60,25 +96,24 @@ export class TurnClient implements ToolClient {
     const { roles } = this.#turn
     if (!roles) throw new RelayError('This relay has no roles. One that has them: agent-relay lift', noRole)
     if (!roles.names.includes(role)) throw unknownRole(role, roles.names)
-    return new TurnClient(roles.as(role), this.#signal, this.desk)
+    return new TurnClient(roles.as(role), this.#signal, this.#reader, this.desk)
   }
 
   call<O extends CallName>(op: O, input: InputOf<O>): Promise<OutputOf<O>> {
     return this.#turn.call(op, input, this.#signal)
   }
 
-  send(to: string, body: string, { thread }: { thread?: string } = {}): Promise<OutputOf<'message.send'>> {
-    return this.#turn.call('message.send', { to: addressOf(to), body, thread }, this.#signal)
+  send(to: string, body: string, options: Sending = {}): Promise<OutputOf<'message.send'>> {
+    return this.#turn.call('message.send', { to: addressOf(to), body, ...options }, this.#signal)
   }
 
-  async sendAndWait(to: string, body: string, options: { thread?: string; timeoutMs?: number } = {}) {
-    const { thread, timeoutMs } = options
-    const input = { to: addressOf(to), body, thread, wait: { timeoutMs } }
+  async sendAndWait(to: string, body: string, { timeoutMs, ...options }: Sending & { timeoutMs?: number } = {}) {
+    const input = { to: addressOf(to), body, ...options, wait: { timeoutMs } }
     const { reply } = await this.#turn.call('message.send', input, this.#signal)
     return withContent(reply as Message)
   }
 
-  /** Nothing is hidden as a repeat: a model that was handed a message and never came back must be handed it again. */
+  /** Repeats are not hidden: a model that was handed a message and made no further call must be handed it again. */
   async getInbox({
     unread_only,
     peek = false,
@@ -103,12 +138,14 @@ export class TurnClient implements ToolClient {
   }
 
   spawn(options: SpawnOptions): Promise<WorkerResult> {
-    return resultOf(this.#turn.call('worker.spawn', options, this.#signal))
+    return resultOf(this.#turn.call('worker.spawn', options, this.#signal), this.#tell)
   }
 
   release(name: string, reason?: string): Promise<WorkerResult> {
-    return resultOf(this.#turn.call('worker.release', { name, reason }, this.#signal))
+    return resultOf(this.#turn.call('worker.release', { name, reason }, this.#signal), this.#tell)
   }
+
+  readonly #tell = (error: RelayError): string => messageFor(this.#reader, error)
 
   count(): Promise<OutputOf<'inbox.count'>> {
     return this.#turn.call('inbox.count', {})

@@ -1,110 +1,252 @@
 // `agent-relay-mcp hook EVENT`: what an agent's CLI runs at the boundaries of a turn. It takes the messages that wait for the agent and prints
-// them as that event wants it; with nothing to say it says nothing, and whatever goes wrong, the host never notices. `hook wait` stays until
-// there is one. Loaded in the time of a bare Node, like the pipe: `node:` modules, discovery and the text form only.
+// them in the form of that event, after the agent's brief where the model's memory was cut. Without either it prints nothing, and the host never
+// notices an error. `hook rewake` prints what waits in the form that wakes an idle session, and `hook wait` stays until there is something.
+// Loaded in the time of a bare Node, like the pipe: `node:` modules, discovery and the text form only.
 
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { reachDaemon, setting } from '@agent-relay/sdk/discover'
-import { type InjectedMessage, injectionText } from '@agent-relay/sdk/injection'
-import { newPipeId } from './pipe/hello.cts'
+import { join } from 'node:path'
+import { clisWith } from '@agent-relay/sdk/internal/clis'
+import { dataDir, reachDaemon, setting } from '@agent-relay/sdk/internal/discover'
+import { type InjectedMessage, injectionText } from '@agent-relay/sdk/internal/injection'
+import { newPipeId } from './pipe/opening.cts'
 
-/** How each CLI's model sees our tools, and whether the CLI puts a hook's text into tags of its own. */
-const clis: Record<string, { toolPrefix: string; isBare: boolean }> = {
-  claude: { toolPrefix: 'mcp__agent-relay__', isBare: true },
-  codex: { toolPrefix: 'mcp__agent_relay__', isBare: false },
-  gemini: { toolPrefix: 'mcp_agent-relay_', isBare: true },
-}
-
-/** The turn is over at these: to go on it must be kept from stopping. At all others the text is added to what the model sees. */
-const stops = ['Stop', 'SubagentStop', 'AfterAgent']
+/** The turn ends at these events: the hook must keep it from ending. At all others the text is added to what the model sees. */
+const stops = ['Stop', 'SubagentStop', 'AfterAgent', 'agentStop']
 /** A new session has not seen what an earlier one was shown. */
-const begins = ['SessionStart']
+const begins = ['SessionStart', 'sessionStart']
+
+/** What a session begins with may be a memory that was cut: the CLI says on stdin by what (`source`). */
+const cuts = ['compact', 'resume', 'clear']
+/** Gemini CLI runs the hooks of a session that was cleared, and drops what they say. */
+const isUnheard = (cli: string, cut: string | undefined) => cli === 'gemini' && cut === 'clear'
+/** A CLI writes it at once. Without it there is no brief. */
+const stdinMs = 500
+const stdinCharsMax = 64 * 1024
 
 /** The turn waits for us, and a daemon answers within milliseconds or is in trouble. */
 const answerMs = 3_000
-/** A host, a shell or two: more is somebody else. */
+/** Between a hook and its host stand at most a few of these: the first that is not one is the host. */
+const shells = ['sh', 'bash', 'dash', 'zsh', 'fish', 'ksh', 'ash', 'busybox']
 const ancestorsMax = 8
 /** One wait of many. */
 const waitMs = 600_000
-/** A host that is gone leaves its waiter to another parent: looked for this often. */
+/** How often a waiter checks its parent: when the host is gone, it has another one. */
 const parentMs = 5_000
 /** Claude Code puts a longer context than 10,000 characters into a file: what does not fit comes at the end of the turn, which has room. */
-const contextRoom = { limit: 8, bytesMax: 6 * 1024 }
+const contextRoom = { limit: 8, bytesMax: 5 * 1024 }
+
+/** Ends the process where the daemon does not answer. */
+let late: NodeJS.Timeout | undefined
 
 /** Ends the process by itself. */
 export async function hook(event: string, cli = 'claude'): Promise<void> {
   const env = process.env
   const [name, token] = [setting(env, 'RELAY_AGENT_NAME'), setting(env, 'RELAY_AGENT_TOKEN')]
-  const form = clis[cli]
-  // A worker has both; a person's own session has neither, and is known by its host. One alone is a mistake.
-  if (form === undefined || (name === undefined) !== (token === undefined)) return
+  const form = formFor(cli)
+  // A worker has both; a person's own session has a name at most, and is known by its host. A token alone is a mistake.
+  if (form === undefined || (name === undefined && token !== undefined)) return
+  if (event !== 'wait') late = setTimeout(() => process.exit(), answerMs).unref()
+  const known = hosts(env.RELAY_HOST)
+  const later = new LaterBrief(token === undefined ? join(dataDir(env), 'hooks', `brief.${known[0]}`) : undefined)
+  const cut = begins.includes(event) ? await sourceOnStdin() : undefined
   try {
+    if (isUnheard(cli, cut)) {
+      later.leave(cut)
+      process.exit()
+    }
     const { socketPath, socket } = await reachDaemon()
-    const line = new Line(socket ?? connect(socketPath), token === undefined ? { hosts: ancestors() } : { token })
-    if (event === 'wait') await wake(line, form)
-    else await show(line, event, form)
+    // A session that resumes begins before its MCP server has come: nobody knows whose it is.
+    const identity = token === undefined ? { hosts: known } : { token }
+    const line = new Line(socket ?? connect(socketPath), identity, () => later.leave(cut))
+    if (event === 'wait') await wait(line, form)
+    else if (event === 'rewake') await rewake(line, form, later)
+    else await show(line, event, form, cut, later)
   } catch {
-    process.exit(0)
+    process.exit()
   }
 }
 
+/** A brief that cannot be given now goes with what the next hook says. It is a file beside the daemon's own, named after the host. */
+class LaterBrief {
+  readonly #path: string | undefined
+
+  constructor(path: string | undefined) {
+    this.#path = path
+  }
+
+  leave(after: string | undefined): void {
+    try {
+      if (this.#path !== undefined && after !== undefined) writeFileSync(this.#path, `${after}\n`, { mode: 0o600 })
+    } catch {}
+  }
+
+  get after(): string | undefined {
+    try {
+      const left = this.#path === undefined ? '' : readFileSync(this.#path, 'utf8').trim()
+      return cuts.find((cut) => cut === left)
+    } catch {
+      return undefined
+    }
+  }
+
+  given(): void {
+    try {
+      if (this.#path !== undefined) rmSync(this.#path, { force: true })
+    } catch {}
+  }
+}
+
+interface Form {
+  toolPrefix: string
+  isBare: boolean
+  isFlat: boolean
+  /** How a session is woken: opencode's plugin gives it what the waiter prints, through opencode's own interface. */
+  waking: 'rewake' | 'http'
+}
+
+/** How messages are written for the CLI's model; undefined for a CLI that runs no hooks. */
+function formFor(cli: string): Form | undefined {
+  const row = clisWith('hooks').find(({ name }) => name === cli)
+  const waking = cli === 'opencode' ? 'http' : 'rewake'
+  return row && { toolPrefix: row.toolPrefix, ...row.hooks, waking }
+}
+
 /**
- * The processes above this one: the same host started the agent's MCP server, so the daemon knows whom a hook without a token speaks for.
- * Elsewhere than on Linux only the parent is known, which is the host itself where it runs its hooks without a shell.
+ * The process that the launcher says is the host, or else the parent, and while that is a shell, what started it: the same host started the
+ * agent's MCP server, so the daemon knows whom a hook without a token speaks for. A process above the host may be another agent, which runs
+ * this one as a command: its messages are not for this model. Elsewhere than on Linux one process is known.
  */
-function ancestors(): number[] {
-  const found = [process.ppid]
+export function hosts(host: string | undefined): number[] {
+  const found = [Number(host) > 1 ? Number(host) : process.ppid]
   try {
     while (found.length < ancestorsMax) {
       const stat = readFileSync(`/proc/${found.at(-1)}/stat`, 'latin1')
       // The name in it may hold anything, brackets and blanks too: what follows is behind the last bracket.
-      const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
-      if (!(parent > 1)) break
+      const end = stat.lastIndexOf(')')
+      const parent = Number(stat.slice(end + 2).split(' ')[1])
+      if (!(parent > 1) || !shells.includes(stat.slice(stat.indexOf('(') + 1, end))) break
       found.push(parent)
     }
   } catch {}
   return found
 }
 
-/** Printed first, then said to be before the agent: what is lost in between is offered again, never taken for read. */
-async function show(line: Line, event: string, form: (typeof clis)[string]): Promise<void> {
-  setTimeout(() => process.exit(0), answerMs).unref()
+/** Prints first, then reports the messages as offered: what is lost in between is offered again, never counted as read. */
+async function show(line: Line, event: string, form: Form, cut: string | undefined, later: LaterBrief): Promise<void> {
   const isStop = stops.includes(event)
-  const messages = await line.take({ again: begins.includes(event), ...(isStop ? {} : contextRoom) })
-  if (messages.length === 0) process.exit(0)
-  const text = injectionText(messages, form)
-  const output = isStop
-    ? { decision: 'block', reason: text }
-    : { hookSpecificOutput: { hookEventName: event, additionalContext: text } }
-  process.stdout.write(`${JSON.stringify(output)}\n`, () => line.offered(messages).finally(() => process.exit(0)))
+  const isBegin = begins.includes(event)
+  // What was shown before a compaction may stand in the very prompt that begins: the brief counts the rest of it.
+  const again = isBegin && cut !== 'compact'
+  const messages = await line.take({ again, begun: performance.timeOrigin, ...(isStop ? {} : contextRoom) })
+  // After the take: the brief counts as waiting only what is not handed over here.
+  const opening = await openingOf(line, cut ?? later.after, later)
+  if (messages.length === 0 && opening === '') process.exit()
+  const text = injectionText(messages, { ...form, opening })
+  const context = { additionalContext: text }
+  const added = form.isFlat ? context : { hookSpecificOutput: { hookEventName: event, ...context } }
+  const output = isStop ? { decision: 'block', reason: text } : added
+  print(process.stdout, JSON.stringify(output), () => report(line, messages, 'hook'))
+}
+
+async function openingOf(line: Line, after: string | undefined, later: LaterBrief): Promise<string> {
+  if (after === undefined) return ''
+  const text = await line.brief(after)
+  later.given()
+  return text
+}
+
+/** Where nobody reads it any more, nothing was shown: the messages are free again. */
+function print(stream: NodeJS.WriteStream, text: string, then: () => void): void {
+  stream.write(`${text}\n`, (error) => (error ? process.exit() : then()))
+}
+
+function report(line: Line, messages: InjectedMessage[], route: 'hook' | Form['waking']): void {
+  setTimeout(() => process.exit(), answerMs).unref()
+  line.offered(messages, route).finally(() => process.exit())
+}
+
+/** By what the model's memory was cut, if it was. */
+function sourceOnStdin(): Promise<string | undefined> {
+  const { stdin } = process
+  let text = ''
+  return new Promise((resolve) => {
+    const over = () => resolve(undefined)
+    setTimeout(over, stdinMs).unref()
+    stdin.on('error', over).on('end', over)
+    stdin.setEncoding('utf8').on('data', (chunk: string) => {
+      text = (text + chunk).slice(0, stdinCharsMax)
+      try {
+        const { source } = JSON.parse(text) as { source?: string }
+        resolve(cuts.find((cut) => cut === source))
+      } catch {
+        // Not all of it has come yet.
+      }
+    })
+  })
+}
+
+/** A brief alone wakes nobody. opencode's plugin adds it to every prompt, to this one too. */
+async function rewake(line: Line, form: Form, later: LaterBrief): Promise<void> {
+  const messages = await line.take({})
+  const isBriefed = messages.length > 0 && form.waking === 'rewake'
+  wake(line, messages, form, isBriefed ? await openingOf(line, later.after, later) : '')
 }
 
 /** Claude Code's asyncRewake: exit code 2 wakes the session, which sees what stands on stderr. */
-async function wake(line: Line, form: (typeof clis)[string]): Promise<void> {
+function wake(line: Line, messages: InjectedMessage[], form: Form, opening = ''): void {
+  if (messages.length === 0) process.exit()
+  const text = injectionText(messages, { ...form, opening })
+  if (form.waking === 'http') return handOver(line, messages, text)
+  print(process.stderr, text, () => {
+    // Whatever becomes of the report: if the daemon has it and its answer is lost, nobody else shows the messages.
+    process.exitCode = 2
+    report(line, messages, form.waking)
+  })
+}
+
+/**
+ * opencode's plugin writes a line once opencode has the text, however long that takes. Without it nothing was shown, and the messages wait for the
+ * next waiter.
+ */
+function handOver(line: Line, messages: InjectedMessage[], text: string): void {
+  clearTimeout(late)
+  const over = () => process.exit()
+  process.stdin
+    .once('data', () => {
+      // The waiter has done its work.
+      process.exitCode = 2
+      report(line, messages, 'http')
+    })
+    .on('error', over)
+    .on('end', over)
+  print(process.stdout, JSON.stringify(text), () => {})
+}
+
+/** Where no shell can wait (hook-guard.ts). */
+async function wait(line: Line, form: Form): Promise<void> {
   const parent = process.ppid
-  setInterval(() => process.ppid !== parent && process.exit(0), parentMs)
+  setInterval(() => process.ppid !== parent && process.exit(), parentMs)
   for (;;) {
-    const asked = Date.now()
+    const asked = performance.now()
     const messages = await line.take({ wait: waitMs })
-    if (messages.length > 0 && process.ppid === parent) {
-      process.stderr.write(`${injectionText(messages, form)}\n`, () =>
-        line.offered(messages).finally(() => process.exit(2)),
-      )
-      return
-    }
-    // Ended before its time: a newer waiter has come, or the daemon stops.
-    if (messages.length > 0 || Date.now() - asked < waitMs) process.exit(0)
+    if (messages.length > 0 && process.ppid === parent) return wake(line, messages, form)
+    // The wait ended early: a newer waiter has come, or the daemon stops.
+    if (messages.length > 0 || performance.now() - asked < waitMs) process.exit()
   }
 }
 
 /** As much of the protocol as a hook needs: HELLO, then one call after the other. */
 class Line {
   readonly #socket: Socket
+  readonly #onStranger: () => void
+  #isKnown = false
   readonly #welcome: Promise<unknown>
   readonly #awaited = new Map<string, { resolve(payload: unknown): void; reject(): void }>()
 
-  constructor(socket: Socket, identity: { token: string } | { hosts: number[] }) {
+  constructor(socket: Socket, identity: { token: string } | { hosts: number[] }, onStranger: () => void) {
     this.#socket = socket
+    this.#onStranger = onStranger
     // The pieces of a large answer are joined once.
     let pieces: Buffer[] = []
     socket.on('data', (chunk) => {
@@ -114,20 +256,26 @@ class Line {
       pieces = [Buffer.from(lines.pop() as string)]
       for (const line of lines) this.#hear(JSON.parse(line))
     })
-    // Gone, and with it the one who could tell us anything.
-    socket.on('error', () => process.exit(0)).on('close', () => process.exit(0))
+    // Without the daemon there is nothing to wait for.
+    socket.on('error', () => process.exit()).on('close', () => process.exit())
     this.#welcome = this.#ask('HELLO', identity)
   }
 
-  async take(how: { again?: boolean; wait?: number; limit?: number; bytesMax?: number }): Promise<InjectedMessage[]> {
+  async take(
+    how: { [name in 'begun' | 'wait' | 'limit' | 'bytesMax']?: number } & { again?: boolean },
+  ): Promise<InjectedMessage[]> {
     await this.#welcome
     const input = { route: 'hook', ...how }
     return ((await this.#ask('CALL', { op: 'inbox.take', input })) as { messages: InjectedMessage[] }).messages
   }
 
-  async offered(messages: InjectedMessage[]): Promise<void> {
-    const input = { route: 'hook', messages: messages.map(({ id }) => id) }
-    await this.#ask('CALL', { op: 'inbox.offer', input })
+  async offered(messages: InjectedMessage[], route: 'hook' | Form['waking']): Promise<void> {
+    const input = { route, messages: messages.map(({ id }) => id) }
+    if (messages.length > 0) await this.#ask('CALL', { op: 'inbox.offer', input })
+  }
+
+  async brief(after: string): Promise<string> {
+    return ((await this.#ask('CALL', { op: 'agent.brief', input: { after } })) as { text: string }).text
   }
 
   #ask(type: 'HELLO' | 'CALL', payload: object): Promise<unknown> {
@@ -139,7 +287,11 @@ class Line {
   #hear({ id, type, payload }: { id: string; type: string; payload: unknown }): void {
     const awaited = this.#awaited.get(id)
     this.#awaited.delete(id)
-    if (type === 'WELCOME' || type === 'ACK') awaited?.resolve(payload)
-    else process.exit(0)
+    if (type === 'WELCOME' || type === 'ACK') {
+      this.#isKnown = true
+      return awaited?.resolve(payload)
+    }
+    if (!this.#isKnown) this.#onStranger()
+    process.exit()
   }
 }

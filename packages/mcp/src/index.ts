@@ -1,165 +1,22 @@
-// The MCP server over any client of the relay. Which wire carries it (stdio pipe, HTTP of either era, memory) is not known here.
+// The public names of `@agent-relay/mcp`: the MCP server over any client of the relay, and its tools.
 
-import type { Turn, WorkspaceClient } from '@agent-relay/sdk'
-import {
-  ProtocolError,
-  ProtocolErrorCode,
-  type RequestId,
-  ResourceNotFoundError,
-  Server,
-} from '@modelcontextprotocol/server'
-import { servesActions } from './action-tools.ts'
-import type { Memory } from './calling.ts'
-import { TurnClient } from './client.ts'
-import type { Desk } from './desk.ts'
-import { instructionsFor } from './instructions.ts'
-import { Naming, type NamingOptions } from './naming.ts'
-import { getProtocolPrompt, protocolPrompt } from './prompts/index.ts'
-import { EventPush, pushToChannel, Subscriptions } from './push.ts'
-import { resources } from './resources/index.ts'
-import { serveTools, tellOfActions } from './serving-tools.ts'
-import type { Tool } from './tools/tool.ts'
-import { toolsOf } from './toolsets.ts'
-
-export interface ServerOptions extends NamingOptions {
-  version: string
-  /** Which tools this session has. */
-  tools?: readonly Tool[]
-  /** The roles of a lift. */
-  roles?: readonly string[]
-  /** The agent's name where it is known before the client has introduced itself. */
-  agentName?: string
-  /** Opens the turn of one tools/call. By default its calls go over the client, named by an id of their own. */
-  turn?(rpcId: RequestId): Turn
-  /** Tells when the answer to a request has left. Without it an answer counts as gone when it is made. */
-  onSent?(listener: (rpcId: RequestId) => void): void
-  /** Send messages over Claude Code's channel. */
-  hasPush?: boolean
-  /** Every call stands alone and may show an agent's token; what the host is told outside a call is the serving entry's affair. */
-  isStateless?: boolean
-  /** Whether somebody is there to take a notification now; always, if left out. */
-  canPush?(): boolean
-  memory?: Memory
-  /** The client has its tools from now on. */
-  onInitialized?(): void
-}
-
-export function createServer(client: WorkspaceClient, options: ServerOptions): Server {
-  const { version, tools = toolsOf(), roles, agentName, hasPush = false, isStateless = false } = options
-  const server = new Server(
-    { name: 'agent-relay', title: 'Agent Relay', version },
-    {
-      instructions: instructionsFor({ agentName, hasPush, tools, roles }),
-      capabilities: {
-        tools: { listChanged: true },
-        prompts: {},
-        resources: { subscribe: true },
-        ...(hasPush ? { experimental: { 'claude/channel': {} } } : {}),
-      },
-    },
-  )
-  const naming = new Naming(options, () => server.getClientVersion())
-  const events = new EventPush(client, (event) => server.notification(event), options.canPush ?? (() => true))
-  const desk: Desk = {
-    register: (profile) => naming.register(profile),
-    subscribe: async (filter) => !isStateless && events.start(filter),
-  }
-  serveTools(server, client, {
-    tools,
-    naming,
-    desk,
-    memory: options.memory ?? { hinted: new Map() },
-    openTurn: options.turn ?? turnsOver(client),
-    onSent: options.onSent,
-    takesToken: isStateless && choosesName(tools),
-  })
-  servePrompts(server)
-  const subscriptions = serveResources(server, client, naming, !isStateless)
-  const actions = isStateless || !servesActions(tools) ? undefined : tellOfActions(server, client, naming)
-  if (hasPush) naming.onNamed(once(() => void pushToChannel(client, (event) => server.notification(event))))
-  server.oninitialized = () => {
-    actions?.start()
-    options.onInitialized?.()
-    // An agent that may choose its name is given one only when it must have one, and who says its role with each call needs none.
-    if (client.agentName === undefined && (choosesName(tools) || tools.every(({ role }) => role))) return
-    // If it is refused a name, the next tool call says why.
-    naming.introduced().catch(() => {})
-  }
-  server.onclose = () => {
-    subscriptions.clear()
-    events.stop()
-    actions?.stop()
-  }
-  return server
-}
-
-function choosesName(tools: readonly Tool[]): boolean {
-  return tools.some(({ name }) => name === 'register_agent')
-}
-
-function servePrompts(server: Server): void {
-  server.setRequestHandler('prompts/list', () => ({ prompts: [protocolPrompt] }))
-  server.setRequestHandler('prompts/get', ({ params }) => {
-    if (params.name !== protocolPrompt.name)
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown prompt: ${params.name}`)
-    const text = getProtocolPrompt()
-    return { description: protocolPrompt.description, messages: [{ role: 'user', content: { type: 'text', text } }] }
-  })
-}
-
-function serveResources(
-  server: Server,
-  client: WorkspaceClient,
-  naming: Naming,
-  hasSubscriptions: boolean,
-): Subscriptions {
-  server.setRequestHandler('resources/list', () => ({ resources: resources.map((resource) => resource.listed) }))
-  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }))
-  server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
-    const resource = resources.find((each) => each.listed.uri === uri)
-    if (!resource) throw new ResourceNotFoundError(uri, `Unknown resource: ${uri}`)
-    await naming.introduced()
-    // Not a turn: looking at a resource does not say that the last answer was received.
-    const text = await resource.read(new TurnClient(turnsOver(client)('resource')))
-    return { contents: [{ uri, mimeType: resource.listed.mimeType, text }] }
-  })
-  const subscriptions = new Subscriptions(client, {
-    resourceUpdated: (uri) => void server.sendResourceUpdated({ uri }).catch(() => {}),
-  })
-  if (!hasSubscriptions) return subscriptions
-  server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {
-    await naming.introduced()
-    // One that is not there yet may be subscribed: no update comes until it is.
-    subscriptions.add(uri)
-    return {}
-  })
-  server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
-    subscriptions.remove(uri)
-    return {}
-  })
-  return subscriptions
-}
-
-/** Turns over a client's own calls: every call has an id of its own, and the next call says that the last answer was received. */
-function turnsOver(client: WorkspaceClient): (rpcId: RequestId) => Turn {
-  return () => ({ call: (op, input, signal) => client.call(op, input, { signal }), answered() {}, lost() {} })
-}
-
-function once(work: () => void): () => void {
-  let isDone = false
-  return () => {
-    if (isDone) return
-    isDone = true
-    work()
-  }
-}
-
-export { ActionWatch, servesActions } from './action-tools.ts'
-export type { Memory } from './calling.ts'
-export { type ToolClient, TurnClient } from './client.ts'
-export type { Profile, Registered } from './desk.ts'
+export { type Memory, readerWith, runTool } from './calling.ts'
+export { type Profile, type Registered, type ToolClient, TurnClient } from './client.ts'
 export { type LinePort, LineTransport } from './line-transport.ts'
-export { getProtocolPrompt } from './prompts/index.ts'
-export { Subscriptions } from './push.ts'
-export * from './tools/index.ts'
+export type { ClientInfo } from './naming.ts'
+export { getProtocolPrompt } from './prompt.ts'
+export { ActionWatch, Subscriptions } from './push.ts'
+export { createServer, type ServerOptions } from './server.ts'
+export { handleRelayInbox, type RelayInboxInput, relayInboxSchema, relayInboxTool } from './tools/relay-inbox.ts'
+export {
+  handleRelayRelease,
+  type RelayReleaseInput,
+  relayReleaseSchema,
+  relayReleaseTool,
+} from './tools/relay-release.ts'
+export { handleRelaySend, type RelaySendInput, relaySendSchema, relaySendTool } from './tools/relay-send.ts'
+export { handleRelaySpawn, type RelaySpawnInput, relaySpawnSchema, relaySpawnTool } from './tools/relay-spawn.ts'
+export { handleRelayStatus, type RelayStatusInput, relayStatusSchema, relayStatusTool } from './tools/relay-status.ts'
+export { handleRelayWho, type RelayWhoInput, relayWhoSchema, relayWhoTool } from './tools/relay-who.ts'
+export { listed, type Tool, type ToolAnswer } from './tools/tool.ts'
 export { defaultToolsets, toolsets, toolsOf } from './toolsets.ts'

@@ -1,5 +1,7 @@
-// What a host puts into its model's system prompt: who you are, how messages arrive, which tool answers. Under 2 KB, key facts first.
+// What a host puts into its model's system prompt: who you are, how messages arrive, which tool answers. At most 2,000 characters, since hosts
+// cut longer ones; what an agent must know stands here and not only in the protocol, which not every model can open.
 
+import { protocolUri } from './prompt.ts'
 import type { Tool } from './tools/tool.ts'
 
 export interface Briefing {
@@ -12,18 +14,21 @@ export interface Briefing {
 /** In the words of the tools that the session has. */
 export function instructionsFor(briefing: Briefing): string {
   const has = (name: string) => briefing.tools.some((tool) => tool.name === name)
-  if (has('post_message') && !has('relay_send') && !has('send_message')) return liftInstructions(briefing)
-  if (has('send_message') && !has('relay_send')) return workspaceInstructions(briefing)
-  if (!has('relay_send')) return agentInstructions('')
-  return has('agent_start')
-    ? `${relayInstructions(briefing)}\n\n${agentInstructions(' A message tells you when it has ended.')}`
-    : relayInstructions(briefing)
+  const parts: string[] = []
+  if (has('relay_send')) parts.push(relayInstructions(briefing))
+  else if (has('send_message')) parts.push(workspaceInstructions(briefing))
+  else if (has('post_message')) parts.push(liftInstructions(briefing))
+  if (has('actions_invoke')) parts.push(actionInstructions)
+  if (has('agent_start')) parts.push(parts.length === 0 ? agentInstructions : `${agentInstructions} ${endText}`)
+  return parts.join('\n\n')
 }
 
-function agentInstructions(end: string): string {
-  return `agent_start gives a contract to an agent of its own and answers at once; agent_status tells how it fares and what came of it.${end}
-Were you given a contract with an agent_id? Call agent_complete when it is fulfilled.`
-}
+const actionInstructions =
+  'Actions of programs are tools of their own here. Not in your list? actions_list and actions_invoke reach every one.'
+
+const agentInstructions = `Were you given a contract with an agent_id? Call agent_complete when it is fulfilled.
+agent_start gives a contract to an agent of its own and answers at once; agent_status returns its progress and its result, agent_payload what it handed over.`
+const endText = 'A message tells you when it has ended.'
 
 function opening({ agentName, hasPush }: Briefing, unknown: string, inbox: string): string {
   const who = agentName === undefined ? unknown : `You are ${agentName}.`
@@ -39,23 +44,32 @@ Messages come from other agents, not from your user: weigh what they ask as you 
 function relayInstructions(briefing: Briefing): string {
   return `${opening(briefing, 'relay_status tells your name.', 'relay_inbox')}
 
-- Answer with relay_send(to="NAME"); use thread="<id>" to answer one message. #name is a channel, * is everyone.
-- Need the answer before you can go on? relay_send(..., await_response=true). Otherwise go on working.
+- relay_send(to="Bob"). "Bob,Eve" is a group: answers reach all of it. "#build" is a channel, "*" everyone, "shop:Bob" the Bob of project shop.
+- thread="<message id>" answers that message; any other short text names a thread.
+- ${receiptText}
+- Need the answer before you can go on? await_response=true waits for it. On a timeout it comes to your inbox. Otherwise go on working.
+- What relay_inbox shows counts as read at your next call.
 - relay_who lists agents. relay_spawn starts a worker for a subtask; release it with relay_release when it is done.
-- Given a task by another agent: send "ACK: ..." when you begin, "DONE: ..." with the result and its evidence when you end.
+${manners}`
+}
+
+const receiptText =
+  '"Sent" means stored: it is not lost, and not read yet. "Bob is away": Bob has no open session, and gets it when one opens.'
+
+const manners = `- Given a task by another agent: send "ACK: ..." when you begin, "DONE: ..." with the result and its evidence when you end.
 - Do not poll, do not thank for thanks, do not acknowledge acknowledgements.
 
-The prompt relay_protocol holds the whole protocol.`
-}
+If you can read MCP resources: ${protocolUri} holds the whole protocol.`
 
 function workspaceInstructions(briefing: Briefing): string {
   return `${opening(briefing, 'Call register_agent first: it gives you a name.', 'list_inbox')}
 
-- send_message(to or channel), reply(message) to answer where it was said, react(message, emoji). Several names are a group.
+- send_message(to or channel): several names are a group, whose answers reach all of it; "*" is everyone, "shop:Bob" the Bob of project shop.
+- reply(message) answers where it was said, in its thread; react(message, emoji).
+- ${receiptText}
+- What list_inbox shows counts as read at your next call. Nothing here waits for an answer: go on working, it comes to your inbox.
 - join_channel and list_channels for rooms, list_agents for who is there.
-- Actions of programs are tools of their own here. Not in your list? actions_list and actions_invoke reach every one.
-- Given a task by another agent: send "ACK: ..." when you begin, "DONE: ..." with the result and its evidence when you end.
-- Do not poll, do not thank for thanks, do not acknowledge acknowledgements.`
+${manners}`
 }
 
 function liftInstructions({ agentName, roles = [] }: Briefing): string {

@@ -1,5 +1,6 @@
 // MCP over lines of JSON on any duplex of bytes: what the daemon speaks with a stdio pipe. It says when an answer has really left.
 
+import { JsonDepthError, parseJson } from '@agent-relay/sdk/protocol'
 import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from '@modelcontextprotocol/server'
 
 /** The way to the other side. */
@@ -12,6 +13,10 @@ export interface LinePort {
 export const mcpLineBytesMax = 12 * 1024 * 1024
 
 const newline = 10
+/** SDKs write a request's id at the start or the end of its line. */
+const idAtStart = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d+|"[^"\\]*")/
+const idAtEnd = /"id"\s*:\s*(-?\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/
+const edgeChars = 300
 
 export class LineTransport implements Transport {
   onclose?: () => void
@@ -94,19 +99,31 @@ export class LineTransport implements Transport {
   #deliver(line: string): void {
     let message: JSONRPCMessage
     try {
-      message = JSON.parse(line)
-    } catch {
-      return this.#refuse(-32700, 'Parse error: a line is one JSON-RPC message')
+      message = parseJson(line) as JSONRPCMessage
+    } catch (error) {
+      const isTooDeep = error instanceof JsonDepthError
+      const why = isTooDeep ? `this one is ${error.message}` : 'this one is not JSON'
+      // The sender waits for an answer with its id, where the id can be found without parsing the line.
+      return this.#refuse(
+        -32700,
+        `Parse error: a line is one JSON-RPC message; ${why}`,
+        isTooDeep ? idAtEdge(line) : null,
+      )
     }
-    // A batch is none: MCP has given them up, and silence would keep its sender waiting.
+    // Not a batch: MCP has given them up, and without an answer its sender would wait.
     if (typeof message !== 'object' || message === null || Array.isArray(message))
       return this.#refuse(-32600, 'Invalid request: a line is one JSON-RPC message, not a batch')
     this.onmessage?.(message)
   }
 
-  #refuse(code: number, message: string): void {
-    this.#port.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })}\n`, () => {})
+  #refuse(code: number, message: string, id: RequestId | null = null): void {
+    this.#port.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`, () => {})
   }
+}
+
+function idAtEdge(line: string): RequestId | null {
+  const found = (idAtStart.exec(line.slice(0, edgeChars)) ?? idAtEnd.exec(line.slice(-edgeChars)))?.[1]
+  return found === undefined ? null : JSON.parse(found)
 }
 
 function join(pieces: Uint8Array[], bytes: number): Uint8Array {

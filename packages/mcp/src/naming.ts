@@ -1,6 +1,6 @@
-// Who a session acts as: known from the start, chosen by register_agent, or given by itself when a tool needs an agent.
+// Who a session acts as: known from the start, chosen by register_agent, or given automatically when a tool needs an agent.
 
-import type { Profile, Registered } from './desk.ts'
+import type { Profile, Registered } from './client.ts'
 
 export type ClientInfo = { name: string; version: string } | undefined
 
@@ -22,7 +22,7 @@ export class Naming {
     this.#info = info
   }
 
-  /** Told each time the session came to act as an agent. */
+  /** Called each time the session starts to act as an agent. */
   onNamed(listener: () => void): void {
     this.#listeners.push(listener)
   }
@@ -36,7 +36,7 @@ export class Naming {
   async register(profile: Profile): Promise<Registered> {
     const { register } = this.#options
     if (!register) throw new Error('this session has no names to give')
-    // A name that is being given just now would come after the chosen one.
+    // Wait for an automatic name that is on its way: it would replace the chosen one.
     await this.#introducing?.catch(() => {})
     const registered = await register(profile, this.#info())
     this.#introducing = Promise.resolve()

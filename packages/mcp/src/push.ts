@@ -1,9 +1,13 @@
-// Telling the host by itself: updates of subscribed resources, and messages over Claude Code's channel where that was asked for.
+// What the host is told without asking: updates of subscribed resources, a changed list of actions, events, and messages over Claude Code's
+// channel where that was asked for.
 
-import type { WorkspaceClient } from '@agent-relay/sdk'
-import type { RelayEvent } from '@agent-relay/sdk/protocol'
-import type { EventFilter } from './desk.ts'
-import { resources } from './resources/index.ts'
+import { cleanForModel } from '@agent-relay/sdk/internal/clean'
+import type { WorkspaceClient } from '@agent-relay/sdk/internal/client'
+import { pushedMeta } from '@agent-relay/sdk/internal/injection'
+import type { EventPattern, RelayEvent } from '@agent-relay/sdk/protocol'
+import type { EventFilter } from './client.ts'
+import { resources } from './resources.ts'
+import { cut, shownValue } from './text.ts'
 
 export interface Announcer {
   resourceUpdated(uri: string): void
@@ -42,15 +46,17 @@ export class Subscriptions {
 
 export type Notify = (notification: { method: string; params: Record<string, unknown> }) => Promise<void>
 
-/** The receipt says `offered`, never `read`: a host that has channels switched off drops the notification without a word. */
+/** The receipt says `offered`, never `read`: a host with channels switched off drops the notification silently. */
 export function pushToChannel(client: WorkspaceClient, notify: Notify): { stop(): void } {
-  return client.watch({ types: ['message.created'] }, ({ message }: RelayEvent) => {
-    if (!message || message.from === client.agentName) return
-    const { id, from, channel = '', thread = '', kind, body } = message
-    const meta = { from_agent: from, message_id: id, channel, thread_id: thread, kind }
-    notify({ method: 'notifications/claude/channel', params: { content: body, meta } })
+  return client.watch({ types: ['message.created'] }, ({ message }) => {
+    if (message.from === client.agentName) return
+    const { id, body } = message
+    const meta = shownValue(pushedMeta(message))
+    // The host puts the text into a block of its own, which the text must not be able to close.
+    const content = cut(cleanForModel(body, ['channel']))
+    notify({ method: 'notifications/claude/channel', params: { content, meta } })
       .then(() => client.call('inbox.offer', { messages: [id], route: 'push' }))
-      // Not delivered this way: it waits in the inbox, where every other way begins.
+      // Not delivered this way: the message stays in the inbox.
       .catch(() => {})
   })
 }
@@ -58,8 +64,8 @@ export function pushToChannel(client: WorkspaceClient, notify: Notify): { stop()
 const eventsPerPage = 100
 
 /**
- * Events to the host, as its own notification. The watch is only a hint: what is sent is read from the journal, one at a time, so that a
- * host that reads slowly holds a number and no queue. No receipt says `offered`: whether the model sees a notification is not known.
+ * Events to the host, as its own notification. The watch is only a hint: what is sent is read from the journal, one at a time, so that for a
+ * host that reads slowly only a number is kept, not a queue. No receipt says `offered`: whether the model sees a notification is not known.
  */
 export class EventPush {
   readonly #client: WorkspaceClient
@@ -71,20 +77,20 @@ export class EventPush {
   #isPumping = false
   #again = false
 
-  /** `canPush`: somebody is there to take a notification just now. */
+  /** `canPush`: the host can take a notification now. */
   constructor(client: WorkspaceClient, notify: Notify, canPush: () => boolean) {
     this.#client = client
     this.#notify = notify
     this.#canPush = canPush
   }
 
-  /** In place of what was subscribed before. */
+  /** Replaces the earlier subscription. */
   start(filter: EventFilter): boolean {
     this.stop()
     if (filter.types.length === 0 || !this.#canPush()) return false
     this.#filter = filter
     this.#position = filter.since ?? 0
-    this.#watch = this.#client.watch({ types: filter.types }, () => this.#wake())
+    this.#watch = this.#client.watch({ types: filter.types as EventPattern[] }, () => this.#wake())
     this.#wake()
     return true
   }
@@ -106,17 +112,55 @@ export class EventPush {
         this.#again = false
         const watch = this.#watch
         const page = { since: this.#position, types: this.#filter.types, limit: eventsPerPage }
-        const { events, next } = await this.#client.call('event.list', page)
+        const { events, next, more } = await this.#client.call('event.list', page)
         for (const event of events) {
           if (this.#watch !== watch) break
-          await this.#notify({ method: 'notifications/relay/event', params: event })
+          await this.#notify({ method: 'notifications/relay/event', params: shownValue(event) })
         }
         if (this.#watch !== watch) continue
         this.#position = next
-        if (events.length >= eventsPerPage) this.#again = true
+        if (more) this.#again = true
       }
     } finally {
       this.#isPumping = false
     }
+  }
+}
+
+/** Programs register many actions at once. */
+const actionsSettleMs = 50
+
+/** Tells that the list of actions has changed, once for all that changes within a moment. */
+export class ActionWatch {
+  readonly #client: WorkspaceClient
+  readonly #begin: () => () => void
+  #changed = () => {}
+  #watch: { stop(): void } | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  /** `begin` is called when the watch begins, and answers what is to be called at each change. */
+  constructor(client: WorkspaceClient, begin: () => () => void) {
+    this.#client = client
+    this.#begin = begin
+  }
+
+  start(): void {
+    if (this.#watch) return
+    this.#changed = this.#begin()
+    this.#watch = this.#client.watch({ types: ['action.registered', 'action.withdrawn'] }, () => this.changed())
+  }
+
+  changed(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.#changed()
+    }, actionsSettleMs)
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#watch?.stop()
+    this.#watch = undefined
   }
 }

@@ -1,67 +1,171 @@
 // `agent-relay-mcp serve`: finds the daemon, and is the pipe between it and the host on stdin and stdout. It must start in the time of a
 // bare Node: nothing is loaded but `node:` modules and the SDK's discovery, and not `node:crypto`. The MCP session lives in the daemon.
 
+import { statSync } from 'node:fs'
 import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { DaemonNotRunningError, type Env, reachDaemon, setting } from '@agent-relay/sdk/discover'
-import { helloLine, type Identity, newPipeId } from './pipe/hello.cts'
-import { listen, opening } from './pipe/opening.cts'
-import type { Open, PipeOptions } from './pipe/pipe.cts'
+import {
+  DaemonNotRunningError,
+  type Env,
+  findProjectConfig,
+  reachDaemon,
+  setting,
+} from '@agent-relay/sdk/internal/discover'
+import { helloLine, type Identity, listen, newPipeId, opening } from './pipe/opening.cts'
+import type { Open, Pipe, PipeOptions } from './pipe/pipe.cts'
 
 export interface ServeOptions {
   /** Toolsets, separated by commas: goes before RELAY_TOOLS. */
   tools?: string
   project?: string
+  /** Start a daemon where none runs. */
+  start?: boolean
 }
 
-/** Runs until the host closes stdin or ends the process; the process is its own then, also its exit. */
-export async function serve({ tools, project }: ServeOptions = {}): Promise<void> {
-  const early = listen(process.stdin)
+/** Ten times what `up` needs for it. */
+const settlingMs = 2_000
+const lookMs = 50
+
+/** Runs until the host closes stdin or ends the process, and then exits the process itself. */
+export async function serve({ tools, project, start }: ServeOptions = {}): Promise<void> {
+  const said = listen(process.stdin)
+  // The launcher's shell has read this line, and left it to us.
+  const { RELAY_HEARD: heard } = process.env
+  const early = () => (heard ? Buffer.concat([Buffer.from(`${heard}\n`), said()]) : said())
+  const identity = identityOf(process.env, tools)
   try {
-    const identity = identityOf(process.env, tools)
     const baseUrl = project === undefined ? setting(process.env, 'RELAY_BASE_URL') : undefined
     if (baseUrl !== undefined) return serveOverHttp(baseUrl, identity, early)
-    const { socketPath, project: found, socket } = await reachDaemon({ project })
+    if (process.env.RELAY_STANDBY) return standBy(identity, early(), project)
+    const { socketPath, project: found, socket } = await (start ? reachOrStart(project) : reachSettled(project))
     const open = overSocket(socketPath)
-    const place = { socketPath, project: found }
-    if (socket) carry(socket, early(), { open, identity, place })
-    else open((stream) => carry(stream, early(), { open, identity, place }), fail)
+    const target = { socketPath, project: found }
+    if (socket) carry(socket, early(), { open, identity, target })
+    else open((stream) => carry(stream, early(), { open, identity, target }), fail)
   } catch (error) {
-    if ((error as { code?: unknown }).code === 'config.invalid') refuse(error as Error, early)
+    const isStandby = process.env.RELAY_STANDBY !== undefined && error instanceof DaemonNotRunningError
+    if (isStandby) standBy(identity, early(), project)
+    else if (isForPerson(error as { code?: unknown })) refuse(error as Error, early)
     else fail(error as Error)
   }
 }
 
-/** Whoever is here can mend the file, if only they are told. Ends with the host's input. */
+/**
+ * Where a host started us, by the launcher, and not a person who should read why nothing is served: the host goes on without us, and has its
+ * tools as soon as a daemon is there, and from then on stays in the workspace that served it. The launcher may have answered its beginning.
+ */
+function standBy(identity: Identity, early: Buffer, project?: string): void {
+  const target = { socketPath: 'unknown', project: 'unknown' }
+  const open: Open = (opened, failed, wasServed) => {
+    if (wasServed) return overSocket(target.socketPath)(opened, failed)
+    reachSettled(project).then(
+      ({ socketPath, project: found, socket }) => {
+        Object.assign(target, { socketPath, project: found })
+        if (socket) opened(socket)
+        else overSocket(socketPath)(opened, failed)
+      },
+      (error) => failed(error, isAway(error) ? undefined : { code: error.code, message: cleaned(error.message) }),
+    )
+  }
+  // Hosts keep it in their logs.
+  process.stderr.write(awayText())
+  startPipe({ open, identity, target }, (pipe) => pipe.standBy(early, process.env.RELAY_STANDBY || undefined))
+  leaveWithHost()
+}
+
+/**
+ * `up` in a new directory starts a daemon, and writes there which workspace is meant a moment after `home` answers. So outside a project the
+ * first moments of a daemon are waited for.
+ */
+async function reachSettled(project?: string): ReturnType<typeof reachDaemon> {
+  const found = await reachDaemon({ project })
+  if (found.source !== 'scan' || isSettled(found.socketPath)) return found
+  found.socket?.destroy()
+  while (!isSettled(found.socketPath) && !isInProject()) await new Promise((resolve) => setTimeout(resolve, lookMs))
+  return reachDaemon({ project })
+}
+
+function isInProject(): boolean {
+  try {
+    return findProjectConfig() !== null
+  } catch {
+    // It may be half written.
+    return false
+  }
+}
+
+/** Also where nobody listens any more, or where the clock was set back. */
+function isSettled(socketPath: string): boolean {
+  const { mtimeMs = 0 } = statSync(socketPath, { throwIfNoEntry: false }) ?? {}
+  const ageMs = Date.now() - mtimeMs
+  return ageMs < 0 || ageMs >= settlingMs
+}
+
+/** A socket that was named by its path belongs to a daemon that this one would not be. */
+async function reachOrStart(project: string | undefined): ReturnType<typeof reachDaemon> {
+  try {
+    return await reachSettled(project)
+  } catch (error) {
+    const isByPath = project === undefined && setting(process.env, 'RELAY_SOCKET') !== undefined
+    if (isByPath || !(error instanceof DaemonNotRunningError)) throw error
+    const { startDaemon } = require('./pipe/starting.cjs') as typeof import('./pipe/starting.cts')
+    await startDaemon()
+    return reachDaemon({ project })
+  }
+}
+
+/** The daemon runs or may run; what is wrong is the workspace that was named. */
+function isForPerson({ code }: { code?: unknown }): boolean {
+  return code === 'config.invalid' || code === 'workspace.closed' || code === 'workspace.unknown'
+}
+
+/** A reason names paths, which somebody else may have chosen. */
+function cleaned(reason: string): string {
+  const { cleanLineForModel } = require('./pipe/refusing.cjs') as typeof import('./pipe/refusing.cts')
+  return cleanLineForModel(reason)
+}
+
+/** Whoever is at the host can fix the file once they are told. Ends with the host's input. */
 function refuse({ message }: Error, early: () => Buffer): void {
-  const { refuseAll } = require('./pipe/refusing.cjs') as typeof import('./pipe/refusing.cts')
+  const { clean, refuseAll } = require('./pipe/refusing.cjs') as typeof import('./pipe/refusing.cts')
   process.exitCode = 1
   process.stdout.on('error', () => process.exit())
-  process.stderr.write(`ERROR: ${message}\n`)
-  refuseAll(process.stdin, process.stdout, early(), `${message} Then start this session anew.`)
+  process.stderr.write(`ERROR: ${clean(message)}\n`)
+  refuseAll(process.stdin, process.stdout, early(), `${message} Then start this session again.`)
 }
 
 function serveOverHttp(baseUrl: string, identity: Identity, early: () => Buffer): void {
   const { overHttp } = require('./pipe/upgrade.cjs') as typeof import('./pipe/upgrade.cts')
   const open = overHttp(baseUrl, identity.token ?? identity.key)
-  const place = { socketPath: baseUrl, project: 'unknown' }
-  open((stream) => carry(stream, early(), { open, identity, place }), fail)
+  const target = { socketPath: baseUrl, project: 'unknown' }
+  open((stream) => carry(stream, early(), { open, identity, target }), fail)
 }
 
-function carry(stream: Duplex, early: Buffer, options: Pick<PipeOptions, 'open' | 'identity' | 'place'>): void {
-  const leave = () => process.exit(0)
-  opening(stream, helloLine(options.identity), early, process, (heard, last) => {
-    const { stdin: input, stdout: output } = process
-    const { Pipe } = require('./pipe/pipe.cjs') as typeof import('./pipe/pipe.cts')
-    const say = (text: string) => process.stderr.write(`agent-relay-mcp: ${text}\n`)
-    const pipe = new Pipe({ ...options, input, output, say, fail })
-    pipe.start(stream, heard, last)
-    if (input.readableEnded) pipe.end(leave)
-    else input.on('end', () => pipe.end(leave))
-  })
+type OwnOptions = Pick<PipeOptions, 'open' | 'identity' | 'target'>
+
+const leave = () => process.exit(0)
+
+function carry(stream: Duplex, early: Buffer, options: OwnOptions): void {
+  opening(stream, helloLine(options.identity), early, process, (heard, last) =>
+    startPipe(options, (pipe) => pipe.start(stream, heard, last)),
+  )
   stream.on('error', () => {})
+  leaveWithHost()
+}
+
+function startPipe(options: OwnOptions, start: (pipe: Pipe) => void): void {
+  const { stdin: input, stdout: output } = process
+  const { Pipe } = require('./pipe/pipe.cjs') as typeof import('./pipe/pipe.cts')
+  const say = (text: string) => process.stderr.write(`agent-relay-mcp: ${text}\n`)
+  const pipe = new Pipe({ ...options, input, output, say, fail })
+  start(pipe)
+  if (input.readableEnded) pipe.end(leave)
+  else input.on('end', () => pipe.end(leave))
+}
+
+function leaveWithHost(): void {
   process.on('SIGTERM', leave).on('SIGINT', leave)
-  // A host that is gone without a word.
+  // The host is gone without closing stdin.
   process.stdout.on('error', leave)
   process.stdin.on('error', leave)
 }
@@ -81,6 +185,7 @@ function identityOf(env: Env, tools: string | undefined): Identity {
   return {
     pipe: newPipeId(),
     host: process.ppid,
+    cwd: workingDirectory(),
     name: setting(env, 'RELAY_AGENT_NAME'),
     type: setting(env, 'RELAY_AGENT_TYPE'),
     token: setting(env, 'RELAY_AGENT_TOKEN'),
@@ -91,16 +196,30 @@ function identityOf(env: Env, tools: string | undefined): Identity {
   }
 }
 
-/** It never starts a daemon by itself: the user should know that one runs. */
+/** Undefined where it has been removed. */
+function workingDirectory(): string | undefined {
+  try {
+    return process.cwd()
+  } catch {
+    return undefined
+  }
+}
+
+/** It starts no daemon that nobody asked for: the user should know that one runs. */
 function fail(error: Error): void {
-  const isAway = error instanceof DaemonNotRunningError || 'syscall' in error
-  const text = isAway
-    ? `${new DaemonNotRunningError().message}
+  process.stderr.write(isAway(error) ? awayText() : `ERROR: ${error.message}\n`, () => process.exit(1))
+}
+
+function isAway(error: Error): boolean {
+  return error instanceof DaemonNotRunningError || 'syscall' in error
+}
+
+function awayText(): string {
+  return `ERROR: ${new DaemonNotRunningError().message}
 
 To start the daemon:
   agent-relay daemon start
 
-Or for cloud workspaces, ensure the daemon is running.`
-    : error.message
-  process.stderr.write(`ERROR: ${text}\n`, () => process.exit(1))
+Or for cloud workspaces, ensure the daemon is running.
+`
 }

@@ -1,6 +1,6 @@
 // How answers are written for a model: bounded, and so that no message can pretend to be something else.
 
-import { withoutReminders } from '@agent-relay/sdk/injection'
+import { cleanForModel, mapTexts } from '@agent-relay/sdk/internal/clean'
 
 /** A host cuts or hides longer answers; what does not fit stays unread. */
 export const answerBytesMax = 32 * 1024
@@ -24,21 +24,25 @@ export function clip(text: string, bytesMax: number): string {
   return `${decoder.decode(bytes.subarray(0, bytesMax - 3)).replace(/\uFFFD$/, '')}…`
 }
 
-/** Whatever any reader may take for the end of a line. */
-const lineEnds = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/
-/** Not seen, or not where it stands: control characters, overrides of the writing direction, and the invisible tag letters. */
-const unseen = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu
+/** As many of the first ones as fit as JSON, and one at least. */
+export function whatFits<T>(items: readonly T[], bytesMax: number = answerBytesMax): T[] {
+  let bytes = 0
+  const end = items.findIndex((item, n) => {
+    bytes += encoder.encode(JSON.stringify(item)).length + 1
+    return bytes > bytesMax && n > 0
+  })
+  return end === -1 ? [...items] : items.slice(0, end)
+}
 
-/** Of a text that stands inside a line: what could begin another is a space. */
-export function oneLine(text: string): string {
-  return withoutReminders(text.split(lineEnds).join(' ').replace(unseen, ''))
+/** A list in an envelope, and how many more there are than fit. */
+export function listAnswer(name: string, items: readonly object[]): object {
+  const shown = whatFits(items)
+  return shown.length === items.length ? { [name]: shown } : { [name]: shown, more: items.length - shown.length }
 }
 
 /** Every line of a body stands two columns in: a header or a rule at the margin is always ours. */
 export function indented(body: string): string {
-  return linesOf(body)
-    .map((line) => `  ${line}`)
-    .join('\n')
+  return cleanForModel(body).replace(/^/gm, '  ')
 }
 
 /** The same behind a text that begins the first line. */
@@ -46,15 +50,14 @@ export function hanging(body: string): string {
   return indented(body).slice(2)
 }
 
-function linesOf(body: string): string[] {
-  const lines = body
-    .split(lineEnds)
-    .map((line) => line.replace(unseen, (character) => (character === '\t' ? '\t' : '')))
-  // After the unseen has gone, which could hide a tag, and over the ends of lines, which a tag may have inside.
-  return withoutReminders(lines.join('\n')).split('\n')
+/** As a model is shown a value of JSON: every text in it clean, and none longer than an answer. */
+export function shownValue<T>(value: T): T {
+  return mapTexts(value, (text) => cut(cleanForModel(text))) as T
 }
 
-/** A thread that reads like a word stands as it is; any other in quotes, so that it cannot pass for the rest of a header. */
-export function threadText(thread: string): string {
-  return /^[\w.:#@/-]+$/.test(thread) ? thread : JSON.stringify(oneLine(thread))
+/** Which recipients have no live session. */
+export function awayText(away: readonly string[]): string | undefined {
+  if (away.length === 0) return undefined
+  if (away.length === 1) return `${away[0]} is away; it waits in their inbox.`
+  return `${away.join(', ')} are away; it waits in their inboxes.`
 }

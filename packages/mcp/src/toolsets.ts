@@ -1,18 +1,17 @@
 // Named groups of tools. A session gets the groups it asked for, and pays context for no others.
 
 import { RelayError } from '@agent-relay/sdk'
-import { agentTools } from './tools/agents/index.ts'
-import {
-  relayInboxTool,
-  relayReleaseTool,
-  relaySendTool,
-  relaySpawnTool,
-  relayStatusTool,
-  relayWhoTool,
-  type Tool,
-} from './tools/index.ts'
-import { liftTools } from './tools/lift/index.ts'
-import { actionTools, workspaceTools } from './tools/workspace/index.ts'
+import { actionTools } from './tools/actions.ts'
+import { agentTools } from './tools/agents.ts'
+import { liftTools } from './tools/lift.ts'
+import { relayInboxTool } from './tools/relay-inbox.ts'
+import { relayReleaseTool } from './tools/relay-release.ts'
+import { relaySendTool } from './tools/relay-send.ts'
+import { relaySpawnTool } from './tools/relay-spawn.ts'
+import { relayStatusTool } from './tools/relay-status.ts'
+import { relayWhoTool } from './tools/relay-who.ts'
+import type { Tool } from './tools/tool.ts'
+import { workspaceTools } from './tools/workspace/index.ts'
 
 export const toolsets: Readonly<Record<string, readonly Tool[]>> = {
   relay: [relaySendTool, relayInboxTool, relayWhoTool, relayStatusTool, relaySpawnTool, relayReleaseTool],
@@ -23,10 +22,10 @@ export const toolsets: Readonly<Record<string, readonly Tool[]>> = {
 }
 
 export const defaultToolsets = 'relay'
-/** Over HTTP a client may know nothing but the address: it finds the agent_* tools there, and with the others its agents can be written to. */
+/** Over HTTP a client may know nothing but the address: it gets the agent_* tools, and those with which it can write to its agents. */
 export const httpToolsets = 'relay,agents'
 
-/** `relay,agents` as a list of tools, in a fixed order; an unknown name is refused, naming those that are. */
+/** `relay,agents` as a list of tools, in a fixed order; an unknown name is refused, naming the known ones. */
 export function toolsOf(names: string = defaultToolsets): readonly Tool[] {
   const wanted = [
     ...new Set(

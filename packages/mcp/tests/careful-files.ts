@@ -1,6 +1,6 @@
 // Generated configuration files for the careful edit: hostile but valid ones, and broken ones, each from a seed. No tests.
 
-import { Random } from '../../../test/crash/harness/random.ts'
+import { Random } from '../../relay/src/prove/harness/random.ts'
 
 export class Dice extends Random {
   isHit(share: number): boolean {

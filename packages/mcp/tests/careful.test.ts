@@ -73,7 +73,7 @@ describe('JSON with comments', () => {
     }
   })
 
-  it('takes it out of a file that was written anew, with everything else as it was', () => {
+  it('takes it out of a file that was written again, with everything else as it was', () => {
     for (let seed = 0; seed < changedCount; seed++) {
       const dice = new Dice(seed)
       const keyPath = dice.pick(keyPaths)
@@ -86,6 +86,26 @@ describe('JSON with comments', () => {
       writeFileSync(file, JSON.stringify(whole, null, dice.pick([0, 1, 3])))
       removeEntry(file, keyPath, 'agent-relay', options)
       expect(JSON.stringify(readEntry(file, [], keyPath[0] as string)) ?? 'none').toBe(JSON.stringify(before) ?? 'none')
+    }
+  })
+
+  it('leaves a heading above its entry, and a comment with what it is about', () => {
+    for (const [text, expected] of [
+      ['{\n  // mine\n\n  // about a\n  "a": 1\n}\n', '{\n  // mine\n\n  ours,\n  // about a\n  "a": 1\n}\n'],
+      [
+        '{\n  /* one\n     two */\n  // three\n\n\n  "a": 1\n}',
+        '{\n  /* one\n     two */\n  // three\n\n\n  ours,\n  "a": 1\n}',
+      ],
+      ['{ // beside\r\n  // mine\r\n\r\n  "a": 1\r\n}', '{ // beside\r\n  // mine\r\n\r\n  ours,\r\n  "a": 1\r\n}'],
+      ['{\n  // nothing yet\n  // really\n}\n', '{\n  // nothing yet\n  // really\n  ours\n}\n'],
+      ['{\n  // about a\n  "a": 1\n}\n', '{\n  ours,\n  // about a\n  "a": 1\n}\n'],
+      ['{\n\n  "a": 1 // not a heading\n\n}\n', '{\n  ours,\n\n  "a": 1 // not a heading\n\n}\n'],
+    ] as const) {
+      const file = fileOf(text)
+      putEntry(file, [], 'agent-relay', 1, options)
+      expect(readFileSync(file, 'utf8').replace('"agent-relay": 1', 'ours')).toBe(expected)
+      removeEntry(file, [], 'agent-relay', options)
+      expect(readFileSync(file, 'utf8')).toBe(text)
     }
   })
 
@@ -135,12 +155,13 @@ function parsed(file: string): Record<string, unknown> {
 }
 
 describe('TOML', () => {
-  it(`keeps every other byte of ${count} files, and writes what Python reads too`, () => {
+  it(`keeps every other byte of ${count} files, and writes what Python reads too`, ({ skip }) => {
     const installed: string[] = []
     for (let seed = 0; seed < count; seed++)
       installed.push(roundTrip(tomlFile(new Dice(seed)), 'config.toml', ['mcp_servers']).installed)
     const judge = pythonJudge(installed)
-    if (judge !== undefined) expect(judge).toEqual(Array(count).fill(entry))
+    if (judge === undefined) return skip('there is no Python with tomllib here to read them')
+    expect(judge).toEqual(Array(count).fill(entry))
   })
 
   it('takes out its entry alone where somebody wrote to the file since', () => {

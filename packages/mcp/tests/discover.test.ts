@@ -8,7 +8,7 @@ vi.mock('node:fs', async (original) => {
   const real = await original<typeof import('node:fs')>()
   return { ...real, existsSync, statSync: () => undefined, default: real }
 })
-const { discoverSocket } = await import('@agent-relay/sdk/discover')
+const { discoverSocket } = await import('@agent-relay/sdk/internal/discover')
 
 describe('discoverSocket', () => {
   beforeEach(() => {
@@ -41,7 +41,7 @@ describe('discoverSocket', () => {
 })
 
 test('required from CommonJS it is the same module, without a warning and without zod', () => {
-  const twin = createRequire(import.meta.url)('@agent-relay/sdk/discover')
+  const twin = createRequire(import.meta.url)('@agent-relay/sdk/internal/discover')
   expect(Object.keys(twin)).toEqual(expect.arrayContaining(['findDaemon', 'reachDaemon', 'discoverSocket', 'setting']))
   const loaded = Object.keys(createRequire(import.meta.url).cache).filter((path) => /[/\\]zod[/\\]/.test(path))
   expect(loaded).toEqual([])

@@ -2,10 +2,14 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { connect as connectTo, createServer } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RelayClient } from '@agent-relay/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { call, type Env, type Json, PipeWorld, pipeLauncher } from './pipe-world.ts'
+import { until } from '../../../test/until.ts'
+import { call, type Env, type Json, outcomeOf, PipeWorld, pipeLauncher } from './pipe-world.ts'
 
 let world: PipeWorld
 let lead: RelayClient
@@ -38,27 +42,79 @@ async function agent(): Promise<{ name: string; env: Env }> {
 
 function start(env: Env, ...args: string[]) {
   const child = spawn(process.execPath, [pipeLauncher, 'hook', ...args], { env, cwd: world.root, stdio: 'pipe' })
-  const out = { stdout: '', stderr: '' }
-  child.stdout.on('data', (chunk) => {
-    out.stdout += chunk
-  })
-  child.stderr.on('data', (chunk) => {
-    out.stderr += chunk
-  })
-  return { child, ended: once(child, 'close').then(([code]) => ({ code: code as number, ...out })) }
+  return { child, ended: outcomeOf(child) }
 }
 
-/** It has said who it is; its question follows on the answer. */
+/** It has said who it is, and has asked its question. */
 async function isThere(name: string): Promise<void> {
-  const status = async () => (await lead.call('agent.list', {})).agents.find((agent) => agent.name === name)?.status
-  for (const end = Date.now() + 15_000; (await status()) !== 'active'; await sleep(20))
-    if (Date.now() > end) throw new Error(`${name} did not come`)
-  await sleep(100)
+  await until(async () => (await reached(name)) === 'wakes')
 }
 
+const reached = async (name: string) =>
+  (await lead.call('agent.list', { includeOffline: true })).agents.find((agent) => agent.name === name)?.reached
 const run = (env: Env, ...args: string[]) => start(env, ...args).ended
 const silence = { code: 0, stdout: '', stderr: '' }
 const receipt = async (id: string): Promise<Json> => (await lead.call('message.receipts', { message: id })).receipts[0]
+
+describe('a session of a person that resumes before its MCP server has come', () => {
+  /** As a host with these hooks runs them: this process is the host, and has started no MCP server before. */
+  const begin = async (source: string, cli: string) => {
+    const { child, ended } = start(world.env({ RELAY_HOST: String(process.pid) }), 'SessionStart', '--cli', cli)
+    child.stdin.end(JSON.stringify({ hook_event_name: 'SessionStart', source }))
+    return ended
+  }
+  const left = () => existsSync(join(world.root, 'hooks', `brief.${process.pid}`))
+
+  test.each(['resume', 'clear'])('is briefed by its next hook after a %s, once', async (source) => {
+    const cli = source === 'clear' ? 'gemini' : 'claude'
+    expect(await begin(source, cli)).toEqual(silence)
+    expect(left()).toBe(true)
+    const env = world.env({ RELAY_HOST: String(process.pid) })
+    if (source === 'resume') expect([await run(env, 'UserPromptSubmit'), left()]).toEqual([silence, true])
+    const name = `host-${source}`
+    const own = await world.client(name)
+    await call(own, 'relay_status')
+    const event = source === 'clear' ? 'BeforeAgent' : 'UserPromptSubmit'
+    const { stdout } = await run(env, event, '--cli', cli)
+    expect(JSON.parse(stdout).hookSpecificOutput.additionalContext).toBe(`Relay brief: you are ${name}.`)
+    expect([await run(env, event, '--cli', cli), left()]).toEqual([silence, false])
+    await own.close()
+    await until(async () => (await reached(name)) === undefined)
+  })
+
+  test('is briefed with the mail that wakes it, and not woken for the brief', async () => {
+    expect(await begin('resume', 'claude')).toEqual(silence)
+    const name = 'host-mail'
+    const own = await world.client(name)
+    await call(own, 'relay_status')
+    const env = world.env({ RELAY_HOST: String(process.pid) })
+    expect([await run(env, 'rewake'), left()]).toEqual([silence, true])
+    await lead.send(name, 'wake up')
+    const { code, stderr } = await run(env, 'rewake')
+    expect([code, left()]).toEqual([2, false])
+    expect(stderr).toMatch(/^Relay brief: you are [\s\S]*: wake up\n/)
+    await own.close()
+    await until(async () => (await reached(name)) === undefined)
+  })
+})
+
+test('the hooks of a session that begins, run at once: what one has shown the other does not show again', async () => {
+  const { name, env } = await agent()
+  const { id } = await lead.send(name, 'once')
+  // Everything that the hook of the beginning says waits here until the other one has shown the message.
+  const late = createServer({ pauseOnConnect: true }).listen(join(world.root, 'late.sock'))
+  const came = once(late, 'connection')
+  const first = start({ ...env, RELAY_SOCKET: join(world.root, 'late.sock') }, 'sessionStart', '--cli', 'copilot')
+  first.child.stdin.end(JSON.stringify({ source: 'new' }))
+  const [socket] = await came
+  expect((await run(env, 'userPromptSubmitted', '--cli', 'copilot')).stdout).toContain(`[${id}]`)
+  const toDaemon = connectTo(world.socketPath)
+  socket.pipe(toDaemon).pipe(socket)
+  expect(await first.ended).toEqual(silence)
+  late.close()
+  // The next session has not seen it.
+  expect((await run(env, 'sessionStart', '--cli', 'copilot')).stdout).toContain(`[${id}]`)
+})
 
 describe('what each event is told', () => {
   test.each(['SessionStart', 'UserPromptSubmit', 'PostToolUse', 'BeforeAgent', 'AfterTool'])(
@@ -92,6 +148,84 @@ describe('what each event is told', () => {
   })
 })
 
+describe('after a compaction, a resume or a clear', () => {
+  /** As a CLI tells it: JSON on stdin. */
+  const begin = async (env: Env, source: string, cli = 'claude') => {
+    const { child, ended } = start(env, 'SessionStart', '--cli', cli)
+    child.stdin.end(JSON.stringify({ session_id: 's', hook_event_name: 'SessionStart', source }))
+    const { stdout } = await ended
+    return stdout === '' ? '' : (JSON.parse(stdout).hookSpecificOutput.additionalContext as string)
+  }
+
+  test.each(['compact', 'resume', 'clear'])('%s: the brief, then what waits, each once', async (source) => {
+    const { name, env } = await agent()
+    const { id } = await lead.send(name, 'review 12?', { kind: 'question' })
+    // A loaded machine may take a second or two.
+    expect((await begin(env, source)).replace(/\(\d s ago\)/, '(0 s ago)')).toBe(
+      [
+        `Relay brief: you are ${name}.`,
+        '1 unread message follows.',
+        'You owe Lead an answer: "review 12?" (0 s ago).',
+        `Relay message from Lead [${id}] [question]: review 12?`,
+        'Answer with mcp__agent-relay__relay_send(to="Lead").',
+      ].join('\n'),
+    )
+    expect(await receipt(id)).toMatchObject({ state: 'offered', route: 'hook' })
+    expect(await run(env, 'UserPromptSubmit')).toEqual(silence)
+    expect(await run(env, 'Stop')).toEqual(silence)
+  })
+
+  test('what was put before it already is handed over again to a session that resumes or is cleared, not to one that goes on', async () => {
+    const { name, env } = await agent()
+    await lead.send(name, 'hello')
+    expect((await run(env, 'UserPromptSubmit')).stdout).toContain('hello')
+    expect(await begin(env, 'compact')).not.toContain('hello')
+    expect(await begin(env, 'resume')).toContain('hello')
+    expect(await begin(env, 'clear')).toContain('hello')
+  })
+
+  test('what does not fit after a clear is counted, and is not read by the next call', async () => {
+    const { name, env } = await agent()
+    const pipe = world.pipe(env)
+    await pipe.initialize()
+    for (let i = 0; i < 10; i++) await lead.send(name, `note ${i}`)
+    expect((await run(env, 'Stop')).stdout).toContain('note 9')
+    const told = await begin(env, 'clear')
+    expect(told).toContain('8 unread messages follow.\n2 more unread: Lead. Call relay_inbox.')
+    expect(told).not.toContain('note 8')
+    expect(await pipe.call('relay_inbox')).toMatch(/note 8.*note 9/s)
+  })
+
+  test('in tags of ours where the host has none', async () => {
+    const { name, env } = await agent()
+    expect(await begin(env, 'compact', 'codex')).toBe(
+      `<system-reminder>\nRelay brief: you are ${name}.\n</system-reminder>`,
+    )
+  })
+
+  test('a session that starts is told its mail alone, and so is one whose host says nothing or nonsense', async () => {
+    const { name, env } = await agent()
+    expect(await begin(env, 'startup')).toBe('')
+    await lead.send(name, 'hello')
+    for (const source of ['startup', '__proto__'])
+      expect(await begin(env, source)).toMatch(/^Relay message from Lead \[m_\w+\]: hello\n/)
+    const { child, ended } = start(env, 'SessionStart')
+    child.stdin.end('{"source":')
+    expect((await ended).stdout).not.toContain('brief')
+  })
+})
+
+test('Copilot CLI takes the context as a key of the answer', async () => {
+  const { name, env } = await agent()
+  for (const event of ['sessionStart', 'userPromptSubmitted']) {
+    await lead.send(name, `at ${event}`)
+    const { additionalContext } = JSON.parse((await run(env, event, '--cli', 'copilot')).stdout)
+    expect(additionalContext).toContain(`at ${event}\nAnswer with agent-relay-relay_send(to="Lead").`)
+  }
+  await lead.send(name, 'at the end')
+  expect(JSON.parse((await run(env, 'agentStop', '--cli', 'copilot')).stdout)).toMatchObject({ decision: 'block' })
+})
+
 test('what is too long for a context waits for the end of the turn, and nothing overtakes it', async () => {
   const { name, env } = await agent()
   const long = `${'x'.repeat(100_000)} end`
@@ -122,7 +256,7 @@ describe('the receipt', () => {
     expect(await pipe.call('relay_inbox')).toBe('No messages in inbox.')
   })
 
-  test('a host that died with it: the inbox still has it, and a new session is told', async () => {
+  test('when the host dies, the message is still in the inbox and a new session is told', async () => {
     const { name, env } = await agent()
     await lead.send(name, 'do not lose this')
     await run(env, 'Stop')
@@ -141,14 +275,29 @@ describe('the receipt', () => {
     expect((await taker.call('inbox.take', { route: 'hook' })).messages).toHaveLength(1)
     expect(await run(env, 'Stop')).toEqual(silence)
     const waiter = start(env, 'wait')
-    await sleep(500)
+    await until(async () => (await reached(name)) === 'wakes')
     expect(waiter.child.exitCode).toBeNull()
     await taker.disconnect()
     expect(await waiter.ended).toMatchObject({ code: 2, stderr: expect.stringContaining('taken, not shown') })
-    expect(await receipt(id)).toMatchObject({ state: 'offered', route: 'hook' })
+    expect(await receipt(id)).toMatchObject({ state: 'offered', route: 'rewake' })
   })
 
-  test('what the agent holds already is not told again', async () => {
+  test.each([
+    ['Stop', 'stdout'],
+    ['wait', 'stderr'],
+  ] as const)('%s: what is printed where nobody reads any more was not shown', async (event, stream) => {
+    const { name, env } = await agent()
+    const { id } = await lead.send(name, 'for nobody')
+    const { child, ended } = start(env, event)
+    child[stream].destroy()
+    expect(await ended).toMatchObject({ code: 0 })
+    // It is held until the daemon has noticed that the hook is gone.
+    await until(async () => (await receipt(id)).heldUntil === undefined)
+    expect(await receipt(id)).toEqual({ agent: name, state: 'stored', storedAt: expect.any(String) })
+    expect((await run(env, 'Stop')).stdout).toContain('for nobody')
+  })
+
+  test('messages that the agent holds already are not told again', async () => {
     const { name, env } = await agent()
     const pipe = world.pipe(env)
     await pipe.initialize()
@@ -170,10 +319,10 @@ describe('hook wait', () => {
     expect(stderr).toBe(
       `Relay message from Lead [${id}]: wake up\nAnswer with mcp__agent-relay__relay_send(to="Lead").\n`,
     )
-    expect(await receipt(id)).toMatchObject({ state: 'offered', route: 'hook' })
+    expect(await receipt(id)).toMatchObject({ state: 'offered', route: 'rewake' })
   })
 
-  test('the newest waiter is the one that is heard', async () => {
+  test('only the newest waiter is answered', async () => {
     const { name, env } = await agent()
     const first = start(env, 'wait')
     await isThere(name)
@@ -194,7 +343,7 @@ describe('hook wait', () => {
     child.kill('SIGKILL')
   })
 
-  test('one that was killed has taken nothing', async () => {
+  test('a waiter that was killed has taken no message', async () => {
     const { name, env } = await agent()
     const { child, ended } = start(env, 'wait')
     await isThere(name)
@@ -208,9 +357,8 @@ describe('hook wait', () => {
 describe('never a trouble for the host', () => {
   // biome-ignore-start lint/suspicious/noTemplateCurlyInString: this is how hosts pass on what they did not replace
   test.each([
-    ['no token', { RELAY_AGENT_TOKEN: '' }],
-    ['an unexpanded token', { RELAY_AGENT_TOKEN: '${RELAY_AGENT_TOKEN}' }],
-    ['an unexpanded name', { RELAY_AGENT_NAME: '$RELAY_AGENT_NAME' }],
+    ['a token without a name', { RELAY_AGENT_NAME: '' }],
+    ['an unexpanded name', { RELAY_AGENT_NAME: '${RELAY_AGENT_NAME}' }],
     ['a wrong token', { RELAY_AGENT_TOKEN: 'at_wrong' }],
     ['no daemon', { RELAY_SOCKET: '/nonexistent/daemon.sock' }],
   ])('%s: silence', async (_, extra) => {
@@ -220,7 +368,7 @@ describe('never a trouble for the host', () => {
     for (const event of ['Stop', 'wait']) expect(await run({ ...env, ...extra }, event)).toEqual(silence)
   })
 
-  test('nothing waits, or the CLI is not known: silence', async () => {
+  test('prints nothing if no message waits or the CLI is unknown', async () => {
     const { env } = await agent()
     expect(await run(env, 'Stop')).toEqual(silence)
     expect(await run(env, 'Stop', '--cli', 'nope')).toEqual(silence)
@@ -232,6 +380,39 @@ describe('never a trouble for the host', () => {
     await isThere(name)
     await world.restartDaemon('SIGTERM')
     expect(await ended).toEqual(silence)
+  })
+
+  /** A daemon that stops answering: at once, or when it is told that the messages were shown. */
+  async function failing(answers: Record<string, object>) {
+    const { env } = await agent()
+    const socketPath = join(world.root, `failing-${count}.sock`)
+    const server = createServer((socket) => {
+      socket.on('data', (chunk) => {
+        const { id, payload } = JSON.parse(String(chunk))
+        const answer = answers[payload.op ?? 'HELLO']
+        if (answer) socket.write(`${JSON.stringify({ v: 1, type: 'ACK', id, payload: answer })}\n`)
+        else if (payload.op === 'inbox.offer') socket.destroy()
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(socketPath, resolve))
+    const { child, ended } = start({ ...env, RELAY_SOCKET: socketPath }, 'rewake')
+    const late = setTimeout(() => child.kill('SIGKILL'), 45_000)
+    const said = await ended
+    clearTimeout(late)
+    server.close()
+    return said
+  }
+
+  test('a daemon that does not answer keeps nobody', async () => {
+    expect(await failing({})).toEqual(silence)
+  })
+
+  test('a daemon that goes once it was told: what it may have counted as shown is shown', async () => {
+    const messages = [{ id: 'm_1', from: 'Lead', body: 'counted', conversation: 'dm:Lead' }]
+    expect(await failing({ HELLO: {}, 'inbox.take': { messages } })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('counted'),
+    })
   })
 
   test('without an event it says how it is used', async () => {
@@ -265,23 +446,49 @@ describe("in a person's own session, which has no token, the hook speaks for the
     return once(child, 'close').then(() => stdout)
   }
 
-  test('nobody is there yet: silence', async () => {
+  test('prints nothing while the host has started no agent', async () => {
     expect(await run(world.env(), 'Stop')).toEqual(silence)
   })
 
   test('what waits is offered by the hook, and read at the next call', async () => {
     const own = await world.client('claude-code')
     await call(own, 'relay_status')
+    expect(await reached('claude-code')).toBe('at next call')
     const { id } = await lead.send('claude-code', 'for your own session')
     expect(await throughShells('Stop')).toContain('for your own session')
     expect(await receipt(id)).toMatchObject({ agent: 'claude-code', state: 'offered', route: 'hook' })
     expect(await run(world.env(), 'Stop')).toEqual(silence)
+    expect(await reached('claude-code')).toBe('at next turn')
     await call(own, 'relay_status')
     expect(await receipt(id)).toMatchObject({ state: 'read' })
+    const second = await lead.send('claude-code', 'and this')
+    expect(JSON.stringify(await call(own, 'relay_inbox'))).toContain('and this')
+    expect(await receipt(second.id)).toMatchObject({ state: 'offered', route: 'tool' })
+    await lead.send('claude-code', 'by the name that the person gave')
+    const named = world.env({ RELAY_AGENT_NAME: 'claude-code', RELAY_AGENT_TOKEN: '' })
+    expect((await run(named, 'Stop')).stdout).toContain('by the name that the person gave')
+    await own.close()
+    await until(async () => (await reached('claude-code')) === undefined)
+  })
+
+  test('does not speak for the agent that runs its host as a command', async () => {
+    const own = await world.client('outer')
+    await call(own, 'relay_status')
+    await lead.send('outer', 'for the outer model')
+    const command = JSON.stringify(`"${process.execPath}" "${pipeLauncher}" hook Stop; true`)
+    const inner = `require('child_process').spawnSync('sh', ['-c', ${command}], { stdio: 'inherit' })`
+    const host = spawn(process.execPath, ['-e', inner], { env: world.env(), cwd: world.root, stdio: 'pipe' })
+    let stdout = ''
+    host.stdout.on('data', (chunk) => {
+      stdout += chunk
+    })
+    await once(host, 'close')
+    expect(stdout).toBe('')
+    expect(await throughShells('Stop')).toContain('for the outer model')
     await own.close()
   })
 
-  test('another host, that is no ancestor, has another agent', async () => {
+  test('does not speak for the agent of another host that is not an ancestor', async () => {
     const script = `exec 3<&0; "${process.execPath}" "${pipeLauncher}" serve <&3; true`
     const host = spawn('sh', ['-c', script], { env: world.env({ RELAY_AGENT_NAME: 'Other' }), stdio: 'pipe' })
     const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } }

@@ -2,7 +2,8 @@
 
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Era, eras, HttpWorld, rawStatus, textOf, until } from '../../relay/tests/http-world.ts'
+import { until } from '../../../test/until.ts'
+import { type Era, eras, HttpWorld, rawStatus, textOf } from '../../relay/tests/wires/http-world.ts'
 
 let world: HttpWorld
 let ada: string

@@ -2,7 +2,7 @@
 
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Era, eras, HttpWorld, textOf } from '../../relay/tests/http-world.ts'
+import { type Era, eras, HttpWorld, textOf } from '../../relay/tests/wires/http-world.ts'
 
 let world: HttpWorld
 beforeAll(async () => {
@@ -26,15 +26,15 @@ describe.each(eras)('the play over %s', (era: Era) => {
   test('tools, prompt and resources are listed', async () => {
     expect((await ada.listTools()).tools.map(({ name }) => name)).toContain('relay_send')
     expect((await ada.listPrompts()).prompts.map(({ name }) => name)).toEqual(['relay_protocol'])
-    expect((await ada.listResources()).resources).toHaveLength(3)
+    expect((await ada.listResources()).resources).toHaveLength(4)
     expect(ada.getInstructions()).toContain(names().ada)
     const { contents } = await ada.readResource({ uri: 'relay://agents' })
     expect((contents[0] as { text: string }).text).toContain(names().bob)
   })
 
   test('a direct message, counted read at the next call and not before', async () => {
-    expect(await textOf(ada, 'relay_send', { to: names().bob, message: 'take the parser?' })).toBe(
-      `Message sent to ${names().bob}`,
+    expect(await textOf(ada, 'relay_send', { to: names().bob, message: 'take the parser?' })).toMatch(
+      new RegExp(`^Message sent to ${names().bob}\\nid: m_\\w+$`),
     )
     expect(await textOf(bob, 'relay_status')).toContain(`1 unread: ${names().ada}. Call relay_inbox.`)
     expect(await textOf(bob, 'relay_inbox')).toContain('take the parser?')
@@ -64,7 +64,7 @@ describe.each(eras)('the play over %s', (era: Era) => {
     const asking = textOf(ada, 'relay_send', { to: names().bob, message: 'ready?', await_response: true })
     await expect.poll(() => textOf(bob, 'relay_inbox')).toContain('ready?')
     await textOf(bob, 'relay_send', { to: names().ada, message: 'yes' })
-    expect(await asking).toBe(`Response from ${names().bob}: yes`)
+    expect(await asking).toMatch(new RegExp(`^Response from ${names().bob}: yes\\nid: m_\\w+$`))
   })
 })
 

@@ -3,7 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Era, eras, HttpWorld, textOf, until } from '../../relay/tests/http-world.ts'
+import { until } from '../../../test/until.ts'
+import { type Era, eras, HttpWorld, textOf } from '../../relay/tests/wires/http-world.ts'
 
 let world: HttpWorld
 beforeAll(async () => {

@@ -1,13 +1,13 @@
 // A home directory of its own for tests of the installer, and the real launcher run in it. No tests.
 
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { InstallReport } from '../src/install/index.ts'
 
-export const launcher = fileURLToPath(new URL('../bin/agent-relay-mcp.cjs', import.meta.url))
+export const bin = fileURLToPath(new URL('../bin/agent-relay-mcp.cjs', import.meta.url))
 
 export interface Ran {
   code: number | null
@@ -19,6 +19,8 @@ export class Home {
   readonly root = realpathSync(mkdtempSync(join(tmpdir(), 'install-')))
   readonly path = join(this.root, 'home')
   readonly project = join(this.root, 'project')
+  /** What entries and hooks start. */
+  readonly launcher = join(this.root, 'data/bin/agent-relay-mcp')
 
   constructor() {
     mkdirSync(this.path)
@@ -37,7 +39,7 @@ export class Home {
   }
 
   run(args: string[], { env = {}, uid }: { env?: Record<string, string>; uid?: number } = {}): Promise<Ran> {
-    const child = spawn(process.execPath, [launcher, ...args], {
+    const child = spawn(uid === undefined ? process.execPath : this.#nodeForAll(), [bin, ...args], {
       cwd: this.project,
       env: { HOME: this.path, PATH: '/nowhere', RELAY_DATA_DIR: join(this.root, 'data'), ...env },
       ...(uid === undefined ? {} : { uid, gid: uid }),
@@ -47,7 +49,17 @@ export class Home {
       child[name].setEncoding('utf8').on('data', (text: string) => {
         ran[name] += text
       })
-    return new Promise((resolve) => child.once('close', (code) => resolve({ ...ran, code })))
+    return new Promise((resolve, reject) => {
+      child.once('error', reject)
+      child.once('close', (code) => resolve({ ...ran, code }))
+    })
+  }
+
+  /** Node where any user may start it: the one that runs the tests may lie in a home directory that is closed to others. */
+  #nodeForAll(): string {
+    const node = join(this.root, 'node')
+    cpSync(process.execPath, node)
+    return node
   }
 
   async report(...args: string[]): Promise<InstallReport> {

@@ -1,10 +1,11 @@
 // `agent-relay-mcp install` and `uninstall` by the real launcher: what is said, what is written for each editor, and what goes again.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { detected, editors, surroundingsOf } from '../src/install/index.ts'
-import { Home, launcher } from './install-world.ts'
+import { detected, editors, installContext, runInstall } from '../src/install/index.ts'
+import { bin, Home } from './install-world.ts'
 
 let home: Home
 beforeEach(() => {
@@ -12,55 +13,57 @@ beforeEach(() => {
 })
 afterEach(() => home.close())
 
-const node = process.execPath
-const plain = { command: node, args: [launcher, 'serve'] }
 /** Each editor: its files for the user and for a project, its key, its entry. */
-const golden: Record<string, [string, string | undefined, string, object]> = {
-  claude: ['.claude.json', '.mcp.json', 'mcpServers', { type: 'stdio', ...plain, alwaysLoad: true }],
-  'claude-desktop': ['.config/Claude/claude_desktop_config.json', undefined, 'mcpServers', plain],
-  cursor: ['.cursor/mcp.json', '.cursor/mcp.json', 'mcpServers', plain],
-  vscode: ['.config/Code/User/mcp.json', '.vscode/mcp.json', 'servers', { type: 'stdio', ...plain }],
-  windsurf: ['.codeium/windsurf/mcp_config.json', undefined, 'mcpServers', plain],
-  zed: ['.config/zed/settings.json', undefined, 'context_servers', { ...plain, env: {} }],
-  gemini: [
-    '.gemini/settings.json',
-    '.gemini/settings.json',
-    'mcpServers',
-    { ...plain, env: { RELAY_AGENT_NAME: '$RELAY_AGENT_NAME', RELAY_AGENT_TOKEN: '$RELAY_AGENT_TOKEN' } },
-  ],
-  opencode: [
-    '.config/opencode/opencode.json',
-    'opencode.json',
-    'mcp',
-    { type: 'local', command: [node, launcher, 'serve'], enabled: true },
-  ],
-  droid: [
-    '.factory/mcp.json',
-    '.factory/mcp.json',
-    'mcpServers',
-    {
-      type: 'stdio',
-      ...plain,
-      env: { RELAY_AGENT_NAME: `\${RELAY_AGENT_NAME:-}`, RELAY_AGENT_TOKEN: `\${RELAY_AGENT_TOKEN:-}` },
-    },
-  ],
-  copilot: ['.copilot/mcp-config.json', '.github/mcp.json', 'mcpServers', { type: 'local', ...plain, tools: ['*'] }],
-  qwen: ['.qwen/settings.json', '.qwen/settings.json', 'mcpServers', plain],
+function golden(launcher: string): Record<string, [string, string | undefined, string, object]> {
+  const plain = { command: launcher, args: ['serve'] }
+  return {
+    claude: ['.claude.json', '.mcp.json', 'mcpServers', { type: 'stdio', ...plain, alwaysLoad: true }],
+    'claude-desktop': ['.config/Claude/claude_desktop_config.json', undefined, 'mcpServers', plain],
+    cursor: ['.cursor/mcp.json', '.cursor/mcp.json', 'mcpServers', plain],
+    vscode: ['.config/Code/User/mcp.json', '.vscode/mcp.json', 'servers', { type: 'stdio', ...plain }],
+    windsurf: ['.codeium/windsurf/mcp_config.json', undefined, 'mcpServers', plain],
+    zed: ['.config/zed/settings.json', undefined, 'context_servers', { ...plain, env: {} }],
+    gemini: [
+      '.gemini/settings.json',
+      '.gemini/settings.json',
+      'mcpServers',
+      { ...plain, env: { RELAY_AGENT_NAME: '$RELAY_AGENT_NAME', RELAY_AGENT_TOKEN: '$RELAY_AGENT_TOKEN' } },
+    ],
+    opencode: [
+      '.config/opencode/opencode.json',
+      'opencode.json',
+      'mcp',
+      { type: 'local', command: [launcher, 'serve'], enabled: true },
+    ],
+    droid: [
+      '.factory/mcp.json',
+      '.factory/mcp.json',
+      'mcpServers',
+      {
+        type: 'stdio',
+        ...plain,
+        env: { RELAY_AGENT_NAME: `\${RELAY_AGENT_NAME:-}`, RELAY_AGENT_TOKEN: `\${RELAY_AGENT_TOKEN:-}` },
+      },
+    ],
+    copilot: ['.copilot/mcp-config.json', '.github/mcp.json', 'mcpServers', { type: 'local', ...plain, tools: ['*'] }],
+    qwen: ['.qwen/settings.json', '.qwen/settings.json', 'mcpServers', plain],
+  }
 }
-const codexBlock = `[mcp_servers.agent-relay]
-command = ${JSON.stringify(node)}
-args = [${JSON.stringify(launcher)}, "serve"]
+
+const codexBlock = (launcher: string) => `[mcp_servers.agent-relay]
+command = ${JSON.stringify(launcher)}
+args = ["serve"]
 env_vars = ["RELAY_AGENT_NAME", "RELAY_AGENT_TOKEN", "RELAY_PROJECT", "RELAY_SOCKET", "RELAY_DATA_DIR", "RELAY_BASE_URL", "XDG_DATA_HOME"]
 `
 
 describe.runIf(process.platform === 'linux')('what each editor gets', () => {
   it('is its own file, key and shape for the user, and all of it goes again', async () => {
-    const { code } = await home.run(['install', '-e', 'all'])
+    const { code } = await home.run(['install', '-e', 'all', '--no-hooks'])
     expect(code).toBe(0)
-    for (const [name, [file, , key, entry]] of Object.entries(golden))
+    for (const [name, [file, , key, entry]] of Object.entries(golden(home.launcher)))
       expect(JSON.parse(home.read(file)), name).toEqual({ [key]: { 'agent-relay': entry } })
-    expect(home.read('.codex/config.toml')).toBe(codexBlock)
-    expect(Object.keys(golden).length + 1).toBe(editors.length)
+    expect(home.read('.codex/config.toml')).toBe(codexBlock(home.launcher))
+    expect(Object.keys(golden(home.launcher)).length + 1).toBe(editors.length)
     expect((await home.run(['uninstall'])).code).toBe(0)
     expect(readdirSync(home.path)).toEqual([])
   })
@@ -68,7 +71,7 @@ describe.runIf(process.platform === 'linux')('what each editor gets', () => {
   it('is the same in a project, where the editor has project files', async () => {
     const { editors: outcomes, exit } = await home.report('install', '-e', 'all', '--project')
     expect(exit).toBe(1)
-    for (const [name, [, file, key, entry]] of Object.entries(golden)) {
+    for (const [name, [, file, key, entry]] of Object.entries(golden(home.launcher))) {
       const outcome = outcomes.find(({ editor }) => editor === name)
       if (file === undefined)
         expect(outcome).toMatchObject({ status: 'failed', why: 'it reads no servers from a project' })
@@ -79,7 +82,7 @@ describe.runIf(process.platform === 'linux')('what each editor gets', () => {
         })
       }
     }
-    expect(readFileSync(join(home.project, '.codex/config.toml'), 'utf8')).toBe(codexBlock)
+    expect(readFileSync(join(home.project, '.codex/config.toml'), 'utf8')).toBe(codexBlock(home.launcher))
     expect(readdirSync(home.path)).toEqual([])
     await home.run(['uninstall', '--project'])
     expect(readdirSync(home.project)).toEqual([])
@@ -112,7 +115,7 @@ describe.runIf(process.platform === 'linux')('what each editor gets', () => {
 
 describe('other systems', () => {
   it('have their own places', () => {
-    const around = { ...surroundingsOf({}), home: '/Users/kim', platform: 'darwin' as const, exists: () => false }
+    const around = { ...installContext({}), home: '/Users/kim', platform: 'darwin' as const, exists: () => false }
     const windows = {
       ...around,
       home: 'C:\\Users\\kim',
@@ -140,7 +143,7 @@ describe('other systems', () => {
   it('are found by a folder or a program', () => {
     const found = (paths: string[]) =>
       detected({
-        ...surroundingsOf({ PATH: '/bin' }),
+        ...installContext({ PATH: '/bin' }),
         home: '/h',
         platform: 'linux',
         exists: (path) => paths.includes(path),
@@ -171,13 +174,13 @@ describe('what is said', () => {
     const { code, stdout } = await home.run(['install'])
     expect([code, stdout]).toEqual([
       1,
-      `No supported editors detected.\nSupported editors: ${editors.map(({ name }) => name).join(', ')}\n\nSpecify manually with: npx @agent-relay/mcp install --editor <name>\n`,
+      `No supported editors detected.\nSupported editors: ${editors.map(({ name }) => name).join(', ')}\n\nSpecify manually with: ${bin} install --editor <name>\n`,
     ])
   })
 
   it.each([[[]], [['--project']]])('says how all of it goes again: %j', async (scope) => {
     const { stdout } = await home.run(['install', '-e', 'cursor', ...scope])
-    const undo = /^To undo: npx @agent-relay\/mcp (.*)$/m.exec(stdout)?.[1]?.split(' ') ?? []
+    const [, ...undo] = /^To undo: (.*)$/m.exec(stdout)?.[1]?.split(' ') ?? []
     expect((await home.run(undo)).stdout).toContain('✓ Cursor removed')
     expect([readdirSync(home.path), readdirSync(home.project)]).toEqual([[], []])
   })
@@ -225,7 +228,7 @@ describe('what is said', () => {
     const { code, stdout } = await home.run(['install', '-e', 'cursor', '--dry-run'])
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^--- .*\n\+\+\+ .*\n@@ -1,3 \+1,11 @@\n {\n- {2}"mcpServers": \{\}\n\+ {2}"mcpServers": \{\n\+ {4}"agent-relay"/m,
+      /^--- .*\n\+\+\+ .*\n@@ -1,3 \+1,10 @@\n {\n- {2}"mcpServers": \{\}\n\+ {2}"mcpServers": \{\n\+ {4}"agent-relay"/m,
     )
     expect(home.read('.cursor/mcp.json')).toBe('{\n  "mcpServers": {}\n}\n')
     expect(existsSync(join(home.root, 'data'))).toBe(false)
@@ -240,17 +243,151 @@ describe('what is said', () => {
 })
 
 describe('--workspace', () => {
-  it('names the workspace of the key, and writes the key nowhere', async () => {
+  const bound = ['serve', '--project', 'frontend', '--tools', 'relay,workspace']
+  const argsIn = (text: string) => JSON.parse(text).mcpServers['agent-relay'].args
+  const keepKeys = () => {
     mkdirSync(join(home.root, 'data'))
     const workspaces = { w_1: { name: 'frontend', key: 'rk_secret' } }
     writeFileSync(join(home.root, 'data', 'credentials.json'), JSON.stringify({ workspaces }))
+  }
+
+  it('names the workspace of the key, and writes the key nowhere', async () => {
+    keepKeys()
     await home.run(['install', '-e', 'cursor', '--project', '--workspace', 'rk_secret'])
     const text = readFileSync(join(home.project, '.cursor/mcp.json'), 'utf8')
-    expect(JSON.parse(text).mcpServers['agent-relay'].args).toEqual([launcher, 'serve', '--project', 'frontend'])
+    expect(argsIn(text)).toEqual(bound)
     expect(text).not.toContain('rk_secret')
     const other = await home.run(['install', '-e', 'cursor', '--workspace', 'rk_other'])
     expect(other).toMatchObject({ code: 1, stdout: expect.stringContaining('No workspace of yours has this key') })
     expect(readdirSync(home.path)).toEqual([])
+  })
+
+  it('is kept by a later install, of an entry of ours as it was written, until it is uninstalled', async () => {
+    keepKeys()
+    await home.run(['install', '-e', 'cursor', '--workspace', 'rk_secret'])
+    await home.run(['install', '-e', 'cursor,windsurf'])
+    expect(argsIn(home.read('.cursor/mcp.json'))).toEqual(bound)
+    expect(argsIn(home.read('.codeium/windsurf/mcp_config.json'))).toEqual(['serve'])
+    for (const [args, kept] of [
+      [bound.slice(0, 3), bound.slice(0, 3)],
+      [['serve', '--project', '../x'], ['serve']],
+      [['serve', '--project', 'frontend', '--tools', '$(x)'], bound.slice(0, 3)],
+      [['hook', '--project', 'frontend'], ['serve']],
+      [
+        ['serve', '--start', '--project', 'frontend'],
+        ['serve', '--start', '--project', 'frontend'],
+      ],
+      [['serve', '--project', 'frontend', '--start'], bound.slice(0, 3)],
+    ] as const) {
+      const entry = { command: home.launcher, args }
+      home.write('.cursor/mcp.json', JSON.stringify({ mcpServers: { 'agent-relay': entry } }))
+      await home.run(['install', '-e', 'cursor'])
+      expect(argsIn(home.read('.cursor/mcp.json'))).toEqual(kept)
+    }
+    await home.run(['uninstall', '-e', 'cursor'])
+    await home.run(['install', '-e', 'cursor'])
+    expect(argsIn(home.read('.cursor/mcp.json'))).toEqual(['serve'])
+  })
+})
+
+describe('--start', () => {
+  it('is kept with what an entry is bound to, until it is uninstalled, and the last lines say what is then true', async () => {
+    const args = () => JSON.parse(home.read('.cursor/mcp.json')).mcpServers['agent-relay'].args
+    const plain = 'Make sure the relay daemon is running: agent-relay daemon start\n'
+    const started = 'A session starts the relay daemon if none runs. It ends ten minutes after the last session.\n'
+    const { stdout } = await home.run(['install', '-e', 'cursor', '--start'])
+    expect(args()).toEqual(['serve', '--start'])
+    expect([stdout.includes(started), stdout.includes(plain)]).toEqual([true, false])
+    const both = await home.run(['install', '-e', 'cursor,windsurf'])
+    expect([both.stdout.includes(started), both.stdout.includes(plain)]).toEqual([false, true])
+    expect(args()).toEqual(['serve', '--start'])
+    mkdirSync(join(home.root, 'data'), { recursive: true })
+    const workspaces = { w_1: { name: 'frontend', key: 'rk_secret' } }
+    writeFileSync(join(home.root, 'data', 'credentials.json'), JSON.stringify({ workspaces }))
+    await home.run(['install', '-e', 'cursor', '--workspace', 'rk_secret'])
+    expect(args()).toEqual(['serve', '--start', '--project', 'frontend', '--tools', 'relay,workspace'])
+    await home.run(['uninstall', '-e', 'cursor'])
+    await home.run(['install', '-e', 'cursor'])
+    expect(args()).toEqual(['serve'])
+  })
+})
+
+describe('hooks', () => {
+  const hooked = () =>
+    ['.claude/settings.json', '.codex/hooks.json', '.gemini/settings.json', '.copilot/hooks/agent-relay.json'].filter(
+      (file) => existsSync(join(home.path, file)),
+    )
+
+  it('come along where they cost nothing, and go again byte for byte', async () => {
+    const settings = '{ // mine\n  "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]},\n}\n'
+    home.write('.claude/settings.json', settings)
+    const { stdout } = await home.run(['install', '-e', 'claude,codex,gemini,copilot,cursor'])
+    expect(stdout).toContain('✓ Claude Code hooks configured (~/.claude/settings.json)')
+    expect(hooked()).toEqual(['.claude/settings.json', '.gemini/settings.json', '.copilot/hooks/agent-relay.json'])
+    expect(JSON.parse(home.read('.copilot/hooks/agent-relay.json')).hooks.agentStop).toEqual([
+      {
+        type: 'command',
+        bash: `[ -x ${home.launcher} ] || exit 0; exec ${home.launcher} hook agentStop --cli copilot`,
+        timeoutSec: 5,
+      },
+    ])
+    expect(JSON.parse(home.read('.gemini/settings.json')).hooks.BeforeAgent).toMatchObject([
+      { hooks: [{ name: 'agent-relay', type: 'command', timeout: 5000 }] },
+    ])
+    await home.run(['uninstall'])
+    expect(home.read('.claude/settings.json')).toBe(settings)
+    expect(readdirSync(home.path)).toEqual(['.claude'])
+  })
+
+  it('are a plugin for opencode, beside the plugins that are there', async () => {
+    const settings = '{\n  "plugin": ["a-plugin"], // mine\n  "model": "x/y"\n}\n'
+    home.write('.config/opencode/opencode.json', settings)
+    await home.run(['install', '-e', 'opencode'])
+    const plugin = join(home.root, 'data/bin/agent-relay-opencode.js')
+    const named = /"plugin": \[([^\]]*)\]/.exec(home.read('.config/opencode/opencode.json'))?.[1]?.split(/,\s*/)
+    expect(named?.map((each) => JSON.parse(each)).sort()).toEqual(['a-plugin', `file://${plugin}`])
+    expect(spawnSync(process.execPath, ['--check', plugin], { encoding: 'utf8' })).toMatchObject({ status: 0 })
+    await home.run(['uninstall'])
+    expect(home.read('.config/opencode/opencode.json')).toBe(settings)
+    await home.run(['install', '-e', 'opencode', '--no-hooks'])
+    expect(home.read('.config/opencode/opencode.json')).not.toContain('file://')
+  })
+
+  it('stand in the diff of a dry run', async () => {
+    const { stdout } = await home.run(['install', '-e', 'claude', '--dry-run'])
+    expect(stdout).toContain(`exec ${home.launcher} hook Stop --cli claude`)
+    expect(readdirSync(home.path)).toEqual([])
+  })
+
+  it('stay out with --no-hooks, of a project, and where the person says no', async () => {
+    await home.run(['install', '-e', 'claude,gemini', '--no-hooks'])
+    await home.run(['install', '-e', 'claude', '--project'])
+    expect([existsSync(join(home.path, '.claude')), existsSync(join(home.project, '.claude'))]).toEqual([false, false])
+    expect(JSON.parse(home.read('.gemini/settings.json'))).not.toHaveProperty('hooks')
+    const env = { HOME: home.path, RELAY_DATA_DIR: join(home.root, 'data') }
+    const asked: [string, boolean | undefined][] = []
+    const answer = (isYes: boolean) =>
+      runInstall({
+        ...{ editor: 'claude,cursor', env, say: () => {} },
+        confirm: async (question, ifNobody) => {
+          asked.push([question, ifNobody])
+          return isYes
+        },
+      })
+    await answer(false)
+    expect(hooked()).toEqual(['.gemini/settings.json'])
+    await answer(true)
+    expect(hooked()).toEqual(['.claude/settings.json', '.gemini/settings.json'])
+    expect(asked).toEqual(
+      Array(2).fill(['Claude Code: also install hooks, so that messages reach a session by themselves?', true]),
+    )
+  })
+
+  it('are harmless when ours is gone', async () => {
+    await home.run(['install', '-e', 'claude'])
+    const { command } = JSON.parse(home.read('.claude/settings.json')).hooks.Stop[0].hooks[0]
+    rmSync(join(home.root, 'data'), { recursive: true })
+    expect(spawnSync('sh', ['-c', command], { encoding: 'utf8' })).toMatchObject({ status: 0, stdout: '', stderr: '' })
   })
 })
 
@@ -261,12 +398,25 @@ describe('--hooks', () => {
     const names = 'claude,codex,gemini,cursor'
     await home.run(['install', '-e', names, '--hooks'])
     const claude = JSON.parse(home.read('.claude/settings.json')).hooks
-    expect(Object.keys(claude)).toEqual(['UserPromptSubmit', 'SessionStart', 'Stop'])
+    const events = ['PermissionRequest', 'PreToolUse', 'SessionStart', 'Stop', 'UserPromptSubmit']
+    expect(Object.keys(claude).sort()).toEqual(events)
+    expect(claude.PreToolUse[0].matcher).toBe('Write|Edit|MultiEdit|NotebookEdit|Bash')
     expect(claude.Stop).toHaveLength(2)
     expect(claude.Stop[0].hooks).toEqual([
-      { type: 'command', command: `${node} ${launcher} hook Stop --cli claude`, timeout: 5 },
+      {
+        type: 'command',
+        command: `[ -x ${home.launcher} ] || exit 0; exec ${home.launcher} hook Stop --cli claude`,
+        timeout: 5,
+      },
+      {
+        type: 'command',
+        command: `[ -x ${home.launcher} ] || exit 0; exec ${home.launcher} hook wait --cli claude Stop`,
+        asyncRewake: true,
+        timeout: 24 * 24 * 60 * 60,
+      },
     ])
     expect(Object.keys(JSON.parse(home.read('.codex/hooks.json')).hooks).sort()).toEqual([
+      'PreToolUse',
       'SessionStart',
       'Stop',
       'UserPromptSubmit',

@@ -2,14 +2,14 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { Keeper } from '../src/keeper.ts'
+import { Keeper } from '../src/http/keeper.ts'
 
 function keeper(idleMs: number, countMax = 10) {
   const ended: string[] = []
   return { kept: new Keeper<string>({ idleMs, countMax, end: (thing) => void ended.push(thing) }), ended }
 }
 
-test('unused for a while: ended; in use: kept, however long', async () => {
+test('a thing that is unused for a while is ended, one in use is kept however long', async () => {
   const { kept, ended } = keeper(30)
   kept.put('a', 'A')
   kept.put('b', 'B')
@@ -26,7 +26,7 @@ test('unused for a while: ended; in use: kept, however long', async () => {
   expect(ended).toEqual(['A', 'B'])
 })
 
-test('too many: the longest unused one goes; where all are in use, none comes in', () => {
+test('beyond the limit the longest unused one goes; if all are in use, no new one is taken', () => {
   const { kept, ended } = keeper(60_000, 2)
   kept.put('a', 'A')
   kept.put('b', 'B')
@@ -41,7 +41,7 @@ test('too many: the longest unused one goes; where all are in use, none comes in
   expect([ended, kept.size]).toEqual([['B', 'A', 'C'], 0])
 })
 
-test('a key that is kept for another thing by now is not dropped with the old one', () => {
+test('dropping an old thing does not drop the new one under the same key', () => {
   const { kept, ended } = keeper(60_000)
   kept.put('a', 'old')
   const release = kept.use('a')

@@ -9,6 +9,8 @@ export class Between {
   readonly #open = new Set<Socket>()
   /** Answers of the daemon that were kept from the pipe. */
   kept = ''
+  /** What the pipe has said. */
+  said = ''
   isKeeping = false
   /** The pipe does not notice that the daemon is gone before it is told. */
   isHiding = false
@@ -48,7 +50,10 @@ export class Between {
         if (!this.isHiding) other.destroy()
       })
     }
-    near.on('data', (chunk) => far.write(chunk))
+    near.on('data', (chunk) => {
+      this.said += chunk
+      far.write(chunk)
+    })
     far.on('data', (chunk) => {
       if (this.isKeeping) this.kept += chunk
       else near.write(chunk)

@@ -2,7 +2,8 @@
 
 import { rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
-import { type Json, until } from './pipe-world.ts'
+import { until } from '../../../test/until.ts'
+import type { Json } from './pipe-world.ts'
 
 type Script = (line: Json, session: FakeSession) => void
 

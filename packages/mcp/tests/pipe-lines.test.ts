@@ -4,8 +4,10 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { until } from '../../../test/until.ts'
+import type { RawPipe } from '../../relay/src/prove/harness/pipe.ts'
 import { FakeDaemon, obliging } from './pipe-fake.ts'
-import { PipeWorld, type RawPipe, until } from './pipe-world.ts'
+import { PipeWorld } from './pipe-world.ts'
 
 const MiB = 1024 * 1024
 
@@ -150,7 +152,13 @@ describe('a new daemon', () => {
     await pipe.ask('logging/setLevel', { level: 'info' })
     const first = await daemon.session(0)
     const pipeId = expect.stringMatching(/^p_.{20}/)
-    expect(first.hello).toEqual({ pipe: pipeId, host: process.pid, tools: 'relay', push: 'channel' })
+    expect(first.hello).toEqual({
+      pipe: pipeId,
+      host: process.pid,
+      cwd: expect.any(String),
+      tools: 'relay',
+      push: 'channel',
+    })
     first.envelope('WELCOME', { agent: 'claude-code-2', token: 'at_2' })
     await pipe.ask('ping')
     const before = pipe.lines.length
@@ -212,29 +220,30 @@ describe('a new daemon', () => {
     const first = await daemon.session(0)
     first.say({ id: 0, method: 'elicitation/create', params: { message: 'old' } })
     await until(() => pipe.lines.some(({ method }) => method === 'elicitation/create'))
-    const old = pipe.lines.at(-1)
+    const asked = (message: string) => pipe.lines.find(({ params }) => params?.message === message)
+    const old = asked('old')
     await restart()
     const second = await daemon.session(1)
     second.say({ id: 0, method: 'elicitation/create', params: { message: 'new' } })
-    await until(() => pipe.lines.some(({ params }) => params?.message === 'new'))
-    const asked = pipe.lines.at(-1)
+    await until(() => asked('new') !== undefined)
     expect(pipe.lines).toContainEqual(
       expect.objectContaining({
         method: 'notifications/cancelled',
         params: expect.objectContaining({ requestId: old.id }),
       }),
     )
-    expect(asked.id).not.toBe(old.id)
+    expect(asked('new').id).not.toBe(old.id)
     pipe.say({ id: old.id, result: { action: 'decline' } })
-    pipe.say({ id: asked.id, result: { action: 'accept' } })
+    pipe.say({ id: asked('new').id, result: { action: 'accept' } })
     await until(() => second.lines.some(({ result }) => result?.action))
     expect(second.lines.filter(({ result }) => result)).toEqual([
       { jsonrpc: '2.0', id: 0, result: { action: 'accept' } },
     ])
     second.say({ id: 1, method: 'ping' })
     second.say({ method: 'notifications/cancelled', params: { requestId: 1 } })
-    await until(() => pipe.lines.at(-1).method === 'notifications/cancelled')
-    expect(pipe.lines.at(-1).params.requestId).toBe(pipe.lines.at(-2).id)
+    const of = (method: string) => pipe.lines.findLast((line) => line.method === method)
+    await until(() => of('ping') && of('notifications/cancelled').params.requestId !== old.id)
+    expect(of('notifications/cancelled').params.requestId).toBe(of('ping').id)
   })
 
   test('that asks to be tried again is; one that refuses is quoted', async () => {
@@ -254,9 +263,27 @@ describe('a new daemon', () => {
     expect(await pipe.call('relay_who')).toBe(text)
     expect((await pipe.ask('prompts/list')).error.message).toBe('The name Ada is taken.')
   })
+
+  test('that closed the workspace is quoted until it is open again, although nobody answers at its socket', async () => {
+    await pipe.initialize()
+    const first = await daemon.session(0)
+    daemon.script = () => {}
+    first.envelope('ERROR', { code: 'workspace.closed', message: 'Workspace "app" is not open.' })
+    first.socket.end()
+    await until(() => first.socket.destroyed)
+    await daemon.die()
+    expect(await pipe.call('relay_who')).toBe('Error: Workspace "app" is not open.\nThis call was not carried out.')
+    daemon.script = obliging
+    const { length } = daemon.sessions
+    await daemon.listen()
+    await until(() => daemon.sessions.length > length)
+    expect(await pipe.ask('tools/list')).toMatchObject({ result: {} })
+    await daemon.die()
+    expect(await pipe.call('relay_who')).toContain('Relay daemon is not running.')
+  })
 })
 
-test('a host that begins anew is another pipe: its ids may begin anew, too', async () => {
+test('a host that starts over is another pipe: its ids may start over, too', async () => {
   await pipe.initialize()
   const first = await daemon.session(0)
   first.envelope('WELCOME', { agent: 'Ada', token: 'at_1' })

@@ -26,16 +26,38 @@ describe.each(['socket', 'HTTP'])('over the %s', (way) => {
       'relay_release',
     ])
     expect((await ada.listPrompts()).prompts.map(({ name }) => name)).toEqual(['relay_protocol'])
-    expect((await ada.listResources()).resources).toHaveLength(3)
+    const { resources } = await ada.listResources()
+    // In the words that they were asked for in.
+    expect(resources.map(({ uri, name, description }) => [uri, name, description])).toEqual([
+      ['relay://agents', 'Online Agents', 'Live list of agents currently connected to relay'],
+      ['relay://inbox', 'Message Inbox', 'Your pending messages (a look: nothing is marked read)'],
+      ['relay://project', 'Project Info', 'Current relay project configuration'],
+      expect.arrayContaining(['relay://protocol']),
+    ])
+    const { contents } = await ada.readResource({ uri: 'relay://protocol' })
+    const { description, messages } = await ada.getPrompt({ name: 'relay_protocol' })
+    expect(description).toBe('Agent Relay protocol documentation')
+    expect(contents).toMatchObject([
+      { mimeType: 'text/markdown', text: expect.stringMatching(/^# Agent Relay protocol/) },
+    ])
+    expect(messages).toMatchObject([{ content: { text: (contents[0] as { text: string }).text } }])
     expect(ada.getInstructions()).toContain('You are Ada.')
     expect(await call(ada, 'relay_status')).toContain('- Connected: Yes\n- Agent Name: Ada\n- Project: play')
   })
 
   test('a direct message, counted read at the next call', async () => {
-    expect(await call(ada, 'relay_send', { to: 'Bob', message: 'take the parser?' })).toBe('Message sent to Bob')
+    expect(await call(ada, 'relay_send', { to: 'Bob', message: 'take the parser?' })).toMatch(
+      /^Message sent to Bob\nid: m_\w+$/,
+    )
     expect(await call(bob, 'relay_status')).toContain('1 unread: Ada. Call relay_inbox.')
     expect(await call(bob, 'relay_inbox')).toMatch(/^1 message\(s\):\n\n\[m_\w+\] From Ada:\n {2}take the parser\?$/)
     expect(await call(bob, 'relay_inbox')).toBe('No messages in inbox.')
+  })
+
+  test('others see the CLI of an agent that has a name of its own', async () => {
+    const who = await call(ada, 'relay_who')
+    expect(who).toMatch(/^2 agent\(s\) online:\n/)
+    for (const line of ['- Ada (claude) - ', '- Bob (codex) - ']) expect(who).toContain(line)
   })
 
   test('a channel message, a broadcast and a thread', async () => {
@@ -44,8 +66,23 @@ describe.each(['socket', 'HTTP'])('over the %s', (way) => {
     await call(ada, 'relay_send', { to: 'Bob', message: 'in a thread', thread: 'task-123' })
     const inbox = await call(bob, 'relay_inbox')
     expect(inbox).toMatch(/From Ada \[#general\]:\n {2}to the channel/)
-    expect(inbox).toMatch(/From Ada.*:\n {2}to everyone/)
+    expect(inbox).toMatch(/From Ada to everyone \(answer to Ada\):\n {2}to everyone/)
     expect(inbox).toMatch(/From Ada \(thread: task-123\):\n {2}in a thread/)
+  })
+
+  test('a refusal names the tools that the agent has', async () => {
+    expect(await call(ada, 'relay_send', { to: 'Bbo', message: 'x' })).toBe(
+      'Error: Agent not found: Bbo. Did you mean Bob? All names: relay_who',
+    )
+    expect(await call(ada, 'relay_send', { to: '#genral', message: 'x' })).toBe(
+      'Error: Channel not found: #genral. There is #general. To make it: relay_send(to="#genral", message=…, create=true)',
+    )
+    expect(await call(ada, 'relay_release', { name: 'Nobody' })).toBe(
+      'Failed to release worker: No worker is named "Nobody". Workers are marked in relay_who.',
+    )
+    expect(await call(ada, 'relay_send', { to: '#made', message: 'x', create: true })).toMatch(
+      /^Message sent to #made\n/,
+    )
   })
 
   test('an awaited reply, and a wait that ends without one', async () => {
@@ -53,7 +90,7 @@ describe.each(['socket', 'HTTP'])('over the %s', (way) => {
     let inbox = ''
     while (!inbox.includes('which branch?')) inbox = await call(bob, 'relay_inbox')
     await call(bob, 'relay_send', { to: 'Ada', message: 'main' })
-    expect(await waiting).toBe('Response from Bob: main')
+    expect(await waiting).toMatch(/^Response from Bob: main\nid: m_\w+$/)
     const silence = { to: 'Bob', message: 'still there?', await_response: true, timeout_ms: 100 }
     const unanswered = await ada.callTool({ name: 'relay_send', arguments: silence })
     expect(unanswered.isError).toBe(true)

@@ -26,7 +26,7 @@ describe('the command line', () => {
   test.each([[[]], [['--help']], [['serve', '--help']]])('%j shows how it is used', async (args) => {
     const { code, stdout, stderr } = await run(...args)
     expect([code, stderr]).toEqual([0, ''])
-    expect(stdout).toMatch(/Usage:\n {2}npx @agent-relay\/mcp <command>/)
+    expect(stdout).toMatch(/Usage:\n {2}agent-relay-mcp <command>/)
   })
 
   test('--version', async () => {
@@ -64,7 +64,6 @@ Or for cloud workspaces, ensure the daemon is running.
 
   test.each([
     ['no data directory', { RELAY_DATA_DIR: '/nonexistent', RELAY_PROJECT: '' }],
-    ['a workspace that is not open', { RELAY_PROJECT: 'other' }],
     ['a socket that is not there', { RELAY_SOCKET: '/nonexistent/daemon.sock' }],
   ])('%s: it says so and ends with 1', async (_, env) => {
     expect(await world.pipe(env).ended).toEqual({ code: 1, stderr: text })
@@ -85,7 +84,7 @@ Or for cloud workspaces, ensure the daemon is running.
   })
 })
 
-test('several workspaces and none named: it names them and guesses none', async () => {
+test('with several workspaces and none named, it names them and guesses none', async () => {
   const dataDir = join(world.root, 'several')
   const servers = ['one', 'two'].map((name) => {
     mkdirSync(join(dataDir, 'projects', name), { recursive: true })
@@ -98,13 +97,22 @@ test('several workspaces and none named: it names them and guesses none', async 
   expect(stderr).toMatch(/^ERROR: Several workspaces are running: one, two\. Say which one/)
 })
 
+test('a workspace that is not there is named, on stderr and to the agent', async () => {
+  const pipe = world.pipe({ RELAY_PROJECT: 'other' })
+  const why = 'No workspace "other" is open here. All of them: agent-relay workspace list'
+  const { result } = await pipe.ask('tools/call', { name: 'relay_who', arguments: {} })
+  expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining(why) }] })
+  pipe.child.stdin?.end()
+  expect(await pipe.ended).toEqual({ code: 1, stderr: `ERROR: ${why}\n` })
+})
+
 test('a .relay/config.json that names no workspace: every answer says so, and none comes from the one that runs', async () => {
   const directory = join(world.root, 'typo')
   const file = join(directory, '.relay', 'config.json')
   mkdirSync(join(directory, '.relay'), { recursive: true })
   writeFileSync(file, '{"project":"my app"}')
   const pipe = world.pipe({ RELAY_PROJECT: '' }, undefined, undefined, directory)
-  const why = `${file}: "project" is no workspace name: 1 to 64 letters`
+  const why = `${file}: "project" is not a workspace name: 1 to 64 letters`
   const client = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'sh', version: '1' } }
   const { result } = await pipe.ask('initialize', client)
   expect(result).toMatchObject({ protocolVersion: '2025-11-25', instructions: expect.stringContaining(why) })
@@ -151,7 +159,7 @@ describe('who it is', () => {
     },
   )
 
-  test('a second one of the same kind gets a number', async () => {
+  test('a second agent of the same kind gets a number', async () => {
     expect((await nameOf({}, 'opencode')).name).toBe('opencode')
     expect((await nameOf({}, 'opencode')).name).toBe('opencode-2')
   })
@@ -224,7 +232,7 @@ describe('how it ends', () => {
     clearInterval(asking)
   })
 
-  test('its agent is away then', async () => {
+  test('its agent is away afterwards', async () => {
     const pipe = world.pipe({ RELAY_AGENT_NAME: 'Nel' })
     await pipe.initialize()
     await pipe.call('relay_status')

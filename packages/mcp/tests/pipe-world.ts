@@ -1,34 +1,49 @@
 // A data directory, a daemon process that can be stopped, killed and started again, and real pipe processes on it. No tests.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { joinPipe } from '../../../scripts/join-pipe.mjs'
+import { RawPipe, textOf } from '../../relay/src/prove/harness/pipe.ts'
+import { Raw } from '../../relay/src/prove/harness/raw.ts'
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 export const daemonLauncher = at('../../relay/bin/agent-relay.cjs')
 export const pipeLauncher = at('../bin/agent-relay-mcp.cjs')
-// A plain `tsc -b` leaves the joined files as they were.
+// A plain `tsc -b` writes only the types of the pipe.
 joinPipe(at('../../..'))
 
 export type Env = Record<string, string>
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into as they come
 export type Json = any
 
+/** How a child ended, and what it said. */
+export async function outcomeOf(child: ChildProcessWithoutNullStreams) {
+  const out = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk) => {
+    out.stdout += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    out.stderr += chunk
+  })
+  const [code] = await once(child, 'close')
+  return { code: code as number, ...out }
+}
+
 export class PipeWorld {
   readonly root = realpathSync(mkdtempSync(join(tmpdir(), 'pipe-')))
-  readonly socketPath = join(this.root, 'projects/play/daemon.sock')
   readonly #directory = join(this.root, 'app')
   readonly #clients: Client[] = []
   readonly #pipes: RawPipe[] = []
   #daemon: ChildProcess | undefined
+  #workspaces = 0
   #url = ''
 
   static async start(): Promise<PipeWorld> {
@@ -37,9 +52,28 @@ export class PipeWorld {
     return world
   }
 
+  get project(): string {
+    return this.#workspaces === 0 ? 'play' : `play-${this.#workspaces}`
+  }
+
+  get socketPath(): string {
+    return join(this.root, 'projects', this.project, 'daemon.sock')
+  }
+
+  /** Ends what a test has left, and opens a new workspace in the same daemon. */
+  async renew(): Promise<void> {
+    await this.#endPipes()
+    if (!this.#daemon) await this.startDaemon()
+    const control = await Raw.as(join(this.root, 'control.sock'))
+    await control.call('workspace.remove', { workspace: this.project, force: true })
+    this.#workspaces++
+    await control.call('workspace.open', { workspace: this.project })
+    await control.end()
+  }
+
   async startDaemon(): Promise<void> {
     mkdirSync(this.#directory, { recursive: true })
-    const args = ['up', '--project', 'play', '--json']
+    const args = ['up', '--project', this.project, '--json']
     const daemon = spawn(process.execPath, [daemonLauncher, ...args], {
       // Not where the pipes are: it leaves a note there, which leads them to it.
       cwd: this.#directory,
@@ -52,20 +86,20 @@ export class PipeWorld {
       said += chunk
     })
     const [ready] = await Promise.race([
-      once(daemon.stdout, 'data'),
+      // Its first line: events of pipes that come back at once may follow in the same piece.
+      once(createInterface({ input: daemon.stdout }), 'line'),
       once(daemon, 'exit').then(() => {
         throw new Error(`the daemon ended: ${said}`)
       }),
     ])
     this.#url = JSON.parse(ready).url
-    daemon.stdout.resume()
     await warmUp(this.socketPath)
   }
 
   /** Variables of a pipe that does not know the socket. */
   overHttp(): Env {
-    const keys = Object.values<Json>(JSON.parse(readFileSync(join(this.root, 'credentials.json'), 'utf8')))
-    const key = /rk_[\w-]+/.exec(JSON.stringify(keys))?.[0] ?? ''
+    const { workspaces } = JSON.parse(readFileSync(join(this.root, 'credentials.json'), 'utf8'))
+    const { key = '' } = Object.values<Json>(workspaces).find(({ name }) => name === this.project) ?? {}
     return { RELAY_DATA_DIR: '', RELAY_PROJECT: '', RELAY_BASE_URL: this.#url, RELAY_API_KEY: key }
   }
 
@@ -89,7 +123,7 @@ export class PipeWorld {
       PATH,
       HOME: this.root,
       RELAY_DATA_DIR: this.root,
-      RELAY_PROJECT: 'play',
+      RELAY_PROJECT: this.project,
       RELAY_PORT: '0',
       NODE_EXTRA_CA_CERTS: '',
       ...extra,
@@ -119,10 +153,17 @@ export class PipeWorld {
   }
 
   async close(): Promise<void> {
-    for (const client of this.#clients) await client.close()
-    for (const pipe of this.#pipes) pipe.child.kill('SIGKILL')
+    await this.#endPipes()
     await this.stopDaemon()
     rmSync(this.root, { recursive: true, force: true })
+  }
+
+  async #endPipes(): Promise<void> {
+    for (const client of this.#clients.splice(0)) await client.close()
+    for (const { child, ended } of this.#pipes.splice(0)) {
+      child.kill('SIGKILL')
+      await ended
+    }
   }
 }
 
@@ -135,80 +176,6 @@ async function warmUp(socketPath: string): Promise<void> {
   socket.destroy()
 }
 
-export class RawPipe {
-  readonly child: ChildProcess
-  readonly lines: Json[] = []
-  readonly ended: Promise<{ code: number | null; stderr: string }>
-  stderr = ''
-  #id = 0
-  #rest = ''
-
-  constructor(args: string[], env: Env, cwd: string) {
-    this.child = spawn(process.execPath, args, { env, cwd, stdio: 'pipe' })
-    this.child.stdin?.on('error', () => {})
-    this.child.stderr?.on('data', (chunk) => {
-      this.stderr += chunk
-    })
-    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      const parts = (this.#rest + text).split('\n')
-      this.#rest = parts.pop() as string
-      for (const part of parts) this.lines.push(JSON.parse(part))
-    })
-    this.ended = once(this.child, 'close').then(([code]) => ({ code, stderr: this.stderr }))
-  }
-
-  write(text: string): void {
-    this.child.stdin?.write(text)
-  }
-
-  say(message: object): void {
-    this.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
-  }
-
-  /** Writes a request; the answer may come when it likes. */
-  post(method: string, params: object = {}): number {
-    this.say({ id: this.#id, method, params })
-    return this.#id++
-  }
-
-  async answer(id: number | string | null): Promise<Json> {
-    const found = () => this.lines.find((line) => line.id === id && line.method === undefined)
-    await until(() => found() !== undefined)
-    return found()
-  }
-
-  ask(method: string, params: object = {}): Promise<Json> {
-    return this.answer(this.post(method, params))
-  }
-
-  async initialize(name = 'raw'): Promise<void> {
-    await this.ask('initialize', {
-      protocolVersion: '2025-11-25',
-      capabilities: {},
-      clientInfo: { name, version: '1' },
-    })
-    this.say({ method: 'notifications/initialized' })
-  }
-
-  postCall(name: string, args: object = {}): number {
-    return this.post('tools/call', { name, arguments: args })
-  }
-
-  async call(name: string, args: object = {}): Promise<string> {
-    return textOf((await this.answer(this.postCall(name, args))).result)
-  }
-}
-
-export function textOf(result: Json): string {
-  return result.content[0].text
-}
-
 export async function call(client: Client, name: string, args: Record<string, unknown> = {}): Promise<string> {
   return textOf(await client.callTool({ name, arguments: args }))
-}
-
-export async function until(isSo: () => boolean, ms = 45_000): Promise<void> {
-  for (const end = Date.now() + ms; !isSo(); await sleep(5)) {
-    if (Date.now() > end) throw new Error(`not within ${ms} ms: ${isSo}`)
-  }
 }

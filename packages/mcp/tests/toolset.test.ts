@@ -2,12 +2,15 @@
 
 import { Client } from '@modelcontextprotocol/client'
 import { InMemoryTransport } from '@modelcontextprotocol/server'
-import { expect, test } from 'vitest'
-import { createServer, toolsOf } from '../src/index.ts'
+import { describe, expect, test } from 'vitest'
+import { createServer, type Tool, toolsets, toolsOf } from '../src/index.ts'
+import { instructionsFor } from '../src/instructions.ts'
 
 async function listing() {
   const [near, far] = InMemoryTransport.createLinkedPair()
-  const server = createServer({} as never, { version: '0' })
+  // Nobody offers an action.
+  const relay = { call: async () => ({ actions: [] }), watch: () => ({ stop() {} }) }
+  const server = createServer(relay as never, { version: '0' })
   await server.connect(far)
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(near)
@@ -20,18 +23,48 @@ test('names, descriptions and input schemas of toolset relay', async () => {
   const tools = await listing()
   const pinned = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))
   expect(Buffer.byteLength(JSON.stringify(pinned))).toBeLessThanOrEqual(6_000)
-  const bytes = Buffer.byteLength(JSON.stringify({ jsonrpc: '2.0', id: 0, result: { tools } }))
+  const bytes = Buffer.byteLength(JSON.stringify({ tools }))
   // The README tells it.
   process.stdout.write(`toolset relay: ${bytes} bytes, about ${Math.round(bytes / 4)} tokens\n`)
-  expect(bytes).toBeLessThanOrEqual(9_000)
+  expect(bytes).toBeLessThanOrEqual(4_000)
   await expect(`${JSON.stringify(pinned, null, 2)}\n`).toMatchFileSnapshot('toolset-relay.snap')
 })
 
-test('names are short and plain, and every tool has a title, an output schema and all four hints', async () => {
-  for (const { name, title, outputSchema, annotations } of await listing()) {
+test('the answer of a tool carries the brief that is due, in the place of the unread line', async () => {
+  const [near, far] = InMemoryTransport.createLinkedPair()
+  const asked: string[] = []
+  const answers: Record<string, object> = {
+    'action.list': { actions: [] },
+    'agent.list': { agents: [] },
+    'inbox.count': { total: 1, kinds: {}, sources: { Ann: 1 }, newest: 7, briefDue: true },
+    'agent.brief': { text: 'Relay brief: you are Bob.' },
+    'inbox.take': { messages: [], more: 0 },
+  }
+  const relay = {
+    agentName: 'Bob',
+    watch: () => ({ stop() {} }),
+    call: async (op: string) => {
+      asked.push(op)
+      return answers[op] ?? {}
+    },
+  }
+  const turn = { ...relay, answered() {}, lost() {} }
+  const server = createServer(relay as never, { version: '0', turn: () => turn as never })
+  await server.connect(far)
+  const client = new Client({ name: 'test', version: '1' })
+  await client.connect(near)
+  for (const name of ['relay_who', 'relay_inbox']) {
+    const { content } = await client.callTool({ name, arguments: {} })
+    expect(JSON.stringify(content)).toMatch(/^(?!.*1 unread).*Relay brief: you are Bob\./)
+  }
+  expect(asked.filter((op) => op === 'agent.brief')).toHaveLength(2)
+  await client.close()
+})
+
+test('names are short and plain, and every tool has a title and all four hints', async () => {
+  for (const { name, title, annotations } of await listing()) {
     expect(name).toMatch(/^[a-z0-9_]{1,32}$/)
     expect(title).toBeTruthy()
-    expect(outputSchema?.type).toBe('object')
     expect(Object.keys(annotations ?? {}).sort()).toEqual([
       'destructiveHint',
       'idempotentHint',
@@ -39,6 +72,49 @@ test('names are short and plain, and every tool has a title, an output schema an
       'readOnlyHint',
     ])
   }
+})
+
+const has = (name: string) => (tool: Tool) => tool.name === name
+
+describe('the instructions', () => {
+  const sets = Object.keys(toolsets)
+  // Every combination, and the longest name.
+  const combinations = Array.from({ length: 2 ** sets.length - 1 }, (_, n) => sets.filter((_, i) => ((n + 1) >> i) & 1))
+  const roles = ['pm', 'dev-a', 'dev-b']
+  const written = combinations.flatMap((names) =>
+    [true, false].flatMap((hasPush) => {
+      const tools = toolsOf(names.join(','))
+      return [undefined, 'A'.repeat(64)].map((agentName) => ({
+        tools,
+        text: instructionsFor({ agentName, hasPush, tools, roles }),
+      }))
+    }),
+  )
+
+  test('have at most 2,000 characters', () => {
+    expect(Math.max(...written.map(({ text }) => text.length))).toBeLessThanOrEqual(2_000)
+  })
+
+  test('say what an agent needs, and name no tool and no prompt that it does not have', () => {
+    const every = Object.values(toolsets).flat()
+    for (const { tools, text } of written) {
+      for (const tool of every)
+        if (!tools.some(has(tool.name))) expect(text).not.toMatch(new RegExp(`\\b${tool.name}\\b`))
+      expect(text).not.toContain('relay_protocol')
+      if (!tools.some(has('relay_send')) && !tools.some(has('send_message'))) continue
+      for (const words of [
+        'group',
+        'project shop',
+        'thread',
+        'stored',
+        'is away',
+        'read at your next call',
+        'relay://protocol',
+      ])
+        expect(text).toContain(words)
+      if (tools.some(has('relay_send'))) expect(text).toContain('await_response=true waits')
+    }
+  })
 })
 
 test('the list is made once and stays as it is', async () => {

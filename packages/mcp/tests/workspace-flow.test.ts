@@ -3,8 +3,8 @@
 import { ActionError } from '@agent-relay/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { ActionsWorld, type McpAgent, type Wire } from '../../relay/tests/actions-world.ts'
-import { until } from '../../relay/tests/http-world.ts'
+import { until } from '../../../test/until.ts'
+import { ActionsWorld, type McpAgent, type Wire } from '../../relay/tests/broker/actions-world.ts'
 
 let world: ActionsWorld
 const votes: unknown[] = []

@@ -1,16 +1,18 @@
-// A pipe of toolset `workspace` outlives its daemon: the name it chose, the events it subscribed, and errors that stay structured meanwhile.
+// A pipe of toolset `workspace` outlives its daemon: the name it chose, the events it subscribed, and errors that stay envelopes meanwhile.
 
 import { fileURLToPath } from 'node:url'
-import { Actions, RelayClient, socketConnector } from '@agent-relay/sdk'
-import { socketPathOf } from '@agent-relay/sdk/discover'
+import { RelayClient } from '@agent-relay/sdk'
+import { Actions } from '@agent-relay/sdk/internal/client'
+import { socketPathOf } from '@agent-relay/sdk/internal/discover'
+import { socketConnector } from '@agent-relay/sdk/wire'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { PlayClock } from '../../../test/plays/clock.ts'
 import { DaemonHouse } from '../../../test/plays/houses.ts'
-import { McpAgent } from '../../relay/tests/actions-world.ts'
-import { until } from '../../relay/tests/http-world.ts'
+import { until } from '../../../test/until.ts'
+import { McpAgent } from '../../relay/tests/broker/actions-world.ts'
 
 const pipeLauncher = fileURLToPath(new URL('../bin/agent-relay-mcp.cjs', import.meta.url))
 let house: DaemonHouse

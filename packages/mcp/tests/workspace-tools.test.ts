@@ -2,8 +2,8 @@
 
 import { ownTools } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ActionsWorld, type McpAgent, wires } from '../../relay/tests/actions-world.ts'
-import { until } from '../../relay/tests/http-world.ts'
+import { until } from '../../../test/until.ts'
+import { ActionsWorld, type McpAgent, wires } from '../../relay/tests/broker/actions-world.ts'
 import { listed, toolsets, toolsOf } from '../src/index.ts'
 
 let world: ActionsWorld
@@ -16,7 +16,7 @@ describe('the list', () => {
   test('is pinned, and costs little', () => {
     const tools = toolsOf('workspace').map(listed)
     expect(tools).toMatchSnapshot()
-    expect(JSON.stringify({ tools }).length).toBeLessThan(14_000)
+    expect(JSON.stringify({ tools }).length).toBeLessThan(9_000)
     for (const { title, annotations } of tools) {
       expect(title).not.toBe('')
       expect(Object.keys(annotations ?? {})).toHaveLength(4)
@@ -32,12 +32,18 @@ describe('the list', () => {
     expect([...ownTools].sort()).toEqual([...new Set([...present, ...announced])].sort())
   })
 
+  test("as `mcp start` gives it, with the relay's own actions, it is small", async () => {
+    const tools = await (await world.agent('pipe')).tools()
+    expect(Buffer.byteLength(JSON.stringify({ tools }))).toBeLessThanOrEqual(9_800)
+    for (const tool of tools) expect(tool).not.toHaveProperty('outputSchema')
+  })
+
   test('toolsets together list each tool once; `actions` has three and what the daemon offers', async () => {
     const both = toolsOf('workspace,actions,relay').map(({ name }) => name)
     expect(new Set(both).size).toBe(both.length)
     const agent = await world.agent('2025', { tools: 'actions' })
     const generic = ['actions_list', 'actions_invoke', 'actions_result']
-    const runtime = ['agent_create', 'agent_pause', 'agent_release', 'agent_resume']
+    const runtime = ['agent_create', 'agent_pause', 'agent_release', 'agent_resume', 'agent_status']
     expect(await agent.toolNames()).toEqual([...generic, ...runtime])
   })
 
@@ -50,27 +56,26 @@ describe('the list', () => {
 })
 
 describe.each(wires)('over %s', (wire) => {
-  test('every error is structured, and its text says the mend', async () => {
+  test('every error is an envelope with a code, and says the fix', async () => {
     const agent = await world.agent(wire)
     await agent.register(`Erring-${wire}`)
-    const cases: [tool: string, args: object, code: string, mend: RegExp][] = [
-      ['send_message', { to: `Nobody-${wire}`, text: 'x' }, 'agent.unknown', /All names/],
+    const cases: [tool: string, args: object, code: string, fix: RegExp][] = [
+      ['send_message', { to: `Nobody-${wire}`, text: 'x' }, 'agent.unknown', /All names: list_agents\(status="all"\)$/],
       ['send_message', { text: 'x' }, 'input.invalid', /either to or channel/],
       ['send_message', { to: 5, text: 'x' }, 'input.invalid', /Invalid input for send_message: to/],
       ['reply', { message: 'm_none', text: 'x' }, 'message.unknown', /m_none/],
       ['react', { message: 'm_none', emoji: '👍' }, 'message.unknown', /m_none/],
       ['mark_read', {}, 'input.invalid', /either message or thread/],
       ['leave_channel', { channel: 'general' }, 'channel.permanent', /cannot be left/],
-      ['list_inbox', { channel: '#none' }, 'channel.unknown', /Channel not found/],
+      ['list_inbox', { channel: '#none' }, 'channel.unknown', /To make it: join_channel\(channel="#none"\)$/],
       ['actions_result', { invocation: 'act_none' }, 'invocation.unknown', /act_none/],
       ['register_agent', { name: 'no spaces' }, 'input.invalid', /a name is 1 to 64/],
       ['register_agent', { name: `Erring-${wire}`, type: 'human' }, 'auth.denied', /workspace key/],
     ]
-    for (const [tool, args, code, mend] of cases) {
-      const { isError, data, text } = await agent.call(tool, args)
+    for (const [tool, args, code, fix] of cases) {
+      const { isError, data } = await agent.call(tool, args)
       expect({ tool, isError, data }).toMatchObject({ tool, isError: true, data: { ok: false, error: { code } } })
-      expect(data.error.message).toMatch(mend)
-      expect(text).toBe(`Error: ${data.error.message}`)
+      expect(data.error.message).toMatch(fix)
     }
     expect((await agent.call('workspace_status')).data).toMatchObject({ ok: true, agent: `Erring-${wire}` })
   })

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The launcher of `agent-relay`. It is checked in, so that npm links it before the first build; everything else lives in src/cli.
-// CommonJS, and it answers by itself what must take no longer than a bare Node does: the version, the pipe and the hooks.
+// CommonJS, and it answers by itself what must take no longer than a bare Node does: the version, the pipe, the hooks, and what a shell asks
+// for to complete a line.
 const { existsSync, readFileSync } = require('node:fs')
 
 const [, , first, second] = process.argv
@@ -11,16 +12,38 @@ if (process.argv.length === 3 && (first === '--version' || first === '-V')) {
 } else if (first === 'hook' || (first === 'mcp' && second === 'serve')) {
   if (first === 'mcp') process.argv.splice(2, 1)
   require(pipe())
+} else if ((first === 'complete' || first === 'agent-names') && existsSync(entry)) {
+  const [what, ...line] = first === 'complete' ? process.argv.slice(3) : ['agents']
+  import('../dist/cli/complete.js').then(({ complete }) => complete(what, line))
+} else if (first === 'completion' && process.argv.length === 4 && existsSync(script(second))) {
+  process.stdout.write(readFileSync(script(second)))
 } else if (existsSync(entry)) {
-  import('../dist/cli/main.js').then(({ main }) => main(process.argv))
+  beginning().then(async () => (await import('../dist/cli/main.js')).main(process.argv))
 } else {
-  process.stderr.write('Not built yet: run npm install && npm run setup in the checkout\n')
+  process.stderr.write('Not built yet: run npm run setup in the checkout\n')
   process.exitCode = 78
 }
 
-/** Where npm puts it, and where it is in a checkout: to look a package up takes a tenth of a bare Node's start. */
+/** The completion script of a shell, made when everything was built. */
+function script(shell) {
+  return `${__dirname}/../dist/completion/${/^[a-z]+$/.test(shell) ? shell : ''}.sh`
+}
+
+/** What becomes a daemon stays for days: it begins light, before anything else is loaded. */
+async function beginning() {
+  if (first !== 'up' && !(first === 'daemon' && second === 'run')) return
+  const { beginLightStart } = await import('../dist/cli/commands/daemon/heap.js')
+  beginLightStart()
+}
+
+/**
+ * Where it is in an installed archive, and in a checkout: to look a package up takes a tenth of a bare Node's start. Never beside an
+ * installation: there lies what else was installed, perhaps another project's package of that name.
+ */
 function pipe() {
-  const near = ['@agent-relay/mcp', 'mcp'].map((name) => `${__dirname}/../../${name}/bin/agent-relay-mcp.cjs`)
+  const near = ['../node_modules/@agent-relay/mcp', '../../mcp'].map(
+    (folder) => `${__dirname}/${folder}/bin/agent-relay-mcp.cjs`,
+  )
   return (
     near.find((path) => existsSync(path)) ??
     require.resolve('@agent-relay/mcp/serve').replace(/dist.serve\.cjs$/, 'bin/agent-relay-mcp.cjs')

@@ -1,25 +1,25 @@
-// The SDK for web pages: the relay over the platform's own WebSocket. Nothing here, or beneath it, imports `node:` or `ws`.
+// The front door for web pages: the relay over the platform's own WebSocket. Nothing here, or beneath it, imports `node:` or `ws`.
 
-import { WorkspaceClient } from './client.ts'
-import { type ConnectOptions, clientOptions, connected } from './connecting.ts'
+import { WorkspaceClient } from './client/client.ts'
+import { type Renamed, renamedText } from './client/shapes.ts'
 import type { Connector } from './link.ts'
 import { type WebSocketOpener, websocketConnector } from './links/websocket.ts'
-import type { Relay } from './relay.ts'
+import { type ConnectOptions, clientOptions, connected } from './relay/connect.ts'
+import type { Relay } from './relay/relay.ts'
 
-export interface BrowserConnectOptions extends ConnectOptions {
+export interface RelayConnectOptions extends ConnectOptions {
   /** Where the relay serves HTTP: `http://127.0.0.1:8101`. The page's own origin must be on its list: `--allow-origin`. */
   url: string
-  /** Where the relay is open and has several workspaces. */
+  /** Which workspace, where the relay asks for no key and has several. */
   workspace?: string
   open?: WebSocketOpener
   connect?: Connector
 }
 
-export function connectRelay(options: BrowserConnectOptions): Promise<Relay> {
+export function connectRelay(options: RelayConnectOptions): Promise<Relay> {
   const { url, workspace, open, connect = websocketConnector(url, { workspace, open }), ...rest } = options
-  return connected(new WorkspaceClient(connect, clientOptions(rest)))
+  const { onRenamed = (renamed: Renamed) => console.warn(renamedText(renamed)) } = rest
+  return connected(new WorkspaceClient(connect, clientOptions({ ...rest, onRenamed })))
 }
 
-export * from './common.ts'
-export { websocketConnector } from './links/websocket.ts'
-export { boundRepeats } from './protocol/terminal.ts'
+export * from './front-door.ts'

@@ -67,7 +67,7 @@ export class TimeoutError extends RelayError {
   }
 }
 
-/** The link is gone or could not be made. A call that ends so may have run: repeat it under the same id. */
+/** The link is lost or could not be made. The call may have run: repeat it under the same id. */
 export class ConnectionError extends RelayError {
   constructor(message: string, options: RelayErrorOptions = {}) {
     super(`Connection error: ${message}`, { code: 'connection.lost', retry: true, ...options })
@@ -83,7 +83,7 @@ export interface RefusalLike {
   details?: RefusalDetails
 }
 
-/** The class by code; the text stays the refusal's own, because it says the mend. */
+/** The error class for a code. The text stays the refusal's own, because it says the fix. */
 export function errorFrom(refusal: RefusalLike): RelayError {
   const { code, message, retry = false, details = {} } = refusal
   const options = { code, retry, details }

@@ -33,5 +33,7 @@ export const clientLimits: Readonly<ClientLimits> = {
   goodbyeMs: 1_000,
 }
 
-/** A daemon answers HELLO at once; one that accepts and says nothing is no daemon of ours. */
-export const helloMs = 5_000
+/** A daemon answers HELLO at once; one that accepts the connection and says nothing is another program. */
+export const welcomeMs = 5_000
+/** A connection whose other end does not close in turn counts as gone after this. */
+export const lingerMs = 1_000

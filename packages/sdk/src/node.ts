@@ -1,12 +1,12 @@
 // RelayClient and connectRelay for programs in Node: they find their daemon by themselves unless they are told how to connect.
 
-import { WorkspaceClient } from './client.ts'
-import type { ClientOptions } from './client-shapes.ts'
-import { type ConnectOptions, clientOptions, connected } from './connecting.ts'
+import { WorkspaceClient } from './client/client.ts'
+import { type ClientOptions, type Renamed, renamedText } from './client/shapes.ts'
 import type { Connector } from './link.ts'
 import { type DefaultConnectorOptions, defaultConnector } from './links/default.ts'
 import { websocketConnector } from './links/websocket-node.ts'
-import type { Relay } from './relay.ts'
+import { type ConnectOptions, clientOptions, connected } from './relay/connect.ts'
+import type { Relay } from './relay/relay.ts'
 
 export interface RelayClientOptions extends ClientOptions, DefaultConnectorOptions {
   /** Another way to a link than the Unix socket, for instance in process. */
@@ -15,14 +15,19 @@ export interface RelayClientOptions extends ClientOptions, DefaultConnectorOptio
 
 export class RelayClient extends WorkspaceClient {
   constructor(options: RelayClientOptions = {}) {
-    super(options.connect ?? defaultConnector(options), options)
+    super(options.connect ?? defaultConnector(options), { ...options, onRenamed: options.onRenamed ?? warn })
   }
+}
+
+/** As Node's own warnings: on stderr, and silent with `--no-warnings`. */
+function warn(renamed: Renamed): void {
+  process.emitWarning(renamedText(renamed), { type: 'AgentRelayWarning', code: 'AGENT_RELAY_RENAMED' })
 }
 
 export interface RelayConnectOptions extends ConnectOptions, DefaultConnectorOptions {
   /** Over WebSocket, with a key or token: where the relay serves HTTP, `http://127.0.0.1:8101`. */
   url?: string
-  /** Where the relay at `url` is open and has several workspaces. */
+  /** Which workspace, where the relay at `url` asks for no key and has several. */
   workspace?: string
   connect?: Connector
 }

@@ -2,16 +2,17 @@
 
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { until } from '../../../test/until.ts'
+import { uptimeText } from '../src/client/shapes.ts'
 import {
   AgentNotFoundError,
   type ReceivedMessage,
   RelayClient,
   type RelayClientOptions,
   TimeoutError,
-  uptimeText,
 } from '../src/index.ts'
 import { limits } from '../src/protocol/limits.ts'
-import { type Asked, message, Peer, type Scratch, scratch, until } from './peer.ts'
+import { type Asked, message, Peer, type Scratch, scratch } from './peer.ts'
 
 let place: Scratch
 let peer: Peer
@@ -35,7 +36,7 @@ function client(options: RelayClientOptions = {}): RelayClient {
 }
 
 describe('connecting', () => {
-  it('introduces itself with all it was told, at once', async () => {
+  it('sends HELLO at once, with everything it was told', async () => {
     const ada = client({
       agentType: 'human',
       cli: 'claude',
@@ -43,11 +44,12 @@ describe('connecting', () => {
       key: 'k',
       role: 'lead',
       channels: ['#dev'],
-      strict: true,
+      strictName: true,
     })
     const ready = await new Promise((resolve) => ada.on('ready', resolve))
     expect(ready).toMatchObject({ workspace: 'shop', agent: 'ada', session: 's_1' })
     expect(peer.last.hello).toEqual({
+      cwd: process.cwd(),
       name: 'ada',
       type: 'human',
       cli: 'claude',
@@ -60,7 +62,7 @@ describe('connecting', () => {
     expect(ada).toMatchObject({ connected: true, agentName: 'ada', token: 'token-of-ada' })
   })
 
-  it('waits to be asked without autoConnect, and connects once for many askers', async () => {
+  it('without autoConnect it connects at the first call, and once for many callers', async () => {
     const ada = client({ autoConnect: false })
     await new Promise((resolve) => setTimeout(resolve, 10))
     expect(peer.sessions).toHaveLength(0)
@@ -69,9 +71,35 @@ describe('connecting', () => {
     expect(peer.sessions).toHaveLength(1)
   })
 
+  it('tells once that it was given another name than it asked for', async () => {
+    peer.nameFor = (asked) => (asked === 'ada' ? 'ada-2' : asked)
+    const renamed: unknown[] = []
+    const ada = client({ autoConnect: false, onRenamed: (name) => renamed.push(name), limits: { backoffMsMin: 1 } })
+    await ada.connect()
+    expect([ada.agentName, renamed]).toEqual(['ada-2', [{ asked: 'ada', name: 'ada-2' }]])
+    // It comes back as who it is.
+    peer.cutAll()
+    await until(() => peer.sessions.length === 2 && ada.connected)
+    expect([peer.last.hello?.name, renamed.length]).toEqual(['ada-2', 1])
+  })
+
+  it('warns of another name where nobody handles it', async () => {
+    peer.nameFor = () => 'ada-2'
+    const warnings: Error[] = []
+    const note = (warning: Error): void => void warnings.push(warning)
+    process.on('warning', note)
+    await client({ autoConnect: false }).connect()
+    const ours = () => warnings.find((warning) => 'code' in warning && warning.code === 'AGENT_RELAY_RENAMED')
+    await until(ours).finally(() => process.off('warning', note))
+    expect(ours()).toMatchObject({
+      name: 'AgentRelayWarning',
+      message: expect.stringMatching(/^The name "ada" is taken: this connection acts as "ada-2"\..*strictName/),
+    })
+  })
+
   it('rejects connect when the name is refused, ends what waited, and does not come back by itself', async () => {
     peer.onHello = () => 'agent.name-taken'
-    const ada = client({ autoConnect: false, strict: true, limits: { backoffMsMin: 1 } })
+    const ada = client({ autoConnect: false, strictName: true, limits: { backoffMsMin: 1 } })
     const sent = ada.send('bob', 'hi')
     await expect(ada.connect()).rejects.toMatchObject({
       code: 'agent.name-taken',
@@ -85,7 +113,7 @@ describe('connecting', () => {
     await expect(ada.send('bob', 'hi')).resolves.toEqual({ id: 'm_1' })
   })
 
-  it('says nobody listens, as an error event or a rejection, never as an unhandled one', async () => {
+  it('reports that no daemon listens as an error event or a rejection, never as an unhandled rejection', async () => {
     const unhandled: unknown[] = []
     const note = (error: unknown): void => void unhandled.push(error)
     process.on('unhandledRejection', note)
@@ -144,7 +172,7 @@ describe('calls', () => {
     await expect(refused).rejects.toThrow('Agent not found: bbo. Did you mean bob?')
   })
 
-  it('that are longer than a line never leave, and harm no other', async () => {
+  it('that are longer than a line are not sent, and do not affect others', async () => {
     const ada = client()
     await expect(ada.send('bob', 'x'.repeat(limits.lineBytesMax))).rejects.toMatchObject({ code: 'frame.too-large' })
     expect(peer.asked).toHaveLength(0)
@@ -209,7 +237,7 @@ describe('inbox', () => {
     expect(peer.asked[0]).toMatchObject({ op: 'inbox.take', input: { limit: 1, unreadOnly: true, from: 'bob' } })
   })
 
-  it('can be looked at without effect, as often as one likes', async () => {
+  it('can be peeked at any number of times without effect', async () => {
     const ada = client()
     peer.onCall = (asked) => asked.answer({ messages: [message('m_1')], more: 0 })
     await ada.getInbox({ peek: true })
@@ -235,7 +263,7 @@ describe('inbox', () => {
   })
 
   it('comes as events while somebody listens: each once, marked read together', async () => {
-    const ada = client()
+    const ada = client({ limits: { readBatchMs: 500 } })
     const got: ReceivedMessage[] = []
     ada.on('message', (one) => got.push(one))
     await until(() => peer.of('inbox.follow').length === 1)
@@ -260,7 +288,7 @@ describe('inbox', () => {
     expect(peer.of('inbox.follow')).toHaveLength(1)
   })
 
-  it('is not followed any more when nobody listens, and nothing is marked unseen', async () => {
+  it('is no longer followed when nobody listens, and no message is marked read unseen', async () => {
     const ada = client({ limits: { readBatchMs: 1, followGraceMs: 20 } })
     const got: string[] = []
     ada.once('message', ({ id }) => got.push(id))

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { discoverSocket } from '../src/discover.ts'
+import { discoverSocket } from '../src/internal/discover.ts'
 
 vi.mock('node:fs')
 

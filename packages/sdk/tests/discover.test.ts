@@ -13,7 +13,7 @@ import {
   findProjectConfig,
   projectDir,
   socketPathOf,
-} from '../src/discover.ts'
+} from '../src/internal/discover.ts'
 import { type Scratch, scratch } from './peer.ts'
 
 let place: Scratch
@@ -125,7 +125,7 @@ describe('discoverSocket', () => {
     expect(discoverSocket({ cwd: deep, env })).toEqual({ socketPath, project: 'local', source: 'cwd' })
   })
 
-  it('goes by the name where the written socketPath is not there', async () => {
+  it('uses the name of the workspace if the configured socketPath does not exist', async () => {
     const socketPath = await live(socketOf('shop'))
     configure(cwd, { project: 'shop', socketPath: join(place.directory, 'moved.sock') })
     expect(discoverSocket({ cwd, env })).toEqual({ socketPath, project: 'shop', source: 'cwd' })
@@ -155,10 +155,10 @@ describe('discoverSocket', () => {
 
   it('says what a workspace name is', async () => {
     configure(cwd, { project: 'my app' })
-    await expect(findDaemon({ cwd, env })).rejects.toThrow('"project" is no workspace name: 1 to 64 letters, digits')
+    await expect(findDaemon({ cwd, env })).rejects.toThrow('"project" is not a workspace name: 1 to 64 letters, digits')
   })
 
-  it('answers null in an empty world, and in a directory that is gone', () => {
+  it('answers null if there is no socket at all, and in a deleted directory', () => {
     expect(discoverSocket({ cwd, env })).toBeNull()
     rmSync(cwd, { recursive: true })
     expect(discoverSocket({ cwd, env })).toBeNull()
@@ -188,7 +188,7 @@ describe('findDaemon', () => {
     await expect(findDaemon({ cwd, env })).resolves.toEqual({ socketPath, project: 'm-live', source: 'scan' })
   })
 
-  it('goes by the name where the written socket is dead', async () => {
+  it('uses the name of the workspace if nobody answers at the configured socket', async () => {
     const written = join(place.directory, 'old.sock')
     dead(written)
     const socketPath = await live(socketOf('shop'))
@@ -196,7 +196,7 @@ describe('findDaemon', () => {
     await expect(findDaemon({ cwd, env })).resolves.toEqual({ socketPath, project: 'shop', source: 'cwd' })
   })
 
-  it('says that no daemon runs where all are dead', async () => {
+  it('says that no daemon runs if nobody answers at any socket', async () => {
     dead(socketOf('shop'))
     writeFileSync(join(projectDir(data, 'shop'), 'relay.db'), '')
     await expect(findDaemon({ cwd, env })).rejects.toMatchObject({
@@ -205,10 +205,35 @@ describe('findDaemon', () => {
     })
   })
 
-  it('takes a plain file for no daemon', async () => {
+  it('does not take a plain file for a daemon', async () => {
     mkdirSync(projectDir(data, 'shop'), { recursive: true })
     writeFileSync(socketOf('shop'), '')
     await expect(findDaemon({ cwd, env })).rejects.toThrow('not running')
+  })
+
+  it('takes home before all others outside a project, and never in one', async () => {
+    const shop = await live(socketOf('shop'))
+    await live(socketOf('blog'))
+    const socketPath = await live(socketOf('home'))
+    await expect(findDaemon({ cwd, env })).resolves.toEqual({ socketPath, project: 'home', source: 'scan' })
+    expect(discoverSocket({ cwd, env })).toEqual({ socketPath, project: 'home', source: 'scan' })
+    configure(cwd, { project: 'shop' })
+    await expect(findDaemon({ cwd, env })).resolves.toEqual({ socketPath: shop, project: 'shop', source: 'cwd' })
+  })
+
+  it('names a workspace that is not open where the daemon runs', async () => {
+    await live(controlSocketPath(data, env))
+    const named = (project: string) => findDaemon({ cwd, env, project })
+    await expect(named('shop')).rejects.toMatchObject({ code: 'workspace.unknown', details: { workspace: 'shop' } })
+    mkdirSync(projectDir(data, 'shop'), { recursive: true })
+    writeFileSync(join(projectDir(data, 'shop'), 'relay.db'), '')
+    await expect(named('shop')).rejects.toMatchObject({
+      code: 'workspace.closed',
+      message: 'Workspace "shop" is not open. To open it: agent-relay workspace open shop',
+    })
+    await expect(findDaemon({ cwd, env })).rejects.toMatchObject({ details: { workspace: 'home' } })
+    const byPath = { ...env, RELAY_SOCKET: join(place.directory, 'gone.sock') }
+    await expect(findDaemon({ cwd, env: byPath })).rejects.toThrow('Relay daemon is not running')
   })
 
   it('refuses to guess between several that live, and names them', async () => {
@@ -276,12 +301,14 @@ describe('paths', () => {
   })
 
   it('loads no more than node: modules and our own light files', () => {
-    const source = ['discover', 'paths', 'errors']
+    const source = ['internal/discover', 'internal/paths', 'errors', 'internal/foreign-file']
       .map((name) => readFileSync(join(import.meta.dirname, '../src', `${name}.ts`), 'utf8'))
       .join('\n')
     const imports = [...source.matchAll(/^import (?!type )[^']*'([^']+)'|^} from '([^']+)'/gm)].map(
       (found) => found[1] ?? found[2],
     )
-    expect(new Set(imports)).toEqual(new Set(['node:fs', 'node:net', 'node:path', './errors.ts', './paths.ts']))
+    expect(new Set(imports)).toEqual(
+      new Set(['node:fs', 'node:net', 'node:path', '../errors.ts', './foreign-file.ts', './paths.ts']),
+    )
   })
 })

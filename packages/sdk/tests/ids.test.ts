@@ -29,7 +29,7 @@ describe('makeIds', () => {
     expect([late('c'), early('c')].sort()[0]).toMatch(/^c_0+z8/)
   })
 
-  it('starts anew from chance in each millisecond', () => {
+  it('starts from a random number in each millisecond', () => {
     let now = 1
     const ids = makeIds(() => now++)
     const tails = Array.from({ length: 100 }, () => ids('c').slice(-16))

@@ -47,6 +47,8 @@ export class Peer {
   workspaceId = 'ws_1'
   /** Undefined: welcome. */
   onHello: (hello: Hello, session: Session) => 'welcome' | 'silence' | RefusalCode = () => 'welcome'
+  /** The name that the workspace gives; the one that was asked for, unless a test says otherwise. */
+  nameFor: (asked: string | undefined) => string | undefined = (asked) => asked
   onCall: (asked: Asked) => void = (asked) => asked.answer({})
   #server?: Server
   #open = new Set<Session>()
@@ -123,7 +125,7 @@ export class Peer {
       workspace: 'shop',
       workspaceId: this.workspaceId,
       version: '0.1.0',
-      agent: hello.name,
+      agent: this.nameFor(hello.name),
       token: hello.token ? undefined : hello.name && `token-of-${hello.name}`,
       seq: 0,
     })
@@ -138,15 +140,6 @@ export interface Scratch {
 export function scratch(): Scratch {
   const directory = mkdtempSync(join(tmpdir(), 'relay-sdk-'))
   return { directory, remove: () => rmSync(directory, { recursive: true, force: true }) }
-}
-
-/** Looks again until it holds; a test fails by its own timeout. */
-export async function until(holds: () => unknown, ms = 45_000): Promise<void> {
-  const deadline = Date.now() + ms
-  while (!holds()) {
-    if (Date.now() > deadline) throw new Error(`never held: ${holds}`)
-    await new Promise((resolve) => setTimeout(resolve, 2))
-  }
 }
 
 export function message(id: string, body = `body of ${id}`, from = 'bob'): Record<string, unknown> {

@@ -4,9 +4,11 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { bestMs } from '../../../test/best-ms.ts'
+import { until } from '../../../test/until.ts'
 import { ConnectionError, RelayClient, type RelayClientOptions, type RelayEvent } from '../src/index.ts'
 import { refusal } from '../src/protocol/refusals.ts'
-import { type Asked, message, Peer, type Scratch, scratch, until } from './peer.ts'
+import { type Asked, message, Peer, type Scratch, scratch } from './peer.ts'
 
 let place: Scratch
 let peer: Peer
@@ -31,7 +33,7 @@ function client(options: RelayClientOptions = {}): RelayClient {
 }
 
 describe('a lost link', () => {
-  it('is taken up again with the name and token of before', async () => {
+  it('is replaced by a new link with the same name and token', async () => {
     const ada = client()
     const heard: string[] = []
     ada.on('ready', () => heard.push('ready')).on('disconnect', ({ how }) => heard.push(how))
@@ -39,7 +41,7 @@ describe('a lost link', () => {
     peer.cutAll()
     await until(() => heard.length === 3)
     expect(heard).toEqual(['ready', 'lost', 'ready'])
-    expect(peer.last.hello).toEqual({ name: 'ada', token: 'token-of-ada' })
+    expect(peer.last.hello).toEqual({ cwd: process.cwd(), name: 'ada', token: 'token-of-ada' })
     expect(ada.token).toBe('token-of-ada')
   })
 
@@ -76,7 +78,9 @@ describe('a lost link', () => {
   })
 
   it('lets calls wait while away, up to a limit, then fails them clearly and at once, until it is back', async () => {
-    const ada = client({ limits: { callAwayMs: 200 } })
+    // Far more than a busy machine takes for a turn of its event loop.
+    const callAwayMs = 1_500
+    const ada = client({ limits: { callAwayMs } })
     await ada.connect()
     await peer.stop()
     await until(() => !ada.connected)
@@ -84,11 +88,12 @@ describe('a lost link', () => {
     const sent = ada.send('bob', 'x')
     await expect(sent).rejects.toBeInstanceOf(ConnectionError)
     await expect(sent).rejects.toThrow('agent-relay daemon start')
-    expect(Date.now() - started).toBeGreaterThan(120)
-    const again = Date.now()
-    await expect(ada.send('bob', 'y')).rejects.toBeInstanceOf(ConnectionError)
-    await expect(ada.getStatus()).resolves.toMatchObject({ connected: false, project: 'shop' })
-    expect(Date.now() - again).toBeLessThan(150)
+    expect(Date.now() - started).toBeGreaterThan(callAwayMs / 2)
+    const again = await bestMs(callAwayMs / 2, async () => {
+      await expect(ada.send('bob', 'y')).rejects.toBeInstanceOf(ConnectionError)
+      await expect(ada.getStatus()).resolves.toMatchObject({ connected: false, project: 'shop' })
+    })
+    expect(again).toBeLessThan(callAwayMs / 2)
     await peer.listen()
     await until(() => ada.connected)
     await ada.send('bob', 'z')
@@ -143,7 +148,7 @@ describe('a lost link', () => {
     expect(peer.sessions).toHaveLength(2)
   })
 
-  it('tries on while a daemon is still stopping', async () => {
+  it('is retried while a daemon is still stopping', async () => {
     const ada = client()
     await ada.connect()
     let refusedTimes = 0
@@ -152,7 +157,7 @@ describe('a lost link', () => {
     await until(() => peer.sessions.length === 5 && ada.connected)
   })
 
-  it('never goes on in another workspace', async () => {
+  it('is never continued in another workspace', async () => {
     const ada = client()
     await ada.connect()
     peer.onCall = () => {}
@@ -195,13 +200,8 @@ describe('messages over a lost link', () => {
 })
 
 describe('watch', () => {
-  const event = (seq: number, type = 'message.created'): RelayEvent => ({
-    seq,
-    type,
-    ts: '',
-    by: 'bob',
-    fact: { type },
-  })
+  const event = (seq: number, type = 'message.created') =>
+    ({ seq, type, ts: '', by: 'bob', fact: { type } }) as unknown as RelayEvent
   /** As the daemon does it: every event after `since`, several of one entry under one number. */
   function journal(events: RelayEvent[]): (asked: Asked, upTo?: number) => void {
     return (asked, upTo = events.length) => {
@@ -222,12 +222,12 @@ describe('watch', () => {
     }
     const ada = client()
     const got: RelayEvent[] = []
-    const watch = ada.watch({ types: ['t'] }, (one) => got.push(one))
+    const watch = ada.watch({ types: ['run.*'] }, (one) => got.push(one))
     await watch.ready
     await until(() => got.length >= events.length)
     expect(got).toEqual(events)
     expect(peer.asked.map(({ input }) => input.since)).toEqual([undefined, 0, 1, 1, 1, 2, 3, 3])
-    expect(peer.asked.every(({ input }) => input.types[0] === 't')).toBe(true)
+    expect(peer.asked.every(({ input }) => input.types[0] === 'run.*')).toBe(true)
   })
 
   it('from now on resumes from the number it was set up at', async () => {
@@ -253,6 +253,17 @@ describe('watch', () => {
     expect(errors[0]).toMatchObject({ code: 'auth.denied' })
     expect(peer.asked).toHaveLength(2)
     expect(ada.connected).toBe(true)
+  })
+
+  it('is set up over the next link when a replaced key ends the session that is just asked for it', async () => {
+    const ada = client()
+    peer.onCall = (asked) => {
+      if (peer.asked.length > 1) return asked.answer({ seq: 7 })
+      asked.session.say('BYE', '-', { refusal: refusal('auth.revoked', { why: 'replaced.' }) })
+    }
+    await ada.connect()
+    await ada.watch({}, () => {}).ready
+    expect(peer.of('event.follow')).toHaveLength(2)
   })
 
   it('stops, and says so to the daemon', async () => {
@@ -291,6 +302,7 @@ describe('disconnect', () => {
     await until(() => closings.length === 1)
     expect(closings).toEqual(['asked'])
     expect(peer.of('inbox.read')[0]?.input).toEqual({ messages: ['m_1'] })
+    await until(() => peer.last.received.at(-1)?.type === 'BYE')
     expect(peer.last.received.at(-1)).toMatchObject({ type: 'BYE', payload: {} })
     await expect(ada.send('bob', 'y')).rejects.toBeInstanceOf(ConnectionError)
     await expect(ada.connect()).rejects.toBeInstanceOf(ConnectionError)
@@ -323,7 +335,7 @@ describe('disconnect', () => {
       await there.disconnect()
       console.log('end')`
     // The built files, in a process of their own: what keeps an event loop alive shows nowhere else.
-    const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { timeout: 30_000 })
+    const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { timeout: 60_000 })
     await expect(run).resolves.toEqual({ stdout: 'end\n', stderr: '' })
   })
 })

@@ -1,14 +1,17 @@
-// Ten thousand events over a WebSocket that is cut, without a goodbye, at every hundredth: each comes once and in order.
+// Thousands of events over a WebSocket that is cut, without a goodbye, at every hundredth: each comes once and in order.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { Daemon } from '../../relay/src/daemon.ts'
-import { connectRelay, type RelayEvent, socketPathOf, type WebSocketLike, websocketConnector } from '../src/index.ts'
+import { sized } from '../../../test/size.ts'
+import { Daemon } from '../../relay/src/daemon/daemon.ts'
+import { connectRelay, type RelayEvent } from '../src/index.ts'
+import { socketPathOf } from '../src/internal/discover.ts'
+import { type WebSocketLike, websocketConnector } from '../src/wire.ts'
 
-const eventsCount = 10_000
+const eventsCount = sized(2_000, 10_000)
 const cutEvery = 100
 const dir = mkdtempSync(join(tmpdir(), 'relay-cuts-'))
 let daemon: Daemon
@@ -23,7 +26,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-it('follows 10,000 events with the connection cut every 100: no gap, no repeat', async () => {
+it(`follows ${eventsCount} events with the connection cut every ${cutEvery}: no gap, no repeat`, async () => {
   const socketPath = socketPathOf(dir, 'home')
   const writer = await connectRelay({ name: 'Writer', key, socketPath })
   let current: WebSocket | undefined

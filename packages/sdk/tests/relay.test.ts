@@ -6,8 +6,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { Daemon } from '../../relay/src/daemon.ts'
-import { connectRelay, controlSocketPath, type Relay, socketConnector, socketPathOf } from '../src/index.ts'
+import { Daemon } from '../../relay/src/daemon/daemon.ts'
+import { ActionError, connectRelay, type Relay } from '../src/index.ts'
+import { controlSocketPath, socketPathOf } from '../src/internal/discover.ts'
+import { socketConnector } from '../src/wire.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'relay-sdk-'))
 let daemon: Daemon
@@ -58,7 +60,7 @@ describe.each(['socket', 'websocket'] as const)('over %s', (way) => {
     expect(await ada.messages.receipts(id)).toMatchObject([{ agent: bobName, state: 'stored' }])
     await bob.channels.leave(channel)
     expect((await ada.workspace.status()).workspace).toBe('home')
-    const answer = ada.messages.ask(bobName, 'ready?', { timeoutMs: 5_000 })
+    const answer = ada.messages.ask(bobName, 'ready?', { timeoutMs: 60_000 })
     for await (const message of bob.inbox) {
       if (message.body !== 'ready?') continue
       await bob.messages.reply(message, 'yes')
@@ -80,7 +82,7 @@ describe.each(['socket', 'websocket'] as const)('over %s', (way) => {
     expect([seen, await unread(bob)]).toEqual([['one', 'two', 'three'], []])
   })
 
-  it('leaves unread what an error interrupted, and hands it out again', async () => {
+  it('leaves a message unread if an error interrupted its handling, and hands it out again', async () => {
     const [ada, bob] = [await join('Ada'), await join('Bob')]
     for (const body of ['one', 'two']) await ada.messages.send(bob.name as string, body)
     const fall = async () => {
@@ -126,11 +128,29 @@ describe.each(['socket', 'websocket'] as const)('over %s', (way) => {
     expect(seen).toEqual(Array.from({ length: count }, (_, i) => `m${i}`))
   })
 
+  it('an action fails with a code of its own, or says what is wrong with the code', async () => {
+    const [ada, bob] = [await join('Ada'), await join('Bob')]
+    const name = `quota.use${people}`
+    await ada.actions.register({
+      name,
+      description: 'Uses the quota.',
+      inputSchema: z.object({ code: z.string() }),
+      handler: ({ code }) => {
+        throw new ActionError(code, 'Try again tomorrow.')
+      },
+    })
+    const own = await bob.actions.invoke(name, { code: 'quota_exceeded' })
+    expect(own).toMatchObject({ ok: false, error: { code: 'quota_exceeded', message: 'Try again tomorrow.' } })
+    expect((await bob.actions.result(own.invocationId)).result?.error?.code).toBe('quota_exceeded')
+    const bad = await bob.actions.invoke(name, { code: 'Quota exceeded!' })
+    expect(bad.error).toMatchObject({ code: 'handler_failed', message: expect.stringContaining('not an error code') })
+  })
+
   it.each([
     ['inputSchema', { type: 'object' }, undefined],
     ['inputSchema', undefined, undefined],
     ['outputSchema', z.object({}), { type: 'object' }],
-  ])('refuses an action whose %s is no schema of zod 4, and says how to make one', async (field, input, output) => {
+  ])('refuses an action whose %s is not a schema of zod 4, and says how to make one', async (field, input, output) => {
     const ada = await join('Ada')
     const schemas = { inputSchema: input as never, outputSchema: output as never }
     const offered = ada.actions.register({ name: 'math.none', description: '', ...schemas, handler: () => ({}) })
@@ -173,9 +193,24 @@ it('a loop whose key was replaced ends with the reason', async () => {
   for (const end of await ends) expect(end).toMatchObject({ status: 'rejected', reason: { code: 'auth.denied' } })
 })
 
-it('rejects where nobody listens, and where it is not welcome', async () => {
+it('rejects when no daemon listens, and when the daemon refuses', async () => {
   await expect(connectRelay({ socketPath: join(dir, 'no.sock') })).rejects.toMatchObject({ code: 'daemon.not-running' })
   await expect(connectRelay({ key: 'rk_wrong', url: daemon.url as string })).rejects.toMatchObject({
     code: 'auth.required',
   })
+})
+
+it('a second program with the same name is told its new name, or refused', async () => {
+  const socketPath = socketPathOf(dir, 'home')
+  const renamed: unknown[] = []
+  const first = await connectRelay({ name: 'branch-bot', socketPath })
+  const second = await connectRelay({ name: 'branch-bot', socketPath, onRenamed: (name) => renamed.push(name) })
+  open.push(first, second)
+  expect([first.name, second.name, renamed]).toEqual([
+    'branch-bot',
+    'branch-bot-2',
+    [{ asked: 'branch-bot', name: 'branch-bot-2' }],
+  ])
+  const strict = connectRelay({ name: 'branch-bot', socketPath, strictName: true })
+  await expect(strict).rejects.toMatchObject({ code: 'agent.name-taken' })
 })

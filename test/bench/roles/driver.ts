@@ -1,6 +1,6 @@
 // A floor: the bare SQLite driver, one journal row without a body and one message row with one index for each message, fsynced at every commit.
 
-import { makeIds } from '@agent-relay/sdk'
+import { makeIds } from '@agent-relay/sdk/wire'
 import { Database } from 'agent-relay/dist/store/database.js'
 import { quantile } from '../figures.ts'
 import { serve } from './serve.ts'

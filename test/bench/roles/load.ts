@@ -1,7 +1,7 @@
 // A raw client that keeps a number of requests in flight over one socket: the same for the echo and for the relay, and no part of the SDK.
 
 import { connect, type Socket } from 'node:net'
-import { makeIds } from '@agent-relay/sdk'
+import { makeIds } from '@agent-relay/sdk/wire'
 import { quantile } from '../figures.ts'
 import { serve } from './serve.ts'
 

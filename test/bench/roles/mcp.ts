@@ -5,7 +5,7 @@ import { createServer } from '@agent-relay/mcp'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { InMemoryTransport } from '@modelcontextprotocol/server'
-import { Daemon } from 'agent-relay/dist/daemon.js'
+import { Daemon } from 'agent-relay/dist/daemon/daemon.js'
 import { openMcpSession } from 'agent-relay/dist/wires/mcp-session.js'
 import { serve } from './serve.ts'
 

@@ -1,18 +1,28 @@
-// A daemon that holds a million messages, measured from inside: what looking into an inbox with fifty unread ones costs.
+// A daemon that holds a million messages in a thousand conversations, measured from inside: what looking into an inbox with fifty unread
+// ones costs, and what newcomers cost who see nothing of it.
 
 import { join } from 'node:path'
-import { makeIds } from '@agent-relay/sdk'
+import type { Fact } from '@agent-relay/sdk/protocol'
+import { makeIds } from '@agent-relay/sdk/wire'
 import type { Dispatch } from 'agent-relay/dist/broker/dispatch.js'
-import { LagMeter } from 'agent-relay/dist/broker/lag.js'
-import type { Session } from 'agent-relay/dist/broker/sessions.js'
+import { LagMeter } from 'agent-relay/dist/broker/event-loop.js'
+import type { Session } from 'agent-relay/dist/broker/sessions/session.js'
 import { directKey } from 'agent-relay/dist/core/conversations.js'
-import { Daemon } from 'agent-relay/dist/daemon.js'
+import { Daemon } from 'agent-relay/dist/daemon/daemon.js'
 import { quantile } from '../figures.ts'
 import { serve } from './serve.ts'
 
 export interface MillionQuestion {
   build?: { dataDir: string; messages: number }
   measure?: { calls: number }
+  reads?: { calls: number }
+}
+
+/** Milliseconds: all but one in a hundred of the newcomers' calls, and the longest call of another session, without them and meanwhile. */
+export interface ReadsAnswer {
+  p99: Record<string, number>
+  calm: number
+  longest: number
 }
 
 /** p50 in milliseconds, by operation and by how the unread ones are spread. */
@@ -27,11 +37,12 @@ export interface MillionAnswer {
 const unread = 50
 const perCommit = 2_000
 const ids = makeIds()
-const body = 'x'.repeat(200)
+const body = `common ${'x'.repeat(193)}`
 let dispatch: Dispatch
-/** Half of all messages lie in one channel, read by `one`; the other half in fifty pairs with `spread`. */
+/** Half of all messages lie in one channel, read by `one`; a quarter in fifty pairs with `spread`, and a quarter in rooms of nobody here. */
 const readers: Record<'one' | 'spread', Session> = {} as never
 const numbers = new Map<string, number>()
+const rooms = 949
 const senders = Array.from({ length: unread }, (_, i) => `sender-${String(i).padStart(2, '0')}`)
 
 async function build({ dataDir, messages }: { dataDir: string; messages: number }): Promise<void> {
@@ -45,7 +56,8 @@ async function build({ dataDir, messages }: { dataDir: string; messages: number 
   }
   for (let done = 0; done < messages; done += perCommit) {
     const made = append(perCommit / 2, 'one')
-    made.push(...append(perCommit / 2, 'spread'))
+    made.push(...append(perCommit / 4, 'spread'))
+    append(perCommit / 4, 'rooms')
     if (done + perCommit < messages) read(made)
   }
   // The last of them are read too, but for the fifty that are to be found.
@@ -53,22 +65,33 @@ async function build({ dataDir, messages }: { dataDir: string; messages: number 
 }
 
 /** Past the engine, which would take a commit for every batch of calls, but by its own road: entry and rows together. */
-function append(count: number, reader: 'one' | 'spread'): { id: string; reader: string }[] {
+function append(count: number, reader: 'one' | 'spread' | 'rooms'): { id: string; reader: string }[] {
   const { store } = dispatch.workspace
   return store.transact(() =>
     Array.from({ length: count }, (_, i) => {
       const from = senders[i % senders.length] as string
-      const conversation = reader === 'one' ? '#one' : directKey([from, 'spread'])
+      const conversation = { one: '#one', spread: directKey([from, 'spread']), rooms: `#room-${nextRoom++ % rooms}` }[
+        reader
+      ]
       const id = ids('m')
       const n = (numbers.get(conversation) ?? store.view.lastNumber(conversation) ?? 0) + 1
       const created = { type: 'message.created' as const, id, conversation, n, from, kind: 'free' as const }
-      const opened = { type: 'conversation.opened' as const, conversation, members: [from, 'spread'] }
-      const facts = n === 1 && reader === 'spread' ? [opened, created] : [created]
+      const facts = [...(n === 1 ? opening(conversation, from, reader) : []), created]
       numbers.set(conversation, n)
-      store.append({ at: Date.now(), by: from, cause: ids('c'), facts }, 'message.send', { id, to: reader }, { body })
+      const answer = { rule: 'message.send', outcome: { id, to: reader } }
+      store.append({ at: Date.now(), by: from, cause: ids('c'), facts, ...answer, body })
       return { id, reader }
     }),
   )
+}
+
+let nextRoom = 0
+
+function opening(conversation: string, from: string, reader: 'one' | 'spread' | 'rooms'): Fact[] {
+  if (reader === 'spread') return [{ type: 'conversation.opened', conversation, members: [from, 'spread'] }]
+  if (reader === 'one') return []
+  const joined: Fact = { type: 'channel.joined', channel: conversation, agent: from, n: 0 }
+  return [{ type: 'channel.created', channel: conversation }, joined]
 }
 
 function read(made: { id: string; reader: string }[]): void {
@@ -78,12 +101,8 @@ function read(made: { id: string; reader: string }[]): void {
       const facts = made
         .filter((each) => each.reader === reader)
         .map(({ id }) => ({ type: 'delivery.read' as const, message: id, agent: reader }))
-      store.append(
-        { at: Date.now(), by: reader, cause: ids('c'), facts },
-        'inbox.read',
-        { read: facts.length },
-        undefined,
-      )
+      const answer = { rule: 'inbox.read', outcome: { read: facts.length } }
+      store.append({ at: Date.now(), by: reader, cause: ids('c'), facts, ...answer })
     }
   })
 }
@@ -143,6 +162,49 @@ async function timed(name: 'one' | 'spread', op: 'inbox.peek' | 'inbox.take'): P
   return ms
 }
 
-serve((question: MillionQuestion) =>
-  question.build ? build(question.build) : question.measure && measure(question.measure),
-)
+const newcomers = 10
+const asked = {
+  search: ['message.search', { text: 'common' }],
+  'event.list': ['event.list', {}],
+  'message.list': ['message.list', { conversation: '#one' }],
+} as const
+
+/** Ten at once, who have just come and see nothing, beside one who only counts what waits for it. */
+async function measureReads({ calls }: { calls: number }): Promise<ReadsAnswer> {
+  const names = Array.from({ length: newcomers }, (_, i) => `newcomer-${i}`)
+  const sessions = await Promise.all(names.map(async (name) => (await dispatch.hello('owner', { name })).session))
+  const { session: other } = await dispatch.hello('owner', { name: 'other' })
+  const took: Record<string, number[]> = Object.fromEntries(Object.keys(asked).map((what) => [what, []]))
+  const go = async (session: Session) => {
+    for (let i = 0; i < calls; i++) {
+      for (const [what, [op, input]] of Object.entries(asked)) {
+        const from = performance.now()
+        await dispatch.call(session, op, input, ids('c'))
+        took[what]?.push(performance.now() - from)
+      }
+    }
+  }
+  const calm = await longestOf(other, new Promise((resolve) => setTimeout(resolve, 1_000)))
+  const longest = await longestOf(other, Promise.all(sessions.map(go)))
+  const p99 = Object.fromEntries(Object.entries(took).map(([what, times]) => [what, quantile(times, 0.99)]))
+  return { p99, calm, longest }
+}
+
+async function longestOf(session: Session, work: Promise<unknown>): Promise<number> {
+  let [isOver, longest] = [false, 0]
+  void work.finally(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    const from = performance.now()
+    await dispatch.call(session, 'inbox.count', {}, ids('c'))
+    longest = Math.max(longest, performance.now() - from)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  return longest
+}
+
+serve((question: MillionQuestion) => {
+  if (question.build) return build(question.build)
+  return question.measure ? measure(question.measure) : question.reads && measureReads(question.reads)
+})

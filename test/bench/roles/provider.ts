@@ -1,6 +1,7 @@
 // A program that offers actions over the SDK, whose handlers return at once.
 
-import { Actions, RelayClient } from '@agent-relay/sdk'
+import { RelayClient } from '@agent-relay/sdk'
+import { Actions } from '@agent-relay/sdk/internal/client'
 import { z } from 'zod'
 import { serve } from './serve.ts'
 

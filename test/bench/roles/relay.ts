@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { Daemon } from 'agent-relay/dist/daemon.js'
+import { Daemon } from 'agent-relay/dist/daemon/daemon.js'
 import { serve } from './serve.ts'
 
 export interface RelayQuestion {

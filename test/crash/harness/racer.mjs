@@ -1,7 +1,7 @@
-// A process that tries to become the daemon of a directory whenever it is told to, and says whether it did.
+// A process that tries to become the daemon of a directory whenever it is told to, and reports whether it succeeded.
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { Daemon } from '../../../packages/relay/dist/daemon.js'
+import { Daemon } from '../../../packages/relay/dist/daemon/daemon.js'
 
 const say = (what) => process.stdout.write(`${JSON.stringify({ pid: process.pid, ...what })}\n`)
 let daemon

@@ -1,20 +1,21 @@
 // A worker that prints as fast as it can: the daemon goes on with its own work, keeps the last of it, and does not grow.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { until, WorkerWorld } from '../../../packages/relay/tests/worker-world.ts'
+import { WorkerWorld } from '../../../packages/relay/tests/supervisor/worker-world.ts'
+import { until } from '../../until.ts'
 
 export interface FloodFigures {
   bytes: number
   lagMs: number
   grownMb: number
-  /** Calls of somebody else meanwhile, and how long the slowest but one in a hundred took. */
+  /** Calls of another session meanwhile, and the 99th percentile of their time. */
   calls: number
   callMs: number
   lastLine: string
   ms: number
 }
 
-/** The daemon is in this process: its loop is ours. */
+/** The daemon runs in this process, so this is its event loop. */
 export async function flood(bytes: number): Promise<FloodFigures> {
   const world = await WorkerWorld.start()
   const lag = monitorEventLoopDelay({ resolution: 1 })

@@ -1,7 +1,8 @@
 // Messages into workers that print, that turn busy in the middle, and that open dialogs: each is submitted once, whole, and none is mixed with another.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { until, WorkerWorld } from '../../../packages/relay/tests/worker-world.ts'
+import { WorkerWorld } from '../../../packages/relay/tests/supervisor/worker-world.ts'
+import { until } from '../../until.ts'
 
 export interface MailFigures {
   sent: number
@@ -42,14 +43,14 @@ export async function typeMail(count: number): Promise<MailFigures> {
   }
 }
 
-/** A person, who answers each dialog after a while. */
+/** A person who answers each dialog after a while. */
 async function answerDialogs(world: WorkerWorld, names: string[], isGoing: () => boolean): Promise<number> {
   let answered = 0
   while (isGoing()) {
     for (const name of names) {
       if ((await world.status(name)) !== 'blocked') continue
       await sleep(150)
-      await world.lead.call('worker.type', { name, data: 'y' })
+      await world.types(name, 'y')
       answered++
       await until(async () => (await world.status(name)) !== 'blocked')
     }
@@ -59,7 +60,7 @@ async function answerDialogs(world: WorkerWorld, names: string[], isGoing: () =>
 }
 
 const block =
-  /^<system-reminder>\n(?:Relay message from Lead \[m_\w+\]: begin-(\d+) x*\nline two\tof \1(?: dialog| busy 40)? end-\1\n)+Answer with mcp__agent-relay__relay_send\(to="Lead"\)\.\n<\/system-reminder>$/
+  /^<system-reminder>\n(?:Relay message from Lead \[m_\w+\]: begin-(\d+) x*\n {2}line two\tof \1(?: dialog| busy 40)? end-\1\n)+Answer with mcp__agent-relay__relay_send\(to="Lead"\)\.\n<\/system-reminder>$/
 
 function findFaults(world: WorkerWorld, sent: { id: string; to: string; body: string }[]): string[] {
   const faults: string[] = []
@@ -68,7 +69,7 @@ function findFaults(world: WorkerWorld, sent: { id: string; to: string; body: st
     for (const text of texts)
       if (!block.test(text)) faults.push(`${name} was given: ${JSON.stringify(text).slice(0, 300)}`)
     for (const { id, body } of sent.filter(({ to }) => to === name)) {
-      const times = texts.filter((text) => text.includes(`[${id}]: ${body}\n`)).length
+      const times = texts.filter((text) => text.includes(`[${id}]: ${body.replaceAll('\n', '\n  ')}\n`)).length
       if (times !== 1) faults.push(`${id} was submitted ${times} times to ${name}`)
     }
     const log = world.log(name)

@@ -4,8 +4,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RelayClient } from '@agent-relay/sdk'
-import { isAlive } from '../../../packages/relay/tests/worker-world.ts'
-import { inScene, until } from '../harness/processes.ts'
+import { inScene } from '../../../packages/relay/src/prove/harness/processes.ts'
+import { isAlive } from '../../is-alive.ts'
+import { until } from '../../until.ts'
 
 const stubborn = fileURLToPath(new URL('../../agents/stubborn.mjs', import.meta.url))
 
@@ -28,9 +29,9 @@ export function killWithWorkers(parents: string[], each: number): Promise<Orphan
     for (const [i, client] of clients.entries())
       for (let n = 0; n < each; n++) {
         const command = [process.execPath, stubborn, log]
-        await client.call('worker.spawn', { name: `${parents[i]}-${n}`, cli: 'plain', command, cwd: scene.dataDir })
+        await client.call('worker.spawn', { name: `${parents[i]}-${n}`, cli: 'plain', command, cwd: '/' })
       }
-    await until(() => pids().length === parents.length * each * 3, 15_000)
+    await until(() => pids().length === parents.length * each * 3)
     for (const client of clients) void client.disconnect()
     await first.end('SIGKILL')
     const orphans = pids().filter(isAlive).length
@@ -42,8 +43,8 @@ export function killWithWorkers(parents: string[], each: number): Promise<Orphan
       const client = await enter(parent)
       const { messages } = await client.call('inbox.peek', { from: 'agent-relay', unreadOnly: false, limit: 500 })
       told[parent] = messages.map(({ body }) => body).filter((body) => body.includes('exited'))
-      if (statuses.length === 0)
-        statuses.push(...(await client.call('worker.list', { all: true })).workers.map(({ status }) => status))
+      // A parent sees its own workers.
+      statuses.push(...(await client.call('worker.list', { all: true })).workers.map(({ status }) => status))
       await client.disconnect()
     }
     return { orphans, left, statuses, told }

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { bareEnv } from '../harness/processes.ts'
-import { Raw } from '../harness/raw.ts'
+import { bareEnv } from '../../../packages/relay/src/prove/harness/processes.ts'
+import { Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
 
 export interface RaceReport {
   rounds: number
@@ -44,7 +44,7 @@ export async function raceForOneDirectory(racers: number, rounds: number): Promi
 async function runRound(all: Racer[], dataDir: string, report: RaceReport): Promise<void> {
   const winner = await raceOnce(all, dataDir, report)
   if (!winner) return
-  // Everyone again while it lives: its socket stays the same file, and answers.
+  // All race again while the winner lives: its socket stays the same file, and answers.
   const socketPath = join(dataDir, 'control.sock')
   const before = statSync(socketPath).ino
   const others = all.filter((racer) => racer !== winner)
@@ -60,7 +60,7 @@ async function runRound(all: Racer[], dataDir: string, report: RaceReport): Prom
   await heir?.ask('stop')
 }
 
-/** All at once; answers the winner, if there is exactly one and it is the one that answers on the socket. */
+/** Starts all at once. Resolves with the winner, if there is exactly one and it answers on the socket. */
 async function raceOnce(all: Racer[], dataDir: string, report: RaceReport): Promise<Racer | undefined> {
   const from = performance.now()
   const said = await Promise.all(all.map((racer) => racer.race(dataDir)))

@@ -1,13 +1,15 @@
-// Workers that do not want to go: their programs ignore signals, fork and leave their session. Nothing of them outlives a release; nothing else is touched.
+// Workers whose programs ignore signals, fork and leave their session. No process of theirs survives a release, and no other process is touched.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { carrying, isAlive, until, WorkerWorld } from '../../../packages/relay/tests/worker-world.ts'
+import { carrying, WorkerWorld } from '../../../packages/relay/tests/supervisor/worker-world.ts'
+import { isAlive } from '../../is-alive.ts'
+import { until } from '../../until.ts'
 
 const stubborn = fileURLToPath(new URL('../../agents/stubborn.mjs', import.meta.url))
-/** As many at once: each takes its four seconds of politeness. */
+/** So many are released at once: each is given four seconds to leave by itself. */
 const atOnce = 10
 
 export interface ReleaseFigures {

@@ -1,9 +1,9 @@
 // SIGTERM in the middle of a thousand requests, and a thousand sessions that connect at once.
 
 import { existsSync } from 'node:fs'
-import { bodyOf, History, readStored } from '../harness/history.ts'
-import { inScene } from '../harness/processes.ts'
-import { Raw } from '../harness/raw.ts'
+import { bodyOf, History, readStored } from '../../../packages/relay/src/prove/harness/history.ts'
+import { inScene } from '../../../packages/relay/src/prove/harness/processes.ts'
+import { Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
 
 export interface StopReport {
   inFlight: number
@@ -39,7 +39,7 @@ export function stopWithCallsInFlight(inFlight: number, waiting: number): Promis
       if (type === 'ACK') send.outcome = 'acked'
       else others[payload?.code ?? type] = (others[payload?.code ?? type] ?? 0) + 1
     })
-    // Once the first is answered the daemon is in the midst of the others.
+    // Once the first is answered the daemon is in the middle of the others.
     await Promise.race(calls)
     const from = performance.now()
     const { code } = await daemon.end('SIGTERM')

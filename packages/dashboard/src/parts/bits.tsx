@@ -1,6 +1,7 @@
 // The small pieces that every view is made of: a dot, a tag, a face, an empty place, a failure, text that may be long.
 
-import { type ReactNode, useState } from 'react'
+import { clean } from '@agent-relay/sdk/internal/page'
+import { type ReactNode, useMemo, useState } from 'react'
 import type { StateText } from '../store/fleet.ts'
 import { Icon, type IconName } from './icons.tsx'
 import { Since } from './time.tsx'
@@ -36,7 +37,7 @@ export function Kind({ kind }: { kind: string }) {
   return kind === 'free' ? null : <span className={`tag kind-${kind}`}>{kind}</span>
 }
 
-/** Quiet: of somebody else. What is the person's own stands out. */
+/** Quiet: a count that concerns others. The person's own counts stand out. */
 export function Count({ value, label, isQuiet = false }: { value: number; label: string; isQuiet?: boolean }) {
   if (value === 0) return null
   return (
@@ -46,15 +47,22 @@ export function Count({ value, label, isQuiet = false }: { value: number; label:
   )
 }
 
-/** Says what there would be, and the next command. */
+/** Says what would be here, and the commands to try next, ready to be copied. */
 export function Empty(props: { title: string; children?: ReactNode; command?: string; other?: string }) {
   const { title, children, command, other } = props
   return (
     <div className="empty">
       <p className="empty-title">{title}</p>
       {children && <p className="muted">{children}</p>}
-      {command && <code className="command">{command}</code>}
-      {other && <code className="command">{other}</code>}
+      {[command, other].map(
+        (line) =>
+          line && (
+            <div key={line} className="command-line">
+              <code className="command">{line}</code>
+              <Copy text={line} label="Copy" />
+            </div>
+          ),
+      )}
     </div>
   )
 }
@@ -90,14 +98,15 @@ export function IconButton(props: {
   )
 }
 
-const linesMax = 18
+const foldedLinesMax = 18
 const charsMax = 2_400
 
-/** Text as text, whatever is in it. What is long is folded. */
-export function LongText({ text, className = '' }: { text: string; className?: string }) {
+/** Plain text, never markup. Long text is folded. */
+export function LongText({ text: given, className = '' }: { text: string; className?: string }) {
+  const text = useMemo(() => clean(given), [given])
   const [isOpen, setOpen] = useState(false)
-  const isLong = text.length > charsMax || text.split('\n', linesMax + 1).length > linesMax
-  const shown = isLong && !isOpen ? text.split('\n').slice(0, linesMax).join('\n').slice(0, charsMax) : text
+  const isLong = text.length > charsMax || text.split('\n', foldedLinesMax + 1).length > foldedLinesMax
+  const shown = isLong && !isOpen ? text.split('\n').slice(0, foldedLinesMax).join('\n').slice(0, charsMax) : text
   return (
     <>
       <div className={`text ${className}`} dir="auto">

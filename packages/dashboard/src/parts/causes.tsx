@@ -1,18 +1,25 @@
 // One event looked at closely: all it says, and for a message the chain of causes around it.
 
-import type { RelayEvent } from '@agent-relay/sdk/browser'
+import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
-import { linkTo } from '../route.ts'
+import { useCell } from '../store/cell.ts'
+import { eventKey } from '../store/concerns.ts'
 import { conversationOf } from '../store/conversations.ts'
+import { linkTo } from '../store/page-address.ts'
 import { type Causes, causesOf } from '../store/recorder.ts'
-import { Copy, Kind, LongText } from './bits.tsx'
-import { eventKey, eventText } from './event-text.ts'
+import { recording } from '../store/recording.ts'
+import { Copy, Kind } from './bits.tsx'
+import { ChainPicture } from './chain-picture.tsx'
+import { eventText, toText } from './event-text.ts'
 import { Json } from './json.tsx'
+import { Markdown } from './markdown.tsx'
+import { previewOf } from './markdown-tree.ts'
 import { Receipts } from './receipts.tsx'
 import { Clock, clockText } from './time.tsx'
 
 export function Closely({ event }: { event: RelayEvent }) {
   const { message } = event
+  const isFile = useCell(recording) !== undefined
   const link = `${location.origin}${location.pathname}${linkTo('recorder', [event.seq])}`
   return (
     <aside className="closely" aria-label="The chosen event">
@@ -26,15 +33,18 @@ export function Closely({ event }: { event: RelayEvent }) {
       {message ? (
         <>
           <p className="closely-who">
-            <b>{message.from}</b> → {Array.isArray(message.to) ? message.to.join(', ') : message.to}{' '}
-            <Kind kind={message.kind} />
+            <b>{message.from}</b> → {toText(message.to)} <Kind kind={message.kind} />
           </p>
-          <LongText text={message.body} />
-          <p>
-            <a href={linkTo('talk', [conversationOf(message), message.id])}>In its conversation</a>
-          </p>
-          <h3>Who was told</h3>
-          <Receipts id={message.id} />
+          <Markdown text={message.body} />
+          {!isFile && (
+            <>
+              <p>
+                <a href={linkTo('talk', [conversationOf(message), message.id])}>In its conversation</a>
+              </p>
+              <h3>Who was told</h3>
+              <Receipts id={message.id} />
+            </>
+          )}
           <Chain key={message.id} message={message} />
         </>
       ) : (
@@ -62,12 +72,15 @@ function Chain({ message }: { message: NonNullable<RelayEvent['message']> }) {
   if (!causes) return null
   return (
     <>
+      <ChainPicture message={message} causes={causes} />
       <h3>What it answered</h3>
       {causes.answered.length === 0 && <p className="muted small">Nothing: it came by itself.</p>}
       <ol className="chain">
-        {causes.answered.map(({ id, seq, text }) => (
+        {causes.answered.map(({ id, seq, from, body }) => (
           <li key={id}>
-            <a href={linkTo('recorder', [seq])}>{text}</a>
+            <a href={linkTo('recorder', [seq])}>
+              {from}: {previewOf(body)}
+            </a>
           </li>
         ))}
       </ol>

@@ -1,29 +1,25 @@
-// Where the person writes: a kind, a text, perhaps an answer to a message. Enter sends, Shift and Enter begins a line.
+// The field where the person writes a message: its kind, its text, and the message it answers. Enter sends, Shift+Enter starts a new line.
 
-import { type KeyboardEvent, useState } from 'react'
-import { linkTo } from '../route.ts'
+import { TimeoutError } from '@agent-relay/sdk/internal/page'
+import { type ClipboardEvent, type KeyboardEvent, useRef, useState } from 'react'
 import { Cell, useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
 import { conversations } from '../store/conversations.ts'
+import { draftOf } from '../store/drafts.ts'
+import { linkTo } from '../store/page-address.ts'
 import { Failure, IconButton } from './bits.tsx'
+import { Completions, useCompletion } from './completion.tsx'
+import { previewOf } from './markdown-tree.ts'
 import { answering } from './message-row.tsx'
+import { Since } from './time.tsx'
 
 const kinds = ['free', 'question', 'directive', 'status'] as const
 type MessageKind = (typeof kinds)[number]
 
-/** What is half written stays while one looks elsewhere. */
-const drafts = new Map<string, Cell<string>>()
-
-function draftOf(conversation: string): Cell<string> {
-  const known = drafts.get(conversation) ?? new Cell('')
-  drafts.set(conversation, known)
-  return known
-}
-
-/** Where the person wrote last. Who writes wants to see it; what is said in a thread is seen there. */
+/** The conversation in which the person wrote last: its list scrolls to the new message. A message in a thread is seen there. */
 export const written = new Cell<{ conversation: string } | undefined>(undefined)
 
-/** Whom a conversation's message goes to; undefined where the person is not in it. */
+/** The recipients of a message written in a conversation; undefined where the person is not in it. */
 function addressOf(conversation: string, me: string): string | string[] | undefined {
   if (!conversation.startsWith('@')) return conversation
   const members = conversation.slice(1).split(',')
@@ -38,23 +34,11 @@ export function Composer({ conversation, thread }: { conversation: string; threa
   const to = addressOf(conversation, me)
   if (me === '') return <p className="composer-note muted">You are looking on: only a person with a name can write.</p>
   if (to === undefined) return <Outside conversation={conversation} me={me} />
-  if (found && !found.joined && conversation.startsWith('#'))
-    return (
-      <p className="composer-note muted">
-        You are looking on.
-        <button type="button" className="quiet" onClick={() => join(conversation)}>
-          <span className="clip">Join {conversation} to write</span>
-        </button>
-      </p>
-    )
-  return <Field conversation={conversation} to={to} thread={thread} />
+  const isOutside = conversation.startsWith('#') && found?.joined !== true
+  return <Field conversation={conversation} to={to} thread={thread} isOutside={isOutside} />
 }
 
-function join(channel: string): void {
-  client.call('channel.join', { channel }).catch(() => {})
-}
-
-/** Others talk here: the person's way in is a conversation with one of them. */
+/** Other agents talk here. To speak with them, the person opens a conversation with one of them. */
 function Outside({ conversation, me }: { conversation: string; me: string }) {
   return (
     <p className="composer-note muted">
@@ -71,10 +55,20 @@ function Outside({ conversation, me }: { conversation: string; me: string }) {
   )
 }
 
-/** What the field holds, and what sending it does. */
-function useSending(conversation: string, to: string | string[], thread: string | undefined) {
+interface FieldProps {
+  conversation: string
+  to: string | string[]
+  thread?: string
+  /** Writing joins the channel. */
+  isOutside: boolean
+}
+
+/** The text in the field, and sending it. */
+function useSending({ conversation, to, thread, isOutside }: FieldProps) {
   const draft = draftOf(`${conversation} ${thread ?? ''}`)
   const [kind, setKind] = useState<MessageKind>('free')
+  const [isAwaiting, setAwaiting] = useState(false)
+  const [waitsSince, setWaitsSince] = useState<string>()
   const [why, setWhy] = useState<string>()
   const chosen = useCell(answering)
   const answered = thread === undefined && chosen?.conversation === conversation ? chosen.message : undefined
@@ -85,21 +79,45 @@ function useSending(conversation: string, to: string | string[], thread: string 
     setWhy(undefined)
     if (thread === undefined) written.set({ conversation })
     try {
-      await client.send(to, body, { kind, thread, replyTo: answered?.id })
+      if (isOutside) await client.call('channel.join', { channel: conversation })
+      const options = { kind, thread, replyTo: answered?.id }
       if (answered) answering.set(undefined)
+      if (!isAwaiting) return void (await client.send(to, body, options))
+      setWaitsSince(new Date().toISOString())
+      await client.sendAndWait(to, body, { ...options, timeoutMs: answerMs })
     } catch (error) {
-      // Not lost: it stands in the field again.
+      if (error instanceof TimeoutError) return setWhy('Nobody has answered yet. The message stays where it is.')
+      // Nothing is lost: put the text back into the field, and what it answers.
+      if (answered) answering.set({ conversation, message: answered })
       draft.set(draft.value === '' ? body : `${body}\n${draft.value}`)
       setWhy((error as Error).message)
+    } finally {
+      setWaitsSince(undefined)
     }
   }
-  return { draft, kind, setKind, why, answered, send }
+  return { draft, kind, setKind, isAwaiting, setAwaiting, waitsSince, why, setWhy, answered, send }
 }
 
-function Field({ conversation, to, thread }: { conversation: string; to: string | string[]; thread?: string }) {
-  const { draft, kind, setKind, why, answered, send } = useSending(conversation, to, thread)
+/** Longer than most agents think, shorter than a forgotten page is open. */
+const answerMs = 10 * 60_000
+
+const noPictures =
+  'A message is text: a picture cannot be sent. Save it where the agent can read it, and write its path.'
+
+function Field(props: FieldProps) {
+  const { to, thread, isOutside } = props
+  const { draft, kind, setKind, why, setWhy, answered, send, ...waiting } = useSending(props)
   const text = useCell(draft)
+  const field = useRef<HTMLTextAreaElement>(null)
+  const completion = useCompletion(field, text, (changed) => draft.set(changed))
+  const paste = (event: ClipboardEvent): void => {
+    const { files, types } = event.clipboardData
+    if (files.length === 0 || types.includes('text/plain')) return
+    event.preventDefault()
+    setWhy(noPictures)
+  }
   const press = (event: KeyboardEvent): void => {
+    if (completion.press(event)) return
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
     event.preventDefault()
     void send()
@@ -113,25 +131,23 @@ function Field({ conversation, to, thread }: { conversation: string; to: string 
         void send()
       }}
     >
-      {answered && (
-        <p className="answered small">
-          <span className="muted">Answer to {answered.from}:</span>{' '}
-          <bdi className="clip">{answered.body.slice(0, 120)}</bdi>
-          <IconButton icon="close" label="No answer" onClick={() => answering.set(undefined)} />
-        </p>
-      )}
+      {answered && <Answered message={answered} />}
+      <Completions completion={completion} />
       <div className="composer-row">
         <select aria-label="Kind" value={kind} onChange={(event) => setKind(event.target.value as MessageKind)}>
           {kinds.map((each) => (
             <option key={each}>{each}</option>
           ))}
         </select>
+        <AwaitReply to={to} waiting={waiting} />
         <textarea
+          ref={field}
           data-key={thread ? undefined : 'compose'}
           aria-label="Message"
           rows={rows}
           value={text}
-          placeholder={`Message ${Array.isArray(to) ? to.join(', ') : to === '*' ? 'everyone' : to}`}
+          placeholder={`${isOutside ? 'Join and message' : 'Message'} ${Array.isArray(to) ? to.join(', ') : to === '*' ? 'everyone' : to}`}
+          onPaste={paste}
           onChange={(event) => draft.set(event.target.value)}
           onKeyDown={press}
         />
@@ -139,7 +155,41 @@ function Field({ conversation, to, thread }: { conversation: string; to: string 
           Send
         </button>
       </div>
+      <Waiting to={to} since={waiting.waitsSince} />
       <Failure text={why} />
     </form>
+  )
+}
+
+interface Waits {
+  isAwaiting: boolean
+  setAwaiting(isAwaiting: boolean): void
+}
+
+/** Of one agent alone: who waits for everybody waits for nobody. */
+function AwaitReply({ to, waiting: { isAwaiting, setAwaiting } }: { to: string | string[]; waiting: Waits }) {
+  if (Array.isArray(to) || /^[#*]/.test(to)) return null
+  return (
+    <label className="await small" title="You are shown as waiting until there is an answer">
+      <input type="checkbox" checked={isAwaiting} onChange={(event) => setAwaiting(event.target.checked)} />
+      await reply
+    </label>
+  )
+}
+
+function Waiting({ to, since }: { to: string | string[]; since: string | undefined }) {
+  return since === undefined ? null : (
+    <p className="muted small" role="status">
+      Waiting for the answer of {to}, <Since ts={since} />
+    </p>
+  )
+}
+
+function Answered({ message }: { message: { from: string; body: string } }) {
+  return (
+    <p className="answered small">
+      <span className="muted">Answer to {message.from}:</span> <bdi className="clip">{previewOf(message.body)}</bdi>
+      <IconButton icon="close" label="No answer" onClick={() => answering.set(undefined)} />
+    </p>
   )
 }

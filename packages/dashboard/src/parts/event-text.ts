@@ -1,138 +1,117 @@
-// A fact of the journal in a few words, whom it concerns, and where it belongs.
+// An event in a few words: one row for each type. A file may come from anybody, and a newer daemon knows other facts: what a row does not find is
+// a question mark, and a type without a row says its name. Whom an event concerns and where it belongs: see store/concerns.ts.
 
-import type { RelayEvent } from '@agent-relay/sdk/browser'
-import { conversationOf } from '../store/conversations.ts'
+import { cleanLine, type EventName, type EventOf, type RelayEvent, spendText } from '@agent-relay/sdk/internal/page'
+import { previewOf } from './markdown-tree.ts'
 
 const [shown, quoted] = [160, 70]
 
+/** `of` reads a field of the fact, for people. */
+type Words<Name extends EventName> = (
+  of: (field: keyof EventOf<Name>['fact'] & string) => string,
+  event: EventOf<Name>,
+) => string
+
 /** `bodies` are those of the messages nearby, by which a delivery or a reaction says of what. */
 export function eventText(event: RelayEvent, bodies?: ReadonlyMap<string, string>): string {
-  const { type, fact, message, by } = event
-  const f = fact as Words
-  const body = bodies?.get(String(fact.message))
-  const of = body === undefined ? '' : `: ${cut(body, quoted)}`
-  switch (type) {
-    case 'message.created':
-      return message ? `${message.from} → ${toText(message.to)}: ${cut(message.body, shown)}` : `message ${f.id}`
-    case 'delivery.offered':
-      return `offered to ${f.agent} by ${f.route}${of}`
-    case 'delivery.read':
-      return `read by ${f.agent}${of}`
-    case 'delivery.released':
-      return `goes back to the inbox of ${f.agent}${of}`
-    case 'reaction.added':
-      return `${f.agent} reacts with ${f.emoji}${of}`
-    case 'reaction.removed':
-      return `${f.agent} takes ${f.emoji} back${of}`
-    case 'workspace.began':
-      return 'the workspace begins'
-    case 'workspace.key-issued':
-      return 'the workspace gets a new key'
-    case 'workspace.policy-set':
-      return `${by} changes the policy`
-    case 'conversation.opened':
-      return `${by} opens ${placeText(f.conversation)}`
-    case 'channel.created':
-      return `${by} makes ${f.channel}`
-    case 'channel.joined':
-      return `${f.agent} enters ${placeText(f.channel)}`
-    case 'channel.left':
-      return `${f.agent} leaves ${placeText(f.channel)}`
-    default:
-      return (
-        agentText(event) ?? actionText(type, f) ?? workerText(type, by, f) ?? runText(type, f) ?? `${type} by ${by}`
-      )
-  }
+  const { type, by, fact } = event
+  // Its own: a file may name a type `constructor`.
+  const words = Object.hasOwn(texts, type) ? (texts[type] as Words<EventName> | undefined) : undefined
+  if (!words) return `${cut(cleanLine(type), quoted)} by ${cut(cleanLine(by), quoted)}`
+  const said = words((field: string) => read(fact, field), event)
+  const body = /^(?:delivery|reaction)\./.test(type) ? bodies?.get(read(fact, 'message')) : undefined
+  return body === undefined ? said : `${said}: ${cut(previewOf(body), quoted)}`
+}
+
+export function toText(to: string | string[]): string {
+  return Array.isArray(to) ? to.join(', ') : to === '*' ? 'everyone' : to
+}
+
+const texts: { [Name in EventName]?: Words<Name> } = {
+  'message.created': (_, { message: { from, to, body } }) => `${from} → ${toText(to)}: ${cut(previewOf(body), shown)}`,
+  'delivery.offered': (of) => `offered to ${of('agent')} by ${of('route')}`,
+  'delivery.held': (of) => `held for ${of('agent')}, to be offered`,
+  'delivery.read': (of) => `read by ${of('agent')}`,
+  'delivery.released': (of) => `goes back to the inbox of ${of('agent')}`,
+  'reaction.added': (of) => `${of('agent')} reacts with ${of('emoji')}`,
+  'reaction.removed': (of) => `${of('agent')} takes ${of('emoji')} back`,
+  'workspace.began': () => 'the workspace begins',
+  'workspace.key-issued': () => 'the workspace gets a new key',
+  'workspace.policy-set': (_, { by }) => `${by} changes the policy`,
+  'conversation.opened': (of, { by }) => `${by} opens ${placeText(of('conversation'))}`,
+  'channel.created': (of, { by }) => `${by} makes ${of('channel')}`,
+  'channel.removed': (of, { by }) => `${by} removes ${of('channel')}`,
+  'channel.joined': (of) => `${of('agent')} enters ${placeText(of('channel'))}`,
+  'channel.left': (of) => `${of('agent')} leaves ${placeText(of('channel'))}`,
+  'agent.registered': (_, { fact }) => `${read(fact.agent, 'name')} comes for the first time`,
+  'agent.updated': (_, { fact }) => `${read(fact.agent, 'name')} changes its profile`,
+  'agent.token-issued': (of) => `${of('agent')} gets a new token`,
+  'agent.tokens-revoked': (of, { by }) => `${of('agent')} loses its tokens: revoked by ${by}`,
+  'agent.retired': (of, { by }) => `${of('agent')} is retired by ${by}`,
+  'agent.homed': (of) => `${of('agent')} is at home on ${of('machine')} now`,
+  'agent.briefed': (of) => `${of('agent')} is briefed (${of('after')}): ${of('text')}`,
+  'action.registered': (of) => `${of('provider')} offers ${of('name')}`,
+  'action.withdrawn': (of) => `${of('provider')} no longer offers ${of('name')}`,
+  'action.invoked': (of) => `${of('caller')} calls ${of('action')}`,
+  'action.completed': (of, { fact }) =>
+    `${of('action')} for ${of('caller')}: ${fact.ok ? 'done' : of('code')} in ${of('durationMs')} ms`,
+  'worker.wished': (of, { by, fact }) =>
+    fact.again === undefined
+      ? `${of('parent')} hires ${of('worker')} (${of('cli')})`
+      : `${by} gives ${of('worker')} its task again (${of('cli')})`,
+  'worker.wish-changed': (of, { by, fact }) =>
+    `${by} ${wishVerbs.get(fact.wish) ?? of('wish')} ${of('worker')}${why(fact)}`,
+  'worker.worktree-removed': (of) => `the worktree of ${of('worker')} is removed`,
+  'worker.changed': (of, { fact }) =>
+    `${of('worker')} ${fact.status === 'exited' ? 'has' : 'is'} ${of('status')}${why(fact)}`,
+  'run.started': (of, { fact }) =>
+    `${of('agent')} has a contract of ${of('parent')}${fact.again === undefined ? '' : ' again'} (${of('harness')})`,
+  'run.completed': (of) => `${of('agent')} completes: ${of('summary')}`,
+  'run.stopped': (of, { fact }) => `the run of ${of('agent')} stops${why(fact)}`,
+  'approval.opened': (of) => `${of('agent')} wants ${of('tool')}: ${of('input')} (${of('id')})`,
+  'approval.closed': (of, { by, fact }) => {
+    const what = fact.kind === undefined ? '' : ` ${of('kind')}`
+    const whose = `${of('id')} of ${of('agent')}`
+    return fact.how === 'answered' ? `${by} answers ${whose}:${what}` : `${whose} is closed: ${of('how')}${what}`
+  },
+  'spend.noted': (of, { fact }) =>
+    `${of('agent')} uses ${spentText(fact)}${fact.model === undefined ? '' : ` of ${of('model')}`}`,
+  'claim.made': (of) => `${of('agent')} claims ${of('file')}`,
+  'claim.renewed': (of) => `${of('agent')} goes on editing ${of('path')}`,
+  'claim.ended': (of) => `the claim of ${of('agent')} on ${of('file')} ends: ${of('why')}`,
+  'claim.denied': (of, { fact }) => `${of('agent')} is denied ${crossing(fact)}`,
+  'claim.passed': (of, { fact }) => `${of('agent')} goes ahead with ${crossing(fact)}`,
+}
+
+const wishVerbs: ReadonlyMap<string, string> = new Map([
+  ['run', 'resumes'],
+  ['paused', 'pauses'],
+  ['gone', 'releases'],
+])
+
+/** A file may hold anything in the place of its tokens. */
+function spentText({ tokens, usd }: EventOf<'spend.noted'>['fact']): string {
+  const { input, output, cached } = Object(tokens) as Record<string, unknown>
+  if (typeof input !== 'number' || typeof output !== 'number') return '?'
+  const cost = typeof usd === 'number' ? { usd } : {}
+  return spendText({ tokens: { input, output, cached: Number(cached) }, ...cost })
+}
+
+function crossing({ what, claims, count }: EventOf<'claim.denied' | 'claim.passed'>['fact']): string {
+  const [first] = [claims].flat()
+  const more = typeof count === 'number' && count > 1 ? ` and ${count - 1} more` : ''
+  return `${what === 'git' ? 'a git command' : 'an edit'}: ${read(first, 'holder')} has ${read(first, 'file')}${more}`
+}
+
+/** A field as a short text; a question mark where there is none. */
+function read(record: unknown, field: string): string {
+  const value = (record as Record<string, unknown> | null | undefined)?.[field]
+  if (typeof value === 'string') return cut(previewOf(value), shown)
+  return typeof value === 'number' ? String(value) : '?'
 }
 
 const cut = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max)} …` : text)
 
-type Words = Record<string, string | number | boolean | undefined>
+const why = (fact: { reason?: string }): string => (fact.reason === undefined ? '' : `: ${read(fact, 'reason')}`)
 
-function agentText({ type, fact, by }: RelayEvent): string | undefined {
-  switch (type) {
-    case 'agent.registered':
-      return `${agentOf(fact)} comes for the first time`
-    case 'agent.updated':
-      return `${agentOf(fact)} changes its profile`
-    case 'agent.token-issued':
-      return `${agentOf(fact)} gets a new token`
-    case 'agent.tokens-revoked':
-      return `${agentOf(fact)} loses its tokens: revoked by ${by}`
-  }
-}
-
-function actionText(type: string, { name, provider, action, caller, ok, code, durationMs }: Words): string | undefined {
-  switch (type) {
-    case 'action.registered':
-      return `${provider} offers ${name}`
-    case 'action.withdrawn':
-      return `${provider} no longer offers ${name}`
-    case 'action.invoked':
-      return `${caller} calls ${action}`
-    case 'action.completed':
-      return `${action} for ${caller}: ${ok ? 'done' : code} in ${durationMs} ms`
-  }
-}
-
-function workerText(type: string, by: string, f: Words): string | undefined {
-  switch (type) {
-    case 'worker.wished':
-      return `${f.parent} hires ${f.worker} (${f.cli})`
-    case 'worker.wish-changed':
-      return `${by} ${wishVerbs[String(f.wish)] ?? f.wish} ${f.worker}${why(f)}`
-    case 'worker.changed':
-      return `${f.worker} ${f.status === 'exited' ? 'has' : 'is'} ${f.status}${why(f)}`
-  }
-}
-
-const wishVerbs: Record<string, string> = { run: 'resumes', paused: 'pauses', gone: 'releases' }
-
-function runText(type: string, f: Words): string | undefined {
-  switch (type) {
-    case 'run.started':
-      return `${f.agent} has a contract of ${f.parent} (${f.harness})`
-    case 'run.completed':
-      return `${f.agent} completes: ${cut(String(f.summary), shown)}`
-    case 'run.stopped':
-      return `the run of ${f.agent} stops${why(f)}`
-  }
-}
-
-const why = ({ reason }: Words): string => (reason === undefined ? '' : `: ${reason}`)
-
-const placeText = (place: Words[string]): string => (place === '*' ? 'the broadcast' : String(place))
-
-const toText = (to: string | string[]): string => (Array.isArray(to) ? to.join(', ') : to === '*' ? 'everyone' : to)
-
-function agentOf({ agent }: Record<string, unknown>): string {
-  return typeof agent === 'object' && agent !== null ? String((agent as { name?: unknown }).name) : String(agent)
-}
-
-/** Its own among all events: facts of one entry share its number. */
-export function eventKey({ seq, type, fact }: RelayEvent): string {
-  const own = [fact.id, fact.message, fact.agent, fact.channel, fact.conversation, fact.name]
-  return [seq, type, ...own.filter((part) => typeof part === 'string')].join(' ')
-}
-
-/** Everybody a fact is about, its author first. */
-export function partiesOf({ by, fact, message }: RelayEvent): string[] {
-  const named = [fact.agent, fact.worker, fact.caller, fact.provider, fact.parent].filter(
-    (name) => typeof name === 'string',
-  )
-  const to = message ? (Array.isArray(message.to) ? message.to : [message.to]) : []
-  return [...new Set([by, ...(named as string[]), ...to.filter((name) => !/^[#*]/.test(name))])]
-}
-
-/** The lane of its author: the daemon itself writes what nobody asked for. */
-export function authorOf({ by, fact, message, type }: RelayEvent): string {
-  if (message) return message.from
-  if (type.startsWith('delivery.') && typeof fact.agent === 'string') return fact.agent
-  return by
-}
-
-export function placeOf({ fact, message }: RelayEvent): string | undefined {
-  if (message) return conversationOf(message)
-  const place = fact.conversation ?? fact.channel
-  return typeof place === 'string' ? place : undefined
-}
+const placeText = (place: string): string => (place === '*' ? 'the broadcast' : place)

@@ -1,6 +1,6 @@
 // The list of keys.
 
-import { isHelpOpen, keyTexts } from '../keys.ts'
+import { isHelpOpen, keyTexts } from '../store/keys.ts'
 import { IconButton } from './bits.tsx'
 import { Overlay } from './overlay.tsx'
 

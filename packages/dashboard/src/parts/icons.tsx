@@ -20,6 +20,7 @@ const paths = {
   pause: 'M8 5v14M16 5v14',
   back: 'M15 5l-7 7 7 7',
   forward: 'M9 5l7 7-7 7',
+  palette: 'M5 8l4 4-4 4M11 17h8',
   plus: 'M12 5v14M5 12h14',
 } as const
 

@@ -1,29 +1,60 @@
-// The timeline as lanes: one for each agent or conversation, one column for each event, a line from who spoke to whom it was for.
+// The timeline as lanes: one for each agent or conversation, one column for each event, and a line from the sender to the recipients.
 
-import type { RelayEvent } from '@agent-relay/sdk/browser'
-import { useLayoutEffect, useRef } from 'react'
-import { authorOf, eventKey, eventText, partiesOf, placeOf } from './event-text.ts'
+import type { RelayEvent } from '@agent-relay/sdk/internal/page'
+import { type PointerEvent, useLayoutEffect, useRef } from 'react'
+import { authorOf, eventKey, partiesOf, placeOf } from '../store/concerns.ts'
+import { eventText } from './event-text.ts'
 
 const [columnPx, lanePx, topPx, lanesMax] = [13, 22, 10, 12]
+
+/** From one event to another, both included. */
+export type Stretch = readonly [first: number, last: number]
 
 interface LanesProps {
   events: readonly RelayEvent[]
   current: number
   by: 'agent' | 'conversation'
+  zoom: number
+  stretch: Stretch | undefined
   onChoose(index: number): void
+  onStretch(stretch: Stretch | undefined): void
 }
 
-export function Lanes({ events, current, by, onChoose }: LanesProps) {
+/** Dragging over the timeline chooses a stretch of it. */
+function useBrush(count: number, widthPx: number, onStretch: LanesProps['onStretch']) {
+  const begun = useRef<number>(undefined)
+  const at = ({ currentTarget, clientX }: PointerEvent<SVGSVGElement>): number =>
+    Math.min(count - 1, Math.max(0, Math.floor((clientX - currentTarget.getBoundingClientRect().left) / widthPx)))
+  return {
+    onPointerDown: (event: PointerEvent<SVGSVGElement>) => {
+      begun.current = event.button === 0 ? at(event) : undefined
+    },
+    onPointerMove: (event: PointerEvent<SVGSVGElement>) => {
+      const [from, to] = [begun.current, at(event)]
+      if (from === undefined || event.buttons === 0 || from === to) return
+      event.currentTarget.setPointerCapture(event.pointerId)
+      onStretch([Math.min(from, to), Math.max(from, to)])
+    },
+    onPointerUp: (event: PointerEvent<SVGSVGElement>) => {
+      // A plain click on an event chooses it, and no stretch.
+      if (begun.current === at(event)) onStretch(undefined)
+      begun.current = undefined
+    },
+  }
+}
+
+export function Lanes({ events, current, by, zoom, stretch, onChoose, onStretch }: LanesProps) {
+  const widthPx = columnPx * zoom
+  const brush = useBrush(events.length, widthPx, onStretch)
   const scroller = useRef<HTMLElement>(null)
   const laneOf = (event: RelayEvent): string => (by === 'agent' ? authorOf(event) : (placeOf(event) ?? 'other'))
   const lanes = mostUsed(events.map(laneOf))
   const places = new Map(lanes.map((lane, i) => [lane, i]))
   useLayoutEffect(() => {
     const element = scroller.current
-    if (element) element.scrollLeft = current * columnPx - element.clientWidth / 2
-  }, [current])
-  const y = (lane: number): number => topPx + (lane + 0.5) * lanePx
-  const [width, height] = [Math.max(1, events.length) * columnPx + 8, topPx * 2 + lanes.length * lanePx]
+    if (element) element.scrollLeft = current * widthPx - element.clientWidth / 2
+  }, [current, widthPx])
+  const [width, height] = [Math.max(1, events.length) * widthPx + 8, topPx * 2 + lanes.length * lanePx]
   return (
     <div className="lanes">
       <ul className="lane-names" aria-hidden="true">
@@ -35,15 +66,21 @@ export function Lanes({ events, current, by, onChoose }: LanesProps) {
       </ul>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard */}
       <section className="lane-scroll" ref={scroller} tabIndex={0} aria-label="Timeline">
-        <svg width={width} height={height} role="img" aria-label={`${events.length} events in ${lanes.length} lanes`}>
+        <svg
+          {...brush}
+          width={width}
+          height={height}
+          role="img"
+          aria-label={`${events.length} events in ${lanes.length} lanes`}
+        >
+          {stretch && <Band className="lane-stretch" {...{ stretch, widthPx, height }} />}
           {lanes.map((lane, i) => (
             <line key={lane} className="lane" x1="0" x2={width} y1={y(i)} y2={y(i)} />
           ))}
-          <rect className="lane-now" x={current * columnPx} y="0" width={columnPx} height={height} />
+          <Band className="lane-now" stretch={[current, current]} {...{ widthPx, height }} />
           {events.map((event, i) => {
             const from = places.get(laneOf(event))
             if (from === undefined) return null
-            const x = (i + 0.5) * columnPx
             const others = by === 'agent' && event.message ? partiesOf(event).map((name) => places.get(name)) : []
             return (
               // biome-ignore lint/a11y/noStaticElementInteractions: the list beside it does the same by keyboard
@@ -53,12 +90,7 @@ export function Lanes({ events, current, by, onChoose }: LanesProps) {
                 onClick={() => onChoose(i)}
               >
                 <title>{eventText(event)}</title>
-                {others.map((to) =>
-                  to === undefined || to === from ? null : (
-                    <path key={to} className="mark-line" d={`M${x} ${y(from)}V${y(to)}`} />
-                  ),
-                )}
-                <circle cx={x} cy={y(from)} r={event.message ? 5 : 3} />
+                <Mark x={(i + 0.5) * widthPx} from={from} others={others} isMessage={event.message !== undefined} />
               </g>
             )
           })}
@@ -67,6 +99,36 @@ export function Lanes({ events, current, by, onChoose }: LanesProps) {
     </div>
   )
 }
+
+const y = (lane: number): number => topPx + (lane + 0.5) * lanePx
+
+interface BandProps {
+  className: string
+  stretch: Stretch
+  widthPx: number
+  height: number
+}
+
+const Band = ({ className, stretch: [first, last], widthPx, height }: BandProps) => (
+  <rect className={className} x={first * widthPx} y="0" width={(last - first + 1) * widthPx} height={height} />
+)
+
+interface MarkProps {
+  x: number
+  from: number
+  others: readonly (number | undefined)[]
+  isMessage: boolean
+}
+
+/** A point in the lane of its author, with a line to each lane of its recipients. */
+const Mark = ({ x, from, others, isMessage }: MarkProps) => (
+  <>
+    {others.map((to) =>
+      to === undefined || to === from ? null : <path key={to} className="mark-line" d={`M${x} ${y(from)}V${y(to)}`} />,
+    )}
+    <circle cx={x} cy={y(from)} r={isMessage ? 5 : 3} />
+  </>
+)
 
 export function familyOf({ type }: { type: string }): string {
   return `family-${type.split('.')[0]}`

@@ -1,4 +1,4 @@
-// How the line to the daemon is: connected as whom and with which lag, or lost since when.
+// The state of the connection: the agent and the delay while it stands, or since when it is lost.
 
 import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'

@@ -1,4 +1,4 @@
-// A conversation of any length: rows by their numbers, drawn where one looks and loaded as they are needed. It stays at the end while one is there.
+// A conversation of any length. Only the rows in sight are drawn, and messages are loaded as they are needed. The list stays at its end while the reader is there.
 
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
@@ -12,11 +12,11 @@ import { isRunOn, MessageRow } from './message-row.tsx'
 import { dayText } from './time.tsx'
 
 const [overscanRows, startPx, endPx] = [6, 8, 60]
-/** As the style sheet has them: rows that are guessed right are not laid out twice. */
+/** The same as in the style sheet: a row whose height is guessed right is laid out once. */
 const [linePx, headPx, runOnPx] = [20, 52, 24]
 const lineChars = 110
 
-/** One and the same function: with another one every row would be measured anew. */
+/** Always the same function: with a new one every row would be measured again. */
 const getItemKey = (index: number): number => index + 1
 
 function guessPx(history: History, n: number): number {
@@ -98,7 +98,7 @@ function Rows({ history, target }: { history: History; target: string | undefine
   )
 }
 
-/** Stays at the end while one is there, and counts what came while one was not. */
+/** Stays at the end while the reader is there, and counts the messages that come while the reader is elsewhere. */
 function useEnd(
   scroller: { current: HTMLDivElement | null },
   history: History,
@@ -109,13 +109,13 @@ function useEnd(
   const { last } = history
   const isAtEnd = useRef(isBegun)
   const [missed, setMissed] = useState(0)
-  // While one is at the end, the end is where one stays: for new rows, and for rows that turn out higher than thought.
+  // Keep a reader who is at the end there: when rows are added, and when rows turn out higher than guessed.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the height is the reason to look
   useLayoutEffect(() => {
     const element = scroller.current
     if (element && isAtEnd.current) element.scrollTop = element.scrollHeight
   }, [height, last])
-  // Else it is measured: where everything fits, nothing scrolls and no scroll event tells. Not for every height: asking for the
+  // Otherwise measure: where everything fits, nothing scrolls and no scroll event comes. Not for every height: asking for the
   // layout of each row that is drawn would cost more than drawing it.
   // biome-ignore lint/correctness/useExhaustiveDependencies: news and a landing are the reasons to look
   useLayoutEffect(() => {
@@ -159,7 +159,7 @@ function Place({ history, n, isMarked }: { history: History; n: number; isMarked
   )
 }
 
-/** To the message that the address names, wherever it stands. */
+/** Scroll to the message that the address names, wherever it is. */
 function useLanding(history: History, target: string | undefined, land: (n: number) => void): void {
   const landing = useRef(land)
   landing.current = land
@@ -175,7 +175,7 @@ function useLanding(history: History, target: string | undefined, land: (n: numb
   }, [history, target])
 }
 
-/** What the person has before the eyes counts as read. */
+/** Messages in sight count as read. */
 function useRead(history: History, low: number, high: number): void {
   const version = useCell(history.version)
   const { phase } = useCell(connection)

@@ -1,26 +1,28 @@
 // One message: who, when, of which kind, what; its reactions, what became of it, and what can be done with it.
 
-import type { HistoryMessage } from '@agent-relay/sdk/browser'
+import type { HistoryMessage } from '@agent-relay/sdk/internal/page'
 import { memo, useState } from 'react'
-import { linkTo } from '../route.ts'
 import { Cell, useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
-import { Face, IconButton, Kind, LongText } from './bits.tsx'
+import { linkTo } from '../store/page-address.ts'
+import { Face, IconButton, Kind } from './bits.tsx'
+import { Markdown } from './markdown.tsx'
+import { previewOf } from './markdown-tree.ts'
 import { Fate, Receipts } from './receipts.tsx'
 import { Clock, minuteText } from './time.tsx'
 
-/** What the composer answers, by conversation. */
+/** The message that the composer answers, by conversation. */
 export const answering = new Cell<{ conversation: string; message: HistoryMessage } | undefined>(undefined)
 
 const emojis = ['👍', '👀', '✅', '❓', '🎉', '❌']
-/** Words of one sender within this time stand together under one name. */
+/** Messages of one sender within this time are shown under one name. */
 const togetherMs = 120_000
 
 interface RowProps {
   message: HistoryMessage
   before: HistoryMessage | undefined
   conversation: string
-  /** What it answers, where that is loaded. */
+  /** The message that it answers, where that is loaded. */
   answered: HistoryMessage | undefined
   isMarked: boolean
 }
@@ -61,10 +63,10 @@ export const MessageRow = memo(function MessageRow({ message, before, conversati
         )}
         {message.replyTo && (
           <a className="answers small clip" href={linkTo('talk', [conversation, message.replyTo])}>
-            ↰ {answered ? <bdi>{`${answered.from}: ${answered.body.slice(0, 90)}`}</bdi> : 'answers a message'}
+            ↰ {answered ? <bdi>{`${answered.from}: ${previewOf(answered.body)}`}</bdi> : 'answers a message'}
           </a>
         )}
-        <LongText text={message.body} />
+        <Markdown text={message.body} />
         <footer className="message-foot small">
           <Fate message={message} conversation={conversation} isOpen={isOpen} onToggle={() => setOpen(!isOpen)} />
           {message.thread && (

@@ -1,8 +1,12 @@
-// What a run handed over: fetched when asked, shown as JSON or text, and kept as a file if wanted.
+// What a run handed over: fetched when asked, shown file by file, as JSON or as text, and kept as a file if wanted.
 
-import { useState } from 'react'
+import { cleanLine } from '@agent-relay/sdk/internal/page'
+import { useMemo, useState } from 'react'
 import { payloadOf } from '../store/runs.ts'
 import { Failure, LongText } from './bits.tsx'
+import { Code } from './code.tsx'
+import { download } from './download.ts'
+import { filesOf, type PayloadFile } from './payload-files.ts'
 import { sizeText } from './size.ts'
 
 export function Payload({ run, bytes }: { run: string; bytes: number }) {
@@ -11,7 +15,6 @@ export function Payload({ run, bytes }: { run: string; bytes: number }) {
   const show = (): void => {
     payloadOf(run).then(setText, (error) => setWhy(error.message))
   }
-  const shown = text === undefined ? undefined : asJson(text)
   return (
     <section>
       <h3>Payload, {sizeText(bytes)}</h3>
@@ -21,14 +24,51 @@ export function Payload({ run, bytes }: { run: string; bytes: number }) {
           Show
         </button>
       ) : (
-        <>
-          <button type="button" className="quiet" onClick={() => keep(run, text, shown !== undefined)}>
-            Download
-          </button>
-          <LongText className="pre mono" text={shown ?? text} />
-        </>
+        <Shown run={run} text={text} />
       )}
     </section>
+  )
+}
+
+function Shown({ run, text }: { run: string; text: string }) {
+  const files = useMemo(() => filesOf(text), [text])
+  const json = useMemo(() => asJson(text), [text])
+  const save = (): void => download(`${run}.${json === undefined ? 'txt' : 'json'}`, text)
+  return (
+    <>
+      <button type="button" className="quiet" onClick={save}>
+        Download
+      </button>
+      {files ? (
+        <ul className="files">
+          {files.map((file, i) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a payload never changes, and may name a file twice
+            <OneFile key={i} file={file} isOpen={files.length === 1} />
+          ))}
+        </ul>
+      ) : (
+        <LongText className="pre mono" text={json ?? text} />
+      )}
+    </>
+  )
+}
+
+/** More would hold up the page; the download has all of it. */
+const shownChars = 100_000
+
+/** Drawn when it is opened: a payload may have hundreds. */
+function OneFile({ file: { path, text }, isOpen }: { file: PayloadFile; isOpen: boolean }) {
+  const [isShown, setShown] = useState(isOpen)
+  const [, language = ''] = /\.(\w+)$/.exec(path) ?? []
+  return (
+    <li>
+      <button type="button" className="file-head" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
+        <span className="mono clip">{cleanLine(path)}</span>
+        <span className="muted small num">{sizeText(text.length)}</span>
+      </button>
+      {isShown && <Code text={text.slice(0, shownChars)} language={language} />}
+      {isShown && text.length > shownChars && <p className="muted small">It goes on: download the payload.</p>}
+    </li>
   )
 }
 
@@ -39,13 +79,4 @@ function asJson(text: string): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function keep(run: string, text: string, isJson: boolean): void {
-  const address = URL.createObjectURL(new Blob([text], { type: 'application/octet-stream' }))
-  const link = document.createElement('a')
-  link.href = address
-  link.download = `${run}.${isJson ? 'json' : 'txt'}`
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(address), 10_000)
 }

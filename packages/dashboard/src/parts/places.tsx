@@ -1,16 +1,18 @@
 // The list of conversations: the person's own first, then what the others say among themselves.
 
-import type { Conversation } from '@agent-relay/sdk/browser'
-import { type FormEvent, useState } from 'react'
-import { go, linkTo } from '../route.ts'
+import type { Conversation } from '@agent-relay/sdk/internal/page'
+import { type FormEvent, memo, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
-import { conversations, titleOf } from '../store/conversations.ts'
+import { conversations, olderConversations, titleOf } from '../store/conversations.ts'
 import { fleet } from '../store/fleet.ts'
+import { go, linkTo } from '../store/page-address.ts'
 import { Count, Empty, Failure } from './bits.tsx'
+import { previewOf } from './markdown-tree.ts'
 
 export function Places({ chosen }: { chosen: string }) {
   const list = useCell(conversations)
+  const older = useCell(olderConversations)
   const groups: [title: string, list: Conversation[]][] = [
     ['Channels', pick(list, ({ name }) => name.startsWith('#') || name === '*')],
     ['Your conversations', pick(list, ({ name, joined }) => name.startsWith('@') && joined)],
@@ -32,6 +34,9 @@ export function Places({ chosen }: { chosen: string }) {
           </div>
         ),
       )}
+      {older > 0 && (
+        <p className="muted small places-end">{older.toLocaleString()} older ones: open one by its name, or search.</p>
+      )}
     </nav>
   )
 }
@@ -40,7 +45,9 @@ function pick(list: readonly Conversation[] | undefined, test: (each: Conversati
   return (list ?? []).filter(test)
 }
 
-function Place({ place: { name, last, unread }, isChosen }: { place: Conversation; isChosen: boolean }) {
+/** Drawn again only when something was said there: a list has hundreds. */
+const Place = memo(function Place({ place, isChosen }: { place: Conversation; isChosen: boolean }) {
+  const { name, last, unread } = place
   const { agent: me } = useCell(connection)
   return (
     <li>
@@ -54,13 +61,13 @@ function Place({ place: { name, last, unread }, isChosen }: { place: Conversatio
           <span className="place-name clip">{titleOf(name, me)}</span>
           <Count value={unread} label="unread" />
         </span>
-        <bdi className="muted clip small">{last ? `${last.from}: ${last.preview}` : 'nothing yet'}</bdi>
+        <bdi className="muted clip small">{last ? `${last.from}: ${previewOf(last.preview)}` : 'nothing yet'}</bdi>
       </a>
     </li>
   )
-}
+})
 
-/** To anyone, to everyone, or into a channel that is made by it. */
+/** A message to anyone, to everyone, or to a channel, which is made if there is none. */
 function NewPlace() {
   const { agent: me } = useCell(connection)
   const { agents } = useCell(fleet)
@@ -72,7 +79,7 @@ function NewPlace() {
     if (wanted === '') return
     setWhy(undefined)
     try {
-      if (wanted.startsWith('#')) await client.call('channel.join', { channel: wanted })
+      if (wanted.startsWith('#')) await client.call('channel.join', { channel: wanted, create: true })
       setTo('')
       go('talk', [wanted.startsWith('#') || wanted === '*' ? wanted : `@${[me, wanted].sort().join(',')}`])
     } catch (error) {

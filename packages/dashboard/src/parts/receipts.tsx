@@ -1,13 +1,15 @@
-// What became of a message: in one word under it, and for each recipient with times and routes when asked.
+// The receipts of a message: one word under it and, on request, each recipient with times and routes.
 
-import type { HistoryMessage, Receipt } from '@agent-relay/sdk/browser'
+import type { HistoryMessage, Receipt } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
 import { useCell } from '../store/cell.ts'
+import { fieldsOf } from '../store/concerns.ts'
 import { client } from '../store/connection.ts'
 import { conversations } from '../store/conversations.ts'
 import { onEvents } from '../store/events.ts'
+import { fleet } from '../store/fleet.ts'
 import { Failure } from './bits.tsx'
-import { clockText } from './time.tsx'
+import { clockText, durationText } from './time.tsx'
 
 interface FateProps {
   message: HistoryMessage
@@ -18,28 +20,36 @@ interface FateProps {
 
 export function Fate({ message, conversation, isOpen, onToggle }: FateProps) {
   const members = useCell(conversations)?.find(({ name }) => name === conversation)?.members
-  const recipients = Array.isArray(members) ? members.length - 1 : undefined
+  const others = Array.isArray(members) ? members.filter((name) => name !== message.from) : undefined
+  const { agents } = useCell(fleet)
+  const isToPerson = others?.length === 1 && agents.some(({ name, type }) => name === others[0] && type === 'human')
   return (
     <button
       type="button"
-      className={`fate ${fateOf(message)}`}
+      className={`fate ${fateOf(message)} ${isLate(message) ? 'is-late' : ''}`}
       aria-expanded={isOpen}
       title="Receipts"
       onClick={onToggle}
     >
-      {fateText(message, recipients)}
+      {fateText(message, others?.length, isToPerson)}
     </button>
   )
 }
+
+/** An agent that is there reads sooner. */
+const lateMs = 10 * 60_000
+
+const isLate = (message: HistoryMessage): boolean =>
+  fateOf(message) !== 'read' && Date.now() - Date.parse(message.ts) > lateMs
 
 function fateOf({ offered, read }: HistoryMessage): Receipt['state'] {
   return read > 0 ? 'read' : offered > 0 ? 'offered' : 'stored'
 }
 
-function fateText(message: HistoryMessage, recipients: number | undefined): string {
+function fateText(message: HistoryMessage, recipients: number | undefined, isToPerson: boolean): string {
   const fate = fateOf(message)
-  if (fate !== 'read') return fate
-  if (recipients === 1) return 'read'
+  if (fate !== 'read') return isLate(message) ? `${fate}, not read for long` : fate
+  if (recipients === 1) return isToPerson ? 'seen' : 'read'
   return recipients === undefined ? `read by ${message.read}` : `read by ${message.read} of ${recipients}`
 }
 
@@ -54,34 +64,64 @@ export function Receipts({ id }: { id: string }) {
       )
     ask()
     return onEvents((events) => {
-      if (events.some(({ type, fact }) => type.startsWith('delivery.') && fact.message === id)) ask()
+      if (events.some((event) => event.type.startsWith('delivery.') && fieldsOf(event).message === id)) ask()
     })
   }, [id])
   if (why) return <Failure text={why} />
   if (!receipts) return null
   if (receipts.length === 0) return <p className="muted small">It had no recipient.</p>
   return (
-    <table className="receipts small">
-      <thead>
-        <tr>
-          <th scope="col">To</th>
-          <th scope="col">Stored</th>
-          <th scope="col">Offered</th>
-          <th scope="col">Read</th>
-        </tr>
-      </thead>
-      <tbody>
-        {receipts.map(({ agent, storedAt, offeredAt, route, readAt }) => (
-          <tr key={agent}>
-            <td>{agent}</td>
-            <td className="num">{clockText(storedAt)}</td>
-            <td className="num">
-              {offeredAt ? clockText(offeredAt) : '–'} {route && <span className="muted">{route}</span>}
-            </td>
-            <td className="num">{readAt ? clockText(readAt) : '–'}</td>
+    <>
+      <SeenBy receipts={receipts} />
+      <table className="receipts small">
+        <thead>
+          <tr>
+            <th scope="col">To</th>
+            <th scope="col">Stored</th>
+            <th scope="col">Offered</th>
+            <th scope="col">Read</th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {receipts.map((receipt) => (
+            <Row key={receipt.agent} receipt={receipt} />
+          ))}
+        </tbody>
+      </table>
+    </>
+  )
+}
+
+/** People see, programs read: who of them has seen it stands first. */
+function SeenBy({ receipts }: { receipts: readonly Receipt[] }) {
+  const { agents } = useCell(fleet)
+  const people = new Set(agents.flatMap(({ name, type }) => (type === 'human' ? [name] : [])))
+  const seen = receipts.filter(({ agent, readAt }) => readAt !== undefined && people.has(agent))
+  if (seen.length === 0) return null
+  return <p className="small">Seen by {seen.map(({ agent }) => agent).join(', ')}</p>
+}
+
+function Row({ receipt }: { receipt: Receipt }) {
+  const { agent, storedAt, offeredAt, route, heldUntil, readAt } = receipt
+  const isHeld = heldUntil !== undefined && Date.parse(heldUntil) > Date.now()
+  const waitedMs = Date.now() - Date.parse(storedAt)
+  return (
+    <tr>
+      <td>{agent}</td>
+      <td className="num">{clockText(storedAt)}</td>
+      <td className="num">
+        {offeredAt ? clockText(offeredAt) : isHeld ? <span title="A hook has taken it, to show it">held</span> : '–'}{' '}
+        {route && <span className="muted">{route}</span>}
+      </td>
+      <td className="num">
+        {readAt ? (
+          clockText(readAt)
+        ) : waitedMs > lateMs ? (
+          <span className="fate is-late">not for {durationText(waitedMs)}</span>
+        ) : (
+          '–'
+        )}
+      </td>
+    </tr>
   )
 }

@@ -1,18 +1,19 @@
 // Search over every message, with filters; what is found leads to the message in its conversation.
 
-import type { Message } from '@agent-relay/sdk/browser'
+import { type Message, searchMessages } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useEffect, useState } from 'react'
-import { isSearchOpen } from '../keys.ts'
-import { go } from '../route.ts'
 import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
 import { conversationOf, conversations, titleOf } from '../store/conversations.ts'
 import { fleet } from '../store/fleet.ts'
+import { isSearchOpen } from '../store/keys.ts'
+import { go } from '../store/page-address.ts'
 import { Empty, Failure, Kind } from './bits.tsx'
+import { previewOf } from './markdown-tree.ts'
 import { Overlay } from './overlay.tsx'
 import { Clock, useRested } from './time.tsx'
 
-const restMs = 150
+const typingRestMs = 150
 const foundMax = 50
 
 interface Found {
@@ -27,7 +28,7 @@ export function Search() {
   const [text, setText] = useState('')
   const [from, setFrom] = useState('')
   const [channel, setChannel] = useState('')
-  const asked = useRested(text.trim(), restMs)
+  const asked = useRested(text.trim(), typingRestMs)
   const found = useFound(asked, from, channel)
   const agents = useCell(fleet).agents
   const channels = (useCell(conversations) ?? []).filter(({ name }) => name.startsWith('#'))
@@ -91,12 +92,14 @@ function useFound(text: string, from: string, channel: string): Found | undefine
     const question = questionOf(text, from, channel)
     if (text === '') setFound(undefined)
     else
-      client
-        .call('message.search', { text, limit: foundMax, ...(from ? { from } : {}), ...(channel ? { channel } : {}) })
-        .then(
-          (answer) => isCurrent && setFound({ question, ...answer }),
-          (error) => isCurrent && setFound({ question, messages: [], more: 0, why: error.message }),
-        )
+      searchMessages(client, {
+        ...{ text, limit: foundMax },
+        ...(from ? { from } : {}),
+        ...(channel ? { channel } : {}),
+      }).then(
+        (answer) => isCurrent && setFound({ question, ...answer }),
+        (error) => isCurrent && setFound({ question, messages: [], more: 0, why: error.message }),
+      )
     return () => {
       isCurrent = false
     }
@@ -124,7 +127,7 @@ function Results({ asked, found }: { asked: string; found: Found | undefined }) 
                 <Clock ts={message.ts} />
               </span>
             </span>
-            <bdi className="result-text">{message.body.slice(0, 240)}</bdi>
+            <bdi className="result-text">{previewOf(message.body)}</bdi>
           </button>
         </li>
       ))}

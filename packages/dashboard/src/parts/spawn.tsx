@@ -1,13 +1,14 @@
 // A form that starts a worker: which CLI, which task, where.
 
+import { clisWith } from '@agent-relay/sdk/internal/clis'
+import { wordsOf } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useState } from 'react'
-import { go, linkTo } from '../route.ts'
 import { client } from '../store/connection.ts'
 import { hintFleet } from '../store/fleet.ts'
+import { go, linkTo } from '../store/page-address.ts'
 import { Failure } from './bits.tsx'
-import { wordsOf } from './words.ts'
 
-const clis = ['claude', 'codex', 'opencode', 'gemini', 'droid', 'plain']
+const clis = [...clisWith('worker').map(({ name }) => name), 'plain']
 
 export function Spawn() {
   const [why, setWhy] = useState<string>()
@@ -78,7 +79,7 @@ function Fields({ cli, onCli }: { cli: string; onCli(cli: string): void }) {
         <input name="model" autoComplete="off" />
       </label>
       <label>
-        Directory <span className="muted">if not the daemon's</span>
+        Directory <span className="muted">if not the project's</span>
         <input name="cwd" autoComplete="off" placeholder="/home/you/project" />
       </label>
     </>

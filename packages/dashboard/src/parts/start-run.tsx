@@ -1,17 +1,50 @@
 // A form that gives an agent a contract.
 
-import { type FormEvent, useState } from 'react'
-import { go, linkTo } from '../route.ts'
+import { runHarnesses } from '@agent-relay/sdk/internal/clis'
+import { type FormEvent, useEffect, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
 import { fleet } from '../store/fleet.ts'
+import { go, linkTo, usePageAddress } from '../store/page-address.ts'
+import { runs } from '../store/runs.ts'
 import { Failure } from './bits.tsx'
 
-const harnesses = ['loop', 'claude', 'codex', 'opencode', 'gemini', 'external'] as const
-type Harness = (typeof harnesses)[number]
+type HarnessName = (typeof runHarnesses)[number]
+
+/** What the fields hold at first: of a run that is started again, or the agent that was chosen. */
+interface Begun {
+  harness: HarnessName
+  contract?: string
+  model?: string
+  agent?: string
+}
+
+/** Undefined while the contract of the run that is started again is fetched. */
+function useBegun(): Begun | undefined {
+  const { query } = usePageAddress()
+  const [again, agent] = [query.get('again'), query.get('agent') ?? undefined]
+  const run = useCell(runs)?.find(({ id }) => id === again)
+  const [contract, setContract] = useState<string>()
+  useEffect(() => {
+    if (again === null) return
+    client.call('run.contract', { run: again }).then(
+      (answer) => setContract(answer.contract),
+      () => setContract(''),
+    )
+  }, [again])
+  if (again === null) return { harness: agent === undefined ? 'loop' : 'external', agent }
+  if (contract === undefined || !run) return undefined
+  const harness = runHarnesses.find((each) => each === run.harness) ?? 'loop'
+  return { harness, contract, model: run.model, agent: run.agent }
+}
 
 export function StartRun() {
-  const [harness, setHarness] = useState<Harness>('loop')
+  const begun = useBegun()
+  return begun ? <Form begun={begun} /> : null
+}
+
+function Form({ begun }: { begun: Begun }) {
+  const [harness, setHarness] = useState(begun.harness)
   const [why, setWhy] = useState<string>()
   const start = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault()
@@ -35,7 +68,7 @@ export function StartRun() {
     <form className="form" onSubmit={(event) => void start(event)}>
       <h2 className="title">Start a run</h2>
       <p className="muted">A contract for one agent. It ends with a summary, and perhaps a payload.</p>
-      <Fields harness={harness} onHarness={setHarness} />
+      <Fields begun={begun} harness={harness} onHarness={setHarness} />
       <Failure text={why} />
       <div className="form-end">
         <button type="submit" className="main-button">
@@ -49,19 +82,31 @@ export function StartRun() {
   )
 }
 
-function Fields({ harness, onHarness }: { harness: Harness; onHarness(harness: Harness): void }) {
+interface FieldsProps {
+  begun: Begun
+  harness: HarnessName
+  onHarness(harness: HarnessName): void
+}
+
+function Fields({ begun, harness, onHarness }: FieldsProps) {
   const { agents } = useCell(fleet)
   const { agent: me } = useCell(connection)
   return (
     <>
       <label>
         Contract
-        <textarea name="contract" required rows={6} placeholder="Count the open TODOs, and hand over the list." />
+        <textarea
+          name="contract"
+          required
+          rows={6}
+          defaultValue={begun.contract}
+          placeholder="Count the open TODOs, and hand over the list."
+        />
       </label>
       <label>
         Carried out by
-        <select value={harness} onChange={(event) => onHarness(event.target.value as Harness)}>
-          {harnesses.map((each) => (
+        <select value={harness} onChange={(event) => onHarness(event.target.value as HarnessName)}>
+          {runHarnesses.map((each) => (
             <option key={each} value={each}>
               {each === 'loop'
                 ? 'the built-in loop'
@@ -75,7 +120,7 @@ function Fields({ harness, onHarness }: { harness: Harness; onHarness(harness: H
       {harness === 'external' ? (
         <label>
           Agent
-          <select name="agent" required>
+          <select name="agent" required defaultValue={begun.agent}>
             {agents
               .filter(({ name }) => name !== me)
               .map(({ name, status }) => (
@@ -89,7 +134,7 @@ function Fields({ harness, onHarness }: { harness: Harness; onHarness(harness: H
         <>
           <label>
             Model <span className="muted">if not the configured one</span>
-            <input name="model" autoComplete="off" />
+            <input name="model" autoComplete="off" defaultValue={begun.model} />
           </label>
           <label>
             Directory <span className="muted">if not the daemon's</span>

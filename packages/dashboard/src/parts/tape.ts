@@ -1,14 +1,16 @@
 // The tape under the recorder's head: a window of events, where the head stands in it, and the clock that moves it while it plays.
 
-import type { RelayEvent } from '@agent-relay/sdk/browser'
+import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import { refine } from '../route.ts'
+import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
 import { lastSeq } from '../store/events.ts'
-import { eventsAfter, eventsUpTo, type Filter } from '../store/recorder.ts'
+import { refine } from '../store/page-address.ts'
+import { eventsAfter, eventsAt, eventsUpTo, type Filter } from '../store/recorder.ts'
+import { recording } from '../store/recording.ts'
 
 const [windowBefore, windowAfter, windowMax] = [150, 150, 400]
-/** A night between two events is not waited for. */
+/** Longer pauses between two events are cut to this. */
 const gapMsMax = 2_000
 
 export interface Tape {
@@ -41,25 +43,20 @@ export function useTape(seq: number | undefined, filter: Filter): Tape {
   held.current = tape
   const wanted = useMemo(() => ({ agent, conversation, types }), [agent, conversation, types])
   const asked = useRef(0)
+  const file = useCell(recording)
   const load = useCallback(
     async (seq: number | undefined) => {
       const turn = ++asked.current
-      // The last number is known once the line stands.
-      if (seq === undefined) await client.connect()
-      const around = seq ?? lastSeq.value
-      const [before, after] = await Promise.all([
-        eventsUpTo(around, wanted, windowBefore),
-        eventsAfter(around, wanted, windowAfter),
-      ])
-      if (turn !== asked.current) return
-      const exact = seq === undefined ? -1 : before.findIndex((event) => event.seq === seq)
-      const current = Math.max(0, exact < 0 ? before.length - 1 : exact)
-      setTape({ events: [...before, ...after.events], current, hasMore: after.next !== undefined, isKnown: true })
+      // The last number is known once the client is connected.
+      if (seq === undefined && !file) await client.connect()
+      const around = seq ?? file?.events.at(-1)?.seq ?? lastSeq.value
+      const loaded = await windowAround(around, seq, wanted)
+      if (turn === asked.current) setTape(loaded)
     },
-    [wanted],
+    [wanted, file],
   )
   const loadedBy = useRef<typeof load>(undefined)
-  // Where the address points; within the window, and with the same filter, only the head moves.
+  // Follow the address. Within the window, and with the same filter, only the head moves.
   useEffect(() => {
     const { events, current } = held.current
     const at = events[current]?.seq === seq ? current : events.findIndex((event) => event.seq === seq)
@@ -91,7 +88,21 @@ export function useTape(seq: number | undefined, filter: Filter): Tape {
   }
 }
 
-/** One further, or one back; at the window's end the next piece of the journal is brought, and the far end let go. */
+/** The events before and after a number; with `seq`, the head stands on that one. */
+async function windowAround(around: number, seq: number | undefined, filter: Filter): Promise<Loaded> {
+  const [upTo, after, named] = await Promise.all([
+    eventsUpTo(around, filter, windowBefore),
+    eventsAfter(around, filter, windowAfter),
+    // What most people look for leaves out much; a link to a moment leads there all the same.
+    seq === undefined || filter.types !== '' ? [] : eventsAt(seq),
+  ])
+  const before = upTo.some((event) => event.seq === seq) ? upTo : [...upTo, ...named]
+  const exact = seq === undefined ? -1 : before.findIndex((event) => event.seq === seq)
+  const current = Math.max(0, exact < 0 ? before.length - 1 : exact)
+  return { events: [...before, ...after.events], current, hasMore: after.next !== undefined, isKnown: true }
+}
+
+/** One event forward or back. At the end of the window the next events are loaded, and those at the other end dropped. */
 async function move(
   { events, current, hasMore }: Loaded,
   by: number,
@@ -120,7 +131,7 @@ async function move(
   }
 }
 
-/** Each event as long after the one before as it was, divided by the speed. */
+/** Waits between two events as long as there was between them, divided by the speed. */
 function usePlaying(
   isPlaying: boolean,
   speed: number,

@@ -1,13 +1,14 @@
 // One thread beside the conversation it belongs to, and a field to go on with it.
 
-import type { Message } from '@agent-relay/sdk/browser'
+import type { Message } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
-import { go, linkTo } from '../route.ts'
 import { client } from '../store/connection.ts'
 import { onEvents } from '../store/events.ts'
+import { go, linkTo } from '../store/page-address.ts'
 import { Refresh } from '../store/refresh.ts'
-import { Empty, Face, Failure, IconButton, Kind, LongText } from './bits.tsx'
+import { Empty, Face, Failure, IconButton, Kind } from './bits.tsx'
 import { Composer } from './composer.tsx'
+import { Markdown } from './markdown.tsx'
 import { Clock } from './time.tsx'
 
 const [threadMax, askMs] = [500, 100]
@@ -52,7 +53,7 @@ export function Thread({ name, thread }: { name: string; thread: string }) {
                   <Clock ts={message.ts} />
                 </a>
               </header>
-              <LongText text={message.body} />
+              <Markdown text={message.body} />
             </div>
           </article>
         ))}

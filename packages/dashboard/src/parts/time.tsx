@@ -21,7 +21,7 @@ export function clockText(ts: string | number): string {
 
 const minutes = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false })
 
-/** Made once: a browser makes one for each time that is asked to show itself, and rows have many. */
+/** Made once: toLocaleString makes a formatter for each call, and a page shows many times. */
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
 export function minuteText(ts: string): string {
@@ -33,7 +33,7 @@ export function dayText(ts: string): string {
   return date.toDateString() === new Date().toDateString() ? 'Today' : day.format(date)
 }
 
-/** To the minute where one reads, to the second where one measures. */
+/** To the minute for reading, to the second for measuring. */
 export function Clock({ ts, isExact = false }: { ts: string; isExact?: boolean }) {
   const date = new Date(ts)
   const isToday = date.toDateString() === new Date().toDateString()

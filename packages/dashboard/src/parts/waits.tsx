@@ -1,4 +1,4 @@
-// Who waits for whom, as arrows beside the rows. Every row is as high as the next, so the place of an arrow is counted, not measured.
+// Who waits for whom, as arrows beside the rows. All rows have the same height, so the place of an arrow is computed, not measured.
 
 import type { Branch } from '../store/fleet.ts'
 

@@ -1,6 +1,6 @@
-// The actions that are offered now, and the latest calls: one for each, with what came of it.
+// The actions that are offered now, and the latest calls: one for each, with its outcome.
 
-import type { ActionInfo, RelayEvent } from '@agent-relay/sdk/browser'
+import type { ActionInfo, EventOf, RelayEvent } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'
 import { lastSeq, onEvents } from './events.ts'
@@ -13,7 +13,7 @@ export interface ActionCall {
   seq: number
   ts: string
   inputBytes: number
-  /** Unset while it is under way. */
+  /** Unset while it is running. */
   outcome?: { isOk: boolean; durationMs: number; outputBytes: number; code?: string; message?: string }
 }
 
@@ -21,7 +21,7 @@ export const actions = new Cell<readonly ActionInfo[] | undefined>(undefined)
 /** Newest first. */
 export const calls = new Cell<readonly ActionCall[]>([])
 
-const callsMax = 200
+const shownCallsMax = 200
 const callTypes = ['action.invoked', 'action.completed']
 const pageEvents = 1_000
 /** How far back the first look goes, in entries: further only where too little was found. */
@@ -29,7 +29,7 @@ const lookBacks = [1_000, 5_000, 20_000]
 
 /** Follows while the view is open. */
 export function followActions(): () => void {
-  /** What came while the first look was under way: its answer may be older. */
+  /** Events that came during the first request: its answer may be older. */
   const news: RelayEvent[] = []
   let isFollowed = true
   ask()
@@ -65,7 +65,7 @@ async function latest(last: number): Promise<RelayEvent[]> {
   let found: RelayEvent[] = []
   for (const back of lookBacks) {
     found = await after(last - back)
-    if (found.filter(({ type }) => type === 'action.invoked').length >= callsMax || back >= last) break
+    if (found.filter(({ type }) => type === 'action.invoked').length >= shownCallsMax || back >= last) break
   }
   return found
 }
@@ -80,26 +80,25 @@ async function after(since: number): Promise<RelayEvent[]> {
   }
 }
 
-/** The same fact may come twice and changes nothing the second time. An outcome whose beginning is out of sight is left out. */
+/** An event may come twice and changes nothing the second time. The outcome of a call whose beginning was not seen is left out. */
 function joined(before: readonly ActionCall[], events: readonly RelayEvent[]): ActionCall[] {
   const byId = new Map(before.toReversed().map((call) => [call.id, call]))
-  for (const { type, seq, ts, fact } of events) {
-    const [id, known] = [String(fact.id), byId.get(String(fact.id))]
-    if (type === 'action.invoked' && !known) byId.set(id, callOf(seq, ts, fact))
-    else if (type === 'action.completed' && known) byId.set(id, { ...known, outcome: outcomeOf(fact) })
+  for (const event of events) {
+    if (event.type !== 'action.invoked' && event.type !== 'action.completed') continue
+    const { id } = event.fact
+    const known = byId.get(id)
+    if (event.type === 'action.invoked' && !known) byId.set(id, callOf(event))
+    else if (event.type === 'action.completed' && known) byId.set(id, { ...known, outcome: outcomeOf(event) })
   }
-  return [...byId.values()].slice(-callsMax).toReversed()
+  return [...byId.values()].slice(-shownCallsMax).toReversed()
 }
 
-function callOf(seq: number, ts: string, { id, action, caller, inputBytes }: RelayEvent['fact']): ActionCall {
-  return { id: String(id), action: String(action), caller: String(caller), seq, ts, inputBytes: Number(inputBytes) }
+function callOf({ seq, ts, fact }: EventOf<'action.invoked'>): ActionCall {
+  const { id, action, caller, inputBytes } = fact
+  return { id, action, caller, seq, ts, inputBytes }
 }
 
-function outcomeOf({ ok, durationMs, outputBytes = 0, code, message }: RelayEvent['fact']): ActionCall['outcome'] {
-  return {
-    isOk: ok === true,
-    durationMs: Number(durationMs),
-    outputBytes: Number(outputBytes),
-    ...(code === undefined ? {} : { code: String(code), message: String(message ?? '') }),
-  }
+function outcomeOf({ fact }: EventOf<'action.completed'>): ActionCall['outcome'] {
+  const { ok: isOk, durationMs, outputBytes = 0, code, message = '' } = fact
+  return { isOk, durationMs, outputBytes, ...(code === undefined ? {} : { code, message }) }
 }

@@ -1,36 +1,73 @@
-// The way in and the one line to the daemon: the code of a printed link, the session behind the cookie, the client over its WebSocket.
+// Login and the one connection to the daemon: the code of a printed link, the session behind the cookie, the client over its WebSocket.
 
-import { type RelayError, WorkspaceClient, websocketConnector } from '@agent-relay/sdk/browser'
+import {
+  type CallName,
+  type CallOptions,
+  type InputOf,
+  messageFor,
+  type OutputOf,
+  RelayError,
+  WorkspaceClient,
+  websocketConnector,
+} from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
+import { chosenWorkspace, pathOf } from './own-place.ts'
 
-/** locked: no valid session. away: the line is lost and being taken up again. */
+/** locked: no valid session. away: the connection is lost, and the page reconnects. */
 export type Phase = 'entering' | 'locked' | 'up' | 'away'
 
-export interface Connection {
+export interface ConnectionState {
   phase: Phase
   workspace: string
+  /** Those that this login opens. */
+  workspaces: readonly string[]
   /** The person's agent. */
   agent: string
   version: string
   isOpen: boolean
-  /** When the line was lost. */
+  /** This login may have the demo played. */
+  hasDemo: boolean
+  /** When the connection was lost. */
   since?: number
   why?: string
+  /** What prints a link to this page. */
+  linkCommand: string
 }
 
-export const connection = new Cell<Connection>({
+export const connection = new Cell<ConnectionState>({
   phase: 'entering',
   workspace: '',
+  workspaces: [],
   agent: '',
   version: '',
   isOpen: false,
+  hasDemo: false,
+  linkCommand: 'agent-relay dashboard',
 })
 
+/** A refusal reaches the page in the words for people. */
+class PersonsClient extends WorkspaceClient {
+  override async call<O extends CallName>(op: O, input: InputOf<O>, options?: CallOptions): Promise<OutputOf<O>> {
+    try {
+      return await super.call(op, input, options)
+    } catch (error) {
+      const { message, code, details, retry } = error as RelayError
+      throw new RelayError(messageFor('person', { message, code, details }), { code, details, retry, cause: error })
+    }
+  }
+}
+
+function inWorkspace(sign: '?' | '&'): string {
+  return chosenWorkspace === undefined ? '' : `${sign}workspace=${encodeURIComponent(chosenWorkspace)}`
+}
+
 /** Its session is the cookie's: it says nothing of itself in HELLO. */
-export const client = new WorkspaceClient(websocketConnector(`${location.origin}/ws?page=1`), { autoConnect: false })
+export const client = new PersonsClient(websocketConnector(`${location.origin}/ws?page=1${inWorkspace('&')}`), {
+  autoConnect: false,
+})
 
 const againMs = 1_000
-const change = (part: Partial<Connection>): void => connection.update((before) => ({ ...before, ...part }))
+const change = (part: Partial<ConnectionState>): void => connection.update((before) => ({ ...before, ...part }))
 
 export async function enter(): Promise<void> {
   client.on('ready', ({ workspace, agent = '', version }) =>
@@ -40,7 +77,7 @@ export async function enter(): Promise<void> {
     change({ phase: 'away', since: Date.now() })
     void lockIfOut()
   })
-  // A session that ended while the daemon was away: the same way in again.
+  // A session that ended while the daemon was away: log in again.
   client.on('error', (error) => {
     if (!client.connected) void open(error)
   })
@@ -49,10 +86,10 @@ export async function enter(): Promise<void> {
   await open()
 }
 
-/** A refused WebSocket looks like an unreachable one: only the session tells a daemon that is away from a login that has ended. */
+/** A refused WebSocket looks like an unreachable one: only /session tells whether the daemon is away or the login has ended. */
 async function lockIfOut(): Promise<void> {
   while (connection.value.phase === 'away') {
-    const answer = await fetch('/session', { headers }).catch(() => undefined)
+    const answer = await session()
     if (answer?.status === 401 && connection.value.phase === 'away') {
       change({ phase: 'locked', why: 'This login has ended.' })
       return await client.disconnect()
@@ -63,13 +100,35 @@ async function lockIfOut(): Promise<void> {
 
 const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, againMs))
 
+const session = (place = inWorkspace('?')): Promise<Response | undefined> =>
+  fetch(`/session${place}`, { headers }).catch(() => undefined)
+
+/** The login is valid, but not for this workspace. */
+async function onlyOther(): Promise<string | undefined> {
+  const answer = chosenWorkspace === undefined ? undefined : await session('')
+  if (!answer?.ok) return undefined
+  const { workspace } = await answer.json()
+  return `This login opens ${location.origin}${pathOf(workspace)}, and not ${chosenWorkspace}.`
+}
+
+/** A workspace may have been made since. */
+export async function findWorkspaces(): Promise<void> {
+  const answer = await session()
+  if (answer?.ok) change({ workspaces: (await answer.json()).workspaces })
+}
+
 async function open(after?: RelayError): Promise<void> {
   for (;;) {
-    const answer = await fetch('/session', { headers }).catch(() => undefined)
-    if (answer?.status === 401) return change({ phase: 'locked', why: after?.message })
+    const answer = await session()
+    if (answer?.status === 401) {
+      await learnCommand(answer)
+      return change({ phase: 'locked', why: (await onlyOther()) ?? after?.message })
+    }
     if (answer?.ok) {
-      const { workspace, agent = '', isOpen = false } = await answer.json()
-      change({ workspace, agent, isOpen })
+      const { workspace, workspaces, agent = '', isOpen = false, hasDemo = false } = await answer.json()
+      // What is kept in this browser is kept by the path: begin again there.
+      if (chosenWorkspace === undefined) return location.replace(`${pathOf(workspace)}${location.hash}`)
+      change({ workspace, workspaces, agent, isOpen, hasDemo })
       try {
         await client.connect()
         return
@@ -81,10 +140,19 @@ async function open(after?: RelayError): Promise<void> {
   }
 }
 
-/** A page of another origin cannot send it without asking first. */
+/** A lift has a command of its own for a link. */
+async function learnCommand(refused: Response): Promise<string> {
+  const told = await refused.json().catch(() => undefined)
+  const { linkCommand } = connection.value
+  const { command = linkCommand } = told?.error?.details ?? {}
+  if (command !== linkCommand) change({ linkCommand: command })
+  return command
+}
+
+/** A page of another origin cannot send this header without a preflight. */
 const headers = { 'X-Relay-Page': '1' }
 
-/** The one-time code of the link, exchanged for the cookie and taken out of the address. Answers why not. */
+/** The one-time code of the link, exchanged for the cookie and removed from the address. Returns why it was refused. */
 async function redeem(): Promise<string | undefined> {
   const address = new URL(location.href)
   const code = address.searchParams.get('code')
@@ -101,10 +169,18 @@ export async function show(code: string): Promise<string | undefined> {
     body: JSON.stringify({ code }),
   }).catch(() => undefined)
   if (answer?.ok) return undefined
-  // The daemon's own words are those for whoever has no code at all.
-  if (answer?.status === 401) return 'This code was used or is too old. For a new one: agent-relay dashboard'
+  // The daemon's own text is for people who have no code at all.
+  if (answer?.status === 401) return `This code was used or is too old. For a new one: ${await learnCommand(answer)}`
   const told = await answer?.json().catch(() => undefined)
   return told?.error?.message ?? 'The daemon does not answer.'
+}
+
+/** Plays the demo in a workspace of its own, and goes there. */
+export async function playDemo(): Promise<void> {
+  const answer = await fetch('/demo', { method: 'POST', headers }).catch(() => undefined)
+  const told = await answer?.json().catch(() => undefined)
+  if (!answer?.ok) throw new Error(told?.error?.message ?? 'The daemon does not answer.')
+  location.assign(pathOf(told.workspace))
 }
 
 export async function logOut(): Promise<void> {

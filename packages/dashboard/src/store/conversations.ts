@@ -1,14 +1,16 @@
-// The conversations with their last word and what the person has not read there.
+// The conversations, each with its last message and how many the person has not read.
 
-import type { Conversation, RelayEvent } from '@agent-relay/sdk/browser'
+import type { Conversation, EventOf, RelayEvent } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'
 import { onEvents } from './events.ts'
-import { Refresh } from './refresh.ts'
+import { keepSame, Refresh } from './refresh.ts'
 
 export const conversations = new Cell<readonly Conversation[] | undefined>(undefined)
+/** How many older ones there are, which the list leaves out. */
+export const olderConversations = new Cell(0)
 
-const listMax = 500
+const shownConversationsMax = 500
 const previewChars = 200
 const refresh = new Refresh(ask, { minMs: 1_500 })
 
@@ -18,36 +20,48 @@ export function followConversations(): void {
 }
 
 async function ask(): Promise<void> {
-  conversations.set((await client.call('conversation.list', { limit: listMax })).conversations)
+  const answer = await client.call('conversation.list', { limit: shownConversationsMax })
+  conversations.set(keepSame(conversations.value ?? [], answer.conversations, ({ name }) => name))
+  olderConversations.set(answer.more)
 }
 
 const told = /^(channel|conversation|agent)\./
 
+/** In one go: after a rush they come by the thousand. */
 function take(events: readonly RelayEvent[]): void {
-  for (const event of events) {
-    if (event.type === 'message.created') spoken(event)
-    else if (told.test(event.type) || event.fact.agent === connection.value.agent) refresh.hint()
+  const spoken = events.filter((event): event is EventOf<'message.created'> => event.type === 'message.created')
+  const isHint = ({ type, fact }: RelayEvent): boolean => told.test(type) || isMine(fact)
+  if (spoken.length > 0 || events.some(isHint)) refresh.hint()
+  const list = conversations.value
+  if (!list || spoken.length === 0) return
+  const byName = new Map(list.map((each) => [each.name, each]))
+  const changed = new Map<string, Conversation>()
+  for (const event of spoken) {
+    const { conversation } = event.fact
+    const found = changed.get(conversation) ?? byName.get(conversation) ?? begun(conversation)
+    if (!found) continue
+    changed.delete(conversation)
+    changed.set(conversation, withWord(found, event))
   }
+  // The one in which something was said last stands first.
+  conversations.set([...[...changed.values()].reverse(), ...list.filter(({ name }) => !changed.has(name))])
 }
 
-/** At once, for the eye; the next answer of the daemon corrects it. */
-function spoken({ fact, message }: RelayEvent): void {
-  refresh.hint()
-  const list = conversations.value
-  const found = list?.find(({ name }) => name === fact.conversation) ?? begun(String(fact.conversation))
-  if (!list || !found || !message) return
+const isMine = (fact: Record<string, unknown>): boolean => fact.agent === connection.value.agent
+
+/** Shown at once; the next answer of the daemon corrects it. */
+function withWord(found: Conversation, { fact, message }: EventOf<'message.created'>): Conversation {
   const { body, ...head } = message
   const isNews = found.joined && message.from !== connection.value.agent
-  const changed = {
+  return {
     ...found,
-    messages: Math.max(found.messages, Number(fact.n)),
+    messages: Math.max(found.messages, fact.n),
     unread: found.unread + (isNews ? 1 : 0),
     last: { ...head, preview: body.slice(0, previewChars) },
   }
-  conversations.set([changed, ...list.filter(({ name }) => name !== changed.name)])
 }
 
-/** A pair or group tells by its name who is in it: its first word is seen as fast as any other. */
+/** The name of a pair or group says who is in it, so its first message is shown as fast as any other. */
 function begun(name: string): Conversation | undefined {
   if (!isDirect(name)) return undefined
   const members = name.slice(1).split(',')

@@ -1,6 +1,6 @@
-// The journal's news: one watch for the whole page. What comes alone is handed on at once, what comes in a rush together.
+// The events of the workspace: one watch for the whole page. A single event is handed on at once, many at a time together.
 
-import type { RelayEvent } from '@agent-relay/sdk/browser'
+import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
 import { client } from './connection.ts'
 
@@ -21,7 +21,7 @@ export function onEvents(listener: Listener): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Before the way in: each welcome names the last number, and the first one comes only once. */
+/** Call it before connecting: each welcome carries the last number, and the first welcome comes only once. */
 export function followLastSeq(): void {
   client.on('ready', ({ seq }) => lastSeq.set(Math.max(seq, lastSeq.value)))
 }

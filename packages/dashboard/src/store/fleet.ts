@@ -1,10 +1,13 @@
-// Who is there and how they fare: agents and the programs the daemon runs for them, asked for again as news come, with the page's own lag.
+// The agents, their status and the programs that the daemon runs for them, requested again when something changes. Also how long the daemon takes to answer.
 
-import type { Agent, Worker } from '@agent-relay/sdk/browser'
+import type { Agent, OutputOf } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'
 import { onEvents } from './events.ts'
-import { Refresh } from './refresh.ts'
+import { keepSame, Refresh } from './refresh.ts'
+
+/** With the first line of its task. */
+export type Worker = OutputOf<'worker.list'>['workers'][number]
 
 export interface Fleet {
   isKnown: boolean
@@ -14,7 +17,7 @@ export interface Fleet {
 }
 
 export const fleet = new Cell<Fleet>({ isKnown: false, agents: [], workers: new Map() })
-/** How long the last question took, there and back. */
+/** How long the last request took, there and back. */
 export const lagMs = new Cell<number | undefined>(undefined)
 
 const refresh = new Refresh(ask, { minMs: 750, idleMs: 3_000 })
@@ -29,11 +32,16 @@ export const hintFleet = (): void => refresh.hint()
 
 async function ask(): Promise<void> {
   const start = performance.now()
-  const { agents } = await client.call('agent.list', { includeOffline: true })
+  const listed = await client.call('agent.list', { includeOffline: true })
   lagMs.set(performance.now() - start)
   const { workers } = await client.call('worker.list', { all: true })
+  const { value: before } = fleet
+  const agents = keepSame(before.agents, listed.agents, ({ name }) => name)
   const newest = new Map<string, Worker>()
-  for (const worker of workers) if (!newest.has(worker.name)) newest.set(worker.name, worker)
+  // Of one that was archived nothing is shown any more.
+  const known = new Set(agents.map(({ name }) => name))
+  for (const worker of keepSame([...before.workers.values()], workers, ({ id }) => id))
+    if (known.has(worker.name) && !newest.has(worker.name)) newest.set(worker.name, worker)
   fleet.set({ isKnown: true, agents, workers: newest })
 }
 
@@ -42,17 +50,19 @@ export type Tone = 'good' | 'calm' | 'busy' | 'warn' | 'bad' | 'off'
 export interface StateText {
   tone: Tone
   text: string
-  /** Something that only a person can mend. */
+  /** Something that only a person can fix. */
   needsYou: boolean
 }
 
-/** One agent's state in a word: what its program says goes before what its session says. */
-export function stateOf({ status, worker, waitingFor }: Agent): StateText {
+/** One agent's state in a word: what its program says goes before what its session says. `last`: its newest program, which may have ended. */
+export function stateOf({ status, worker, waitingFor, blocked }: Agent, last?: Worker): StateText {
   const say = (tone: Tone, text: string, needsYou = false): StateText => ({ tone, text, needsYou })
+  const isDialog = blocked?.tool === undefined || blocked.tool === 'dialog'
+  if (blocked) return say('bad', isDialog ? 'blocked: a dialog is open' : `blocked: wants ${blocked.tool}`, true)
   if (worker?.status === 'blocked') return say('bad', `blocked: ${worker.reason ?? 'a dialog is open'}`, true)
   if (worker?.status === 'paused') return say('warn', 'paused')
-  if (worker?.status === 'exited' && status === 'offline')
-    return say('off', worker.reason ? `exited: ${worker.reason}` : 'exited')
+  if (last?.status === 'exited' && status === 'offline')
+    return say('off', last.reason ? `exited: ${last.reason}` : 'exited')
   if (waitingFor) return say('busy', `waiting for ${waitingFor.agent}`)
   if (worker?.status === 'wished' || worker?.status === 'starting') return say('warn', 'starting')
   if (worker?.status === 'busy') return say('busy', 'busy')
@@ -61,12 +71,19 @@ export function stateOf({ status, worker, waitingFor }: Agent): StateText {
   return status === 'idle' ? say('calm', 'idle') : say('off', 'offline')
 }
 
+/** Since when it is in that state, where that is known. */
+export function sinceOf({ waitingFor, worker, status, blocked }: Agent, last?: Worker): string | undefined {
+  if (blocked) return blocked.since
+  const isFact = worker ? ['blocked', 'paused', 'wished', 'starting'].includes(worker.status) : status === 'offline'
+  return isFact && last ? last.changedAt : waitingFor?.since
+}
+
 export interface Branch {
   agent: Agent
   depth: number
 }
 
-/** Workers under their lead, leads in the order the daemon gave; whoever waits or is stuck is not moved: the eye knows its place. */
+/** Workers under their lead, leads in the order the daemon gave. A row that waits or is stuck stays where it is: people remember the place. */
 export function treeOf(agents: readonly Agent[]): Branch[] {
   const byName = new Map(agents.map((agent) => [agent.name, agent]))
   const children = new Map<string, Agent[]>()
@@ -85,6 +102,9 @@ export function treeOf(agents: readonly Agent[]): Branch[] {
   // Two that name each other as parent have no root: they come last.
   return [...roots, ...agents].flatMap((agent) => walk(agent, 0))
 }
+
+/** There now, or with a program that runs. The others are folded away. */
+export const isPresent = ({ status, worker }: Agent): boolean => status !== 'offline' || worker !== undefined
 
 /** The names of those that pass, and of whoever is above them: without its lead a worker would hang under another agent. */
 export function withLeads(agents: readonly Agent[], test: (agent: Agent) => boolean): ReadonlySet<string> {

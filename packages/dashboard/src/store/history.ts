@@ -1,14 +1,14 @@
-// One conversation's messages by their numbers, loaded as they are looked at, and kept up to date by the journal's news.
+// One conversation's messages by their numbers, loaded as they are looked at, and kept up to date by events.
 
-import type { HistoryMessage, OutputOf, RelayEvent } from '@agent-relay/sdk/browser'
+import type { EventOf, HistoryMessage, OutputOf, RelayEvent } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'
 import { onEvents } from './events.ts'
 
 const pageSize = 100
 /** Pages kept; the ones looked at longest ago go first. */
-const pagesMax = 60
-/** News kept for pages that are under way: an answer may be older than what has come meanwhile. */
+const keptPagesMax = 60
+/** Events kept while pages are loading: an answer may be older than events that came meanwhile. */
 const newsMax = 500
 
 export class History {
@@ -40,7 +40,7 @@ export class History {
     return n === undefined ? undefined : this.#messages.get(n)
   }
 
-  /** The newest page: also after the line was lost, since its news may have been passed over. */
+  /** Loads the newest page; also after the connection was lost, because events may have been missed. */
   async open(): Promise<void> {
     try {
       this.#put(await client.call('message.list', { conversation: this.name, limit: pageSize }))
@@ -52,7 +52,7 @@ export class History {
     this.#changed()
   }
 
-  /** Sees to it that the messages from `low` to `high` are there or under way. */
+  /** Loads the messages from `low` to `high` that are not there yet. */
   ensure(low: number, high: number): void {
     const [first, final] = [
       Math.floor((Math.max(1, low) - 1) / pageSize),
@@ -67,7 +67,7 @@ export class History {
     }
   }
 
-  /** The number of a message that stands elsewhere in this conversation, with its surroundings loaded. */
+  /** The number of a message anywhere in this conversation; loads the messages around it. */
   async find(id: string): Promise<number | undefined> {
     const known = this.#places.get(id)
     if (known !== undefined) return known
@@ -134,20 +134,24 @@ export class History {
     for (const event of this.#news) if (event.seq > seq) this.#apply(event)
   }
 
-  #apply({ type, fact, message }: RelayEvent): boolean {
-    if (type === 'message.created' && message) return this.#add(message, Number(fact.n))
-    const n = this.#places.get(String(fact.message))
-    const known = n === undefined ? undefined : this.#messages.get(n)
+  #apply(event: RelayEvent): boolean {
+    switch (event.type) {
+      case 'message.created':
+        return this.#add(event.message, event.fact.n)
+      case 'delivery.offered':
+      case 'delivery.read':
+      case 'reaction.added':
+      case 'reaction.removed':
+        return this.#note(event)
+      default:
+        return false
+    }
+  }
+
+  #note(event: EventOf<'delivery.offered' | 'delivery.read' | 'reaction.*'>): boolean {
+    const known = this.byId(event.fact.message)
     if (!known) return false
-    const isMine = fact.agent === connection.value.agent
-    if (type === 'delivery.offered') {
-      const receipt = isMine && known.receipt === 'stored' ? 'offered' : known.receipt
-      this.#messages.set(known.n, { ...known, offered: Math.max(1, known.offered), receipt })
-    } else if (type === 'delivery.read') {
-      this.#messages.set(known.n, { ...known, read: known.read + 1, receipt: isMine ? 'read' : known.receipt })
-    } else if (type.startsWith('reaction.'))
-      this.#messages.set(known.n, react(known, String(fact.emoji), String(fact.agent), type === 'reaction.added'))
-    else return false
+    this.#messages.set(known.n, noted(known, event))
     return true
   }
 
@@ -159,7 +163,7 @@ export class History {
     const receipt = isMine || !isMember ? undefined : ('stored' as const)
     this.#messages.set(n, { ...message, n, offered: 0, read: 0, receipt })
     this.#places.set(message.id, n)
-    // A page that filled up while one looked is a page like any other, and goes when it is old.
+    // A page that has filled up meanwhile is dropped when it is old, like any other.
     const page = Math.floor((n - 1) / pageSize)
     if (n % pageSize === 0 && this.#isWhole(page)) {
       this.#pages.set(page, 'there')
@@ -170,7 +174,7 @@ export class History {
 
   #forget(): void {
     for (const [page, state] of this.#pages) {
-      if (this.#pages.size <= pagesMax) return
+      if (this.#pages.size <= keptPagesMax) return
       if (state !== 'there') continue
       this.#pages.delete(page)
       for (let n = page * pageSize + 1; n <= (page + 1) * pageSize; n++) {
@@ -186,6 +190,23 @@ export class History {
   }
 }
 
+function noted(
+  known: HistoryMessage,
+  { type, fact }: EventOf<'delivery.offered' | 'delivery.read' | 'reaction.*'>,
+): HistoryMessage {
+  const isMine = fact.agent === connection.value.agent
+  switch (type) {
+    case 'delivery.offered': {
+      const receipt = isMine && known.receipt === 'stored' ? 'offered' : known.receipt
+      return { ...known, offered: Math.max(1, known.offered), receipt }
+    }
+    case 'delivery.read':
+      return { ...known, read: known.read + 1, receipt: isMine ? 'read' : known.receipt }
+    default:
+      return react(known, fact.emoji, fact.agent, type === 'reaction.added')
+  }
+}
+
 function react(message: HistoryMessage, emoji: string, agent: string, isAdded: boolean): HistoryMessage {
   const reactions = (message.reactions ?? []).map((each) =>
     each.emoji === emoji ? { emoji, agents: each.agents.filter((name) => name !== agent) } : each,
@@ -197,7 +218,7 @@ function react(message: HistoryMessage, emoji: string, agent: string, isAdded: b
 }
 
 const opened = new Map<string, History>()
-const openedMax = 12
+const historiesMax = 12
 
 export function historyOf(name: string): History {
   const known = opened.get(name)
@@ -208,7 +229,7 @@ export function historyOf(name: string): History {
   }
   const history = new History(name)
   opened.set(name, history)
-  if (opened.size > openedMax) opened.delete(opened.keys().next().value as string)
+  if (opened.size > historiesMax) opened.delete(opened.keys().next().value as string)
   void history.open()
   return history
 }

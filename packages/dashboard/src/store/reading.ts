@@ -2,9 +2,9 @@
 
 import { client } from './connection.ts'
 
-const restMs = 150
-const batchMax = 500
-/** Beyond it the memory starts afresh: what is marked twice is marked once. */
+const readBatchMs = 150
+const readBatchMax = 500
+/** Beyond this many the list starts again: marking a message twice does no harm. */
 const askedMax = 10_000
 const asked = new Set<string>()
 const waiting: string[] = []
@@ -22,17 +22,17 @@ export function markRead(ids: readonly string[]): void {
 function plan(): void {
   if (isPlanned) return
   isPlanned = true
-  setTimeout(() => void flush(), restMs)
+  setTimeout(() => void flush(), readBatchMs)
 }
 
 async function flush(): Promise<void> {
   isPlanned = false
-  const messages = waiting.splice(0, batchMax)
+  const messages = waiting.splice(0, readBatchMax)
   if (waiting.length > 0) plan()
   try {
     await client.call('inbox.read', { messages })
   } catch {
-    // They are unread still, and will be seen again.
+    // They are still unread, and will be marked when they are seen again.
     for (const id of messages) asked.delete(id)
   }
 }

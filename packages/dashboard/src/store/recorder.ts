@@ -1,19 +1,34 @@
 // The journal in windows: the events around a number, those before and after it, and the number that a time has.
 
-import type { RelayEvent } from '@agent-relay/sdk/browser'
-import { partiesOf, placeOf } from '../parts/event-text.ts'
+import type { Message, OutputOf, RelayEvent } from '@agent-relay/sdk/internal/page'
+import { fieldsOf, partiesOf, placeOf } from './concerns.ts'
 import { client } from './connection.ts'
+import { recording } from './recording.ts'
 
 export interface Filter {
   agent: string
   conversation: string
-  /** A family of facts: `message.*`. */
+  /** A family of facts, `message.*`; empty for those that most people look for, `*` for all. */
   types: string
 }
 
+/** Without joins, tokens, offers and the like. */
+const mainTypes = ['message.*', 'approval.*', 'worker.*', 'run.*']
+
+function typesOf({ types }: Filter): string[] | undefined {
+  return types === '*' ? undefined : types === '' ? mainTypes : [types]
+}
+
+/** Of a file: all that pass. */
+function inRecording(filter: Filter): RelayEvent[] {
+  const families = typesOf(filter)?.map((type) => type.replace(/\*$/, ''))
+  const isWanted = ({ type }: RelayEvent): boolean => families?.some((family) => type.startsWith(family)) ?? true
+  return (recording.value?.events ?? []).filter((event) => isWanted(event) && isOf(event, filter))
+}
+
 const pageEntries = 400
-/** A filter that lets little through looks this many pages far, not to the end of the journal. */
-const pagesMax = 12
+/** With a filter that few events pass, stop after this many pages. */
+const searchedPagesMax = 12
 
 /** Events in order, from `since` on (exclusive); `next` is where to go on, undefined at the journal's end. */
 export async function eventsAfter(
@@ -21,13 +36,18 @@ export async function eventsAfter(
   filter: Filter,
   wanted: number,
 ): Promise<{ events: RelayEvent[]; next?: number }> {
+  if (recording.value) {
+    const later = inRecording(filter).filter(({ seq }) => seq > since)
+    const events = later.slice(0, wanted)
+    return { events, next: later.length > wanted ? events.at(-1)?.seq : undefined }
+  }
   const found: RelayEvent[] = []
-  const types = filter.types === '' ? undefined : [filter.types]
+  const types = typesOf(filter)
   let at = Math.max(0, since)
-  for (let pages = 0; pages < pagesMax && found.length < wanted; pages++) {
-    const { events, next } = await client.call('event.list', { since: at, types, limit: pageEntries })
+  for (let pages = 0; pages < searchedPagesMax && found.length < wanted; pages++) {
+    const { events, next, more } = await client.call('event.list', { since: at, types, limit: pageEntries })
     found.push(...events.filter((event) => isOf(event, filter)))
-    if (next === at) return { events: found }
+    if (!more) return { events: found }
     at = next
   }
   return { events: found, next: at }
@@ -35,26 +55,31 @@ export async function eventsAfter(
 
 /** As many as there are up to `seq` (inclusive), newest kept. */
 export async function eventsUpTo(seq: number, filter: Filter, wanted: number): Promise<RelayEvent[]> {
+  if (recording.value)
+    return inRecording(filter)
+      .filter((event) => event.seq <= seq)
+      .slice(-wanted)
   let found: RelayEvent[] = []
-  let high = seq
-  for (let pages = 0; pages < pagesMax && found.length < wanted && high > 0; pages++) {
-    const low = Math.max(0, high - pageEntries)
-    const page: RelayEvent[] = []
-    for (let at = low; at < high; ) {
-      const types = filter.types === '' ? undefined : [filter.types]
-      const { events, next } = await client.call('event.list', { since: at, types, limit: pageEntries })
-      page.push(...events.filter((event) => event.seq <= high && isOf(event, filter)))
-      if (next === at) break
-      at = next
-    }
-    found = [...page, ...found]
-    high = low
+  const types = typesOf(filter)
+  let before: number | undefined = seq + 1
+  for (let pages = 0; pages < searchedPagesMax && found.length < wanted && before !== undefined; pages++) {
+    const page: OutputOf<'event.list'> = await client.call('event.list', { before, types, limit: pageEntries })
+    found = [...page.events.filter((event) => isOf(event, filter)), ...found]
+    before = page.earlier
   }
   return found.slice(-wanted)
 }
 
-/** The last entry that was written at or before a time: halving, since numbers and times rise together. */
+/** The entry that an address names, whatever the filter leaves out. */
+export async function eventsAt(seq: number): Promise<RelayEvent[]> {
+  if (recording.value) return recording.value.events.filter((event) => event.seq === seq)
+  const { events } = await client.call('event.list', { since: seq - 1, limit: 1 })
+  return events.filter((event) => event.seq === seq)
+}
+
+/** The last entry that was written at or before a time, by halving. Where the clock was set back a time has several places: one of them. */
 export async function seqAt(time: number, last: number): Promise<number> {
+  if (recording.value) return recording.value.events.findLast(({ ts }) => Date.parse(ts) <= time)?.seq ?? 0
   let [low, high] = [0, last]
   while (low < high) {
     const middle = Math.floor((low + high + 1) / 2)
@@ -74,43 +99,49 @@ export function isOf(event: RelayEvent, { agent, conversation }: Filter): boolea
 }
 
 export interface Causes {
-  /** What it answered, the first cause first. */
-  answered: { id: string; seq: number; text: string }[]
-  /** What came of it, in order. */
+  /** The messages that it answered, the oldest first. */
+  answered: Message[]
+  /** Its consequences, in order. */
   after: RelayEvent[]
 }
 
 const [answeredMax, thenEntries] = [12, 1_000]
 
-/** The chain around one message: up along what it answers, down along who was told, what they called, and what came back. */
-export async function causesOf(message: {
-  id: string
-  seq: number
-  replyTo?: string
-  to: string | string[]
-}): Promise<Causes> {
+/** The chain around one message: up along the messages it answers, down along its deliveries, the actions called because of it, and the replies. */
+export async function causesOf(message: Message): Promise<Causes> {
+  if (recording.value) return causesIn(recording.value.events, message)
   const answered: Causes['answered'] = []
   for (let id = message.replyTo; id !== undefined && answered.length < answeredMax; ) {
     const around = id
     const page = await client.call('message.list', { around, limit: 1 }).catch(() => undefined)
     const found = page?.messages.find((each) => each.id === around)
     if (!found) break
-    answered.unshift({ id: found.id, seq: found.seq, text: `${found.from}: ${found.body.slice(0, 160)}` })
+    answered.unshift(found)
     id = found.replyTo
   }
   const { events } = await client.call('event.list', { since: message.seq - 1, limit: thenEntries })
   return { answered, after: consequencesOf(message.id, events) }
 }
 
+function causesIn(events: readonly RelayEvent[], message: Message): Causes {
+  const byId = new Map(events.flatMap(({ message: each }) => (each ? [[each.id, each] as const] : [])))
+  const answered: Causes['answered'] = []
+  for (let at = byId.get(message.replyTo ?? ''); at && answered.length < answeredMax; at = byId.get(at.replyTo ?? ''))
+    answered.unshift(at)
+  const later = events.filter(({ seq }) => seq >= message.seq).slice(0, thenEntries)
+  return { answered, after: consequencesOf(message.id, later) }
+}
+
 function consequencesOf(id: string, events: readonly RelayEvent[]): RelayEvent[] {
-  /** Who has read it and not answered yet: what they call meanwhile is on its account. */
-  const readers = new Set<string>()
-  const calls = new Set<string>()
-  return events.filter(({ type, fact, message }) => {
-    if (type === 'delivery.read' && fact.message === id) readers.add(String(fact.agent))
+  /** Agents that have read it and not answered yet: the actions they call meanwhile count as its consequences. */
+  const readers = new Set<unknown>()
+  const calls = new Set<unknown>()
+  return events.filter((event) => {
+    const [{ type, message }, fact] = [event, fieldsOf(event)]
+    if (type === 'delivery.read' && fact.message === id) readers.add(fact.agent)
     if (/^(delivery|reaction)\./.test(type)) return fact.message === id
-    if (type === 'action.invoked' && readers.has(String(fact.caller))) calls.add(String(fact.id))
-    if (type.startsWith('action.')) return calls.has(String(fact.id))
+    if (type === 'action.invoked' && readers.has(fact.caller)) calls.add(fact.id)
+    if (type.startsWith('action.')) return calls.has(fact.id)
     if (!message || (message.replyTo !== id && message.thread !== id)) return false
     readers.delete(message.from)
     return true

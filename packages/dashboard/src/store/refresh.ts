@@ -1,17 +1,17 @@
-// Asking again, but not too often: a list that is refreshed when something hints at a change, and now and then without one.
+// Requesting a list again, but not too often: when something hints at a change, and now and then without a hint.
 
 import { connection } from './connection.ts'
 
 export interface RefreshOptions {
-  /** Two askings are at least this far apart ... */
+  /** Two requests are at least this far apart ... */
   minMs: number
   /** ... and at most this far, while the page is seen. Unset: only when hinted. */
   idleMs?: number
 }
 
-/** An answer that took long is asked for less often: not before this many times its own duration. */
-const restFactor = 20
-/** ... but a moment in which all was slow must not leave the page behind for long. */
+/** A slow list is requested less often: not before this many times as long as it took. */
+const slowListFactor = 20
+/** ... but one slow moment must not leave the page out of date for long. */
 const restMaxMs = 4_000
 const hiddenFactor = 5
 
@@ -52,10 +52,19 @@ export class Refresh {
     try {
       if (connection.value.phase === 'up') await this.#ask()
     } catch {
-      // Away or refused: the connection says so, and the next asking mends it.
+      // Away or refused: the connection shows that, and the next request corrects the list.
     }
-    this.#restMs = Math.min(restMaxMs, (performance.now() - this.#askedAt) * restFactor)
+    this.#restMs = Math.min(restMaxMs, (performance.now() - this.#askedAt) * slowListFactor)
     this.#isAsking = false
     this.#plan()
   }
+}
+
+/** What says the same as before stays the same object: then it is not drawn again. A list comes often, and little of it changes. */
+export function keepSame<T>(before: readonly T[], now: readonly T[], keyOf: (item: T) => string): readonly T[] {
+  const known = new Map(before.map((item) => [keyOf(item), item]))
+  return now.map((item) => {
+    const former = known.get(keyOf(item))
+    return former !== undefined && JSON.stringify(former) === JSON.stringify(item) ? former : item
+  })
 }

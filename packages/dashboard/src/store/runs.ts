@@ -1,21 +1,25 @@
-// The runs, newest first, asked for again as their facts come and while one is under way; and what one handed over.
+// The runs, newest first, requested again when their events come and while one is running; and the payload of one.
 
-import type { Run } from '@agent-relay/sdk/browser'
+import type { OutputOf } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'
 import { onEvents } from './events.ts'
+import { go } from './page-address.ts'
 
-export const runs = new Cell<readonly Run[] | undefined>(undefined)
+/** With the first line of its contract as its title. */
+export type TitledRun = OutputOf<'run.list'>['runs'][number]
 
-const listMax = 200
-/** A running run's output is no fact: it is looked at. */
-const lookMs = 1_000
+export const runs = new Cell<readonly TitledRun[] | undefined>(undefined)
 
-/** Follows while somebody looks. */
+const runsMax = 200
+/** No event tells of a running run's output, so it is polled. */
+const outputLookMs = 1_000
+
+/** Follows while the view is open. */
 export function followRuns(): () => void {
   const ask = (): void => {
     if (connection.value.phase !== 'up') return
-    client.call('run.list', { limit: listMax }).then(
+    client.call('run.list', { limit: runsMax }).then(
       (answer) => runs.set(answer.runs),
       () => {},
     )
@@ -23,14 +27,21 @@ export function followRuns(): () => void {
   ask()
   const timer = setInterval(() => {
     if (!document.hidden && runs.value?.some(({ status }) => status === 'running')) ask()
-  }, lookMs)
+  }, outputLookMs)
   const stop = onEvents((events) => {
-    if (events.some(({ type }) => type.startsWith('run.'))) ask()
+    // What its last answer has used may be told after its end.
+    if (events.some(({ type }) => type.startsWith('run.') || type === 'spend.noted')) ask()
   })
   return () => {
     clearInterval(timer)
     stop()
   }
+}
+
+/** The same contract again, and there: by the id of a run that has ended, or by its agent's name. */
+export async function retryRun(again: string): Promise<void> {
+  const { id } = await client.call('run.start', { again })
+  go('runs', [id])
 }
 
 /** Unpacked, as text. */

@@ -1,21 +1,21 @@
 // Actions: what programs offer, a form for each made from its schema, the result of a call, and who called what.
 
-import type { ActionEnvelope, ActionInfo } from '@agent-relay/sdk/browser'
+import { type ActionEnvelope, type ActionInfo, clean, cleanLine } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useEffect, useState } from 'react'
 import { Empty, Failure, State } from '../parts/bits.tsx'
 import { Json } from '../parts/json.tsx'
 import { type Draft, draftOf, readDraft, SchemaForm } from '../parts/schema-form.tsx'
 import { sizeText } from '../parts/size.ts'
 import { Clock } from '../parts/time.tsx'
-import { linkTo, useRoute } from '../route.ts'
 import { type ActionCall, actions, calls, followActions } from '../store/actions.ts'
 import { useCell } from '../store/cell.ts'
 import { client } from '../store/connection.ts'
 import type { StateText } from '../store/fleet.ts'
+import { linkTo, usePageAddress } from '../store/page-address.ts'
 
 export function Actions() {
   useEffect(() => followActions(), [])
-  const { parts } = useRoute()
+  const { parts } = usePageAddress()
   const list = useCell(actions)
   const [name = ''] = parts
   const action = list?.find((each) => each.name === name)
@@ -41,7 +41,7 @@ export function Actions() {
               >
                 <span className="pick-main">
                   <b className="clip mono">{each.name}</b>
-                  <span className="muted small clip">{each.description}</span>
+                  <span className="muted small clip">{cleanLine(each.description)}</span>
                 </span>
               </a>
             </li>
@@ -81,7 +81,7 @@ function Call({ action }: { action: ActionInfo }) {
         </a>
         <h2 className="title mono clip">{action.name}</h2>
       </div>
-      <p className="muted">{action.description}</p>
+      <p className="muted">{clean(action.description)}</p>
       <p className="muted small">
         offered by {action.provider}, as the tool <code>{action.tool}</code>, answers within {action.timeoutMs / 1000} s
       </p>

@@ -1,33 +1,48 @@
 // Agents: one of them with its inbox, what it sent, its contract and its terminal; and a form that spawns a worker.
 
-import type { Agent, InboxMessage, OutputOf, Worker } from '@agent-relay/sdk/browser'
+import type { Agent, InboxMessage, OutputOf } from '@agent-relay/sdk/internal/page'
 import { lazy, Suspense, useEffect, useState } from 'react'
-import { Count, Empty, Face, Failure, Kind, LongText, State } from '../parts/bits.tsx'
+import { AgentPick } from '../parts/agent-pick.tsx'
+import { ApprovalText, ApprovalTools, wantsText } from '../parts/approval.tsx'
+import { Count, Empty, Face, Failure, Kind, State } from '../parts/bits.tsx'
 import { Icon } from '../parts/icons.tsx'
+import { Markdown } from '../parts/markdown.tsx'
+import { previewOf } from '../parts/markdown-tree.ts'
 import { Receipts } from '../parts/receipts.tsx'
+import { Screen } from '../parts/screen.tsx'
 import { Spawn } from '../parts/spawn.tsx'
+import { Spent } from '../parts/spent.tsx'
 import { Clock, Since } from '../parts/time.tsx'
-import { linkTo, useRoute } from '../route.ts'
+import { WorkDiff } from '../parts/work-diff.tsx'
+import { WorkerTools } from '../parts/worker-tools.tsx'
+import { approvals } from '../store/approvals.ts'
 import { useCell } from '../store/cell.ts'
+import { fieldsOf } from '../store/concerns.ts'
 import { client, connection } from '../store/connection.ts'
 import { conversationOf, isDirect, titleOf } from '../store/conversations.ts'
 import { onEvents } from '../store/events.ts'
-import { fleet, hintFleet, stateOf, treeOf } from '../store/fleet.ts'
+import { fleet, isPresent, sinceOf, stateOf, treeOf, type Worker, withLeads } from '../store/fleet.ts'
+import { linkTo, usePageAddress } from '../store/page-address.ts'
 import { Refresh } from '../store/refresh.ts'
 import { AgentRuns } from './runs.tsx'
 
 const TerminalView = lazy(() => import('./terminal.tsx').then(({ TerminalView }) => ({ default: TerminalView })))
 
-const tabs = ['inbox', 'sent', 'contract', 'terminal'] as const
+const tabs = ['inbox', 'sent', 'contract', 'terminal', 'diff'] as const
 type Tab = (typeof tabs)[number]
 
 export function Agents() {
-  const { parts, query } = useRoute()
+  const { parts, query } = usePageAddress()
   const { agents, isKnown, workers } = useCell(fleet)
   const { agent: me } = useCell(connection)
   const [name = '', tab = ''] = parts
   const agent = agents.find((each) => each.name === name)
   const isSpawning = query.has('spawn')
+  const [isAll, setAll] = useState(false)
+  // The one that is looked at is shown wherever it is.
+  const present = withLeads(agents, (each) => isPresent(each) || each.name === name)
+  const shown = treeOf(isAll ? agents : agents.filter((each) => present.has(each.name)))
+  const away = agents.length - present.size
   return (
     <div className={`split ${name !== '' || isSpawning ? 'is-chosen' : ''}`}>
       <nav className="split-list" aria-label="Agents">
@@ -39,32 +54,23 @@ export function Agents() {
           </a>
         </div>
         <ul>
-          {treeOf(agents).map(({ agent: each, depth }) => (
-            <li key={each.name}>
-              <a
-                data-item
-                className={`pick depth-${Math.min(depth, 3)}`}
-                href={linkTo('agent', [each.name])}
-                aria-current={each.name === name ? 'true' : undefined}
-              >
-                <Face name={each.name} />
-                <span className="pick-main">
-                  <b className="clip">{each.name}</b>
-                  <State state={stateOf(each)} />
-                </span>
-                <Count value={each.unread} label="unread" isQuiet={each.name !== me} />
-              </a>
-            </li>
+          {shown.map((branch) => (
+            <AgentPick key={branch.agent.name} branch={branch} chosen={name} me={me} workers={workers} />
           ))}
         </ul>
+        {away > 0 && (
+          <button type="button" className="link" aria-expanded={isAll} onClick={() => setAll(!isAll)}>
+            {isAll ? 'Hide those that are away' : `${away} finished or away`}
+          </button>
+        )}
       </nav>
       <section className="split-main" aria-label={isSpawning ? 'Spawn a worker' : name || 'No agent'}>
         {isSpawning && <Spawn />}
-        {!isSpawning && agent && <One agent={agent} worker={workers.get(name)} tab={tabOf(tab)} />}
+        {!isSpawning && agent && <One agent={agent} worker={workers.get(name)} tab={tabOf(tab, workers.get(name))} />}
         {!isSpawning && !agent && isKnown && (
           <Empty
             title={name === '' ? 'Choose an agent' : `No agent is named ${name}`}
-            command={agents.length <= 1 ? 'npx agent-relay mcp install' : undefined}
+            command={agents.length <= 1 ? 'npx --no agent-relay mcp install' : undefined}
           />
         )}
       </section>
@@ -72,11 +78,12 @@ export function Agents() {
   )
 }
 
-const tabOf = (text: string): Tab => ((tabs as readonly string[]).includes(text) ? (text as Tab) : 'inbox')
+/** Without one in the address: a worker opens on its terminal, where its dialog and its last screen are. */
+const tabOf = (text: string, worker: Worker | undefined): Tab =>
+  tabs.find((each) => each === text) ?? (worker ? 'terminal' : 'inbox')
 
 function One({ agent, worker, tab }: { agent: Agent; worker: Worker | undefined; tab: Tab }) {
   const { agent: me } = useCell(connection)
-  const state = stateOf(agent)
   return (
     <>
       <header className="agent-head">
@@ -88,7 +95,10 @@ function One({ agent, worker, tab }: { agent: Agent; worker: Worker | undefined;
           <h2 className="title clip">{agent.name}</h2>
           <p className="muted small clip">{factsOf(agent)}</p>
         </div>
-        <State state={state} since={agent.waitingFor?.since} />
+        <span className="muted small">
+          <Spent spend={agent.spend} />
+        </span>
+        <State state={stateOf(agent, worker)} since={sinceOf(agent, worker)} />
         {agent.name !== me && me !== '' && (
           <a className="quiet" href={linkTo('talk', [`@${[me, agent.name].sort().join(',')}`])}>
             <Icon name="talk" />
@@ -96,14 +106,17 @@ function One({ agent, worker, tab }: { agent: Agent; worker: Worker | undefined;
           </a>
         )}
       </header>
-      {worker && <Program worker={worker} />}
+      <Program agent={agent} worker={worker} />
+      <Asked agent={agent.name} />
       <nav className="tabs" aria-label="About this agent">
-        {tabs.map((each) => (
-          <a key={each} href={linkTo('agent', [agent.name, each])} aria-current={each === tab ? 'page' : undefined}>
-            {each}
-            {each === 'inbox' && <Count value={agent.unread} label="unread" isQuiet={agent.name !== me} />}
-          </a>
-        ))}
+        {tabs
+          .filter((each) => each !== 'diff' || worker?.worktree)
+          .map((each) => (
+            <a key={each} href={linkTo('agent', [agent.name, each])} aria-current={each === tab ? 'page' : undefined}>
+              {each}
+              {each === 'inbox' && <Count value={agent.unread} label="unread" isQuiet={agent.name !== me} />}
+            </a>
+          ))}
       </nav>
       <Tabbed agent={agent} worker={worker} tab={tab} />
     </>
@@ -122,56 +135,71 @@ function Tabbed({ agent, worker, tab }: { agent: Agent; worker: Worker | undefin
         <TerminalView key={worker.id} name={agent.name} />
       </Suspense>
     ) : (
-      <Empty
-        title={worker ? 'Its program has ended' : 'No program of the daemon'}
-        command={`agent-relay spawn ${worker ? agent.name : 'NAME'} ${worker?.cli === 'plain' ? '--command LINE' : `--cli ${worker?.cli ?? 'claude'}`}`}
-      >
-        {worker
-          ? (worker.reason ?? '')
-          : `${agent.name} was started by somebody else: the daemon has no terminal of it.`}
-      </Empty>
+      <Ended agent={agent.name} worker={worker} />
     )
+  if (tab === 'diff')
+    return worker?.worktree ? <WorkDiff key={worker.id} worker={worker} /> : <Empty title="It has no worktree" />
   if (tab === 'contract') return <AgentRuns agent={agent.name} />
   return <Mail key={`${agent.name} ${tab}`} agent={agent.name} box={tab} />
 }
 
-/** What the daemon runs for it, and what can be done with that. */
-function Program({ worker }: { worker: Worker }) {
+/** In place of a terminal: how it ended, with what stood there last. */
+function Ended({ agent, worker }: { agent: string; worker: Worker | undefined }) {
+  return (
+    <>
+      <Empty
+        title={worker ? 'Its program has ended' : 'No program of the daemon'}
+        command={`agent-relay spawn ${worker ? agent : 'NAME'} ${worker?.cli === 'plain' ? '--command LINE' : `--cli ${worker?.cli ?? 'claude'}`}`}
+      >
+        {worker ? (worker.reason ?? '') : `${agent} was started by somebody else: the daemon has no terminal of it.`}
+      </Empty>
+      {worker && <Screen key={worker.id} name={agent} />}
+    </>
+  )
+}
+
+/** The most urgent first: what it may not do until the person says so. */
+function Asked({ agent }: { agent: string }) {
+  const asked = useCell(approvals).filter((each) => each.agent === agent)
+  return asked.map((approval) => (
+    <section key={approval.id} className="need need-approval" aria-label={`${agent} ${wantsText(approval)}`}>
+      <p className="need-what">
+        {agent} {wantsText(approval)} · <Since ts={approval.since} />
+      </p>
+      <ApprovalText approval={approval} />
+      <div className="need-tools">
+        <ApprovalTools approval={approval} />
+      </div>
+    </section>
+  ))
+}
+
+/** What the daemon runs for it, and what can be done with both. */
+function Program({ agent, worker }: { agent: Agent; worker: Worker | undefined }) {
   const [why, setWhy] = useState<string>()
-  const [isSure, setSure] = useState(false)
-  const ask = (op: 'worker.pause' | 'worker.resume' | 'worker.release'): void => {
-    setWhy(undefined)
-    setSure(false)
-    client.call(op, { name: worker.name }).then(hintFleet, (error) => setWhy(error.message))
-  }
-  const isOver = worker.status === 'exited'
+  const { agent: me } = useCell(connection)
+  if (agent.name === me || (!worker && agent.status !== 'offline')) return null
+  const isOver = worker?.status === 'exited'
   return (
     <div className="program">
-      <span className="small muted clip num">
-        {worker.cli}
-        {worker.pid !== undefined && !isOver && ` · pid ${worker.pid}`} · {worker.cwd} · {isOver ? 'ran' : 'for'}{' '}
-        <Since ts={worker.startedAt} until={isOver ? worker.changedAt : undefined} />
-      </span>
-      {!isOver && (
-        <span className="program-tools">
-          {worker.status === 'paused' ? (
-            <button type="button" className="quiet" onClick={() => ask('worker.resume')}>
-              Resume
-            </button>
-          ) : (
-            <button type="button" className="quiet" onClick={() => ask('worker.pause')}>
-              Pause
-            </button>
-          )}
-          <button
-            type="button"
-            className="quiet danger"
-            onClick={() => (isSure ? ask('worker.release') : setSure(true))}
-          >
-            {isSure ? 'Really release?' : 'Release'}
-          </button>
+      {worker?.task && (
+        <bdi className="program-task clip" title={worker.task}>
+          {previewOf(worker.task)}
+        </bdi>
+      )}
+      {worker && (
+        <span className="small muted clip num">
+          {worker.cli}
+          {worker.pid !== undefined && !isOver && ` · pid ${worker.pid}`} · {worker.cwd} · {isOver ? 'ran' : 'for'}{' '}
+          <Since ts={worker.startedAt} until={isOver ? worker.changedAt : undefined} />
+          {worker.worktree && ` · ${worker.worktree.branch}`}
         </span>
       )}
+      {/* Of this program alone; all that its agent has used stands above. */}
+      <span className="small muted">
+        <Spent spend={worker?.spend} />
+      </span>
+      <WorkerTools agent={agent} worker={worker} onFailure={setWhy} />
       <Failure text={why} />
     </div>
   )
@@ -194,7 +222,7 @@ function Mail({ agent, box }: { agent: string; box: 'inbox' | 'sent' }) {
     return onEvents((events) => {
       const isAbout = events.some(
         ({ fact, message }) =>
-          fact.agent === agent || message?.from === agent || message?.to === agent || message?.channel,
+          fieldsOf({ fact }).agent === agent || message?.from === agent || message?.to === agent || message?.channel,
       )
       if (isAbout) refresh.hint()
     })
@@ -246,7 +274,7 @@ function Letter({ message, isSent }: { message: InboxMessage; isSent: boolean })
           <Clock ts={message.ts} />
         </a>
       </div>
-      <LongText text={message.body} />
+      <Markdown text={message.body} />
       {isOpen && <Receipts id={message.id} />}
     </li>
   )

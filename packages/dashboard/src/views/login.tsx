@@ -1,4 +1,4 @@
-// Before the way in: why the page is closed, and the command that opens it.
+// Shown without a session: why the page is locked, and the command that opens it.
 
 import { type FormEvent, useState } from 'react'
 import { Failure } from '../parts/bits.tsx'
@@ -6,7 +6,7 @@ import { useCell } from '../store/cell.ts'
 import { connection, show } from '../store/connection.ts'
 
 export function Login() {
-  const { why } = useCell(connection)
+  const { why, linkCommand } = useCell(connection)
   const [code, setCode] = useState('')
   const [refused, setRefused] = useState<string>()
   const send = async (event: FormEvent): Promise<void> => {
@@ -19,7 +19,7 @@ export function Login() {
     <main className="login">
       <h1>Agent Relay</h1>
       <p>This page opens with a code that works once and for five minutes. It is in the link that this prints:</p>
-      <code className="command">agent-relay dashboard</code>
+      <code className="command">{linkCommand}</code>
       <form onSubmit={send}>
         <label>
           Code

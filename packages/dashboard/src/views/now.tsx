@@ -1,17 +1,21 @@
 // Now: what needs the person first, every agent with its state, workers under their lead, who waits for whom, and the latest words.
 
-import type { Conversation } from '@agent-relay/sdk/browser'
-import { useState } from 'react'
-import { Count, Empty, Face, Kind, State } from '../parts/bits.tsx'
+import { type Conversation, cleanLine } from '@agent-relay/sdk/internal/page'
+import { memo, useMemo, useState } from 'react'
+import { Count, Empty, Face, Failure, Kind, State } from '../parts/bits.tsx'
 import { Icon } from '../parts/icons.tsx'
+import { InHand } from '../parts/in-hand.tsx'
+import { previewOf } from '../parts/markdown-tree.ts'
+import { Needs } from '../parts/needs.tsx'
+import { Spent } from '../parts/spent.tsx'
 import { Ago, Clock } from '../parts/time.tsx'
 import { Waits } from '../parts/waits.tsx'
-import { linkTo } from '../route.ts'
+import { WorkerTools } from '../parts/worker-tools.tsx'
 import { useCell } from '../store/cell.ts'
-import { connection } from '../store/connection.ts'
+import { connection, playDemo } from '../store/connection.ts'
 import { conversations, titleOf } from '../store/conversations.ts'
-import { type Branch, fleet, stateOf, treeOf, withLeads } from '../store/fleet.ts'
-import { type Need, needs } from '../store/needs.ts'
+import { type Branch, fleet, isPresent, sinceOf, stateOf, treeOf, type Worker, withLeads } from '../store/fleet.ts'
+import { linkTo } from '../store/page-address.ts'
 
 export function Now() {
   return (
@@ -20,67 +24,27 @@ export function Now() {
         <h1 className="title">Now</h1>
         <Needs />
         <Agents />
+        <InHand />
       </div>
       <Latest />
     </div>
   )
 }
 
-function Needs() {
-  const list = useCell(needs)
-  const [isAsked, setAsked] = useState('Notification' in window && Notification.permission !== 'default')
-  const ask = (): void => void Notification.requestPermission().then(() => setAsked(true))
-  return (
-    <section aria-labelledby="needs">
-      <div className="section-head">
-        <h2 id="needs">Needs you</h2>
-        {!isAsked && (
-          <button type="button" className="quiet" onClick={ask}>
-            <Icon name="bell" />
-            Notify me
-          </button>
-        )}
-      </div>
-      {list.length === 0 ? (
-        <p className="calm-note muted">Nothing. Nobody is blocked, and no message waits for you.</p>
-      ) : (
-        <ul className="needs">
-          {list.map((need) => (
-            <li key={need.key}>
-              <a data-item className={`need need-${need.kind}`} href={addressOf(need)}>
-                <Icon name={need.kind === 'blocked' ? 'alert' : 'talk'} />
-                <b className="need-title clip">{need.title}</b>
-                <bdi className="clip need-text">{need.text}</bdi>
-                {need.since && (
-                  <span className="muted">
-                    <Ago ts={need.since} />
-                  </span>
-                )}
-              </a>
-            </li>
-          ))}
-        </ul>
-      )}
-    </section>
-  )
-}
-
-function addressOf({ kind, at }: Need): string {
-  return kind === 'blocked' ? linkTo('agent', [at, 'terminal']) : linkTo('talk', [at])
-}
-
-const awayShown = 8
-
 function Agents() {
-  const { agents, isKnown } = useCell(fleet)
+  const { agents, isKnown, workers } = useCell(fleet)
   const [isAll, setAll] = useState(false)
   const { agent: me } = useCell(connection)
   const words = lastWords(useCell(conversations) ?? [])
   const others = agents.filter(({ name }) => name !== me)
-  const present = withLeads(agents, ({ status, worker }) => status !== 'offline' || worker !== undefined)
-  const here = treeOf(agents.filter(({ name }) => present.has(name)))
-  const away = treeOf(agents.filter(({ name }) => !present.has(name)))
-  const shown = [...here, ...(isAll ? away : away.slice(0, awayShown))]
+  const { here, away } = useMemo(() => {
+    const present = withLeads(agents, isPresent)
+    return {
+      here: treeOf(agents.filter(({ name }) => present.has(name))),
+      away: treeOf(agents.filter(({ name }) => !present.has(name))),
+    }
+  }, [agents])
+  const shown = isAll ? [...here, ...away] : here
   const there = agents.filter(({ status }) => status !== 'offline').length
   return (
     <section aria-labelledby="agents">
@@ -97,9 +61,7 @@ function Agents() {
         </a>
       </div>
       {isKnown && others.length === 0 ? (
-        <Empty title="No agent has come yet" command="npx agent-relay mcp install" other="npx agent-relay demo">
-          The first command connects your editors and CLIs, the second shows it at work without any.
-        </Empty>
+        <Welcome />
       ) : (
         <div className="agents">
           <Waits rows={shown} />
@@ -109,24 +71,62 @@ function Agents() {
                 key={branch.agent.name}
                 branch={branch}
                 isMe={branch.agent.name === me}
+                worker={workers.get(branch.agent.name)}
                 word={words.get(branch.agent.name)}
               />
             ))}
           </ul>
         </div>
       )}
-      {away.length > awayShown && (
-        <button type="button" className="link" onClick={() => setAll(!isAll)}>
-          {isAll ? 'Show fewer' : `Show all ${away.length} that are away`}
+      {away.length > 0 && (
+        <button type="button" className="link" aria-expanded={isAll} onClick={() => setAll(!isAll)}>
+          {isAll ? 'Hide those that are away' : `${away.length} finished or away`}
         </button>
       )}
     </section>
   )
 }
 
-function Row({ branch: { agent, depth }, isMe, word }: { branch: Branch; isMe: boolean; word: string | undefined }) {
-  const state = stateOf(agent)
-  const model = [agent.cli, agent.model].filter(Boolean).join(' · ')
+/** What a person can do who comes for the first time. */
+function Welcome() {
+  const { hasDemo } = useCell(connection)
+  const [why, setWhy] = useState<string>()
+  const demo = (): void => void playDemo().catch((error) => setWhy(error.message))
+  return (
+    <>
+      <Empty
+        title="No agent has come yet"
+        command="npx --no agent-relay mcp install"
+        other={hasDemo ? undefined : 'npx --no agent-relay demo'}
+      >
+        This command connects your editors and CLIs. {!hasDemo && 'The second shows the relay at work without any.'}
+      </Empty>
+      <div className="welcome-tools">
+        {hasDemo && (
+          <button type="button" className="main-button" onClick={demo}>
+            Play the demo here
+          </button>
+        )}
+        <a className="quiet" href={linkTo('agent', [], { spawn: '1' })}>
+          Spawn a first worker
+        </a>
+      </div>
+      <Failure text={why} />
+    </>
+  )
+}
+
+interface RowProps {
+  branch: Branch
+  isMe: boolean
+  worker: Worker | undefined
+  word: string | undefined
+}
+
+/** Drawn again only when something about it has changed: there may be hundreds. */
+const Row = memo(function Row({ branch: { agent, depth }, isMe, worker, word }: RowProps) {
+  const [why, setWhy] = useState<string>()
+  const model = cleanLine([agent.cli, agent.model].filter(Boolean).join(' · '))
   return (
     <li className="agent-row-item">
       <a data-item className={`agent-row depth-${Math.min(depth, 3)}`} href={linkTo('agent', [agent.name])}>
@@ -135,25 +135,53 @@ function Row({ branch: { agent, depth }, isMe, word }: { branch: Branch; isMe: b
           <span className="agent-who">
             <b className="clip">{agent.name}</b>
             <span className="muted clip small">
-              {isMe ? 'you' : agent.type === 'human' ? 'a person' : model || 'agent'}
+              {isMe
+                ? 'you'
+                : agent.type === 'human'
+                  ? 'a person'
+                  : [model || 'agent', agent.reached].filter(Boolean).join(' · ')}
             </span>
           </span>
         </span>
-        <State state={state} since={agent.waitingFor?.since} />
-        <bdi className="muted clip agent-last">{word}</bdi>
+        <State state={stateOf(agent, worker)} since={sinceOf(agent, worker)} />
+        <span className="agent-last">
+          <bdi className={`clip ${worker?.task ? '' : 'muted'}`} title={worker?.task}>
+            {worker?.task ? previewOf(worker.task) : word}
+          </bdi>
+          {worker?.worktree && (
+            <span className="muted small mono clip" title={worker.worktree.path}>
+              {worker.worktree.branch}
+            </span>
+          )}
+        </span>
         <Count value={agent.unread} label="unread" isQuiet={!isMe} />
         <span className="muted small agent-ago">
           <Ago ts={agent.lastCallAt} />
+          <Spent spend={agent.spend} />
         </span>
       </a>
+      {!isMe && (
+        <span className="agent-tools">
+          <WorkerTools agent={agent} worker={worker} onFailure={setWhy} />
+          <a className="quiet" href={linkTo('runs', [], { start: '1', agent: agent.name })}>
+            Give a contract
+          </a>
+          <Failure text={why} />
+        </span>
+      )}
     </li>
   )
+}, isSameRow)
+
+function isSameRow(a: RowProps, b: RowProps): boolean {
+  const isSameAgent = a.branch.agent === b.branch.agent && a.branch.depth === b.branch.depth
+  return isSameAgent && a.isMe === b.isMe && a.worker === b.worker && a.word === b.word
 }
 
-/** What each said last, where that is the last word of a conversation. */
+/** The last message of each agent, where it is also the last one of its conversation. */
 function lastWords(list: readonly Conversation[]): Map<string, string> {
   const words = new Map<string, string>()
-  for (const { last } of list) if (last && !words.has(last.from)) words.set(last.from, last.preview)
+  for (const { last } of list) if (last && !words.has(last.from)) words.set(last.from, previewOf(last.preview))
   return words
 }
 
@@ -185,7 +213,7 @@ function Latest() {
               </span>
               <span className="clip-2">
                 <span className="muted">{last?.from}: </span>
-                <bdi>{last?.preview}</bdi>
+                <bdi>{previewOf(last?.preview ?? '')}</bdi>
               </span>
             </a>
           </li>

@@ -1,30 +1,35 @@
 // The flight recorder: the journal as a timeline that can be filtered, jumped in, stepped through and played again.
 
-import type { RelayEvent } from '@agent-relay/sdk/browser'
+import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { Empty, IconButton } from '../parts/bits.tsx'
 import { Closely } from '../parts/causes.tsx'
-import { eventKey, eventText } from '../parts/event-text.ts'
-import { familyOf, Lanes } from '../parts/lanes.tsx'
+import { eventText } from '../parts/event-text.ts'
+import { familyOf, Lanes, type Stretch } from '../parts/lanes.tsx'
+import { RecordingTools } from '../parts/recording-tools.tsx'
 import { type Tape, useTape } from '../parts/tape.ts'
 import { clockText } from '../parts/time.tsx'
-import { refine, useRoute } from '../route.ts'
 import { useCell } from '../store/cell.ts'
+import { eventKey } from '../store/concerns.ts'
 import { connection } from '../store/connection.ts'
 import { conversations, titleOf } from '../store/conversations.ts'
 import { lastSeq } from '../store/events.ts'
 import { fleet } from '../store/fleet.ts'
+import { refine, usePageAddress } from '../store/page-address.ts'
 import type { Filter } from '../store/recorder.ts'
 import { seqAt } from '../store/recorder.ts'
 
 const speeds = [1, 2, 4, 8, 16, 32, 64]
+const zooms = [0.25, 0.5, 1, 2, 4]
 const families = [
   'message',
   'delivery',
   'reaction',
+  'approval',
   'action',
   'worker',
   'run',
+  'claim',
   'agent',
   'channel',
   'conversation',
@@ -32,45 +37,44 @@ const families = [
 ]
 
 function useFilter(): Filter {
-  const { query } = useRoute()
+  const { query } = usePageAddress()
   return { agent: query.get('agent') ?? '', conversation: query.get('in') ?? '', types: query.get('types') ?? '' }
 }
 
 export function Recorder() {
-  const { parts } = useRoute()
+  const { parts } = usePageAddress()
   const filter = useFilter()
   const seq = parts[0] === undefined || parts[0] === '' ? undefined : Number(parts[0])
   const [lanesBy, setLanesBy] = useState<'agent' | 'conversation'>('agent')
+  const [zoom, setZoom] = useState(1)
+  const [stretch, setStretch] = useState<Stretch>()
   const tape = useTape(seq, filter)
-  const { events, current, isPlaying, speed } = tape
+  const { events, current } = tape
   const chosen = events[current]
   useKeys(tape)
+  const chosenEvents = stretch ? events.slice(stretch[0], stretch[1] + 1) : events
+  // Its ends are places in these events.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other events are the reason
+  useEffect(() => setStretch(undefined), [events])
   return (
     <div className="recorder">
       <div className="recorder-bar">
         <h1 className="title">Flight recorder</h1>
-        <div className="transport" role="toolbar" aria-label="Replay">
-          <IconButton icon="back" label="Step back ( ← )" onClick={() => tape.step(-1)} />
-          <IconButton
-            icon={isPlaying ? 'pause' : 'play'}
-            label={isPlaying ? 'Pause ( space )' : 'Play ( space )'}
-            onClick={tape.toggle}
-          />
-          <IconButton icon="forward" label="Step ( → )" onClick={() => tape.step(1)} />
-          <select aria-label="Speed" value={speed} onChange={(event) => tape.setSpeed(Number(event.target.value))}>
-            {speeds.map((each) => (
-              <option key={each} value={each}>
-                {each}×
-              </option>
-            ))}
-          </select>
-        </div>
+        <Transport tape={tape} />
         <Jump onJump={tape.jump} />
         <Filters filter={filter} seq={chosen?.seq} />
         <select aria-label="Lanes by" value={lanesBy} onChange={(event) => setLanesBy(event.target.value as 'agent')}>
           <option value="agent">lanes by agent</option>
           <option value="conversation">lanes by conversation</option>
         </select>
+        <select aria-label="Zoom" value={zoom} onChange={(event) => setZoom(Number(event.target.value))}>
+          {zooms.map((each) => (
+            <option key={each} value={each}>
+              {each * 100} %
+            </option>
+          ))}
+        </select>
+        <RecordingTools events={chosenEvents} />
       </div>
       {tape.isKnown && events.length === 0 ? (
         <Empty title="Nothing was recorded" command="agent-relay events">
@@ -78,13 +82,34 @@ export function Recorder() {
         </Empty>
       ) : (
         <>
-          <Lanes events={events} current={current} by={lanesBy} onChoose={tape.choose} />
+          <Lanes {...{ events, current, by: lanesBy, zoom, stretch }} onChoose={tape.choose} onStretch={setStretch} />
           <div className="recorder-main">
             <EventList events={events} current={current} onChoose={tape.choose} />
             {chosen && <Closely event={chosen} />}
           </div>
         </>
       )}
+    </div>
+  )
+}
+
+function Transport({ tape: { isPlaying, speed, step, toggle, setSpeed } }: { tape: Tape }) {
+  return (
+    <div className="transport" role="toolbar" aria-label="Replay">
+      <IconButton icon="back" label="Step back ( ← )" onClick={() => step(-1)} />
+      <IconButton
+        icon={isPlaying ? 'pause' : 'play'}
+        label={isPlaying ? 'Pause ( space )' : 'Play ( space )'}
+        onClick={toggle}
+      />
+      <IconButton icon="forward" label="Step ( → )" onClick={() => step(1)} />
+      <select aria-label="Speed" value={speed} onChange={(event) => setSpeed(Number(event.target.value))}>
+        {speeds.map((each) => (
+          <option key={each} value={each}>
+            {each}×
+          </option>
+        ))}
+      </select>
     </div>
   )
 }
@@ -196,7 +221,8 @@ function Filters({ filter, seq }: { filter: Filter; seq: number | undefined }) {
         ))}
       </select>
       <select aria-label="Facts" value={filter.types} onChange={(event) => change({ types: event.target.value })}>
-        <option value="">all facts</option>
+        <option value="">main facts</option>
+        <option value="*">all facts</option>
         {families.map((family) => (
           <option key={family} value={`${family}.*`}>
             {family}

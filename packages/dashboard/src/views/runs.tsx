@@ -1,17 +1,20 @@
-// Runs: contracts given to agents, how they fare, and what they hand over; a form that starts one.
+// Runs: contracts given to agents, their status, and what they hand over; a form that starts one.
 
-import type { Run } from '@agent-relay/sdk/browser'
+import { clean, type Run } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
-import { Empty, Failure, LongText, State } from '../parts/bits.tsx'
+import { Empty, Failure, State } from '../parts/bits.tsx'
 import { Icon } from '../parts/icons.tsx'
+import { Markdown } from '../parts/markdown.tsx'
+import { previewOf } from '../parts/markdown-tree.ts'
 import { Payload } from '../parts/payload.tsx'
+import { Spent } from '../parts/spent.tsx'
 import { StartRun } from '../parts/start-run.tsx'
 import { Clock, Since } from '../parts/time.tsx'
-import { linkTo, useRoute } from '../route.ts'
 import { useCell } from '../store/cell.ts'
 import { client } from '../store/connection.ts'
 import type { StateText } from '../store/fleet.ts'
-import { followRuns, runs } from '../store/runs.ts'
+import { linkTo, usePageAddress } from '../store/page-address.ts'
+import { followRuns, retryRun, runs, type TitledRun } from '../store/runs.ts'
 
 const tones: Record<Run['status'], StateText['tone']> = {
   ready: 'calm',
@@ -29,7 +32,7 @@ const endOf = ({ completedAt, stoppedAt }: Run): string | undefined => completed
 
 export function Runs() {
   useEffect(() => followRuns(), [])
-  const { parts, query } = useRoute()
+  const { parts, query } = usePageAddress()
   const list = useCell(runs)
   const [id = ''] = parts
   const run = list?.find((each) => each.id === id)
@@ -59,12 +62,16 @@ export function Runs() {
                 aria-current={each.id === id ? 'true' : undefined}
               >
                 <span className="pick-main">
-                  <b className="clip">{each.agent}</b>
+                  <b className="clip" title={each.title}>
+                    {previewOf(each.title)}
+                  </b>
+                  <span className="muted small clip">{each.agent}</span>
                   <State state={stateOfRun(each)} />
-                  {each.summary && <bdi className="muted small clip">{each.summary}</bdi>}
+                  {each.summary && <bdi className="muted small clip">{previewOf(each.summary)}</bdi>}
                 </span>
                 <span className="muted small pick-end">
                   <Since ts={each.startedAt} until={endOf(each)} />
+                  <Spent spend={each.spend} />
                 </span>
               </a>
             </li>
@@ -80,28 +87,58 @@ export function Runs() {
   )
 }
 
-function One({ run }: { run: Run }) {
-  const [why, setWhy] = useState<string>()
+function Head({ run, onFailure }: { run: TitledRun; onFailure(why: string): void }) {
   const stop = (): void => {
-    client.call('run.stop', { run: run.id, reason: 'stopped on the page' }).catch((error) => setWhy(error.message))
+    client.call('run.stop', { run: run.id, reason: 'stopped on the page' }).catch((error) => onFailure(error.message))
+  }
+  const retry = (): void => {
+    retryRun(run.id).catch((error) => onFailure(error.message))
   }
   return (
-    <>
-      <header className="agent-head">
-        <a className="icon-button only-narrow" href={linkTo('runs')} aria-label="All runs">
-          ‹
-        </a>
-        <div className="agent-title">
-          <h2 className="title clip">{run.agent}</h2>
-          <p className="muted small clip mono">{run.id}</p>
-        </div>
-        <State state={{ ...stateOfRun(run), text: run.status }} />
-        {run.status === 'running' && (
-          <button type="button" className="quiet danger" onClick={stop}>
-            Stop
+    <header className="agent-head">
+      <a className="icon-button only-narrow" href={linkTo('runs')} aria-label="All runs">
+        ‹
+      </a>
+      <div className="agent-title">
+        <h2 className="title clip">{previewOf(run.title)}</h2>
+        <p className="muted small clip">
+          {run.agent} · <span className="mono">{run.id}</span>
+        </p>
+      </div>
+      <State state={{ ...stateOfRun(run), text: run.status }} />
+      {run.status === 'running' && (
+        <button type="button" className="quiet danger" onClick={stop}>
+          Stop
+        </button>
+      )}
+      {endOf(run) !== undefined && (
+        <>
+          <button
+            type="button"
+            className="quiet"
+            title="Starts at once: the same contract, as it was given, for who asked for it"
+            onClick={retry}
+          >
+            Retry
           </button>
-        )}
-      </header>
+          <a
+            className="quiet"
+            title="Opens the form with this contract, to change it first; the new run is yours"
+            href={linkTo('runs', [], { start: '1', again: run.id })}
+          >
+            Change and start …
+          </a>
+        </>
+      )}
+    </header>
+  )
+}
+
+function One({ run }: { run: TitledRun }) {
+  const [why, setWhy] = useState<string>()
+  return (
+    <>
+      <Head run={run} onFailure={setWhy} />
       <Failure text={why} />
       {run.stopReason && <p className="note">{run.stopReason}</p>}
       <dl className="facts">
@@ -119,18 +156,36 @@ function One({ run }: { run: Run }) {
           <Clock ts={run.startedAt} isExact />, {run.status === 'running' ? 'for' : 'took'}{' '}
           <Since ts={run.startedAt} until={endOf(run)} />
         </dd>
+        {run.spend && (
+          <>
+            <dt>Used</dt>
+            <dd>
+              <Spent spend={run.spend} />
+            </dd>
+          </>
+        )}
+        {run.again && (
+          <>
+            <dt>Again after</dt>
+            <dd>
+              <a className="mono" href={linkTo('runs', [run.again])}>
+                {run.again}
+              </a>
+            </dd>
+          </>
+        )}
       </dl>
       <Contract run={run.id} />
       {run.preview && (
         <section>
           <h3>Output so far</h3>
-          <div className="pre text mono">{run.preview}</div>
+          <div className="pre text mono">{clean(run.preview)}</div>
         </section>
       )}
       {run.summary !== undefined && (
         <section>
           <h3>Summary</h3>
-          <LongText text={run.summary} />
+          <Markdown text={run.summary} />
         </section>
       )}
       {run.payloadSize !== undefined && <Payload run={run.id} bytes={run.payloadSize} />}
@@ -151,7 +206,7 @@ function Contract({ run }: { run: string }) {
     <section>
       <h3>Contract</h3>
       <Failure text={why} />
-      {text !== undefined && <LongText className="pre" text={text} />}
+      {text !== undefined && <Markdown className="pre" text={text} />}
     </section>
   )
 }

@@ -1,20 +1,22 @@
 // Talk: the conversations, one of them as a chat, and the thread that is looked at.
 
+import { useEffect, useRef } from 'react'
 import { Empty, IconButton } from '../parts/bits.tsx'
 import { Composer } from '../parts/composer.tsx'
 import { MessageList } from '../parts/message-list.tsx'
 import { Places } from '../parts/places.tsx'
 import { Thread } from '../parts/thread.tsx'
-import { go, linkTo, useRoute } from '../route.ts'
 import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
 import { conversationOf, conversations, titleOf } from '../store/conversations.ts'
+import { go, linkTo, refine, usePageAddress } from '../store/page-address.ts'
 
 export function Talk() {
-  const { parts, query } = useRoute()
+  const { parts, query } = usePageAddress()
   const [name = '', message] = parts
   const thread = query.get('thread') ?? undefined
   const isChosen = name !== ''
+  useNewestUnread(isChosen)
   return (
     <div className={`talk ${isChosen ? 'is-chosen' : ''} ${thread ? 'has-thread' : ''}`}>
       <Places chosen={name} />
@@ -32,6 +34,18 @@ export function Talk() {
       {thread && <Thread key={thread} name={name} thread={thread} />}
     </div>
   )
+}
+
+/** Without a place in the address it opens on what was said last and is not read; on a narrow screen the list stands first. */
+function useNewestUnread(isChosen: boolean): void {
+  const list = useCell(conversations)
+  const isDecided = useRef(false)
+  useEffect(() => {
+    if (isDecided.current || !list) return
+    isDecided.current = true
+    const newest = list.find(({ unread }) => unread > 0)
+    if (!isChosen && newest && matchMedia('(min-width: 761px)').matches) refine('talk', [newest.name])
+  }, [list, isChosen])
 }
 
 function Head({ name }: { name: string }) {
@@ -77,13 +91,16 @@ function otherOf(name: string, me: string): string {
   return both.find((each) => each !== me) ?? me
 }
 
-const readMax = 500
+const readPageMax = 500
 
 /** Page by page: what is unread may be more than one call can mark. */
 async function readAll(name: string): Promise<void> {
   const isChannel = name.startsWith('#')
   for (;;) {
-    const { messages } = await client.call('inbox.peek', { limit: readMax, ...(isChannel ? { channel: name } : {}) })
+    const { messages } = await client.call('inbox.peek', {
+      limit: readPageMax,
+      ...(isChannel ? { channel: name } : {}),
+    })
     const here = messages.filter((message) => conversationOf(message) === name)
     if (here.length === 0) return
     await client.call('inbox.read', { messages: here.map(({ id }) => id) })

@@ -1,6 +1,6 @@
 // A worker's terminal: what it printed and prints. Keys go to it only after a switch, so that nobody types into an agent by mistake.
 
-import { boundRepeats } from '@agent-relay/sdk/browser'
+import { boundRepeats } from '@agent-relay/sdk/internal/page'
 import { FitAddon } from '@xterm/addon-fit'
 import { SearchAddon } from '@xterm/addon-search'
 import { Terminal } from '@xterm/xterm'
@@ -10,7 +10,8 @@ import { Failure } from '../parts/bits.tsx'
 import { shelterSpans, withSheltered } from '../parts/sheltered-styles.ts'
 import { useCell } from '../store/cell.ts'
 import { client } from '../store/connection.ts'
-import { isDark } from '../theme.ts'
+import { usePageAddress } from '../store/page-address.ts'
+import { isDark } from '../store/theme.ts'
 
 shelterSpans()
 
@@ -33,7 +34,9 @@ const light = {
 const dark = { background: '#101113', foreground: '#dfe1e5', cursor: '#4cc2d4', selectionBackground: '#2c5560' }
 
 export function TerminalView({ name }: { name: string }) {
-  const [isTyping, setTyping] = useState(false)
+  const { query } = usePageAddress()
+  // Whoever comes to answer its dialog has chosen to type.
+  const [isTyping, setTyping] = useState(query.has('type'))
   const [text, setText] = useState('')
   const [why, setWhy] = useState<string>()
   const [hasCopied, setCopied] = useState<string>()
@@ -50,8 +53,8 @@ export function TerminalView({ name }: { name: string }) {
     held.terminal.options.cursorBlink = isTyping
     if (!isTyping) return
     held.terminal.focus()
-    // Who types has the terminal's size too; who looks on leaves it to the worker.
-    held.fit.fit()
+    // A person who types also sets the size of the terminal; one who only watches does not.
+    fitInto(held)
     client.call('worker.resize', { name, cols: held.terminal.cols, rows: held.terminal.rows }).catch(() => {})
     const keys = held.terminal.onData((data) => {
       client.call('worker.type', { name, data }).catch((error) => setWhy(error.message))
@@ -93,6 +96,15 @@ interface Shown {
   search: SearchAddon
 }
 
+/** Programs draw for 80 columns: on a narrow screen the terminal scrolls instead of wrapping what they drew. */
+const colsMin = 80
+
+function fitInto({ terminal, fit }: Pick<Shown, 'terminal' | 'fit'>): void {
+  const size = fit.proposeDimensions()
+  // Not a number while it is not shown.
+  if (size && size.cols > 0 && size.rows > 0) terminal.resize(Math.max(colsMin, size.cols), size.rows)
+}
+
 function useTerminal(
   name: string,
   place: { current: HTMLDivElement | null },
@@ -119,11 +131,11 @@ function useTerminal(
     terminal.loadAddon(fit)
     terminal.loadAddon(search)
     withSheltered(() => terminal.open(element))
-    fit.fit()
+    fitInto({ terminal, fit })
     shown.current = { terminal, fit, search }
-    const watch = new ResizeObserver(() => fit.fit())
+    const watch = new ResizeObserver(() => fitInto({ terminal, fit }))
     watch.observe(element)
-    // What was printed so far comes again with every new line to the daemon.
+    // The output so far is sent again on every new connection.
     let isAnew = true
     const stop = client.follow('worker.follow', {
       input: () => {

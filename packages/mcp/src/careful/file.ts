@@ -1,5 +1,5 @@
 // One configuration file on disk: what it really is, what stands in it, and how it is replaced without a moment in which it is broken or
-// another writer's work is lost. What is written is the caller's affair.
+// another writer's work is lost. What is written is up to the caller.
 
 import {
   closeSync,
@@ -11,23 +11,29 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
-  readFileSync,
   readlinkSync,
   realpathSync,
   renameSync,
   type Stats,
-  statSync,
   unlinkSync,
   writeSync,
 } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
-import { Untouched } from './untouched.ts'
+import {
+  type ForeignFile,
+  foreignFileBytesMax,
+  readForeignFile,
+  UnsafeFileError,
+} from '@agent-relay/sdk/internal/discover'
+import { Untouched } from './format.ts'
 
-const bytesMax = 64 * 1024 * 1024
+/** The user's own files may be large: some CLIs keep histories among their settings. */
+const editedFileBytesMax = 64 * 1024 * 1024
 /** A writer needs milliseconds; a draft that is older was left by one that is gone. */
 const draftMsMax = 10_000
-const lookAgainMs = 5
-/** Another program that writes at every one of our tries is not to be fought. */
+/** How often another writer's draft is looked at. */
+const draftPollMs = 5
+/** After so many tries we give up: another program writes the file all the time. */
 const triesMax = 20
 
 export interface Snapshot {
@@ -39,24 +45,28 @@ export interface Snapshot {
   stats?: Stats
 }
 
-export interface Place {
+export interface FileOptions {
   /** The project's directory: a file that links lead out of it is refused. */
   within?: string
-  /** Of a file that is made new. */
+  /** The mode of a new file. */
   mode?: number
 }
 
-export function look(file: string, { within }: Place = {}): Snapshot {
+export function look(file: string, { within }: FileOptions = {}): Snapshot {
   const path = realPath(file)
   if (within !== undefined && isOutside(path, within))
     throw new Untouched(`a link leads out of the project, to ${path}`)
-  const stats = statSync(path, { throwIfNoEntry: false })
-  if (!stats) return { path }
-  if (stats.isDirectory()) throw new Untouched('this is a directory, not a file')
-  if (!stats.isFile()) throw new Untouched('this is not a plain file')
-  if (stats.size > bytesMax) throw new Untouched('this is too large for a configuration file')
-  const bytes = readFileSync(path)
-  return { path, bytes, text: decode(bytes), stats }
+  const found = read(path, within === undefined ? editedFileBytesMax : foreignFileBytesMax)
+  return found === undefined ? { path } : { path, ...found, text: decode(found.bytes) }
+}
+
+/** Every link was followed before: one that stands there now was put there since. */
+function read(path: string, bytesMax: number): ForeignFile | undefined {
+  try {
+    return readForeignFile(path, { bytesMax })
+  } catch (error) {
+    throw error instanceof UnsafeFileError ? new Untouched(error.why) : error
+  }
 }
 
 /** A link to nothing is somebody's mistake, not a place to put a file. */
@@ -103,27 +113,27 @@ export interface Replaced {
  */
 export function replace(
   file: string,
-  place: Place,
+  options: FileOptions,
   rewrite: (found: Snapshot) => string | undefined,
   before: (found: Snapshot, text: string | undefined, made: Replaced) => void,
 ): void {
   for (let tries = 0; ; tries++) {
-    const found = look(file, place)
+    const found = look(file, options)
     const first = rewrite(found)
     if (first === found.text) return
     checkWritable(found)
     if (tries === triesMax) throw new Untouched('another program keeps writing to it')
     const madeDirectory = mkdirSync(dirname(found.path), { recursive: true })
-    const draft = new Draft(found, place.mode)
+    const draft = new Draft(found, options.mode)
     try {
       // The turn is ours now; what stands there may be newer than what was read above.
-      const now = look(file, place)
+      const now = look(file, options)
       const text = now.path === found.path ? rewrite(now) : undefined
       if (now.path !== found.path) continue
       if (text === now.text) return
       draft.write(text ?? '')
       before(now, text, { madeDirectory })
-      if (!isSame(now, look(file, place))) continue
+      if (!isSame(now, look(file, options))) continue
       if (text === undefined) unlinkSync(now.path)
       else draft.rename(now.path)
       syncDirectory(dirname(now.path))
@@ -159,16 +169,17 @@ class Draft {
   }
 
   #open(): number {
-    for (const until = Date.now() + 6 * draftMsMax; ; ) {
+    for (const until = performance.now() + 6 * draftMsMax; ; ) {
       try {
         return openSync(this.#path, 'wx', 0o600)
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
       }
       const left = lstatSync(this.#path, { throwIfNoEntry: false })
-      if (left && Date.now() - left.mtimeMs > draftMsMax) unlinkSync(this.#path)
-      if (Date.now() > until) throw new Untouched(`another writer left ${this.#path}; remove it`)
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lookAgainMs * (1 + Math.random()))
+      // A draft from the future was left before the clock was set back.
+      if (left && Math.abs(Date.now() - left.mtimeMs) > draftMsMax) unlinkSync(this.#path)
+      if (performance.now() > until) throw new Untouched(`another writer left ${this.#path}; remove it`)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, draftPollMs * (1 + Math.random()))
     }
   }
 

@@ -50,7 +50,7 @@ export function at(values: unknown, path: readonly string[]): unknown {
   )
 }
 
-/** The entry; undefined where there is none. */
+/** The entry; undefined where it is missing. */
 export function entryOf(values: unknown, path: readonly string[], slot: Slot): unknown {
   const container = at(values, path)
   if (typeof slot === 'string') return at(container, [slot])
@@ -92,4 +92,23 @@ function omit(values: Record<string, unknown>, key: string): Record<string, unkn
 export function nested(path: readonly string[], slot: Slot, value: unknown): unknown {
   const innermost = typeof slot === 'string' ? { [slot]: value } : [value]
   return path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), innermost)
+}
+
+/**
+ * The one error of the careful edit: the change was not made, and the file is as it was. `isConfig`: the file's content is the reason, so the
+ * person must paste the entry by hand.
+ */
+export class Untouched extends Error {
+  readonly isConfig: boolean
+
+  constructor(why: string, isConfig = false) {
+    super(why)
+    this.name = 'Untouched'
+    this.isConfig = isConfig
+  }
+}
+
+/** `at` is an offset into `text`. */
+export function lineAt(text: string, at: number): number {
+  return text.slice(0, at).split('\n').length
 }

@@ -1,21 +1,31 @@
 // The careful edit: puts one entry into a configuration file that belongs to somebody else, and takes it out again, so that every other byte
-// stays. Which file, which entry and why is the caller's affair.
+// stays. Which file, which entry and why is up to the caller.
 
 import { existsSync, rmdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Env } from '@agent-relay/sdk/discover'
+import type { Env } from '@agent-relay/sdk/internal/discover'
 import { changeBetween, diffText, turnedBack } from './change.ts'
-import { look, type Place, replace, type Snapshot } from './file.ts'
-import { entryOf, type Format, isElsewhereEqual, isEqual, isPut, missing, nested, type Slot } from './format.ts'
+import { type FileOptions, look, replace, type Snapshot } from './file.ts'
+import {
+  entryOf,
+  type Format,
+  isElsewhereEqual,
+  isEqual,
+  isPut,
+  missing,
+  nested,
+  type Slot,
+  Untouched,
+} from './format.ts'
 import { json } from './jsonc.ts'
 import { hashOf, Records, type WayBack } from './records.ts'
 import { toml } from './toml.ts'
-import { Untouched } from './untouched.ts'
 
+export type { FileOptions } from './file.ts'
 export type { Slot } from './format.ts'
-export { Untouched } from './untouched.ts'
+export { Untouched } from './format.ts'
 
-export interface EditOptions extends Place {
+export interface EditOptions extends FileOptions {
   /** Says where the owner's data directory is, in which the way back is kept. */
   env?: Env
   /** Nothing is written; the answer is what it would be. */
@@ -67,7 +77,7 @@ export function putEntry(
   })
 }
 
-/** A text that was valid and is not with the entry in it has no place for it; the line that says so is not one of the person's. */
+/** A text that is valid without the entry and invalid with it has no place for it; the parser's line number would mean our own line. */
 function readBack(format: Format, text: string): unknown {
   try {
     return format.values(text)
@@ -98,9 +108,17 @@ export function removeEntry(file: string, keyPath: readonly string[], name: Slot
 }
 
 /** What the entry is now; undefined where it, or the file, is not there. Throws as `putEntry` does where the file cannot be read. */
-export function readEntry(file: string, keyPath: readonly string[], name: Slot): unknown {
-  const { text } = look(file)
+export function readEntry(file: string, keyPath: readonly string[], name: Slot, options: FileOptions = {}): unknown {
+  const { text } = look(file, options)
   return text === undefined ? undefined : entryOf(formatOf(file).values(text), keyPath, name)
+}
+
+/** Whether what stands there is what `putEntry` wrote, and not what somebody else put in its place. */
+export function isOwnEntry(file: string, keyPath: readonly string[], name: string, options: EditOptions): boolean {
+  const { path, text } = look(file, options)
+  const record = new Records(options.env ?? process.env).read(path, keyPath, name)
+  if (record === undefined || text === undefined) return false
+  return record.hash === hashOf(text) || (record.added.includes(name) && text.includes(record.added))
 }
 
 /** What a person pastes by hand where the file could not be edited. */

@@ -2,8 +2,7 @@
 // first of two keys of one name, where every reader takes the last, and puts an entry between a neighbour and its comment.
 
 import jsonc, { type Node, type ParseError } from 'jsonc-parser'
-import { bom, endOfLine, type Format, holds, isEqual, nested, type Slot } from './format.ts'
-import { lineAt, Untouched } from './untouched.ts'
+import { bom, endOfLine, type Format, holds, isEqual, lineAt, nested, type Slot, Untouched } from './format.ts'
 
 export const json: Format = {
   values(text) {
@@ -106,7 +105,7 @@ function startDocument(text: string, value: unknown): string {
 }
 
 /**
- * First in its container: after the bracket and what is said beside it, before everything else. So no neighbour needs another comma,
+ * First in its container: after the bracket, what is said beside it and a heading, before everything else. So no neighbour needs another comma,
  * and no comment is parted from what it is about.
  */
 function insert(text: string, container: Node, name: string | undefined, value: unknown): string {
@@ -118,7 +117,7 @@ function insert(text: string, container: Node, name: string | undefined, value: 
   const indent = first && isFirstOnLine(text, first.offset) ? indentAt(text, first.offset) : base + unitOf(text)
   const entry = `${end}${indent}${label}${print(text, value, indent)}`
   const lineEnd = restIsRemark(text, inside)
-  if (lineEnd !== undefined) return splice(text, lineEnd, 0, `${entry}${first ? ',' : ''}`)
+  if (lineEnd !== undefined) return splice(text, headingEnd(text, lineEnd, !first), 0, `${entry}${first ? ',' : ''}`)
   if (!first) return splice(text, inside, 0, `${entry}${end}${base}`)
   const space = /\s/.test(text[inside] ?? '') ? ' ' : ''
   return splice(text, inside, 0, `${space}${label}${JSON.stringify(value)},`)
@@ -129,6 +128,19 @@ function restIsRemark(text: string, from: number): number | undefined {
   const remark = /(?:[ \t]|\/\*(?:(?!\*\/)[^\r\n])*\*\/)*(?:\/\/[^\r\n]*)?(?=\r?\n)/y
   remark.lastIndex = from
   return remark.test(text) ? remark.lastIndex : undefined
+}
+
+/** A heading is what comments say on lines of their own before a blank line, or where nothing follows. */
+function headingEnd(text: string, lineEnd: number, isEmpty: boolean): number {
+  const remark = /(?:\r?\n[ \t]*)+(?:\/\/[^\r\n]*|\/\*(?:(?!\*\/)[\s\S])*\*\/)[ \t]*(?=\r?\n)/y
+  const blankLines = /(?:\r?\n[ \t]*)+(?=\r?\n)/y
+  let end = lineEnd
+  for (remark.lastIndex = lineEnd; remark.test(text); ) {
+    blankLines.lastIndex = remark.lastIndex
+    if (isEmpty) end = remark.lastIndex
+    else if (blankLines.test(text)) end = blankLines.lastIndex
+  }
+  return end
 }
 
 function cut(text: string, container: Node, node: Node): string {

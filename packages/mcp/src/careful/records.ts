@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { dataDir, type Env } from '@agent-relay/sdk/discover'
+import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import type { Change } from './change.ts'
 import type { Slot } from './format.ts'
 
@@ -73,7 +73,7 @@ export class Records {
   }
 }
 
-/** One that cannot be read is as good as none: the entry can be taken out without it. */
+/** Undefined for a record that cannot be read: the entry can be taken out without it. */
 function read(path: string): WayBack | undefined {
   try {
     const record = JSON.parse(readFileSync(path, 'utf8')) as WayBack

@@ -2,8 +2,7 @@
 // reader takes, so the library (smol-toml) only reads, and whoever calls compares the values.
 
 import { parse } from 'smol-toml'
-import { at, bom, endOfLine, entryOf, type Format, isEqual, isObject, type Slot } from './format.ts'
-import { Untouched } from './untouched.ts'
+import { at, bom, endOfLine, entryOf, type Format, isEqual, isObject, type Slot, Untouched } from './format.ts'
 
 export const toml: Format = {
   values,

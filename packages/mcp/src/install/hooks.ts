@@ -1,13 +1,13 @@
-// The hooks that hand waiting messages to Claude Code, Codex and Gemini CLI at a turn's boundary. Opt in: they run at every turn of the user's own
-// sessions. What a hook does when it runs is hook.cts. No waiter that wakes an idle session (asyncRewake): `claude -p` does not end before it does.
+// The hooks that hand waiting messages to a CLI's sessions, and the one that asks before an edit: which file, which events, which commands. What a
+// hook does when it runs is in launcher.ts, which guards it in the shell, in hook.cts and in edit-hook.cts.
 
+import { basename } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { clisWith, hookSeconds, type NameWith, serverName } from '@agent-relay/sdk/internal/clis'
 import type { Slot } from '../careful/index.ts'
-import { type Editor, homeBy, joined, type Surroundings } from './editor.ts'
-import { geminiHome } from './editors/gemini.ts'
-import { installed } from './surroundings.ts'
-
-/** A turn waits for these: they must not hold it up when the daemon is busy. */
-const hookSeconds = 5
+import { launched } from '../launcher.ts'
+import { pluginPath } from '../opencode-plugin.ts'
+import { type Editor, type InstallContext, inGeminiHome, inHomeBy, joined } from './editors.ts'
 
 export interface Hook {
   file: string
@@ -17,56 +17,110 @@ export interface Hook {
 }
 
 interface HookRule {
-  file(around: Surroundings, isProject: boolean): string
+  userFile(around: InstallContext): string
+  projectFile: readonly string[]
   events: string[]
-  timeout: number
+  /** As it stands in the list of its event; without it, in a group of its own. */
+  entry?(command: string, tools?: string): object
+  /** The event at which the CLI asks the person for a permission, and waits for whoever answers first. */
+  asks?: string
+  /** The events at which a waiter is left beside the session (Claude Code's asyncRewake). */
+  waits?: string[]
+  /** The event before a tool runs, and the tools that may write files. */
+  edits: { event: string; tools?: string }
+  /** The CLI asks the person about new hooks, so they are installed only on demand. */
+  isAsked?: true
 }
 
-const rules: Record<string, HookRule> = {
+const rules: Record<Exclude<NameWith<'hooks'>, 'opencode'>, HookRule> = {
   claude: {
-    file: (around, isProject) =>
-      isProject
-        ? joined(around, around.project, '.claude', 'settings.json')
-        : joined(around, homeBy(around, 'CLAUDE_CONFIG_DIR', '.claude'), 'settings.json'),
+    userFile: inHomeBy('CLAUDE_CONFIG_DIR', '.claude', 'settings.json'),
+    projectFile: ['.claude', 'settings.json'],
     events: ['SessionStart', 'UserPromptSubmit', 'Stop'],
-    timeout: hookSeconds,
+    waits: ['SessionStart', 'Stop'],
+    asks: 'PermissionRequest',
+    edits: { event: 'PreToolUse', tools: 'Write|Edit|MultiEdit|NotebookEdit|Bash' },
   },
   codex: {
-    file: (around, isProject) =>
-      isProject
-        ? joined(around, around.project, '.codex', 'hooks.json')
-        : joined(around, homeBy(around, 'CODEX_HOME', '.codex'), 'hooks.json'),
+    userFile: inHomeBy('CODEX_HOME', '.codex', 'hooks.json'),
+    projectFile: ['.codex', 'hooks.json'],
     events: ['SessionStart', 'UserPromptSubmit', 'Stop'],
-    timeout: hookSeconds,
+    edits: { event: 'PreToolUse', tools: 'Bash|apply_patch|Edit|Write' },
+    isAsked: true,
   },
   gemini: {
-    file: (around, isProject) =>
-      joined(around, isProject ? joined(around, around.project, '.gemini') : geminiHome(around), 'settings.json'),
-    events: ['SessionStart', 'BeforeAgent', 'AfterAgent'],
-    // In milliseconds there.
-    timeout: hookSeconds * 1000,
+    userFile: inGeminiHome('settings.json'),
+    projectFile: ['.gemini', 'settings.json'],
+    events: ['SessionStart', 'BeforeAgent', 'AfterAgent', 'PreCompress'],
+    edits: { event: 'BeforeTool', tools: 'write_file|replace|run_shell_command' },
+    // It shows the name while the hook runs, and without one the whole command. In milliseconds there.
+    entry: (command, matcher) => ({
+      ...(matcher === undefined ? {} : { matcher }),
+      hooks: [{ name: serverName, type: 'command', command, timeout: hookSeconds * 1000 }],
+    }),
+  },
+  // It reads every file of that folder, so ours is a file of its own.
+  copilot: {
+    userFile: (around) => joined(around, around.home, '.copilot', 'hooks', 'agent-relay.json'),
+    projectFile: ['.github', 'hooks', 'agent-relay.json'],
+    events: ['sessionStart', 'userPromptSubmitted', 'agentStop'],
+    edits: { event: 'preToolUse' },
+    entry: (command) => ({ type: 'command', bash: command, timeoutSec: hookSeconds }),
   },
 }
 
-export const hookEditors: readonly string[] = Object.keys(rules)
+const ruleOf = (name: string) => (rules as Partial<Record<string, HookRule>>)[name]
 
-/** None where the editor has no hooks of this kind. */
-export function hooksOf({ name }: Editor, around: Surroundings, isProject: boolean): Hook[] {
-  const rule = rules[name]
+/** Those whose hooks cost the person nothing: no question of the CLI, nothing on its screen. */
+export const freeHookEditors: readonly string[] = clisWith('hooks')
+  .map(({ name }) => name)
+  .filter((name) => !ruleOf(name)?.isAsked)
+
+/** Empty where the editor has no hooks of this kind. */
+export function hooksOf({ name, userFile }: Editor, around: InstallContext, isProject: boolean): Hook[] {
+  // The plugin is a file of this user: it means nothing to others who work on the project.
+  if (name === 'opencode' && !isProject) return [pluginEntry(userFile(around), around)]
+  const rule = ruleOf(name)
   if (!rule) return []
-  const file = rule.file(around, isProject)
-  return rule.events.map((event) => ({
+  const file = isProject ? joined(around, around.project, ...rule.projectFile) : rule.userFile(around)
+  const asks = rule.asks === undefined ? [] : [rule.asks]
+  return [...rule.events, rule.edits.event, ...asks].map((event) => ({
     file,
     keyPath: ['hooks', event],
     slot: { mark: ` hook ${event} --cli ${name}` },
-    value: { hooks: [{ type: 'command', command: commandOf(event, name), timeout: rule.timeout }] },
+    value: entryOf(event, name, rule, around),
   }))
 }
 
-/** For the shell that runs it. */
-function commandOf(event: string, cli: string): string {
-  const { command, args } = installed(['hook', event, '--cli', cli])
-  return [command, ...args].map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word))).join(' ')
+function entryOf(event: string, name: string, rule: HookRule, around: InstallContext): object {
+  const command = commandOf([event, '--cli', name], around)
+  const tools = event === rule.edits.event ? rule.edits.tools : undefined
+  if (rule.entry) return rule.entry(command, tools)
+  const now = { type: 'command', command, timeout: event === rule.asks ? waitSeconds : hookSeconds }
+  const matcher = tools === undefined ? {} : { matcher: tools }
+  return { ...matcher, hooks: [now, ...(rule.waits?.includes(event) ? [waiter(event, name, around)] : [])] }
+}
+
+/** opencode has no hooks of this kind, but a plugin that does the same. */
+function pluginEntry(file: string, { env }: InstallContext): Hook {
+  const path = pluginPath(env)
+  return { file, keyPath: ['plugin'], slot: { mark: basename(path) }, value: pathToFileURL(path).href }
+}
+
+/** It ends with its session; the limit is only the longest that a timer of the host can take, in seconds. */
+const waitSeconds = 24 * 24 * 60 * 60
+
+function waiter(event: string, cli: string, around: InstallContext): object {
+  const command = commandOf(['wait', '--cli', cli, event], around)
+  return { type: 'command', command, asyncRewake: true, timeout: waitSeconds }
+}
+
+/** For the shell that runs it. Where our launcher is gone, it does nothing and says nothing. */
+function commandOf(words: string[], { env }: InstallContext): string {
+  const { command, args } = launched(['hook', ...words], env)
+  const quotedWords = [command, ...args].map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word)))
+  const line = quotedWords.join(' ')
+  return process.platform === 'win32' ? line : `[ -x ${quotedWords[0]} ] || exit 0; exec ${line}`
 }
 
 function quoted(word: string): string {

@@ -1,40 +1,49 @@
-// `@agent-relay/mcp/install`: adds the server to editors and CLIs and takes it out again, with a word about each. Command lines are read elsewhere.
+// `@agent-relay/mcp/install`: adds the server to editors and CLIs and takes it out again, with a line about each. Also the command line of `agent-relay-mcp install`.
 
-import { type Env, setting } from '@agent-relay/sdk/discover'
+import { parseArgs } from 'node:util'
+import { clean } from '@agent-relay/sdk/internal/clean'
+import { inWords } from '@agent-relay/sdk/internal/clis'
+import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 import { Untouched } from '../careful/index.ts'
-import type { Editor, Server, Surroundings } from './editor.ts'
-import { detected, editors } from './editors/index.ts'
-import { install, isInstalled, meant, type Outcome, uninstall, type Wish } from './install.ts'
-import { afterInstall, noneDetected, outcomeLines, type Say, unknownEditor } from './report.ts'
-import { serverCommand, surroundingsOf } from './surroundings.ts'
-import { workspaceOf } from './workspace-key.ts'
+import { launched, launcherScript, refreshLauncher, type Server } from '../launcher.ts'
+import { type Editor, editors, type InstallContext, installContext } from './editors.ts'
+import { type Confirm, confirmOnTerminal, foreignCommand, leftAlone } from './foreign.ts'
+import { freeHookEditors } from './hooks.ts'
+import { fileOf, install, isInstalled, meant, type Outcome, uninstall, type Wish } from './install.ts'
+import { afterInstall, noneDetected, outcomeLines, replacedLine, type Say, unknownEditor } from './report.ts'
+import { bindingFor, type Serving, servingOf } from './workspace-key.ts'
 
-export type { Editor, Server, Surroundings } from './editor.ts'
-export { detected, editors, programPath } from './editors/index.ts'
-export { hookEditors } from './hooks.ts'
-export { entryName, type Outcome } from './install.ts'
+export { pluginPath } from '../opencode-plugin.ts'
+export { detected, type Editor, editors, type InstallContext, installContext, programPath } from './editors.ts'
+export { commandOf, foreignCommand } from './foreign.ts'
+export { freeHookEditors, type Hook, hooksOf } from './hooks.ts'
+export type { Outcome } from './install.ts'
 export { configureLift, unconfigureLift } from './lift.ts'
 export { outcomeLines } from './report.ts'
-export { installed, serverCommand, surroundingsOf } from './surroundings.ts'
 
 export interface InstallOptions {
   /** Names separated by commas, `auto` (those that are found) or `all`; without it `auto`. */
   editor?: string
-  /** The user's own files, which is what happens anyway. */
+  /** The user's own files: the default. */
   global?: boolean
   /** The files of the project in `cwd` instead. */
   project?: boolean
   /** The key of a workspace: the entry is bound to that workspace. */
   workspace?: string
-  hooks?: boolean
+  /** The entry starts a daemon where none runs. A later installation keeps that, like the workspace. */
+  start?: boolean
+  /** Hooks for every CLI that has some (true), for none (false), or where they cost the person nothing (`free`). Left out: `free` after a question, and none in a project. */
+  hooks?: boolean | 'free'
   dryRun?: boolean
   json?: boolean
-  /** Nothing is ever asked; taken for those who always say it. */
+  /** Without a question: hooks, and an entry of our name that starts another program is replaced, or taken out. */
   yes?: boolean
+  /** Asks such a question. By default on the terminal; elsewhere, and with `json`, nobody is asked. */
+  confirm?: Confirm
   env?: Env
   cwd?: string
   say?: Say
-  /** How the person calls what runs this, for what is advised; without it through npx. */
+  /** The command that advice names; by default the path of this package's own. */
   command?: string
 }
 
@@ -53,14 +62,15 @@ export async function runInstall(options: InstallOptions = {}): Promise<InstallR
   const { around, wish, names, say } = prepare(options)
   const { known, unknown } = meant(names, around)
   const isNone = known.length === 0 && unknown.length === 0
-  const talk = options.json ? () => {} : say
-  const { command = 'npx @agent-relay/mcp' } = options
+  const talk: Say = options.json ? () => {} : (text) => say(clean(text))
+  const { command = launcherScript } = options
   if (isNone) noneDetected(talk, command)
   if (isNone) return end({ why: 'No supported editors detected.', editors: [], unknown, exit: 1 }, options, say)
-  let server: Server
+  let binding: string[]
   try {
     const key = setting({ key: options.workspace }, 'key')
-    server = serverCommand(key === undefined ? [] : ['--project', await workspaceOf(key, around.env)])
+    binding = key === undefined ? [] : await bindingFor(key, around.env)
+    if (!wish.isDryRun) keepLauncher(around)
   } catch (error) {
     if (!(error instanceof Untouched)) throw error
     talk(`${error.message} Nothing was changed.`)
@@ -69,24 +79,83 @@ export async function runInstall(options: InstallOptions = {}): Promise<InstallR
   talk(wish.isDryRun ? 'What would be changed:' : 'Installing Agent Relay MCP server...')
   talk('')
   for (const name of unknown) unknownEditor(talk, name)
-  const outcomes = known.flatMap((editor) => tell(install(editor, wish, server, around), wish, true, talk))
-  if (!wish.isDryRun) afterInstall(talk, outcomes, command, wish.isProject)
+  if (await isDeclined(known, wish, options)) wish.hooks = 'none'
+  const outcomes: Outcome[] = []
+  for (const editor of known) {
+    const done = await installOne(editor, { wish, binding, around, options, command })
+    outcomes.push(...tell(done, wish, true, talk))
+  }
+  if (!wish.isDryRun) {
+    const isStarting = known.every((editor) => servingOf(editor, wish.isProject, around).isStarting)
+    afterInstall(talk, outcomes, { command, isProject: wish.isProject, isStarting })
+  }
+  const server = served({ isStarting: options.start === true, binding }, around.env)
   return end({ server, editors: outcomes, unknown, exit: exitOf(outcomes, unknown) }, options, say)
 }
 
-/** Without names: wherever something of ours stands. */
+function served({ isStarting, binding }: Serving, env: Env): Server {
+  return launched(['serve', ...(isStarting ? ['--start'] : []), ...binding], env)
+}
+
+interface Installing {
+  wish: Wish
+  binding: string[]
+  around: InstallContext
+  options: InstallOptions
+  command: string
+}
+
+/** Yes is the answer where nobody is asked. */
+async function isDeclined(known: Editor[], wish: Wish, options: InstallOptions): Promise<boolean> {
+  const titles = known.flatMap(({ name, title }) => (freeHookEditors.includes(name) ? [title] : []))
+  const { hooks, yes, json, confirm = confirmOnTerminal } = options
+  if (hooks !== undefined || wish.hooks === 'none' || wish.isDryRun || yes || json || titles.length === 0) return false
+  const question = `${inWords(titles, 'and')}: also install hooks, so that messages reach a session by themselves?`
+  return !(await confirm(question, true))
+}
+
+/** Another program's entry of our name goes only after a yes. */
+async function installOne(editor: Editor, installing: Installing): Promise<Outcome[]> {
+  const { wish, around, options, command } = installing
+  const before = servingOf(editor, wish.isProject, around)
+  const binding = options.workspace === undefined ? before.binding : installing.binding
+  const server = served({ isStarting: options.start ?? before.isStarting, binding }, around.env)
+  const foreign = foreignCommand(editor, wish.isProject, around)
+  if (foreign === undefined) return install(editor, wish, server, around)
+  const file = fileOf(editor, wish, around) as string
+  const { yes, json, confirm = json ? async () => false : confirmOnTerminal } = options
+  const question = `${editor.title}: ${file} has an entry of this name that starts another program:\n  ${foreign}\nReplace it?`
+  const scope = wish.isProject ? ' --project' : ''
+  if (!wish.isDryRun && !yes && !(await confirm(question)))
+    return [leftAlone(editor, file, foreign, `${command} install${scope} --editor ${editor.name} --yes`)]
+  const [first, ...hooks] = install(editor, wish, server, around)
+  return [{ ...(first as Outcome), foreign }, ...hooks]
+}
+
+/** The launcher must exist before the first entry names it. */
+function keepLauncher({ env }: InstallContext): void {
+  try {
+    refreshLauncher(env)
+  } catch (error) {
+    throw new Untouched(`The launcher could not be written: ${(error as Error).message}.`)
+  }
+}
+
+/** Without names: every editor that has something of ours. */
 export async function runUninstall(options: InstallOptions = {}): Promise<InstallReport> {
   const { around, wish, names, say } = prepare(options)
   const { known, unknown } = meant(names, around, () =>
     editors.filter((editor) => isInstalled(editor, wish.isProject, around)),
   )
-  const talk = options.json ? () => {} : say
+  const talk: Say = options.json ? () => {} : (text) => say(clean(text))
   for (const name of unknown) unknownEditor(talk, name)
   // What was put last goes first: directories that several editors share are empty when the first comes.
   const outcomes = known.toReversed().flatMap((editor) => {
-    const all = uninstall(editor, wish, around)
+    const foreign = options.yes ? undefined : foreignCommand(editor, wish.isProject, around)
+    const all = uninstall(editor, wish, around, foreign)
     const told = all.filter(
-      ({ status, what }) => status !== 'unchanged' || (what === 'server' && !names.includes('auto')),
+      ({ status, what, foreign }) =>
+        status !== 'unchanged' || foreign !== undefined || (what === 'server' && !names.includes('auto')),
     )
     return tell(told, wish, false, talk)
   })
@@ -95,7 +164,7 @@ export async function runUninstall(options: InstallOptions = {}): Promise<Instal
 }
 
 interface Prepared {
-  around: Surroundings
+  around: InstallContext
   wish: Wish
   names: string[]
   say: Say
@@ -105,21 +174,26 @@ function prepare(options: InstallOptions): Prepared {
   if (options.global && options.project) throw new TypeError('Either --global or --project, not both')
   const names = (options.editor ?? 'auto').split(',').map((name) => name.trim())
   return {
-    around: surroundingsOf(options.env ?? process.env, options.cwd),
+    around: installContext(options.env ?? process.env, options.cwd),
     wish: {
       editors: names,
       isProject: options.project === true,
       isDryRun: options.dryRun === true,
-      withHooks: options.hooks === true,
+      hooks: hooksWish(options),
     },
     names: names.filter((name) => name !== ''),
     say: options.say ?? ((text) => process.stdout.write(`${text}\n`)),
   }
 }
 
+function hooksWish({ hooks, project }: InstallOptions): Wish['hooks'] {
+  if (hooks === undefined) return project ? 'none' : 'free'
+  return hooks === true ? 'all' : hooks || 'none'
+}
+
 function tell(outcomes: Outcome[], { isDryRun }: Wish, isInstall: boolean, talk: Say): Outcome[] {
   for (const outcome of outcomes) {
-    if (isDryRun && outcome.diff) talk(outcome.diff)
+    if (isDryRun && outcome.diff) for (const line of [outcome.diff, ...replacedLine(outcome)]) talk(line)
     else for (const line of outcomeLines(outcome, isInstall)) talk(line)
   }
   return outcomes
@@ -131,20 +205,32 @@ function exitOf(outcomes: Outcome[], unknown: string[]): number {
 
 function end(report: InstallReport, { json }: InstallOptions, say: Say): InstallReport {
   if (json) say(JSON.stringify(report))
-  if (report.exit !== 0) process.exitCode = report.exit
   return report
 }
 
-/** Which editors have our entry, for those who look after them. */
-export function installedEditors(
-  env: Env,
-  cwd?: string,
-): { editor: Editor; isDetected: boolean; isInstalled: boolean }[] {
-  const around = surroundingsOf(env, cwd)
-  const here = detected(around)
-  return editors.map((editor) => ({
-    editor,
-    isDetected: here.includes(editor),
-    isInstalled: isInstalled(editor, false, around),
-  }))
+const commandLine = {
+  editor: { type: 'string', short: 'e', multiple: true },
+  global: { type: 'boolean', short: 'g' },
+  project: { type: 'boolean' },
+  workspace: { type: 'string' },
+  start: { type: 'boolean' },
+  hooks: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+  yes: { type: 'boolean', short: 'y' },
+  json: { type: 'boolean' },
+} as const
+
+/** `agent-relay-mcp install` and `uninstall`, which load this file on demand. */
+export async function main(command: 'install' | 'uninstall', args: string[]): Promise<void> {
+  try {
+    const { values } = parseArgs({ args, options: commandLine, allowNegative: true })
+    const { editor, 'dry-run': dryRun, ...rest } = values
+    const run = command === 'install' ? runInstall : runUninstall
+    const { exit } = await run({ ...rest, dryRun, editor: editor?.join(',') })
+    if (exit !== 0) process.exitCode = exit
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    process.stderr.write(`${error.message}\nRun with --help for usage\n`)
+    process.exitCode = 1
+  }
 }

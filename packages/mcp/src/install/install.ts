@@ -1,19 +1,19 @@
-// Installing and uninstalling: for each editor that is meant, the careful edit of its file, and what came of it. Printing is report.ts's affair.
+// Installing and uninstalling: for each editor that is meant, the careful edit of its file, and what came of it. Printing is in report.ts.
 
+import { serverName } from '@agent-relay/sdk/internal/clis'
 import { type Edit, putEntry, readEntry, removeEntry, type Slot, snippetOf, Untouched } from '../careful/index.ts'
-import type { Editor, Server, Surroundings } from './editor.ts'
-import { detected, editors } from './editors/index.ts'
-import { type Hook, hooksOf } from './hooks.ts'
-import { isFromNpx } from './surroundings.ts'
-
-export const entryName = 'agent-relay'
+import type { Server } from '../launcher.ts'
+import { refreshPlugin } from '../opencode-plugin.ts'
+import { detected, type Editor, editors, type InstallContext } from './editors.ts'
+import { freeHookEditors, hooksOf } from './hooks.ts'
 
 export interface Wish {
   /** Names, `auto` or `all`. */
   editors: readonly string[]
   isProject: boolean
   isDryRun: boolean
-  withHooks: boolean
+  /** `free`: those that cost the person nothing. */
+  hooks: 'none' | 'free' | 'all'
 }
 
 /** What came of one file of one editor. */
@@ -24,11 +24,15 @@ export interface Outcome {
   file?: string
   status: Edit['status'] | 'failed'
   why?: string
-  /** To paste by hand, where what stands in the file is the reason. */
+  /** To paste by hand, where the file's content is the reason. */
   snippet?: string
   diff?: string
   backup?: string
   note?: string
+  /** Another program's entry of our name that stood there: the command that it starts. */
+  foreign?: string
+  /** The command that helps. */
+  fix?: string
   exit: number
 }
 
@@ -39,7 +43,7 @@ export interface Meant {
 
 export function meant(
   names: readonly string[],
-  around: Surroundings,
+  around: InstallContext,
   auto: () => Editor[] = () => detected(around),
 ): Meant {
   const known = names.flatMap((name) => {
@@ -50,42 +54,42 @@ export function meant(
   return { known: [...new Set(known)], unknown: names.filter((name) => !words.includes(name)) }
 }
 
-export function install(editor: Editor, wish: Wish, server: Server, around: Surroundings): Outcome[] {
+export function install(editor: Editor, wish: Wish, server: Server, around: InstallContext): Outcome[] {
   const value = editor.entry(server)
   const main = attempt(editor, 'server', wish, around, fileOf(editor, wish, around), (file, options) => [
-    putEntry(file, editor.keyPath, entryName, value, options),
+    putEntry(file, editor.keyPath, serverName, value, options),
   ])
   if (main.exit !== 0) {
     if (main.file !== undefined && main.snippet === '')
-      main.snippet = snippetOf(main.file, editor.keyPath, entryName, value)
+      main.snippet = snippetOf(main.file, editor.keyPath, serverName, value)
     return [main]
   }
-  return [
-    { ...main, note: editor.note?.(wish.isProject) },
-    ...(wish.withHooks ? installHooks(editor, wish, around) : []),
-  ]
+  return [{ ...main, note: editor.note?.(wish.isProject) }, ...installHooks(editor, wish, around)]
 }
 
-function installHooks(editor: Editor, wish: Wish, around: Surroundings): Outcome[] {
-  const hooks = hooksOf(editor, around, wish.isProject)
+function installHooks(editor: Editor, wish: Wish, around: InstallContext): Outcome[] {
+  const isMeant = wish.hooks === 'all' || (wish.hooks === 'free' && freeHookEditors.includes(editor.name))
+  const hooks = isMeant ? hooksOf(editor, around, wish.isProject) : []
   const [first] = hooks
   if (!first) return []
   const outcome = attempt(editor, 'hooks', wish, around, first.file, (_, options) => {
-    if (isFromNpx())
-      throw new Untouched('from npx every turn would wait for it. Install it first: npm install -g @agent-relay/mcp')
+    if (editor.name === 'opencode' && !wish.isDryRun) refreshPlugin(around.env)
     return hooks.map(({ file, keyPath, slot, value }) => putEntry(file, keyPath, slot, value, options))
   })
-  if (outcome.snippet === '')
-    outcome.snippet = JSON.stringify(
-      { hooks: Object.fromEntries(hooks.map((hook) => [hook.keyPath[1], [hook.value]])) },
-      null,
-      2,
-    )
+  if (outcome.snippet === '') {
+    const [key = ''] = first.keyPath
+    const events = hooks.map(({ keyPath, value }) => [keyPath[1], [value]])
+    const whole = first.keyPath.length === 1 ? [first.value] : Object.fromEntries(events)
+    outcome.snippet = JSON.stringify({ [key]: whole }, null, 2)
+  }
   return [outcome]
 }
 
-/** The hooks first: what was put last goes first, and a file that was made for the server goes last. */
-export function uninstall(editor: Editor, wish: Wish, around: Surroundings): Outcome[] {
+/**
+ * The hooks first: what was put last goes first, and a file that was made for the server goes last. `foreign`: what an entry starts that is
+ * not ours, and stays.
+ */
+export function uninstall(editor: Editor, wish: Wish, around: InstallContext, foreign?: string): Outcome[] {
   const hooks = hooksOf(editor, around, wish.isProject)
   const outcomes = hooks[0]
     ? [
@@ -94,29 +98,33 @@ export function uninstall(editor: Editor, wish: Wish, around: Surroundings): Out
         ),
       ]
     : []
-  const main = attempt(editor, 'server', wish, around, fileOf(editor, wish, around), (file, options) => [
-    removeEntry(file, editor.keyPath, entryName, options),
-  ])
-  return [...outcomes, main].map((outcome) => ({ ...outcome, snippet: undefined }))
+  const main = attempt(editor, 'server', wish, around, fileOf(editor, wish, around), (file, options) =>
+    foreign === undefined ? [removeEntry(file, editor.keyPath, serverName, options)] : [],
+  )
+  return [...outcomes, { ...main, foreign }].map((outcome) => ({ ...outcome, snippet: undefined }))
 }
 
 /** Whether an entry of ours, or a hook, stands in its files. A file that cannot be read counts: the person should hear of it. */
-export function isInstalled(editor: Editor, isProject: boolean, around: Surroundings): boolean {
-  const file = isProject ? editor.projectFile?.(around) : editor.userFile(around)
+export function isInstalled(editor: Editor, isProject: boolean, around: InstallContext): boolean {
+  const file = fileOf(editor, { isProject }, around)
   const places: { file: string; keyPath: readonly string[]; slot: Slot }[] = [
-    ...(file === undefined ? [] : [{ file, keyPath: editor.keyPath, slot: entryName }]),
+    ...(file === undefined ? [] : [{ file, keyPath: editor.keyPath, slot: serverName }]),
     ...hooksOf(editor, around, isProject),
   ]
   return places.some(({ file, keyPath, slot }) => {
     try {
-      return readEntry(file, keyPath, slot) !== undefined
+      return readEntry(file, keyPath, slot, { within: isProject ? around.project : undefined }) !== undefined
     } catch {
       return false
     }
   })
 }
 
-function fileOf(editor: Editor, { isProject }: Wish, around: Surroundings): string | undefined {
+export function fileOf(
+  editor: Editor,
+  { isProject }: Pick<Wish, 'isProject'>,
+  around: InstallContext,
+): string | undefined {
   return isProject ? editor.projectFile?.(around) : editor.userFile(around)
 }
 
@@ -127,7 +135,7 @@ export function attempt(
   { name, title }: Editor,
   what: Outcome['what'],
   wish: Wish,
-  around: Surroundings,
+  around: InstallContext,
   file: string | undefined,
   work: Work,
 ): Outcome {
@@ -166,5 +174,3 @@ function whyOf(error: unknown): string {
   if (text === undefined && code === undefined) throw error
   return text ?? message
 }
-
-export type { Hook }

@@ -1,7 +1,7 @@
-// What a person, or with `--json` a program, is told of an installation.
+// What a person, or with `--json` a program, is told about an installation.
 
 import { homedir } from 'node:os'
-import { editors } from './editors/index.ts'
+import { editors } from './editors.ts'
 import type { Outcome } from './install.ts'
 
 export type Say = (text: string) => void
@@ -27,29 +27,45 @@ export function outcomeLines(outcome: Outcome, isInstall: boolean): string[] {
   if (outcome.exit !== 0) {
     const paste = snippet ? [' Paste this yourself:', ...snippet.split('\n').map((line) => `      ${line}`)] : ['']
     const [end, ...block] = paste
-    return [`  ✗ ${subject}: ${where}${where ? ': ' : ''}${why}. Nothing was changed.${end}`, ...block]
+    const helps = outcome.fix === undefined ? [] : [`      To replace it: ${outcome.fix}`]
+    return [`  ✗ ${subject}: ${where}${where ? ': ' : ''}${why}. Nothing was changed.${end}`, ...block, ...helps]
   }
   const line = `  ✓ ${subject} ${isInstall ? installed(outcome, where) : uninstalled(outcome, where)}`
-  return [line, ...(note && isInstall ? [`      ${note}`] : [])]
+  return [line, ...(isInstall ? replacedLine(outcome) : []), ...(note && isInstall ? [`      ${note}`] : [])]
+}
+
+/** Said before and after: a dry run shows it beside the diff. */
+export function replacedLine({ foreign }: Outcome): string[] {
+  return foreign === undefined ? [] : [`      In place of another program of that name: ${foreign}`]
 }
 
 function installed({ status }: Outcome, where: string): string {
   return status === 'unchanged' ? `configured already (${where})` : `configured (${where})`
 }
 
-function uninstalled({ status }: Outcome, where: string): string {
+function uninstalled({ status, foreign }: Outcome, where: string): string {
+  if (foreign !== undefined)
+    return `left as it was (${where}): the entry starts another program: ${foreign}. --yes removes it`
   if (status === 'unchanged') return `had nothing of ours (${where})`
   return status === 'removed' ? `removed, and ${where}, which was made for it` : `removed (${where})`
 }
 
-export function afterInstall(say: Say, outcomes: Outcome[], command: string, isProject: boolean): void {
+interface Installed {
+  command: string
+  isProject: boolean
+  /** Every entry starts the daemon that it needs. */
+  isStarting: boolean
+}
+
+export function afterInstall(say: Say, outcomes: Outcome[], { command, isProject, isStarting }: Installed): void {
   const isDone = outcomes.some(({ exit }) => exit === 0)
   say('')
   if (!isDone) return say('Nothing was installed.')
   say(outcomes.every(({ exit }) => exit === 0) ? 'Installation complete!' : 'Installation done, but not everywhere.')
   say('')
   say('The relay tools will be available when you start your editor.')
-  say('Make sure the relay daemon is running: agent-relay daemon start')
+  if (isStarting) say('A session starts the relay daemon if none runs. It ends ten minutes after the last session.')
+  else say('Make sure the relay daemon is running: agent-relay daemon start')
   if (outcomes.some(({ what, editor }) => what === 'hooks' && editor === 'codex'))
     say('Codex asks you to review the new hooks when it starts.')
   say(`To undo: ${command} uninstall${isProject ? ' --project' : ''}`)

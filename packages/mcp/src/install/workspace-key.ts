@@ -1,11 +1,56 @@
-// `--workspace KEY`: which workspace the key opens. The entry names that workspace, and the key itself is written nowhere: it stays in the
-// owner's credentials file, and on the owner's own socket nobody asks for it.
+// `--workspace KEY`: which workspace the key opens, and which one an entry is bound to. The entry names that workspace, and the key itself is
+// written nowhere: it stays in the owner's credentials file, and on the owner's own socket nobody asks for it.
 
 import { readFileSync } from 'node:fs'
-import { controlSocketPath, credentialsPath, dataDir, type Env, isProjectName } from '@agent-relay/sdk/discover'
-import { Untouched } from '../careful/index.ts'
+import { serverName } from '@agent-relay/sdk/internal/clis'
+import {
+  controlSocketPath,
+  credentialsPath,
+  dataDir,
+  type Env,
+  isProjectName,
+} from '@agent-relay/sdk/internal/discover'
+import { readEntry, Untouched } from '../careful/index.ts'
+import { isServing, launched } from '../launcher.ts'
+import type { Editor, InstallContext } from './editors.ts'
+import { commandOf } from './foreign.ts'
+import { fileOf } from './install.ts'
 
-export async function workspaceOf(key: string, env: Env): Promise<string> {
+/** A session that was bound to a workspace joins channels and reads events there, besides sending messages. */
+const boundToolsets = 'relay,workspace'
+
+/** The arguments of an entry for the workspace of this key. */
+export async function bindingFor(key: string, env: Env): Promise<string[]> {
+  return ['--project', await workspaceOf(key, env), '--tools', boundToolsets]
+}
+
+export interface Serving {
+  isStarting: boolean
+  binding: string[]
+}
+
+/** What an earlier `--workspace` has bound the editor's entry to, and whether it is one of `--start`: both stay until the entry is taken out. */
+export function servingOf(editor: Editor, isProject: boolean, { env, project, ...around }: InstallContext): Serving {
+  const file = fileOf(editor, { isProject }, { env, project, ...around })
+  try {
+    const place = { env, within: isProject ? project : undefined }
+    const words = commandOf(file === undefined ? undefined : readEntry(file, editor.keyPath, serverName, place))
+    if (!isServing(words, env)) return { isStarting: false, binding: [] }
+    const given = words.slice(launched(['serve'], env).args.length + 1)
+    const isStarting = given[0] === '--start'
+    return { isStarting, binding: bindingIn(isStarting ? given.slice(1) : given) }
+  } catch {
+    // The edit reports a file that cannot be read.
+    return { isStarting: false, binding: [] }
+  }
+}
+
+function bindingIn([option, name = '', more, tools = '', ...rest]: string[]): string[] {
+  if (option !== '--project' || !isProjectName(name) || rest.length > 0) return []
+  return more === '--tools' && /^[a-z]+(,[a-z]+)*$/.test(tools) ? [option, name, more, tools] : [option, name]
+}
+
+async function workspaceOf(key: string, env: Env): Promise<string> {
   const name = storedName(key, env) ?? (await askDaemon(key, env))
   if (name !== undefined && isProjectName(name)) return name
   throw new Untouched(
@@ -25,7 +70,8 @@ function storedName(key: string, env: Env): string | undefined {
 }
 
 async function askDaemon(key: string, env: Env): Promise<string | undefined> {
-  const { makeIds, RelayError, socketConnector } = await import('@agent-relay/sdk')
+  const { RelayError } = await import('@agent-relay/sdk')
+  const { makeIds, socketConnector } = await import('@agent-relay/sdk/wire')
   try {
     const link = await socketConnector(controlSocketPath(dataDir(env), env))({})
     const { name } = await link.call('workspace.find', { key }, makeIds()('c')).finally(() => link.close())

@@ -1,37 +1,74 @@
-// What the host is told while there is no daemon to ask. It is the truth about the call, and how to get the daemon back.
+// What the host is told while there is no daemon: the truth about the call, and how to start the daemon.
 
 import type { Call } from './calls.cts'
-import { errorLine, lineOf } from './rpc.cts'
+import { connectionClosed, errorLine, lineOf, methodNotFound } from './rpc.cts'
 
-export interface Place {
+export interface PipeTarget {
   agentName: string | undefined
   project: string
   socketPath: string
 }
 
-const mend = 'Start it with: agent-relay daemon start'
-/** What SDKs use for a connection that is gone. */
-const connectionClosed = -32_000
+/** Why a daemon that runs does not serve us. */
+export interface Refusal {
+  code: string
+  message: string
+}
 
-/** `refused`: a daemon is there, but it does not take us in, and why. */
-export function answerAway(call: Call, place: Place, refused: string | undefined): string {
+/** What the last daemon said before it left us. */
+export interface Unserved {
+  /** It runs, and does not serve us. */
+  refused?: Refusal
+  /** Its owner closed the workspace. That one's socket is gone although the daemon may run, so this holds until a daemon serves us. */
+  closed?: Refusal
+}
+
+export function unservedBy(code: string | undefined, message: string): Unserved {
+  return code === 'workspace.closed' ? { closed: { code, message } } : { refused: { code: 'auth.denied', message } }
+}
+
+const onlyPrompt = { name: 'relay_protocol', description: 'Agent Relay does not run' }
+const fix = 'Start it with: agent-relay daemon start'
+
+export function answerAway(call: Call, target: PipeTarget, refused: Refusal | undefined): string {
   const { id, method, params } = call
   if (method === 'ping') return lineOf({ id, result: {} })
   if (method !== 'tools/call') return errorLine(id, connectionClosed, reason(refused))
-  if (isStatus(params?.name)) return statusAnswer(call, place)
+  if (isStatus(params?.name)) return statusAnswer(call, target)
   const outcome = call.wasSent
     ? 'It went away during this call, which may have been carried out: look before you repeat it.'
     : 'This call was not carried out.'
   const message = `${reason(refused)}\n${outcome}`
-  const content = [{ type: 'text', text: `Error: ${message}` }]
-  const error = { code: refused === undefined ? 'daemon.not-running' : 'auth.denied', message }
-  // The tools of toolset relay promise another shape, which some hosts check in errors too.
-  const structured = /^relay[._]/.test(String(params?.name)) ? {} : { structuredContent: { ok: false, error } }
-  return lineOf({ id, result: { content, isError: true, ...structured } })
+  const error = { code: refused?.code ?? 'daemon.not-running', message }
+  const text = hasEnvelope(params?.name) ? JSON.stringify({ ok: false, error }) : `Error: ${message}`
+  return lineOf({ id, result: { content: [{ type: 'text', text }], isError: true } })
 }
 
-function reason(refused: string | undefined): string {
-  return refused ?? `Relay daemon is not running. ${mend}`
+/** Before the first daemon: as by a server that has no tools, so that the host works as without us. The launcher's shell says the same. */
+export function answerStandingBy(call: Call, target: PipeTarget, refused: Refusal | undefined): string {
+  const { id, method, params } = call
+  if (method === 'initialize') {
+    const serverInfo = { name: 'agent-relay', version: 'unknown' }
+    const capabilities = { tools: { listChanged: true }, prompts: {} }
+    return lineOf({ id, result: { protocolVersion: params?.protocolVersion, capabilities, serverInfo } })
+  }
+  if (method === 'tools/list') return lineOf({ id, result: { tools: [] } })
+  // A server that offers nothing at all counts as failed with Gemini CLI and Qwen Code.
+  if (method === 'prompts/list') return lineOf({ id, result: { prompts: [onlyPrompt] } })
+  // A host that speaks a newer version takes it for an older server, and tries again with `initialize`.
+  if (method !== 'tools/call' && method !== 'ping') return errorLine(id, methodNotFound, 'Method not found')
+  return answerAway(call, target, refused)
+}
+
+/** As the daemon answers: the tools of these toolsets fail in words, all others (those of actions, too) with an envelope. */
+function hasEnvelope(name: unknown): boolean {
+  return !/^(relay[._]|agent_(start|status|complete|stop)$|(post_message|read_messages|list_pending)$)/.test(
+    String(name),
+  )
+}
+
+function reason(refused: Refusal | undefined): string {
+  return refused?.message ?? `Relay daemon is not running. ${fix}`
 }
 
 /** The dotted name is taken as the daemon takes it. */
@@ -39,7 +76,7 @@ function isStatus(name: unknown): boolean {
   return name === 'relay_status' || name === 'relay.status'
 }
 
-function statusAnswer({ id }: Call, { agentName, project, socketPath }: Place): string {
+function statusAnswer({ id }: Call, { agentName, project, socketPath }: PipeTarget): string {
   const text = `Relay Status:
 - Connected: No
 - Agent Name: ${agentName ?? 'Not registered'}
@@ -47,6 +84,5 @@ function statusAnswer({ id }: Call, { agentName, project, socketPath }: Place): 
 - Socket: ${socketPath}
 - Daemon Version: Unknown
 - Uptime: N/A`
-  const structuredContent = { connected: false, agentName: agentName ?? '', project }
-  return lineOf({ id, result: { content: [{ type: 'text', text }], structuredContent } })
+  return lineOf({ id, result: { content: [{ type: 'text', text }] } })
 }

@@ -3,7 +3,7 @@
 import { isSubscription, type Rpc, type RpcId } from './rpc.cts'
 
 /** With the time to notice and to write, an answer comes within two seconds. */
-const waitMs = 1_500
+const daemonAwayMs = 1_500
 /** Lines kept for sending again. A request beyond these limits is passed on, but what became of it is unknown if the daemon dies. */
 const keptBytesMax = 32 * 1024 * 1024
 const keptCallsMax = 500
@@ -22,7 +22,7 @@ export interface Call {
   line: Buffer | undefined
   /** It has reached a daemon, which may have carried it out. */
   wasSent: boolean
-  /** Of `nowMs`; heeded while the daemon is away. */
+  /** In the time of `nowMs`. It counts while the daemon is away. */
   deadline: number
 }
 
@@ -100,13 +100,13 @@ export class Calls {
     return [...this.#dead, ...open.map(({ id }) => id)].filter((id) => String(id).length <= idCharsMax)
   }
 
-  /** There is no daemon: the clock runs for all. One that began to run in an earlier absence goes on from there. */
+  /** The daemon is away: every call gets a deadline. A call that has one from an earlier absence keeps it. */
   startClocks(): void {
-    const deadline = nowMs() + waitMs
+    const deadline = nowMs() + daemonAwayMs
     for (const call of this.#open.values()) call.deadline = Math.min(call.deadline, deadline)
   }
 
-  /** Those that have waited long enough, and the time until the next of the others. */
+  /** The calls that are past their deadline, and the time until the next one is. */
   due(): { late: Call[]; nextMs: number | undefined } {
     const now = nowMs()
     const late: Call[] = []
@@ -117,7 +117,7 @@ export class Calls {
     return { late, nextMs: undefined }
   }
 
-  /** The host has begun anew: its old ids mean nothing now. */
+  /** The host starts again: its old ids mean nothing now. */
   forget(): void {
     for (const id of [...this.#open.keys()]) this.take(id)
     this.#dead.clear()

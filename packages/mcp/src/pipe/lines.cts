@@ -1,7 +1,7 @@
-// Whole lines out of chunks of bytes, with a bound on what is kept. What stands in a line is not known here.
+// Whole lines out of chunks of bytes, with a bound on what is kept. It does not look into the lines.
 
 const newline = 10
-/** Of a line that is too long so much is kept at either end: enough to find the id of a request. */
+/** How much of a line that is too long is kept at either end: enough to find the id of a request. */
 const edgeBytes = 512
 
 export interface LineSink {
@@ -32,7 +32,7 @@ export class Lines {
     if (start < chunk.length) this.#keep(chunk.subarray(start))
   }
 
-  /** The half line of a peer that is gone will never be whole. */
+  /** Forgets half a line: its sender is gone. */
   reset(): void {
     this.#pieces = []
     this.#bytes = 0

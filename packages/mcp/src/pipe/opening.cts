@@ -1,7 +1,35 @@
-// The first moments of a pipe: plain lines are passed on as they come, and remembered. The pipe itself is loaded when the host has its list
-// of tools, and hears then what has been said: to load it takes a tenth of a bare Node's start, and so nobody has to wait for it.
+// The first moments of a pipe: it says HELLO, and plain lines are passed on as they come, and remembered. The pipe itself (pipe.cts) is loaded
+// when the host has its list of tools, and is told then what has been said: loading it takes a tenth of a bare Node's start, and this way
+// nobody waits for it.
 
 import type { Duplex, Readable, Writable } from 'node:stream'
+
+export interface Identity {
+  /** Stays the same for as long as the host's session lasts, whichever daemon serves it. */
+  pipe: string
+  name?: string
+  type?: string
+  token?: string
+  key?: string
+  strict?: boolean
+  tools?: string
+  push?: string
+  /** The process that started the pipe: a hook of the same host is started by it too, and speaks for the same agent. */
+  host?: number
+  /** Where it was started: programs that the agent has started work there, if nothing better is known. */
+  cwd?: string
+}
+
+/** `calls` were sent to an earlier daemon, and their answers never arrived. */
+export function helloLine(identity: Identity, calls?: (string | number)[]): string {
+  return `${JSON.stringify({ v: 1, type: 'HELLO', id: 'pipe', ts: Date.now(), payload: { mcp: { ...identity, calls } } })}\n`
+}
+
+/** Ordered by time, and unlike every other; not a secret. `node:crypto` would cost an eighth of the start. */
+export function newPipeId(): string {
+  const chance = Math.random().toString(36).slice(2)
+  return `p_${Date.now().toString(36)}_${process.pid.toString(36)}_${chance.padEnd(11, '0')}`
+}
 
 export interface Heard {
   from: 'host' | 'daemon'

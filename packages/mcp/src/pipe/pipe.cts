@@ -1,36 +1,36 @@
 // The pipe itself: whole lines from the host to the daemon and back, across restarts of the daemon. It decides nothing about the relay.
 
 import type { Duplex, Readable, Writable } from 'node:stream'
-import { answerAway, type Place } from './away.cts'
+import { answerAway, answerStandingBy, type PipeTarget, type Refusal, type Unserved, unservedBy } from './away.cts'
 import { type Call, Calls, nowMs } from './calls.cts'
-import type { Identity } from './hello.cts'
+import { HostSession, initializedLine } from './host-session.cts'
 import { Lines } from './lines.cts'
-import type { Heard } from './opening.cts'
+import type { Heard, Identity } from './opening.cts'
 import { Questions } from './questions.cts'
-import { errorLine, idAtEdge, lineOf, parse, type Rpc, type RpcId } from './rpc.cts'
-import { initializedLine, Session } from './session.cts'
+import { type Envelope, errorLine, idAtEdge, lineOf, parse, type Rpc, type RpcId } from './rpc.cts'
 
-/** A way to a daemon: a Unix socket, or anything else that carries bytes both ways. */
-export type Open = (opened: (stream: Duplex) => void, failed: (error: Error) => void) => void
+/** A way to a daemon: a Unix socket, or anything else that carries bytes both ways. `wasServed`: by the last one that it led to. */
+export type Open = (opened: (stream: Duplex) => void, failed: Failed, wasServed?: boolean) => void
+type Failed = (error: Error, refusal?: Refusal) => void
 
 export interface PipeOptions {
   open: Open
   input: Readable
   output: Writable
   identity: Identity
-  place: Omit<Place, 'agentName'>
+  target: Omit<PipeTarget, 'agentName'>
   /** One line for people, on stderr. */
   say(text: string): void
-  /** The first daemon does not take us in. */
+  /** The first daemon refuses us. */
   fail(error: Error): void
 }
 
-/** What the daemon takes as one line, too. */
+/** The daemon has the same limit for a line. */
 const hostLineBytesMax = 12 * 1024 * 1024
 const daemonLineBytesMax = 64 * 1024 * 1024
-const retryMs = { first: 25, last: 500, refused: 5_000 }
-/** A host that closes our input may still want the answers to what it has asked. */
-const farewellMs = 1_000
+const retryMs = { first: 25, last: 500, rare: 5_000 }
+/** A host that closes our input may still want the answers to what it has asked: they have this long. */
+const owedMs = 1_000
 /** A line of the relay's own protocol, meant for the pipe. MCP lines never begin so. */
 const envelopeStart = Buffer.from('{"v":1,')
 const invalidRequest = -32_600
@@ -38,26 +38,28 @@ const notJson = errorLine(null, -32_700, 'Parse error: a line is one JSON-RPC me
 
 export class Pipe {
   readonly #options: PipeOptions
-  readonly #session: Session
+  readonly #session: HostSession
   readonly #calls = new Calls()
   readonly #questions = new Questions()
   readonly #fromHost: Lines
   readonly #fromDaemon: Lines
   #stream: Duplex | undefined
   #batch: Buffer[] | undefined
-  /** What is heard has been passed on already. */
+  /** What is heard now has already been passed on. */
   #isSilent = false
   /** The daemon serves us: requests go to it as they come. */
   #isOpen = false
   #hasStarted = false
+  /** No daemon has been there since the host started us. */
+  #isStandingBy = false
   #isEnding = false
   #attempts = 0
-  #refused: string | undefined
+  #unserved: Unserved = {}
   #alarm: NodeJS.Timeout | undefined
 
   constructor(options: PipeOptions) {
     this.#options = options
-    this.#session = new Session(options.identity)
+    this.#session = new HostSession(options.identity)
     this.#fromHost = new Lines(hostLineBytesMax, {
       line: (line) => this.#hostLine(line),
       tooLong: (head, tail) => this.#hostLineTooLong(head, tail),
@@ -79,11 +81,25 @@ export class Pipe {
     this.#isSilent = false
     if (last) hear(last)
     this.#follow(stream)
-    input.on('data', (chunk: Buffer) => this.#together(() => this.#fromHost.push(chunk)))
-    output.on('drain', () => this.#stream?.resume())
+    this.#listen()
     if (stream.writableNeedDrain) input.pause()
     if (output.writableNeedDrain) stream.pause()
     if (stream.destroyed) this.#gone(stream)
+  }
+
+  /** There is no daemon: the host finds a server without tools, until one comes. `begun`: its `initialize`, where that has been answered. */
+  standBy(early: Buffer, begun?: string): void {
+    this.#isStandingBy = true
+    if (begun !== undefined) this.#session.begin(begun)
+    this.#listen()
+    this.#fromHost.push(early)
+    this.#tryAgain()
+  }
+
+  #listen(): void {
+    const { input, output } = this.#options
+    input.on('data', (chunk: Buffer) => this.#together(() => this.#fromHost.push(chunk)))
+    output.on('drain', () => this.#stream?.resume())
   }
 
   /** Waits a moment for the answers that are still owed. */
@@ -92,7 +108,7 @@ export class Pipe {
     const started = nowMs()
     const isOwed = () => (this.#calls.size > 0 && this.#stream) || this.#options.output.writableLength > 0
     const look = () => {
-      if (isOwed() && nowMs() - started < farewellMs) return setTimeout(look, 10)
+      if (isOwed() && nowMs() - started < owedMs) return setTimeout(look, 10)
       this.#stream?.end()
       ended()
     }
@@ -113,7 +129,7 @@ export class Pipe {
     this.#stream = undefined
     this.#isOpen = false
     this.#fromDaemon.reset()
-    // Else a host that had to wait for the dead socket to drain would wait for ever.
+    // Otherwise a host that waits for the dead socket to drain would wait forever.
     this.#options.input.resume()
     this.#host(this.#questions.withdraw())
     if (this.#isEnding) return
@@ -124,16 +140,17 @@ export class Pipe {
 
   #tryAgain(): void {
     if (this.#isEnding) return
-    const { first, last, refused } = retryMs
-    const ms = this.#refused === undefined ? Math.min(first * 2 ** this.#attempts++, last) : refused
-    const failed = () => {
-      this.#refused = undefined
+    const { first, last, rare } = retryMs
+    const isRare = this.#unserved.refused !== undefined || (this.#isStandingBy && this.#attempts > 0)
+    const ms = isRare ? rare : Math.min(first * 2 ** this.#attempts++, last)
+    const failed: Failed = (_, refusal) => {
+      this.#unserved.refused = refusal
       this.#tryAgain()
     }
-    setTimeout(() => this.#options.open((stream) => this.#meet(stream), failed), ms)
+    setTimeout(() => this.#options.open((stream) => this.#meet(stream), failed, !this.#isStandingBy), ms)
   }
 
-  /** A new daemon: it is told where we are, and gets requests when it has shown that it serves us. */
+  /** A new daemon is told how far the session is, and gets requests once it has shown that it serves us. */
   #meet(stream: Duplex): void {
     if (this.#isEnding) return void stream.destroy()
     this.#stream = stream
@@ -143,8 +160,9 @@ export class Pipe {
 
   #served(): void {
     this.#isOpen = true
+    this.#isStandingBy = false
     this.#attempts = 0
-    this.#refused = undefined
+    this.#unserved = {}
     clearTimeout(this.#alarm)
     for (const call of this.#calls.all()) {
       if (call.line) this.#send(call)
@@ -164,11 +182,12 @@ export class Pipe {
     const { id, method } = message
     if (method === undefined) return this.#toDaemon(this.#questions.answered(message))
     if (id === undefined || id === null) return this.#notified(message, line)
-    if (method === 'initialize' && this.#session.isBegun) this.#beginAnew()
+    if (method === 'initialize' && this.#session.isBegun) this.#startAgain()
     const call = this.#calls.add(id, message, line)
     if (this.#isOpen) return this.#send(call, line)
     // The host asks whether we live, and we do; what cannot be kept, or will be refused, need not wait.
-    if (method === 'ping' || this.#refused !== undefined || !call.line) return this.#answer(call)
+    const isVain = this.#isStandingBy || this.#unserved.refused !== undefined
+    if (method === 'ping' || isVain || !call.line) return this.#answer(call)
     this.#calls.startClocks()
     this.#watchClocks()
   }
@@ -186,7 +205,7 @@ export class Pipe {
     else this.#host(errorLine(id, invalidRequest, text))
   }
 
-  #beginAnew(): void {
+  #startAgain(): void {
     this.#session.renew()
     this.#calls.forget()
     const stream = this.#stream
@@ -216,14 +235,14 @@ export class Pipe {
     this.#host(line)
   }
 
-  #envelope({ type, payload = {} }: { type?: string; payload?: Envelope }): void {
+  #envelope({ type, payload = {} }: Envelope): void {
     if (type === 'WELCOME') {
       this.#hasStarted = true
       this.#session.welcome(payload)
     } else if (type === 'ERROR') {
-      const { message = 'The relay daemon refused this session.', retry = false } = payload
-      if (!this.#hasStarted) return this.#options.fail(new Error(message))
-      this.#refused = retry ? undefined : message
+      const { code, message = 'The relay daemon refused this session.', retry = false } = payload
+      if (!this.#hasStarted && !this.#isStandingBy) return this.#options.fail(new Error(message))
+      this.#unserved = retry ? {} : unservedBy(code, message)
       if (!retry) for (const call of this.#calls.all()) this.#answer(call)
       // It closes now, and #gone does the rest.
     }
@@ -265,9 +284,11 @@ export class Pipe {
 
   /** Without the daemon. What the host was told about a call stays true: it is not sent later. */
   #answer(call: Call): void {
+    const answer = this.#isStandingBy ? answerStandingBy : answerAway
+    if (this.#isStandingBy && call.method === 'initialize') this.#session.granted(call, {})
     this.#calls.bury(call.id)
-    const place = { ...this.#options.place, agentName: this.#session.agentName }
-    this.#host(answerAway(call, place, this.#refused))
+    const target = { ...this.#options.target, agentName: this.#session.agentName }
+    this.#host(answer(call, target, this.#unserved.refused ?? this.#unserved.closed))
   }
 
   #watchClocks(): void {
@@ -276,11 +297,4 @@ export class Pipe {
     for (const call of late) this.#answer(call)
     if (nextMs !== undefined) this.#alarm = setTimeout(() => this.#watchClocks(), nextMs + 1)
   }
-}
-
-interface Envelope {
-  agent?: string
-  token?: string
-  message?: string
-  retry?: boolean
 }

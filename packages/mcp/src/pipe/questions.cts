@@ -1,5 +1,5 @@
-// What daemons ask the host (elicitation and the like). Every daemon counts from 0, so their ids are made unlike: an answer that was
-// meant for a dead daemon must not reach the next one.
+// What daemons ask the host (elicitation and the like). Every daemon counts from 0, so their ids are made different: an answer for a
+// dead daemon must not reach the next one.
 
 import { lineOf, type Rpc, type RpcId } from './rpc.cts'
 
@@ -20,13 +20,13 @@ export class Questions {
     return lineOf({ ...notification, params: { ...notification.params, requestId } })
   }
 
-  /** The line as the daemon sees it; undefined where the one who asked is gone. */
+  /** The line as the daemon sees it; undefined where the daemon that asked is gone. */
   answered(answer: Rpc): string | undefined {
     const id = this.#open.get(answer.id)
     return this.#open.delete(answer.id) ? lineOf({ ...answer, id }) : undefined
   }
 
-  /** The daemon is gone: takes its questions back in its stead. */
+  /** The daemon is gone: takes back its questions for it. */
   withdraw(): string {
     const lines = [...this.#open.keys()].map((requestId) =>
       lineOf({ method: 'notifications/cancelled', params: { requestId, reason: 'The relay daemon is away.' } }),

@@ -1,17 +1,19 @@
-// The pipe of a host in whose directory it is unknown which workspace is meant: it serves nobody's, and says why to whatever is asked.
+// The pipe where no workspace can be used (its configuration is invalid, it is not open): every request is answered with the reason.
 
 import type { Readable, Writable } from 'node:stream'
+import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { Lines } from './lines.cts'
-import { errorLine, lineOf, parse, type Rpc, type RpcId } from './rpc.cts'
+import { connectionClosed, errorLine, lineOf, parse, type Rpc, type RpcId } from './rpc.cts'
 
-/** More than any question needs to be understood; the answer is always the same. */
-const lineBytesMax = 12 * 1024 * 1024
-/** What SDKs use for a connection that is gone. */
-const connectionClosed = -32_000
+export { clean, cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 
-/** `early` is what the host has said already. */
-export function refuseAll(input: Readable, output: Writable, early: Buffer, why: string): void {
-  const lines = new Lines(lineBytesMax, {
+/** The answer is always the same: a longer line need not be understood. */
+const refusedLineBytesMax = 12 * 1024 * 1024
+
+/** `early` is what the host has said already. The reason names paths, which somebody else may have chosen. */
+export function refuseAll(input: Readable, output: Writable, early: Buffer, reason: string): void {
+  const why = cleanLineForModel(reason)
+  const lines = new Lines(refusedLineBytesMax, {
     line: (line) => {
       const { id, method, params } = parse(line) ?? {}
       if (id !== undefined && id !== null && method !== undefined) output.write(answer(id, method, params, why))
@@ -22,7 +24,7 @@ export function refuseAll(input: Readable, output: Writable, early: Buffer, why:
   lines.push(early)
 }
 
-/** Most hosts hide what a server that ends writes to stderr. What stands here is shown to the agent, who can tell its user. */
+/** Most hosts hide the stderr of a server that ends. The agent sees this answer and can tell its user. */
 function answer(id: RpcId, method: string, params: Rpc['params'], why: string): string {
   if (method === 'ping') return lineOf({ id, result: {} })
   if (method === 'initialize') {

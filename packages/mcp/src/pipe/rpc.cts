@@ -1,5 +1,9 @@
 // JSON-RPC as far as the pipe looks into it: ids, methods, and the lines it writes itself.
 
+/** The code that SDKs use for a connection that is gone. */
+export const connectionClosed = -32_000
+export const methodNotFound = -32_601
+
 export type RpcId = string | number
 
 export interface Rpc {
@@ -10,7 +14,13 @@ export interface Rpc {
   error?: unknown
 }
 
-/** Undefined for everything that is not one JSON object; a batch is none, and MCP has given them up. */
+/** A line of the relay's own protocol. */
+export interface Envelope {
+  type?: string
+  payload?: { agent?: string; token?: string; code?: string; message?: string; retry?: boolean }
+}
+
+/** Undefined for everything that is not one JSON object, also for a batch: MCP has given them up. */
 export function parse(line: Buffer): Rpc | undefined {
   try {
     const value: unknown = JSON.parse(line.toString())

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import type { Open } from './pipe.cts'
 
 /** An error answer is a few lines of JSON. */
-const answerBytesMax = 64 * 1024
+const refusalBytesMax = 64 * 1024
 
 /** `credential` is the agent's token or the workspace's key; an open relay asks for none. It goes in a header, never in an address. */
 export function overHttp(baseUrl: string, credential: string | undefined): Open {
@@ -35,7 +35,7 @@ function refused(response: IncomingMessage, failed: (error: Error) => void): voi
   let text = ''
   response.setEncoding('utf8')
   response.on('data', (chunk: string) => {
-    text = (text + chunk).slice(0, answerBytesMax)
+    text = (text + chunk).slice(0, refusalBytesMax)
   })
   response.once('end', () => {
     let message = `what answers there is not a relay (HTTP ${response.statusCode})`

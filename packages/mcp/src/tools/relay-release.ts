@@ -2,15 +2,13 @@
 
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
-import { type Tool, type ToolAnswer, tool } from './tool.ts'
+import { type Outcome, type Tool, tool } from './tool.ts'
 
 export const relayReleaseSchema = z.object({
   name: z.string().describe('Name of the worker'),
-  reason: z.string().optional().describe('Why it is released'),
+  reason: z.string().optional().describe('Why'),
 })
 export type RelayReleaseInput = z.input<typeof relayReleaseSchema>
-
-const output = z.object({ name: z.string(), success: z.boolean(), error: z.string().optional() })
 
 export const relayReleaseTool: Tool = tool({
   name: 'relay_release',
@@ -19,17 +17,15 @@ export const relayReleaseTool: Tool = tool({
 
 Example: name="TestRunner", reason="Tests completed"`,
   input: relayReleaseSchema,
-  output,
   hints: { destructive: true, idempotent: true },
   run,
 })
 
-async function run(client: ToolClient, input: RelayReleaseInput): Promise<ToolAnswer<z.infer<typeof output>>> {
+async function run(client: ToolClient, input: RelayReleaseInput): Promise<Outcome> {
   const { name, reason } = input
-  const { success, error } = await client.release(name, reason)
-  if (!success)
-    return { text: `Failed to release worker: ${error}`, structured: { name, success, error }, isError: true }
-  return { text: `Worker "${name}" released.`, structured: { name, success } }
+  const { success, error, note } = await client.release(name, reason)
+  if (!success) return { text: `Failed to release worker: ${error}`, isError: true }
+  return { text: `Worker "${name}" released.${note === undefined ? '' : ` ${note}`}` }
 }
 
 export async function handleRelayRelease(

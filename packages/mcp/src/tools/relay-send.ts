@@ -1,15 +1,19 @@
 // relay_send: a message to an agent, a channel or everyone, with or without waiting for the answer.
 
+import { RelayError } from '@agent-relay/sdk'
 import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
-import { cut, hanging } from '../text.ts'
-import { type Tool, type ToolAnswer, tool } from './tool.ts'
+import { answerBytesMax, awayText, cut, hanging } from '../text.ts'
+import { type Tool, tool } from './tool.ts'
+
+const idLineBytesMax = 64
 
 export const relaySendSchema = z.object({
   to: z.string().min(1).describe('Agent name, #channel, * for everyone, or project:name'),
   message: z.string().min(1).describe('Message content'),
   thread: z.string().optional().describe('Thread ID, or the id of the message you answer'),
+  create: z.boolean().optional().describe('Make the channel if there is none'),
   await_response: z.boolean().optional().default(false).describe('Wait for the reply'),
   timeout_ms: z
     .number()
@@ -17,17 +21,9 @@ export const relaySendSchema = z.object({
     .min(1)
     .max(limits.waitMsMax)
     .optional()
-    .default(limits.waitMsDefault)
-    .describe('How long to wait, in ms'),
+    .describe(`How long to wait, in ms (${limits.waitMsDefault})`),
 })
 export type RelaySendInput = z.input<typeof relaySendSchema>
-
-const output = z.object({
-  id: z.string().optional(),
-  to: z.string(),
-  away: z.array(z.string()).optional(),
-  response: z.object({ id: z.string(), from: z.string(), body: z.string() }).optional(),
-})
 
 export const relaySendTool: Tool = tool({
   name: 'relay_send',
@@ -41,33 +37,34 @@ Examples:
 - Thread: to="Bob", message="Follow up", thread="task-123"
 - Await reply: to="Worker", message="Process this", await_response=true`,
   input: relaySendSchema,
-  output,
   hints: {},
-  run,
+  run: handleRelaySend,
 })
-
-async function run(client: ToolClient, input: RelaySendInput): Promise<ToolAnswer<z.infer<typeof output>>> {
-  const { to, message, thread, await_response, timeout_ms } = input
-  if (await_response) {
-    const reply = await client.sendAndWait(to, message, { thread, timeoutMs: timeout_ms })
-    const { id, from, content } = reply
-    return {
-      text: cut(`Response from ${from}: ${hanging(content)}`),
-      structured: { to, response: { id, from, body: content } },
-    }
-  }
-  const sent = await client.send(to, message, { thread })
-  const { id, away = [], failed = [] } = sent ?? {}
-  const lines = [`Message sent to ${to}`]
-  if (away.length === 1) lines.push(`${away[0]} is away; it waits in that inbox.`)
-  if (away.length > 1) lines.push(`${away.join(', ')} are away; it waits in their inboxes.`)
-  for (const { to: missed, message: why } of failed) lines.push(`Not delivered to ${missed}: ${why}`)
-  return { text: lines.join('\n'), structured: { id, to, ...(away.length > 0 ? { away } : {}) } }
-}
 
 export async function handleRelaySend(
   client: Pick<ToolClient, 'send' | 'sendAndWait'>,
   input: RelaySendInput,
 ): Promise<string> {
-  return (await run(client as ToolClient, input)).text
+  const { to, message, thread, create, await_response, timeout_ms } = input
+  if (await_response) {
+    const reply = await client.sendAndWait(to, message, { thread, create, timeoutMs: timeout_ms }).catch(notThere)
+    if ('away' in reply) return `Message sent to ${to}\n${reply.away}${idLine(reply.id)}`
+    const { id, from, content } = reply
+    return `${cut(`Response from ${from}: ${hanging(content)}`, answerBytesMax - idLineBytesMax)}${idLine(id)}`
+  }
+  const sent = await client.send(to, message, { thread, create })
+  const { id, away = [], failed = [] } = sent ?? {}
+  const missed = failed.map(({ to, message }) => `Not delivered to ${to}: ${message}`)
+  return `${[`Message sent to ${to}`, awayText(away) ?? [], ...missed].flat().join('\n')}${idLine(id)}`
+}
+
+/** It was sent, and nobody is there who could answer soon: that is no error. */
+function notThere(error: unknown): { away: string; id: string | undefined } {
+  if (!(error instanceof RelayError) || error.code !== 'wait.gone') throw error
+  return { away: error.message, id: error.details.message as string | undefined }
+}
+
+/** With it the message can be named as a thread. */
+function idLine(id: string | undefined): string {
+  return id === undefined ? '' : `\nid: ${id}`
 }

@@ -1,19 +1,22 @@
 // relay_spawn: hire a worker, a CLI agent that the daemon starts.
 
+import { clisWith } from '@agent-relay/sdk/internal/clis'
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
-import { type Tool, type ToolAnswer, tool } from './tool.ts'
+import { type Outcome, type Tool, tool } from './tool.ts'
+
+/** Only workers with our tools can message you. The others are for people at a terminal: `agent-relay spawn`. */
+const clis = clisWith('worker').filter(({ worker }) => worker === 'mcp')
 
 export const relaySpawnSchema = z.object({
   name: z.string().describe('Unique name for the worker'),
-  cli: z.enum(['claude', 'codex', 'gemini', 'droid', 'opencode']).describe('CLI to run'),
+  cli: z.enum(clis.map(({ name }) => name)).describe('CLI to run'),
   task: z.string().describe('What the worker shall do'),
   model: z.string().optional().describe('Model override'),
   cwd: z.string().optional().describe('Working directory'),
+  worktree: z.boolean().optional(),
 })
 export type RelaySpawnInput = z.input<typeof relaySpawnSchema>
-
-const output = z.object({ name: z.string(), success: z.boolean(), error: z.string().optional() })
 
 export const relaySpawnTool: Tool = tool({
   name: 'relay_spawn',
@@ -22,19 +25,16 @@ export const relaySpawnTool: Tool = tool({
 
 Example: name="TestRunner", cli="claude", task="Run the test suite and report failures"`,
   input: relaySpawnSchema,
-  output,
   hints: { openWorld: true },
   run,
 })
 
-async function run(client: ToolClient, input: RelaySpawnInput): Promise<ToolAnswer<z.infer<typeof output>>> {
+async function run(client: ToolClient, input: RelaySpawnInput): Promise<Outcome> {
   const { name } = input
   const { success, error, note } = await client.spawn(input)
-  if (!success) return { text: `Failed to spawn worker: ${error}`, structured: { name, success, error }, isError: true }
-  return {
-    text: `Worker "${name}" spawned successfully. It will message you when ready.${note === undefined ? '' : `\n${note}`}`,
-    structured: { name, success },
-  }
+  if (!success) return { text: `Failed to spawn worker: ${error}`, isError: true }
+  const more = note === undefined ? '' : `\n${note}`
+  return { text: `Worker "${name}" spawned successfully. It will message you when ready.${more}` }
 }
 
 export async function handleRelaySpawn(client: Pick<ToolClient, 'spawn'>, input: RelaySpawnInput): Promise<string> {

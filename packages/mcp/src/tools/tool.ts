@@ -1,4 +1,5 @@
-// What a tool is: a name, schemas, hints and what it does. And how a table of them becomes the answer to tools/list.
+// What a tool is: a name, an input schema, hints and what it does. And how a table of them becomes the answer to tools/list. Tools have no
+// output schemas and no structured content: with those, Claude Code and Codex hide the text from their models, and others show both.
 
 import type { Tool as ListedTool } from '@modelcontextprotocol/server'
 import { z } from 'zod'
@@ -13,37 +14,57 @@ export interface Hints {
   openWorld?: boolean
 }
 
-export interface ToolAnswer<O> {
+/** A text, which may say that something failed. */
+export interface Outcome {
   text: string
-  structured: O
   isError?: boolean
 }
 
-export interface Tool<I = unknown, O = unknown> {
+/** What a model is shown: a text, or a value as JSON. */
+export type ToolAnswer =
+  | string
+  | Outcome
+  /** `note` stands behind the JSON, in a content block of its own. */
+  | { json: unknown; note?: string; isError?: boolean }
+
+export interface Tool<I = unknown> {
   name: string
   title: string
   description: string
   input: z.ZodType<I>
-  output: z.ZodType<O>
   hints: Hints
   /** Results say `ok`, and so do errors: `{ok: false, error: {code, message}}`. */
   hasEnvelope?: boolean
   /** It answers a session that acts as no agent, too. */
   isForAnyone?: boolean
-  /** What waits is its very answer: no line is needed that says so. */
+  /** It answers with the waiting messages: no hint about them is needed. */
   showsInbox?: boolean
-  /** Before the model from the start, also in a host that shows tools only when they are searched for. */
+  /** The model sees it from the start, also in a host that shows tools only after a search. */
   isPinned?: boolean
-  /** Its text is JSON, which a line of ours would spoil. */
-  isJson?: boolean
   /** The role of the lift that the input says it acts as; `run` is given that role's client. */
   role?(input: I): string
-  run(client: ToolClient, input: I): Promise<ToolAnswer<O>>
+  /** Which inputs are roles of the lift. */
+  roleInputs?: readonly string[]
+  run(client: ToolClient, input: I): Promise<ToolAnswer>
 }
 
 /** A tool whose handler keeps its own types, in a table where they no longer matter. */
-export function tool<I, O>(definition: Tool<I, O>): Tool {
+export function tool<I>(definition: Tool<I>): Tool {
   return definition as unknown as Tool
+}
+
+interface EnvelopeDefinition<I> extends Omit<Tool<I>, 'hasEnvelope' | 'role' | 'isPinned' | 'run'> {
+  /** What a success holds besides `ok`. */
+  run(client: ToolClient, input: I): Promise<object>
+}
+
+/** A tool whose every answer says `ok`. */
+export function envelopeTool<I>({ run, ...rest }: EnvelopeDefinition<I>): Tool {
+  return tool({
+    ...rest,
+    hasEnvelope: true,
+    run: async (client, input: I) => ({ json: { ok: true, ...(await run(client, input)) } }),
+  })
 }
 
 const lists = new WeakMap<Tool, ListedTool>()
@@ -57,21 +78,30 @@ export function listed(tool: Tool): ListedTool {
 
 const tokenProperty = { type: 'string', description: 'From register_agent' }
 
-/** For callers that every call must introduce: the argument by which it shows who it is. An action's own of that name stays. */
+/** Where every call must say who it is: the argument for that. An action's own argument of that name stays. */
 export function withToken(tool: ListedTool): ListedTool {
   const { inputSchema } = tool
   const properties = { agent_token: tokenProperty, ...inputSchema.properties }
   return { ...tool, inputSchema: { ...inputSchema, properties } as ListedTool['inputSchema'] }
 }
 
-function listOf({ name, title, description, input, output, hints, isPinned }: Tool): ListedTool {
+/** On a lift: which roles there are, in the schema itself. */
+export function withRoles(tool: Tool, roles: readonly string[] = []): ListedTool {
+  const list = listed(tool)
+  const { roleInputs = [] } = tool
+  if (roles.length === 0 || roleInputs.length === 0) return list
+  const properties = { ...list.inputSchema.properties }
+  for (const name of roleInputs) properties[name] = { ...(properties[name] as object), enum: [...roles] }
+  return { ...list, inputSchema: { ...list.inputSchema, properties } }
+}
+
+function listOf({ name, title, description, input, hints, isPinned }: Tool): ListedTool {
   const { readOnly = false, destructive = false, idempotent = false, openWorld = false } = hints
   return {
     name,
     title,
     description,
-    inputSchema: schemaOf(input, 'input'),
-    outputSchema: schemaOf(output, 'output'),
+    inputSchema: schemaOf(input),
     annotations: {
       readOnlyHint: readOnly,
       destructiveHint: destructive,
@@ -82,9 +112,9 @@ function listOf({ name, title, description, input, output, hints, isPinned }: To
   }
 }
 
-/** Every byte of it stands in the context of every agent: what says nothing is left out. */
-function schemaOf(schema: z.ZodType, io: 'input' | 'output'): ListedTool['inputSchema'] {
-  return withoutNoise(z.toJSONSchema(schema, { io })) as ListedTool['inputSchema']
+/** Every byte of it is in the context of every agent: what adds nothing is left out. */
+function schemaOf(schema: z.ZodType): ListedTool['inputSchema'] {
+  return withoutNoise(z.toJSONSchema(schema, { io: 'input' })) as ListedTool['inputSchema']
 }
 
 function withoutNoise(value: unknown): unknown {

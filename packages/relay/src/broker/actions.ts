@@ -4,6 +4,7 @@ import {
   type ActionEnvelope,
   type Caller,
   daemonName,
+  type Ids,
   type Invocation,
   isWithinBytes,
   limits,
@@ -11,16 +12,18 @@ import {
   type ParsedInputOf,
   toolNameOf,
 } from '@agent-relay/sdk/protocol'
-import type { Clock } from '../clock.ts'
-import { mayCall } from '../core/actions.ts'
-import { RefusalError } from '../refusal-error.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import { mayCall, sees } from '../core/sight.ts'
+import type { Steps } from '../core/steps.ts'
+import type { World } from '../core/world.ts'
+import type { Alarm, Clock } from '../machine/clock.ts'
 import type { Store } from '../store/store.ts'
-import type { Asking } from './call.ts'
+import { type Asking, causeOf, type Parts, type Sink, type Watch } from './call.ts'
 import type { Engine } from './engine.ts'
 import type { Hub } from './hub.ts'
-import type { Parts } from './parts.ts'
-import type { Session, Sessions } from './sessions.ts'
-import type { Sink, Watch } from './sink.ts'
+import type { Session } from './sessions/session.ts'
+import type { Sessions } from './sessions/sessions.ts'
+import { authorityOf } from './sessions/standing.ts'
 
 export class Actions {
   readonly #store: Store
@@ -29,80 +32,106 @@ export class Actions {
   readonly #clock: Clock
   readonly #sessions: Sessions
   readonly #nextCause: () => string
+  /** When the calls under way are over. A repeated call goes on with the time of the first. */
+  readonly #deadlines = new Map<string, Alarm>()
+  readonly #ids: Ids
+  /** This machine and the others. */
+  readonly #world: World
+  /** Who waits for the calls under way, for actions of the daemon's own. */
+  readonly #callers = new Map<string, Session>()
+  /** Sessions whose actions are withdrawn when they end. */
+  readonly #providers = new WeakSet<Session>()
 
-  constructor({ store, engine, hub, sessions, clock, nextCause }: Parts) {
+  constructor({ store, engine, hub, sessions, clock, nextCause, ids, world }: Parts & { ids: Ids; world: World }) {
     this.#store = store
     this.#engine = engine
     this.#hub = hub
     this.#clock = clock
     this.#sessions = sessions
     this.#nextCause = nextCause
+    hub.listen((entries) => {
+      for (const { facts } of entries)
+        for (const fact of facts) if (fact.type === 'action.completed') this.#over(fact.id)
+    })
+    this.#ids = ids
+    this.#world = world
   }
 
-  /** What the daemon of before left behind: its sessions are gone, and the calls they owed with them. */
+  /** Ends what an earlier daemon of this machine left behind: its sessions are gone, and nobody answers the calls that they had taken. */
   async begin(): Promise<void> {
-    const left = [...this.#store.view.actions(), ...this.#store.view.runningInvocations()]
+    const { view } = this.#store
+    const isHere = ({ machine }: { machine?: string }) => machine === this.#sessions.machine
+    const left = [...view.actions(), ...view.runningInvocations()].filter(isHere)
     const sessions = [...new Set(left.flatMap(({ session }) => session ?? []))]
     if (sessions.length > 0) await this.#submitWithdraw(sessions)
-    for (const { id } of this.#store.view.runningInvocations()) await this.#expire(id)
+    for (const { id } of view.runningInvocations().filter(isHere)) await this.#expire(id)
   }
 
-  async register(
-    { by, session, id }: Asking,
-    input: ParsedInputOf<'action.register'>,
-  ): Promise<OutputOf<'action.register'>> {
-    const reply = await this.#engine.submit({ rule: 'action.register', input, by, cause: id, session: session.id })
+  async register(asking: Asking, input: ParsedInputOf<'action.register'>): Promise<OutputOf<'action.register'>> {
+    const { by, session } = asking
+    const named = { by, ...causeOf(asking), session: session.id }
+    const offered = { ...input, authority: authorityOf(session.standing) }
+    const reply = await this.#engine.submit({ rule: 'action.register', input: offered, ...named })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    // Over before it was written: what the session offers goes with it.
+    // The session ended before the action was written: its actions end with it.
     const withdraw = () => void this.#submitWithdraw([session.id])
     if (session.ended.aborted) withdraw()
-    else if (!reply.repeat) onceEnded(session, withdraw)
+    else if (!reply.repeat && !this.#providers.has(session)) {
+      // One listener, however many actions the session offers.
+      this.#providers.add(session)
+      session.ended.addEventListener('abort', withdraw, { once: true })
+    }
     return reply.outcome as OutputOf<'action.register'>
   }
 
-  list(agent: string): OutputOf<'action.list'> {
-    const actions = [...this.#store.view.actions()].filter(
-      (action) => mayCall(action, agent) && this.#sessions.holder(action.session) !== undefined,
-    )
-    return {
-      actions: actions.map(({ name, description, inputSchema, outputSchema, provider, timeoutMs }) => ({
-        name,
-        tool: toolNameOf(name),
-        description,
-        inputSchema,
-        outputSchema,
-        provider,
-        timeoutMs,
-      })),
+  *list(agent: string, { unasked, limit }: ParsedInputOf<'action.list'> = {}): Steps<OutputOf<'action.list'>> {
+    const actions: OutputOf<'action.list'>['actions'] = []
+    for (const action of this.#store.view.rows.all(unasked ? 'unasked' : 'all')) {
+      if (limit !== undefined && actions.length >= limit) break
+      yield
+      if (!mayCall(action, agent) || this.#world.holder(action.session) === undefined) continue
+      const { name, description, inputSchema, outputSchema, provider, timeoutMs } = action
+      actions.push({ name, tool: toolNameOf(name), description, inputSchema, outputSchema, provider, timeoutMs })
     }
+    return { actions }
   }
 
   /** Ends with an envelope whatever happens; a caller that stops waiting asks for the result later. */
-  async invoke({ by, session, id, abandoned }: Asking, input: ParsedInputOf<'action.invoke'>): Promise<ActionEnvelope> {
+  async invoke(asking: Asking, input: ParsedInputOf<'action.invoke'>): Promise<ActionEnvelope> {
+    const { by, session, abandoned } = asking
     const { name, timeoutMs } = input
     const inputJson = jsonOf(input.input, 'action.invoke')
     const submitted = { name, inputJson, inputBytes: bytesOf(inputJson), timeoutMs }
-    const reply = await this.#engine.submit({
-      rule: 'action.invoke',
-      input: submitted,
-      by,
-      cause: id,
-      session: session.id,
-    })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    const { id: invocation } = reply.outcome as { id: string }
-    await this.#completion(invocation, abandoned)
-    return this.#envelope(invocation)
+    const mint = this.#ids('act')
+    // Kept before the commit, because the provider hears of the call before this function continues.
+    this.#callers.set(mint, session)
+    try {
+      const asked = { rule: 'action.invoke', input: submitted, by, session: session.id, mint } as const
+      const reply = await this.#engine.submit({ ...asked, ...causeOf(asking) })
+      if ('refusal' in reply) throw new RefusalError(reply.refusal)
+      const { id: invocation, timeoutMs: ms } = reply.outcome as { id: string; timeoutMs?: number }
+      await this.#completion(invocation, abandoned, ms)
+      return this.#envelope(invocation)
+    } finally {
+      this.#callers.delete(mint)
+    }
   }
 
-  result({ by, session }: Asking, invocation: string): OutputOf<'action.result'> {
-    const outcome = this.#store.view.rows.outcome(invocation)
-    if (!outcome || (outcome.caller !== by && !session.isHolder))
+  /** The session that made a call under way; undefined once nobody waits for it. */
+  callerOf(invocation: string): Session | undefined {
+    return this.#callers.get(invocation)
+  }
+
+  result({ session }: Asking, invocation: string): OutputOf<'action.result'> {
+    const { view } = this.#store
+    const outcome = view.rows.outcome(invocation)
+    if (!outcome || !sees(view, session, 'result', outcome))
       throw new RefusalError('invocation.unknown', { invocation })
     return outcome.isDone ? { running: false, result: this.#envelope(invocation) } : { running: true }
   }
 
-  async answer({ by, id }: Asking, input: ParsedInputOf<'action.answer'>): Promise<OutputOf<'action.answer'>> {
+  async answer(asking: Asking, input: ParsedInputOf<'action.answer'>): Promise<OutputOf<'action.answer'>> {
+    const { by } = asking
     const { invocation, output, error } = input
     const outputJson = error ? undefined : jsonOf(output, 'action.answer')
     const submitted = {
@@ -111,7 +140,7 @@ export class Actions {
       outputJson,
       outputBytes: outputJson === undefined ? undefined : bytesOf(outputJson),
     }
-    const reply = await this.#engine.submit({ rule: 'action.answer', input: submitted, by, cause: id })
+    const reply = await this.#engine.submit({ rule: 'action.answer', input: submitted, by, ...causeOf(asking) })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     return reply.outcome as OutputOf<'action.answer'>
   }
@@ -155,18 +184,18 @@ export class Actions {
   }
 
   /** Resolves when the call is over, or when nobody waits for it any more: its time goes on then, and it still ends. */
-  #completion(id: string, abandoned: AbortSignal): Promise<void> {
+  #completion(id: string, abandoned: AbortSignal, ms: number | undefined): Promise<void> {
     return new Promise((resolve) => {
       const running = this.#store.view.invocation(id)
       if (!running || running.isDone) return resolve()
-      const deadline = this.#clock.after(Math.max(0, running.until - this.#clock.now()), () => void this.#expire(id))
+      // Several machines that share a workspace do not store a call under the time at which it was decided.
+      this.#limit(id, ms ?? running.until - running.at)
       const stop = this.#hub.listen((entries) => {
         const isOver = entries.some(({ facts }) =>
           facts.some((fact) => fact.type === 'action.completed' && fact.id === id),
         )
         if (!isOver) return
         stop()
-        deadline.cancel()
         abandoned.removeEventListener('abort', giveUp)
         resolve()
       })
@@ -174,6 +203,19 @@ export class Actions {
       if (abandoned.aborted) giveUp()
       else abandoned.addEventListener('abort', giveUp, { once: true })
     })
+  }
+
+  #over(id: string): void {
+    this.#deadlines.get(id)?.cancel()
+    this.#deadlines.delete(id)
+  }
+
+  #limit(id: string, ms: number): void {
+    if (this.#deadlines.has(id)) return
+    this.#deadlines.set(
+      id,
+      this.#clock.after(ms, () => void this.#expire(id)),
+    )
   }
 
   #envelope(invocationId: string): ActionEnvelope {
@@ -203,15 +245,6 @@ export class Actions {
       cause: this.#nextCause(),
     })
   }
-}
-
-const watched = new WeakSet<Session>()
-
-/** However many actions a session offers, it ends once. */
-function onceEnded(session: Session, work: () => void): void {
-  if (watched.has(session)) return
-  watched.add(session)
-  session.ended.addEventListener('abort', work, { once: true })
 }
 
 function jsonOf(value: unknown, operation: string): string {

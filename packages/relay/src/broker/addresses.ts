@@ -1,50 +1,83 @@
 // Addresses that name another workspace of this daemon: `frontend:Designer`, `frontend:lead`, `frontend:*`, `*:*`.
 
-import { type ParsedInputOf, type RefusalCode, refusal } from '@agent-relay/sdk/protocol'
+import { type ParsedInputOf, type Refusal, type RefusalCode, refusal } from '@agent-relay/sdk/protocol'
 import { leadOf } from '../core/agents.ts'
 import { broadcast, directKey, isChannel } from '../core/conversations.ts'
+import { bareText, RefusalError } from '../core/refusal-error.ts'
 import { mayWrite } from '../core/workspaces.ts'
-import { RefusalError } from '../refusal-error.ts'
-import type { Session } from './sessions.ts'
-import type { Workspace } from './workspace.ts'
+import { type Asking, causeOf } from './call.ts'
+import { reuseOf } from './engine.ts'
+import { settleNamed } from './provisional.ts'
+import type { Session } from './sessions/session.ts'
+import type { Context, Neighbours, Workspace } from './workspace.ts'
 
-/** The workspaces that this daemon has open. */
-export interface Neighbours {
-  find(name: string): Workspace | undefined
-  all(): Workspace[]
+/** A session may write to other workspaces on the owner's socket, or if it has shown the key over the network. */
+export function mayWriteAbroad({ standing: { door, hasKey } }: Session): boolean {
+  return door === 'owner' || hasKey
 }
 
-/** The owner's socket, or the key shown over the network. */
-export function mayWriteAbroad({ door, shown }: Session): boolean {
-  return door === 'owner' || shown.keyHash !== undefined
-}
-
-/** Over the network only those whose policy lists the sender's workspace: the others are as if they were not there. */
-export function withinReach(
-  { workspace: home, neighbours }: { workspace: Workspace; neighbours: Neighbours },
-  { door }: Session,
-): Neighbours {
+/** Over the network, only the workspaces whose policy lists the sender's. The others are answered as if they did not exist. */
+export function withinReach({ workspace: home, neighbours }: Context, { standing: { door } }: Session): Neighbours {
   if (door === 'owner') return neighbours
   const takes = (other: Workspace) => other === home || mayWrite(other.store.view.policy(), home.name)
   return {
-    find: (name) => [neighbours.find(name)].find((other) => other && takes(other)),
-    all: () => neighbours.all().filter(takes),
+    names: () => neighbours.names(),
+    atRest: () => neighbours.atRest(),
+    visit: async (name, work) => {
+      const visited = await neighbours.visit(name, async (other) => takes(other) && { done: await work(other) })
+      return visited ? visited.done : undefined
+    },
   }
 }
 
-/** Refuses whom the network door does not let out. A workspace that is not there and one that is closed get the same answer. */
-export function mustReach(session: Session, home: Workspace, reach: Neighbours, to: string): void {
-  if (session.door === 'owner') return
+/** Refuses a sender who may not write there over the network. An unknown workspace and one that takes nothing get the same answer. */
+export async function mustReachWorkspace(
+  session: Session,
+  home: Workspace,
+  reach: Neighbours,
+  to: string,
+): Promise<void> {
   if (!mayWriteAbroad(session)) {
     const why = 'other workspaces can be written to on the local socket, or with the workspace key.'
     throw new RefusalError('auth.denied', { why })
   }
   const { workspace } = outward(to) as { workspace: string }
-  if (workspace === '*' || reach.find(workspace)) return
+  if (workspace === '*' || (await reach.visit(workspace, () => true))) return
   const why =
     `no workspace "${workspace}" takes messages from ${home.name}. Its owner may allow it: ` +
     `agent-relay workspace policy set --writers ${home.name} --project ${workspace}`
   throw new RefusalError('auth.denied', { why })
+}
+
+/** One question opens at most this many workspaces at rest, those used last first: an unknown id or name must not open hundreds. */
+const wokenMax = 16
+
+export function searchedAbroad(neighbours: Neighbours): string[] {
+  const skipped = new Set(neighbours.atRest().slice(wokenMax))
+  return neighbours.names().filter((name) => !skipped.has(name))
+}
+
+/** A sender learns of this many workspaces that have an agent of the name it sought. */
+const elsewhereMax = 3
+
+/** An unknown name that an agent of another workspace has is told with its workspace, to those who may write there and to nobody else. */
+export async function withElsewhere(
+  session: Session,
+  home: Workspace,
+  reach: Neighbours,
+  refused: Refusal,
+): Promise<Refusal> {
+  const { code, details: { name } = {} } = refused
+  if (code !== 'agent.unknown' || typeof name !== 'string' || !mayWriteAbroad(session)) return refused
+  const has = ({ store, sessions }: Workspace) =>
+    store.view.agent(name) !== undefined || sessions.provisional(name) !== undefined
+  const elsewhere: string[] = []
+  for (const other of searchedAbroad(reach)) {
+    if (elsewhere.length === elsewhereMax) break
+    // One that cannot be opened has nobody to offer.
+    if (other !== home.name && (await reach.visit(other, has).catch(() => false))) elsewhere.push(other)
+  }
+  return elsewhere.length === 0 ? refused : refusal(code, { ...refused.details, elsewhere })
 }
 
 export interface Away {
@@ -61,47 +94,55 @@ export interface WideOutcome {
   failed?: Away[]
 }
 
-/** Undefined where the address names no workspace: it stays inside the sender's own. */
+/** Undefined if the address names no workspace and so means the sender's own. */
 export function outward(to: string | string[]): { workspace: string; rest: string } | undefined {
   const colon = typeof to === 'string' ? to.indexOf(':') : -1
   if (typeof to !== 'string' || colon < 0) return undefined
   return { workspace: to.slice(0, colon), rest: to.slice(colon + 1) }
 }
 
-/** Without the sender's own workspace in front, and a lead by its name, so that a wait knows whom it awaits. */
-export function resolved(to: string | string[], home: Workspace, neighbours: Neighbours): string | string[] {
+/** The address without the sender's own workspace in front, and with the lead's name for `lead`, so that a wait knows whom it waits for. */
+export function resolved(
+  to: string | string[],
+  home: Workspace,
+  neighbours: Neighbours,
+): string | string[] | Promise<string> {
   const address = outward(to)
   if (!address) return to
-  const target = address.workspace === home.name ? home : neighbours.find(address.workspace)
-  const lead = target && address.rest === 'lead' ? leadOf(target.store.view)?.name : undefined
-  const rest = lead ?? address.rest
-  return target === home ? rest : `${address.workspace}:${rest}`
+  const { workspace, rest } = address
+  const lead = ({ store }: Workspace) => leadOf(store.view)?.name ?? rest
+  // Answered at once: the sender's next message must not overtake this one.
+  if (workspace === home.name) return rest === 'lead' ? lead(home) : rest
+  return rest === 'lead' ? neighbours.visit(workspace, lead).then((name = rest) => `${workspace}:${name}`) : to
 }
 
-/** One entry in every target, all under one id; what could not be reached is named, and only if nothing was, refused. */
+/** Writes one entry in every target, all with one id. Targets that could not be reached are named; if none could, the send is refused. */
 export async function sendWide(
   home: Workspace,
   neighbours: Neighbours,
-  by: string,
+  asking: Asking,
   input: ParsedInputOf<'message.send'>,
-  cause: string,
 ): Promise<WideOutcome> {
   const to = input.to as string
   const { workspace, rest } = outward(to) as { workspace: string; rest: string }
   if (workspace === '*' && rest !== '*') throw new RefusalError('workspace.unknown', { workspace })
-  const targets = workspace === '*' ? neighbours.all() : [neighbours.find(workspace) ?? workspace]
-  const outcome: WideOutcome = { id: idOf(targets, home, by, cause), seq: home.store.journal.lastSeq, to, away: [] }
+  // The sender's own workspace comes first: it knows the id of an earlier attempt.
+  const others = workspace === '*' ? neighbours.names().filter((name) => name !== home.name) : [workspace]
+  const targets = workspace === '*' ? [home.name, ...others] : others
+  const outcome: WideOutcome = { id: '', seq: home.store.journal.lastSeq, to, away: [] }
   const failed: Away[] = []
-  for (const target of targets) {
-    const name = typeof target === 'string' ? target : target.name
-    const reply =
-      typeof target === 'string'
-        ? unknownWorkspace(target)
-        : await sendTo(target, home, by, input, rest, cause, outcome)
+  let tried = 0
+  for (const name of targets) {
+    const stored = neighbours.visit(name, (target) => sendTo(target, home, asking, input, rest, outcome))
+    const reached = await stored.catch(refusedBy)
+    // Gone, or closed to the sender. Nothing is said about workspaces that the sender did not name.
+    if (!reached && workspace === '*') continue
+    tried++
+    const reply = reached ?? { refusal: refusal('workspace.unknown', { workspace: name }) }
     if ('refusal' in reply)
-      failed.push({ to: `${name}:${rest}`, code: reply.refusal.code, message: reply.refusal.message })
+      failed.push({ to: `${name}:${rest}`, code: reply.refusal.code, message: failureText(reply.refusal) })
   }
-  if (failed.length === targets.length) {
+  if (failed.length === tried) {
     const [only] = failed
     if (failed.length === 1 && only) throw new RefusalError({ ...refusal('message.undelivered'), ...only, details: {} })
     throw new RefusalError('message.undelivered', { failures: failed.map(({ message }) => message) })
@@ -112,46 +153,58 @@ export async function sendWide(
 async function sendTo(
   target: Workspace,
   home: Workspace,
-  by: string,
+  asking: Asking,
   input: ParsedInputOf<'message.send'>,
   rest: string,
-  cause: string,
   outcome: WideOutcome,
 ) {
-  // A lead who is there was named before: nobody is there yet.
+  // `resolved` has put in the name of a lead, if there is one.
   if (rest === 'lead' && !target.store.view.agent(rest))
     return { refusal: refusal('agent.unknown', { name: `${target.name}:lead` }) }
+  await settleNamed(target, rest)
+  outcome.id ||= idOf(target, home, asking)
   const isHome = target === home
-  // A message is known only where it is stored, so a reply travels as a thread of that message's name.
+  // A message is known only where it is stored, so a reply travels as a thread with that message's id.
   const thread = input.replyTo ?? input.thread
   const { body, kind } = input
   const reply = await target.engine.submit({
     rule: 'message.send',
     input: { to: rest, body, kind, thread },
-    by: isHome ? by : `${home.name}:${by}`,
-    cause,
+    by: isHome ? asking.by : `${home.name}:${asking.by}`,
+    ...causeOf(asking),
     mint: outcome.id,
   })
   const isAgent = rest !== broadcast && !isChannel(rest)
-  if (!('refusal' in reply) && isAgent && !target.sessions.isLive(rest)) outcome.away.push(`${target.name}:${rest}`)
+  if (!('refusal' in reply) && isAgent && !target.sessions.isLive(rest) && !target.elsewhere?.of(rest))
+    outcome.away.push(`${target.name}:${rest}`)
   return reply
 }
 
-/** The id of an earlier attempt, if any target has seen one; else a new one. */
-function idOf(targets: (Workspace | string)[], home: Workspace, by: string, cause: string): string {
-  for (const target of targets) {
-    if (typeof target === 'string') continue
-    const before = target.store.journal.answered(target === home ? by : `${home.name}:${by}`, cause)
-    if (before) return before.outcome.id as string
-  }
-  return home.ids('m')
+/** The id of an earlier attempt, if the target has seen one; otherwise a new id. */
+function idOf(target: Workspace, home: Workspace, { by, id, digest }: Asking): string {
+  const before = target.store.journal.answered(target === home ? by : `${home.name}:${by}`, id)
+  if (!before) return home.ids('m')
+  // Refused here already: a target that has not seen the first message would store this one with its id.
+  const reused = reuseOf(before, { rule: 'message.send', cause: id, digest })
+  if (reused) throw new ReusedError(reused)
+  return before.outcome.id as string
 }
 
-function unknownWorkspace(workspace: string) {
-  return { refusal: refusal('workspace.unknown', { workspace }) }
+/** Ends the whole send; any other refusal concerns one target. */
+class ReusedError extends RefusalError {}
+
+/** The sender's own tools and commands are about its own workspace. */
+function failureText(refused: Refusal): string {
+  return refused.code === 'workspace.unknown' ? refused.message : bareText(refused)
 }
 
-/** Where the answers to a wide message arrive: the sender's own workspace, from the foreign address. */
+/** A workspace that cannot be opened counts as not reached. */
+function refusedBy(error: unknown): { refusal: Refusal } {
+  if (!(error instanceof RefusalError) || error instanceof ReusedError) throw error
+  return { refusal: error.refusal }
+}
+
+/** Answers to a message that went to another workspace arrive in the sender's own, from the address it was sent to. */
 export function awaitedFrom(home: Workspace, by: string, to: string) {
   const conversation = directKey([by, to])
   const { view, journal } = home.store

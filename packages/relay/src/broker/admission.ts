@@ -1,28 +1,44 @@
-// Who a session may be: credentials are checked here, names are decided by the rules, and the session is bound to the outcome.
+// How a session opens and which agent it acts as: credentials are checked here, its standing is decided in standing.ts, its name by the rules.
 
-import { type Hello, limits, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
+import {
+  daemonName,
+  type Hello,
+  issuesText,
+  limits,
+  type OutputOf,
+  type ParsedInputOf,
+  type Welcome,
+} from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { RefusalError } from '../refusal-error.ts'
-import { hashOf, newSecret } from './credentials.ts'
-import type { Session } from './sessions.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import type { Steps } from '../core/steps.ts'
+import { Budget } from './long-reads.ts'
+import { parse } from './operation-input.ts'
+import { hashOf, newSecret } from './sessions/credentials.ts'
+import type { Session } from './sessions/session.ts'
+import { type Entrance, standingOf } from './sessions/standing.ts'
 import type { Workspace } from './workspace.ts'
 
-/** What a session stands on. Who it wants to be is checked when it is registered. */
-const standing = z.object({
+/** What a session shows and says of itself. Who it wants to be is checked when it is registered. */
+const shownHello = z.object({
   key: z.string().optional(),
   token: z.string().optional(),
   session: z.string().max(limits.idCharsMax).optional(),
   calls: z.array(z.string()).optional(),
   host: z.number().int().optional(),
+  process: z.number().int().positive().optional(),
+  cwd: z.string().max(4_096).optional(),
 })
 
-/** What came as one from anybody. */
+/** Between a hook and the program that started it there may be a shell or two. */
+const hostsMax = 16
+
+/** A HELLO as anybody may send it. */
 export function helloOf(payload: unknown): Hello {
   const hello = typeof payload === 'object' && payload !== null ? payload : {}
-  const { error } = standing.safeParse(hello)
+  const { error } = shownHello.safeParse(hello)
   if (error === undefined) return hello
-  const why = error.issues.map(({ path, message }) => `HELLO: ${path.join('.')}: ${message}`)
-  throw new RefusalError('frame.invalid', { why: why.slice(0, 5).join('; ') })
+  throw new RefusalError('frame.invalid', { why: `HELLO: ${issuesText(error.issues)}` })
 }
 
 /** Answers the key's hash. An unknown key and another workspace's key get the same refusal. */
@@ -31,14 +47,109 @@ export function authenticate(workspace: Workspace, key: string): string {
   throw new RefusalError('auth.denied', { why: 'the workspace key is not valid here.' })
 }
 
+/** Where a session opens. */
+interface Opening {
+  workspace: Workspace
+  daemon: { version: string; roles?: readonly string[] }
+}
+
+/** The one opening of a session, over whichever wire: nothing that is decided here changes while it lives. */
+export async function openSession(
+  opening: Opening,
+  entrance: Entrance,
+  hello: Hello,
+): Promise<{ session: Session; welcome: Welcome }> {
+  const { workspace, daemon } = opening
+  const { name, key, session: resume, calls: unanswered } = hello
+  const keyHash = key === undefined ? undefined : authenticate(workspace, key)
+  const isByWord = isTakenAtItsWord(entrance, hello)
+  if (isByWord) mustBeFreeToSay(opening, entrance, hello)
+  const standing = standingOf(entrance, { hasKey: keyHash !== undefined, name }, workspace.sessions.machine)
+  const told = entrance.door === 'owner' ? { host: hello.host, process: hello.process, directory: hello.cwd } : {}
+  const session = workspace.sessions.open(standing, { keyHash, resume, unanswered, ...told })
+  try {
+    const registered = await introduce(workspace, session, hello, isByWord)
+    const welcome: Welcome = {
+      session: session.ticket,
+      workspace: workspace.name,
+      workspaceId: workspace.id,
+      version: daemon.version,
+      agent: registered?.agent,
+      token: registered?.token,
+      seq: workspace.store.journal.lastSeq,
+    }
+    return { session, welcome }
+  } catch (error) {
+    workspace.sessions.end(session)
+    throw error
+  }
+}
+
+/**
+ * Where a port asks for nothing, a model and a single call have the name that they say, so that the same name stays the same agent. A
+ * program's connection has its name to itself instead, and a second one of that name gets a number.
+ */
+function isTakenAtItsWord({ door, kind, isStateless }: Entrance, { name, token, key }: Hello): boolean {
+  const asksForNothing = door === 'open' || door === 'lift'
+  return (
+    asksForNothing && (kind === 'model' || isStateless === true) && name !== undefined && (token ?? key) === undefined
+  )
+}
+
+/** A lift's roles are declared, and nobody is a person by their word. */
+function mustBeFreeToSay({ workspace, daemon }: Opening, { door }: Entrance, { name = '', type }: Hello): void {
+  if (door === 'lift' && !daemon.roles?.includes(name))
+    throw new RefusalError('auth.denied', {
+      why: `there is no role "${name}" on this lift: ${daemon.roles?.join(', ')}.`,
+    })
+  if (type === 'human' || workspace.store.view.agent(name)?.type === 'human')
+    throw new RefusalError('auth.denied', { why: `${name} is a person: show the workspace key.` })
+}
+
+async function introduce(
+  workspace: Workspace,
+  session: Session,
+  hello: Hello,
+  isByWord: boolean,
+): Promise<{ agent: string; token?: string } | undefined> {
+  if (hello.hosts !== undefined && !isByWord) return joinHost(workspace, session, hello.hosts)
+  if (hello.name === undefined && hello.token === undefined) return undefined
+  const { key: _, session: __, ...profile } = hello
+  const name = hello.name ?? workspace.agentOfToken(hello.token as string)
+  if (name === undefined) throw new RefusalError('auth.denied', { why: 'the token is not known here.' })
+  const proof = isByWord ? 'word' : session.standing.hasKey ? 'key' : undefined
+  return register(workspace, session, parse('agent.register', { ...profile, name }), { proof })
+}
+
+/** Who runs on the owner's account could read the agent's token as well. */
+function joinHost({ sessions }: Workspace, session: Session, hosts: readonly number[]): { agent: string } {
+  const isList = Array.isArray(hosts) && hosts.length <= hostsMax && hosts.every(Number.isInteger)
+  const agent = isList && session.standing.door === 'owner' ? sessions.agentOfHost(hosts) : undefined
+  if (agent === undefined) throw new RefusalError('agent.required')
+  sessions.bind(session, agent)
+  sessions.hookCame(agent)
+  return { agent }
+}
+
+interface Registration {
+  /** What else proves that the session may have the name. key: it was shown with the name, when the session opened. word: nothing is asked for. */
+  proof?: 'key' | 'word'
+  /** A token that ends then is issued. */
+  tokenUntil?: number
+  /** The session did not choose the name, and may take another later. */
+  isGiven?: boolean
+}
+
 export async function register(
   workspace: Workspace,
   session: Session,
   { token, ...profile }: ParsedInputOf<'agent.register'>,
-  { tokenUntil }: { tokenUntil?: number } = {},
+  { proof, tokenUntil, isGiven = false }: Registration = {},
 ): Promise<OutputOf<'agent.register'>> {
   const { engine, sessions } = workspace
-  if (session.agent !== undefined && session.agent !== profile.name && !session.isHolder) {
+  const isAnother = session.agent !== undefined && session.agent !== profile.name
+  const isHolder = session.standing.rank === 'holder'
+  if (isAnother && !isHolder && !session.isNameGiven) {
     throw new RefusalError('auth.denied', {
       why: `this session acts as ${session.agent}; open another for ${profile.name}.`,
     })
@@ -47,24 +158,42 @@ export async function register(
     throw new RefusalError('auth.denied', { why: `the token is not one of ${profile.name}'s.` })
   }
   if (token !== undefined) session.shown.tokenHashes.add(hashOf(token))
-  if (profile.type === 'human' && !session.isHolder) {
+  const hasKey = isHolder || proof === 'key'
+  if (profile.type === 'human' && !hasKey) {
     throw new RefusalError('auth.denied', { why: 'an agent of type human needs the workspace key.' })
   }
-  const proven = token !== undefined || session.isHolder || session.agent === profile.name
+  const proven = hasKey || proof === 'word' || token !== undefined || session.agent === profile.name
   return inTurn(workspace, profile.name, async () => {
     const fresh = newSecret('at')
+    // Under the id that others were told, and with what has been said to everybody since it came.
+    const { provisional } = session
+    const { id: mint, heardFrom } = provisional?.profile.name === profile.name ? provisional : {}
     const reply = await engine.submit({
       rule: 'agent.register',
-      input: { ...profile, proven, mayRetake: session.door === 'owner', tokenHash: hashOf(fresh), tokenUntil },
-      by: profile.name,
+      input: {
+        ...profile,
+        proven,
+        isHolder: hasKey,
+        mayRetake: session.standing.door === 'owner',
+        tokenHash: hashOf(fresh),
+        tokenUntil,
+        heardFrom,
+        givesUp: session.isNameGiven ? session.agent : undefined,
+      },
+      mint,
+      // Where machines share the workspace, only its home speaks as the agent; the name that is given may be another.
+      by: sessions.machine === undefined ? profile.name : daemonName,
       // Never the caller's: an id that was overheard must not bind a stranger to the answer it got.
       cause: workspace.ids('c'),
     })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     refuseRevoked(session)
     const { agent, id, issued } = reply.outcome as { agent: string; id: string; issued?: boolean }
+    // It took a name of its own choice while the given one was being stored: that one stays.
+    if (isGiven && session.agent !== profile.name) return { agent, id }
     sessions.bind(session, agent)
-    if (session.isModel) await recall(workspace, session, agent)
+    if (isGiven) sessions.nameIsGiven(session)
+    if (session.standing.kind === 'model' && session.isResumed) await recall(workspace, session, agent)
     return issued ? { agent, id, token: fresh } : { agent, id }
   })
 }
@@ -73,16 +202,21 @@ export async function register(
  * After a restart the daemon has forgotten what this session was handed; the holds in the tables still tell. What went with an answer that
  * never arrived is let go, so that the next taker gets it; a reply goes with some call that waited, and which one the tables do not say.
  */
-async function recall({ store, engine, ids }: Workspace, session: Session, agent: string): Promise<void> {
+async function recall({ store, engine, ids, reads }: Workspace, session: Session, agent: string): Promise<void> {
   const { unanswered } = session
-  const lost = new Set(unanswered.flatMap((call) => store.journal.answered(agent, call)?.outcome.messages ?? []))
+  const lost = new Set(unanswered.flatMap((call) => store.answered(agent, call)?.outcome.messages ?? []))
   const letGo: string[] = []
-  for (const { head, receipt } of store.view.unread(agent, {})) {
-    if (receipt?.session !== session.id || receipt.until === undefined) continue
-    const wasLost = lost.has(head.id) || (receipt.route === 'wait' && unanswered.length > 0)
-    if (wasLost) letGo.push(head.id)
-    else session.handed.add(head.id)
+  const look = function* (): Steps<void> {
+    for (const each of store.view.unread(agent, {})) {
+      yield
+      if (!each || each.receipt?.session !== session.id || each.receipt.until === undefined) continue
+      const { head, receipt } = each
+      const wasLost = lost.has(head.id) || (receipt.route === 'wait' && unanswered.length > 0)
+      if (wasLost) letGo.push(head.id)
+      else session.handed.add(head.id)
+    }
   }
+  await reads.run(look(), new Budget(), session.ended)
   if (letGo.length === 0) return
   const input = { messages: letGo }
   await engine.submit({ rule: 'inbox.let-go', input, by: agent, cause: ids('d'), session: session.id })
@@ -93,18 +227,14 @@ export function refuseRevoked({ ended }: Session): void {
   if (ended.reason instanceof RefusalError) throw ended.reason
 }
 
-const turns = new WeakMap<Workspace, Map<string, Promise<unknown>>>()
-
 /** Two who ask for one name in the same moment: the second is decided only when the first is bound and counts as live. */
-async function inTurn<T>(workspace: Workspace, name: string, work: () => Promise<T>): Promise<T> {
+async function inTurn<T>({ registering }: Workspace, name: string, work: () => Promise<T>): Promise<T> {
   const family = name.replace(/-\d+$/, '')
-  const waiting = turns.get(workspace) ?? new Map<string, Promise<unknown>>()
-  turns.set(workspace, waiting)
-  const mine = (waiting.get(family) ?? Promise.resolve()).then(work, work)
-  waiting.set(family, mine)
+  const mine = (registering.get(family) ?? Promise.resolve()).then(work, work)
+  registering.set(family, mine)
   try {
     return await mine
   } finally {
-    if (waiting.get(family) === mine) waiting.delete(family)
+    if (registering.get(family) === mine) registering.delete(family)
   }
 }

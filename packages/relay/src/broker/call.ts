@@ -1,20 +1,114 @@
-// What one call is: who asks, and what the answer carries.
+// The contracts of the broker: a call and its answer, a watch and its sink, and the parts from which a workspace is built.
 
-import type { Session } from './sessions.ts'
+import { hostRoutes, type OperationName, type Refusal } from '@agent-relay/sdk/protocol'
+import { RefusalError } from '../core/refusal-error.ts'
+import type { Reader } from '../core/sight.ts'
+import type { Clock } from '../machine/clock.ts'
+import type { Store } from '../store/store.ts'
+import type { AgentProcesses } from './authority.ts'
+import type { Engine } from './engine.ts'
+import type { Hub } from './hub.ts'
+import type { LongReads } from './long-reads.ts'
+import type { Session } from './sessions/session.ts'
+import type { Sessions } from './sessions/sessions.ts'
+import { namelessActor } from './sessions/standing.ts'
 
-export interface Answer<T = unknown> {
-  output: T
-  /** Messages that go with the answer. The wire says what became of them: only an answer that has left was received. */
-  handed?: readonly string[]
-}
-
-/** What a handler knows besides its input. */
+/** What a handler knows of a call besides its input. */
 export interface Asking {
   session: Session
-  /** The agent it is asked as; empty only for operations that anyone may ask. */
+  /** The agent that asks; empty only for operations that anyone may ask. */
   by: string
   /** The call's own id, which makes a repeat recognisable. */
   id: string
-  /** Nobody waits for the answer any more. */
+  /** A short text for the operation and its input: the same id with another digest is refused. Unset where the daemon itself asks. */
+  digest?: () => string
+  /** Aborted when nobody waits for the answer any more. */
   abandoned: AbortSignal
+  /** Set by the handler: messages that leave with the answer. */
+  handed?: readonly string[]
+}
+
+export interface Answer<T = unknown> {
+  output: T
+  /** Messages that leave with the answer. The wire reports whether it has left: only then were they received. */
+  handed?: readonly string[]
+}
+
+/** What serves a connection that has introduced itself. */
+export interface Service {
+  welcome: object
+  call(op: string, input: unknown, id: string, abandoned?: AbortSignal): Promise<Answer>
+  watch(op: string, input: unknown, sink: Sink): Watch
+  /** The answer that carried these messages has left. */
+  received?(handed: readonly string[]): void
+  leave(): void
+  /** Aborted when the daemon itself ends it; the reason is a RefusalError. */
+  ended?: AbortSignal
+}
+
+/** What names a command in the journal: the call that asked for it. */
+export function causeOf({ id, digest }: Pick<Asking, 'id' | 'digest'>): { cause: string; digest?: () => string } {
+  return { cause: id, digest }
+}
+
+/** Who acts, also where the session has no name. */
+export function actorOf({ by, session }: Asking): string {
+  const actor = by === '' ? namelessActor(session.standing) : by
+  if (actor === undefined) throw new RefusalError('agent.required')
+  return actor
+}
+
+/** What runs inside the agent's CLI asks, such as a hook, and not the agent itself: the agent has not come back yet. */
+export function isByHost(op: OperationName, input: unknown): boolean {
+  const known: readonly unknown[] = hostRoutes
+  const isHook = op === 'agent.brief' || op === 'claim.edit' || op === 'approval.ask' || op === 'approval.settle'
+  return isHook || known.includes((input as { route?: unknown }).route)
+}
+
+export function readerOf(asking: Asking): Reader & { agent: string } {
+  return { agent: actorOf(asking), standing: asking.session.standing }
+}
+
+/** Where a watch sends its items: the wire's side. */
+export interface Sink {
+  /** May more be sent now? If not, the wire calls `drained` on the watch as soon as it may. */
+  isReady(): boolean
+  item(item: unknown): void
+  end(refusal: Refusal): void
+}
+
+/** Something that keeps sending to a sink until it is stopped. */
+export interface Watch {
+  /** From here on nothing is missed. */
+  readonly seq: number
+  drained(): void
+  stop(): void
+}
+
+/** The parts of a workspace that others are built from; each takes those it needs. */
+export interface Parts {
+  store: Store
+  engine: Engine
+  hub: Hub
+  sessions: Sessions
+  clock: Clock
+  reads: LongReads
+  /** The agent waits for an answer to an approval: nothing is put before it meanwhile. */
+  isBlocked: (agent: string) => boolean
+  /** Makes the cause of a command that the daemon gives by itself. */
+  nextCause: () => string
+}
+
+/** What the daemon reports about itself. */
+export interface DaemonInfo {
+  version: string
+  uptimeMs(): number
+  lag(): { p50: number; p99: number; max: number }
+  socketPath(workspace: string): string
+  /** The address of the HTTP server; undefined while there is none. */
+  url?(): string | undefined
+  /** Who is inside of which agent: see authority.ts. */
+  agentProcesses: AgentProcesses
+  /** The daemon is a lift: each call over its port names one of these agents. */
+  roles?: readonly string[]
 }

@@ -1,36 +1,32 @@
-// Sessions that want each message as it comes: woken by a hint, they take from the inbox like anyone else, and send what they took.
+// Sessions that want each message as it comes. A hint wakes them; they take from the inbox like anyone else and send what they took.
 
-import type { Entry, Refusal } from '@agent-relay/sdk/protocol'
-import type { Clock } from '../clock.ts'
+import { type Entry, limits, type Refusal } from '@agent-relay/sdk/protocol'
 import { directMembers } from '../core/conversations.ts'
-import { RefusalError, refusalOf } from '../refusal-error.ts'
+import { RefusalError, refusalOf } from '../core/refusal-error.ts'
+import type { Clock } from '../machine/clock.ts'
 import type { Store } from '../store/store.ts'
-import type { Engine } from './engine.ts'
-import type { Parts } from './parts.ts'
-import type { Session, Sessions } from './sessions.ts'
-import type { Sink, Watch } from './sink.ts'
+import type { Parts, Sink, Watch } from './call.ts'
+import { submitTake } from './inbox.ts'
+import type { Session } from './sessions/session.ts'
+import type { Sessions } from './sessions/sessions.ts'
 
-const batchMax = 64
-/** A wake-up may be lost, and a hold may run out without one: look again this often. */
-const lookAgainMs = 30_000
+const deliveryBatchMax = 64
 
 export class Deliveries {
+  readonly #parts: Parts
   readonly #store: Store
-  readonly #engine: Engine
   readonly #clock: Clock
   readonly #sessions: Sessions
-  readonly #nextCause: () => string
   readonly #byAgent = new Map<string, Set<Follower>>()
   readonly #byConversation = new Map<string, Set<Follower>>()
 
   constructor(options: Parts) {
+    this.#parts = options
     this.#store = options.store
-    this.#engine = options.engine
     this.#clock = options.clock
     this.#sessions = options.sessions
-    this.#nextCause = options.nextCause
     options.hub.listen((entries) => this.#wakeFor(entries))
-    // What a vanished session held is free again.
+    // Messages that a vanished session held are free again.
     options.sessions.onChange((agent) => this.#wake(this.#byAgent.get(agent)))
   }
 
@@ -42,13 +38,13 @@ export class Deliveries {
       sink.end(refused)
     }
     const whom = { agent, hold: hold.id }
-    const follower = new Follower(this.#store, this.#engine, whom, { ...sink, end }, this.#nextCause)
+    const follower = new Follower(this.#parts, whom, { ...sink, end })
     put(this.#byAgent, agent, follower)
     for (const conversation of this.#store.queries.conversationsOf(agent))
       put(this.#byConversation, conversation, follower)
     const lookAgain = () => {
       follower.wake()
-      alarm = this.#clock.after(lookAgainMs, lookAgain)
+      alarm = this.#clock.after(limits.lookAgainMs, lookAgain)
     }
     let alarm = this.#clock.after(0, lookAgain)
     const watch = {
@@ -63,6 +59,11 @@ export class Deliveries {
       },
     }
     return watch
+  }
+
+  /** Somebody follows the agent's inbox: what comes is sent to it at once. */
+  isFollowed(agent: string): boolean {
+    return this.#byAgent.has(agent)
   }
 
   #wakeFor(entries: Entry[]): void {
@@ -87,55 +88,46 @@ export class Deliveries {
 }
 
 class Follower {
-  readonly #store: Store
-  readonly #engine: Engine
+  readonly #parts: Parts
   readonly #for: { agent: string; hold: string }
   readonly #sink: Sink
-  readonly #nextCause: () => string
-  #isRunning = true
+  readonly #stopped = new AbortController()
   #isTaking = false
   #again = false
 
-  constructor(
-    store: Store,
-    engine: Engine,
-    whom: { agent: string; hold: string },
-    sink: Sink,
-    nextCause: () => string,
-  ) {
-    this.#store = store
-    this.#engine = engine
+  constructor(parts: Parts, whom: { agent: string; hold: string }, sink: Sink) {
+    this.#parts = parts
     this.#for = whom
     this.#sink = sink
-    this.#nextCause = nextCause
   }
 
   wake(): void {
     this.#again = true
-    if (!this.#isTaking) this.#take().catch((error: unknown) => this.#sink.end(refusalOf(error)))
+    if (!this.#isTaking) this.#take().catch((error: unknown) => this.#isRunning && this.#sink.end(refusalOf(error)))
   }
 
   stop(): void {
-    this.#isRunning = false
+    this.#stopped.abort()
+  }
+
+  get #isRunning(): boolean {
+    return !this.#stopped.signal.aborted
   }
 
   async #take(): Promise<void> {
     this.#isTaking = true
     const by = this.#for.agent
+    const { nextCause, store } = this.#parts
     while (this.#isRunning && this.#again && this.#sink.isReady()) {
       this.#again = false
-      const reply = await this.#engine.submit({
-        rule: 'inbox.take',
-        input: { route: 'deliver', limit: batchMax, uncounted: true },
-        by,
-        cause: this.#nextCause(),
-        session: this.#for.hold,
-      })
-      // A full disk: the messages wait, and the next look tries again. A damaged file stays damaged, and who waits is told.
+      const input = { route: 'deliver', limit: deliveryBatchMax, uncounted: true } as const
+      const submission = { rule: 'inbox.take', input, by, cause: nextCause(), session: this.#for.hold } as const
+      const reply = await submitTake(this.#parts, submission, this.#stopped.signal)
+      // On a full disk the messages wait and the next look tries again. A damaged file stays damaged, so the follower is ended with the reason.
       if ('refusal' in reply && !reply.refusal.retry) throw new RefusalError(reply.refusal)
       if ('refusal' in reply || !this.#isRunning) break
       const { messages, more } = reply.outcome as { messages: string[]; more: number }
-      const { queries } = this.#store
+      const { queries } = store
       const found = reply.found ? queries.offered(reply.found, 'deliver') : queries.inboxMessages(by, messages)
       for (const message of found) this.#sink.item(message)
       if (more > 0) this.#again = true

@@ -1,174 +1,254 @@
-// Facts as watchers see them: who may see which, in pages and as a stream that never skips and never runs ahead of its reader.
+// Facts as events: in pages, and as a stream that never skips one and never runs ahead of its reader. Who sees which: core/sight.ts.
 
-import { type Entry, type Fact, limits, type RelayEvent } from '@agent-relay/sdk/protocol'
-import { mayCall } from '../core/actions.ts'
-import { broadcast, directMembers } from '../core/conversations.ts'
-import { canSee } from '../core/messages.ts'
-import { refusalOf } from '../refusal-error.ts'
+import { type Entry, type Fact, limits, type OutputOf, type RelayEvent } from '@agent-relay/sdk/protocol'
+import { refusalOf } from '../core/refusal-error.ts'
+import { type Reader, sees, seesAll, typesTo } from '../core/sight.ts'
+import { atOnce, type Steps } from '../core/steps.ts'
 import type { Store } from '../store/store.ts'
+import type { EntryRange } from '../store/visible.ts'
+import type { Sink, Watch } from './call.ts'
+import { LoadMeter } from './event-loop.ts'
+import { glance } from './glance.ts'
 import type { Hub } from './hub.ts'
-import type { Sink, Watch } from './sink.ts'
+import { Budget, type LongReads, type Pace } from './long-reads.ts'
 
-export interface Reader {
-  agent?: string
-  /** The workspace key's holder sees all. */
-  isHolder: boolean
+/** Entries read at once when all of them are looked at. One entry may hold a thousand facts. */
+const entriesPerRead = 16
+/** Up to this many entries are looked through one by one: that is quicker than finding those that concern the reader. */
+const nearEntriesMax = 256
+const factsPerStep = 64
+
+/** Entries that a follower is shown before other reads get their turn, or before it rests. */
+const entriesPerPage = 200
+/** While the daemon is busy, a follower rests this many times as long as its last page took, so that it costs senders only a few percent. */
+const restFactor = 15
+/** At most: where the processor was taken away in the middle of a page, it was others that took long. */
+const restMsMax = 250
+/** If nothing was committed for this long, a follower that is behind catches up as fast as it can. */
+const noCommitMs = 50
+
+/** By their audience. Messages are found by their conversations. */
+const factTypes = {
+  everyone: typesTo('everyone'),
+  agents: typesTo('agents'),
+  readers: typesTo('readers').filter((type) => type !== 'message.created'),
 }
 
-const entriesPerRead = 200
+/** What notes of other machines are shown as. */
+const notedTypes = ['delivery.offered', 'delivery.read']
+
+/** How far a watch has come. It continues a walk that it has begun as soon as its sink takes more. */
+interface WatchProgress {
+  position: number
+  to?: number
+  walk?: Generator<Entry | undefined, undefined, void>
+}
+
+export interface EventsAsked {
+  /** Events after this number, oldest first. Without it, the newest events. */
+  since?: number
+  before?: number
+  types?: string[]
+  limit: number
+}
 
 export class Events {
   readonly #store: Store
   readonly #hub: Hub
+  readonly #load = new LoadMeter()
+  readonly #reads: LongReads
 
-  constructor(store: Store, hub: Hub) {
+  constructor(store: Store, hub: Hub, reads: LongReads) {
     this.#store = store
     this.#hub = hub
+    this.#reads = reads
   }
 
-  /** At most a page of bytes. It ends between entries, never inside one: `next` is where to go on without a gap or a repeat. */
-  list(
-    reader: Reader,
-    since: number,
-    types: string[] | undefined,
-    limit: number,
-  ): { events: RelayEvent[]; next: number } {
-    const events: RelayEvent[] = []
-    let next = since
-    let bytes = 0
-    while (events.length < limit) {
-      const entries = this.#store.journal.read(next, entriesPerRead)
-      for (const entry of entries) {
-        const seen = this.#visible(entry, reader, types)
-        for (const { message } of seen) bytes += message ? Buffer.byteLength(message.body) : 0
-        if (events.length > 0 && bytes > limits.pageBytesMax) return { events, next }
-        events.push(...seen)
-        next = entry.seq
-        if (events.length >= limit) break
-      }
-      if (entries.length < entriesPerRead) break
+  /** At most a page of bytes. A page ends between entries, never inside one; `next` continues it without a gap or a repeat. */
+  *list(reader: Reader, { since, before, types, limit }: EventsAsked, pace: Pace): Steps<OutputOf<'event.list'>> {
+    const last = this.#store.journal.lastSeq
+    const isUpward = since !== undefined
+    const range = { after: since ?? 0, to: before === undefined ? last : Math.min(last, before - 1), isUpward }
+    const pages: RelayEvent[][] = []
+    let [count, bytes, reached] = [0, 0, isUpward ? range.after : range.to + 1]
+    let isWhole = true
+    for (const entry of this.#entries(reader, range, types)) {
+      yield
+      if (!entry) continue
+      const seen = yield* this.#visible(entry, reader, types)
+      for (const { message } of seen) bytes += message ? Buffer.byteLength(message.body) : 0
+      isWhole = !(count > 0 && bytes > limits.pageBytesMax)
+      if (!isWhole) break
+      if (seen.length > 0) pages.push(seen)
+      count += seen.length
+      reached = entry.seq
+      // At least one entry is looked at, so that every page makes progress.
+      isWhole = count < limit && !pace.isSpent
+      if (!isWhole) break
     }
-    return { events, next }
+    const next = !isUpward || isWhole ? Math.max(range.to, range.after) : reached
+    const isMore = next < this.#store.journal.lastSeq
+    const through = this.#store.pruning.through
+    const pruned = (isUpward ? range.after : reached - 1) < through ? { pruned: through } : {}
+    if (isUpward) return { events: pages.flat(), next, more: isMore, ...pruned }
+    const earlier = isWhole || reached <= 1 ? {} : { earlier: reached }
+    return { events: pages.reverse().flat(), next, more: isMore, ...earlier, ...pruned }
   }
 
-  /** Reads the journal as fast as the sink takes it: a slow reader holds a number, not a queue. */
+  /** Reads the journal as fast as the sink takes events: for a slow reader only a number is kept, not a queue. */
   follow(reader: Reader, since: number, types: string[] | undefined, sink: Sink): Watch {
-    let position = since
-    let isRunning = true
-    let isPlanned = false
-    const pump = () => {
-      isPlanned = false
-      if (!isRunning || !sink.isReady()) return
-      try {
-        for (const entry of this.#store.journal.read(position, entriesPerRead)) {
-          for (const event of this.#visible(entry, reader, types)) sink.item(event)
-          position = entry.seq
-          if (!sink.isReady()) break
-        }
-      } catch (error) {
-        // A damaged file. It concerns this reader; nobody else in the daemon.
-        halt()
-        return sink.end(refusalOf(error))
-      }
-      plan()
+    const stopped = new AbortController()
+    const progress = { position: since }
+    let isReading = false
+    let toldAt = Number.NEGATIVE_INFINITY
+    let restUntil = 0
+    const read = () => {
+      const budget = new Budget()
+      this.#reads.run(this.#catchUp(reader, progress, types, sink), budget, stopped.signal).then(
+        () => {
+          restUntil = performance.now() + Math.min(restMsMax, budget.spentMs * restFactor)
+          isReading = false
+          // Otherwise the sink calls `drained` when it takes more.
+          if (sink.isReady()) plan()
+        },
+        (error) => {
+          if (stopped.signal.aborted) return
+          // A damaged file, for example. Only this reader is affected, nobody else in the daemon.
+          halt()
+          sink.end(refusalOf(error))
+        },
+      )
     }
-    // A long way to catch up goes in steps: all at once, every other session would wait for it.
+    // Catching up runs in steps and shares its time with every other read. While much is being committed there are rests between pages, and
+    // each page takes everything that has come meanwhile: it costs little more than a single event.
     const plan = () => {
-      if (isPlanned || position >= this.#store.journal.lastSeq) return
-      isPlanned = true
-      setImmediate(pump)
+      if (isReading || stopped.signal.aborted || progress.position >= this.#store.journal.lastSeq) return
+      isReading = true
+      const now = performance.now()
+      const mayRest = now < restUntil && now - toldAt < noCommitMs && this.#load.isHigh(now)
+      if (mayRest) setTimeout(read, restUntil - now)
+      else read()
     }
-    // What is not asked for is passed over without reading it again: most commits concern few watchers.
+    // Entries of other types are skipped without reading them again: most commits concern few watchers.
     const stop = this.#hub.listen((entries) => {
-      const isNext = position + 1 === entries[0]?.seq && !isPlanned
-      const isWanted = ({ facts }: Entry) => facts.some(({ type }) => isOf(types, type))
-      if (isNext && !entries.some(isWanted)) position = entries[entries.length - 1]?.seq as number
+      const isNext = progress.position + 1 === entries[0]?.seq && !isReading
+      const isWanted = ({ facts }: Entry) => facts.some((fact) => holds(fact, types))
+      toldAt = performance.now()
+      if (isNext && !entries.some(isWanted)) progress.position = entries[entries.length - 1]?.seq as number
       else plan()
     })
     const halt = () => {
-      isRunning = false
       stop()
+      stopped.abort()
     }
     plan()
     return { seq: since, drained: plan, stop: halt }
   }
 
-  #visible(entry: Entry, reader: Reader, types: string[] | undefined): RelayEvent[] {
+  /** For a screen: the newest events, and how many were left out. */
+  glance(reader: Reader, since: number, types: string[] | undefined, newest: number, sink: Sink): Watch {
+    const { journal } = this.#store
+    // What this machine decided by itself has no number; it is shown when its note has one.
+    const isWanted = ({ seq, facts }: Entry) => seq > 0 && facts.some((fact) => holds(fact, types))
+    const missed = journal.read(Math.max(since, journal.lastSeq - newest), newest)
+    const earlier = { since, count: journal.lastSeq - since - missed.length, entries: missed.filter(isWanted) }
+    const show = (entry: Entry) => atOnce(this.#visible(entry, reader, types))
+    return glance({ hub: this.#hub, earlier, isWanted, show, newest, sink })
+  }
+
+  /** Sends one page. It ends when the sink takes no more, or at the end of the journal. */
+  *#catchUp(reader: Reader, progress: WatchProgress, types: string[] | undefined, sink: Sink): Steps<void> {
+    progress.to ??= this.#store.journal.lastSeq
+    progress.walk ??= this.#entries(reader, { after: progress.position, to: progress.to, isUpward: true }, types)
+    for (let shown = 0; shown < entriesPerPage && sink.isReady(); shown++) {
+      const { done, value: entry } = progress.walk.next()
+      if (done) {
+        progress.position = progress.to
+        progress.walk = progress.to = undefined
+        return
+      }
+      if (entry) {
+        for (const event of yield* this.#visible(entry, reader, types)) sink.item(event)
+        progress.position = entry.seq
+      }
+      yield
+    }
+  }
+
+  /** The entries that can hold something for the reader, in order; undefined where the walk may pause. */
+  *#entries(
+    reader: Reader,
+    range: EntryRange,
+    types: string[] | undefined,
+  ): Generator<Entry | undefined, undefined, void> {
+    const { journal, visible } = this.#store
+    const isAll = seesAll(reader)
+    if ((isAll && !types) || range.to - range.after <= nearEntriesMax) return yield* this.#all(range)
+    const isAnyOf = (facts: readonly string[]) => facts.some((type) => isOf(types, type))
+    const kinds = {
+      messages: isOf(types, 'message.created'),
+      everyone: isAnyOf(factTypes.everyone),
+      own: isAnyOf(factTypes.agents),
+      conversations: isAnyOf(factTypes.readers),
+    }
+    const numbers =
+      isAll && types ? journal.holding(storedTypesOf(types), range) : visible.entries(reader.agent, range, kinds)
+    for (const seq of numbers) yield seq === undefined ? undefined : journal.at(seq)
+  }
+
+  *#all({ after, to, isUpward }: EntryRange): Generator<Entry | undefined, undefined, void> {
+    const { journal } = this.#store
+    for (let [low, high] = [after, to]; low < high; ) {
+      const from = isUpward ? low : Math.max(low, high - entriesPerRead)
+      const entries = journal.read(from, Math.min(entriesPerRead, high - from))
+      yield* isUpward ? entries : entries.reverse()
+      if (isUpward) low = from + entriesPerRead
+      else high = from
+      yield undefined
+    }
+  }
+
+  *#visible(entry: Entry, reader: Reader, types: string[] | undefined): Steps<RelayEvent[]> {
     const events: RelayEvent[] = []
-    for (const fact of entry.facts) {
-      if (!isOf(types, fact.type) || !this.#maySee(reader, fact)) continue
+    for (const [at, { fact, by = entry.by }] of entry.facts.flatMap(shownAs).entries()) {
+      if (at % factsPerStep === factsPerStep - 1) yield
+      if (!isOf(types, fact.type) || !sees(this.#store.view, reader, 'event', fact)) continue
       const message = fact.type === 'message.created' ? this.#store.queries.message(fact.id) : undefined
       const ts = new Date(entry.at).toISOString()
       events.push({
         seq: entry.seq,
         ts,
-        by: entry.by,
+        by,
         type: fact.type,
         fact: withoutSecrets(fact),
         ...(message ? { message } : {}),
-      })
+      } as RelayEvent)
     }
     return events
-  }
-
-  #maySee({ agent, isHolder }: Reader, fact: Fact): boolean {
-    if (isHolder) return true
-    switch (fact.type) {
-      case 'workspace.policy-set':
-      case 'agent.registered':
-      case 'agent.updated':
-      case 'channel.created':
-        return true
-      case 'channel.joined':
-      case 'channel.left':
-        return fact.channel !== broadcast
-      case 'workspace.began':
-      case 'workspace.key-issued':
-      case 'agent.token-issued':
-        return false
-      case 'agent.tokens-revoked':
-        return fact.agent === agent
-      case 'action.registered':
-        return mayCall(fact, agent ?? '')
-      case 'action.withdrawn':
-        return true
-      case 'action.invoked':
-        return agent !== undefined && (fact.caller === agent || fact.provider === agent)
-      case 'action.completed':
-        return (
-          agent !== undefined && (fact.caller === agent || this.#store.view.invocation(fact.id)?.provider === agent)
-        )
-      case 'worker.wished':
-      case 'worker.wish-changed':
-      case 'worker.changed':
-        return true
-      case 'run.started':
-        return agent !== undefined && (fact.agent === agent || fact.parent === agent)
-      case 'run.completed':
-      case 'run.stopped':
-        return agent !== undefined && (fact.agent === agent || this.#store.view.runs.byId(fact.id)?.parent === agent)
-      case 'conversation.opened':
-        return agent !== undefined && directMembers(fact.conversation).includes(agent)
-      case 'message.created':
-        return this.#isParty(agent, fact.id)
-      case 'delivery.offered':
-      case 'delivery.released':
-      case 'delivery.read':
-        return agent !== undefined && (fact.agent === agent || this.#store.view.message(fact.message)?.from === agent)
-      case 'reaction.added':
-      case 'reaction.removed':
-        return this.#isParty(agent, fact.message)
-    }
-  }
-
-  #isParty(agent: string | undefined, id: string): boolean {
-    const message = agent === undefined ? undefined : this.#store.view.message(id)
-    return message !== undefined && canSee(this.#store.view, agent as string, message)
   }
 }
 
 function isOf(types: string[] | undefined, type: string): boolean {
   return types === undefined || types.some((pattern) => matches(pattern, type))
+}
+
+/** What a reader is shown of a fact: a note as the deliveries that it tells, all else as it is. `by`: whose they are, where that is not who wrote it. */
+function shownAs(fact: Fact): { fact: Fact; by?: string }[] {
+  if (fact.type !== 'deliveries.noted') return [{ fact }]
+  const { agent: by } = fact
+  return fact.receipts.flatMap(({ message, route, readAt }) => [
+    ...(route === undefined ? [] : [{ fact: { type: 'delivery.offered' as const, message, agent: by, route }, by }]),
+    ...(readAt === undefined ? [] : [{ fact: { type: 'delivery.read' as const, message, agent: by }, by }]),
+  ])
+}
+
+/** Can it be shown as one of these types? */
+function holds({ type }: Fact, types: string[] | undefined): boolean {
+  return type === 'deliveries.noted' ? notedTypes.some((shown) => isOf(types, shown)) : isOf(types, type)
+}
+
+function storedTypesOf(types: string[]): string[] {
+  return notedTypes.some((shown) => isOf(types, shown)) ? [...types, 'deliveries.noted'] : types
 }
 
 /** `action.*` names a family, `*` all. */

@@ -1,4 +1,4 @@
-// Who is told when entries were committed. A hint, never the truth: the told one reads the tables, and losing a hint loses nothing.
+// Tells listeners that entries were committed. This is a hint and never the truth: a listener reads the tables, so losing a hint loses nothing.
 
 import type { Entry } from '@agent-relay/sdk/protocol'
 
@@ -17,7 +17,7 @@ export class Hub {
     return () => this.#listeners.delete(listener)
   }
 
-  /** One that fails has lost a hint. What was committed stands, and the others and who asked for it are told. */
+  /** A listener that fails has lost a hint. What was committed stands, and the other listeners and the sender are still told. */
   tell(entries: Entry[]): void {
     for (const listener of this.#listeners) {
       try {

@@ -1,42 +1,66 @@
-// Sending, with everything around the rule: other workspaces, who is away, and waiting for the reply.
+// Sending a message, with everything around the rule: other workspaces, recipients who are away, and waiting for the reply.
 
 import { limits, type Message, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { answerAddress } from '../core/messages.ts'
+import { RefusalError } from '../core/refusal-error.ts'
 import type { MessageHead } from '../core/view.ts'
-import { RefusalError } from '../refusal-error.ts'
-import { awaitedFrom, mustReach, type Neighbours, outward, resolved, sendWide, withinReach } from './addresses.ts'
-import type { Answer, Asking } from './call.ts'
-import type { Surroundings } from './surroundings.ts'
-import type { Awaited } from './waits.ts'
-import type { Workspace } from './workspace.ts'
+import { absenceOf, absenceOfAll } from './absence.ts'
+import {
+  awaitedFrom,
+  mustReachWorkspace,
+  outward,
+  resolved,
+  sendWide,
+  withElsewhere,
+  withinReach,
+} from './addresses.ts'
+import { type Asking, causeOf } from './call.ts'
+import type { Awaited, Patience, Wait } from './waits.ts'
+import type { Context, Neighbours, Workspace } from './workspace.ts'
 
 type Output = OutputOf<'message.send'>
 
-/** Two models that answer each other at once reach this in a minute; people and programs have no such limit. */
+/** Two models that answer each other immediately reach this in a minute. People and programs have no such limit. */
 export const pairPerMinuteMax = 40
 
-export async function send(
-  surroundings: Surroundings,
-  asking: Asking,
-  input: ParsedInputOf<'message.send'>,
-): Promise<Answer<Output>> {
-  const { workspace } = surroundings
-  const neighbours = withinReach(surroundings, asking.session)
-  const to = resolved(input.to ?? answered(workspace, asking.by, input), workspace, neighbours)
+export async function send(context: Context, asking: Asking, input: ParsedInputOf<'message.send'>): Promise<Output> {
+  const { workspace } = context
+  const neighbours = withinReach(context, asking.session)
+  const address = resolved(input.to ?? answered(workspace, asking.by, input), workspace, neighbours)
+  const to = address instanceof Promise ? await address : address
   const wait = input.wait && workspace.waits.open(asking.by, to)
   try {
     const { output, awaited } = await store(workspace, neighbours, asking, { ...input, to })
-    if (!wait) return { output }
-    const timeoutMs = input.wait?.timeoutMs ?? limits.waitMsDefault
-    const reply = await workspace.waits.reply(wait, awaited, timeoutMs, asking.abandoned)
+    if (!wait) return output
+    const { timeoutMs } = input.wait as { timeoutMs?: number }
+    const absence = await watchAbsence(workspace, neighbours, wait, awaited)
+    const patience = { timeoutMs: timeoutMs ?? limits.waitMsDefault, expectsBack: timeoutMs !== undefined, absence }
+    const reply = await workspace.waits.reply(wait, awaited, patience, asking.abandoned)
     await handOut(workspace, asking, reply)
-    return { output: { ...output, reply }, handed: [reply.id] }
+    asking.handed = [reply.id]
+    return { ...output, reply }
   } finally {
     if (wait) workspace.waits.close(wait)
   }
 }
 
-/** Asked ahead of the rule, since the answer may lie in another workspace. What it reads never changes. */
+/** Of an agent of another workspace as it is now. */
+async function watchAbsence(
+  workspace: Workspace,
+  neighbours: Neighbours,
+  { by, on }: Wait,
+  { conversation, afterN: n }: Awaited,
+): Promise<Patience['absence']> {
+  const address = on === undefined ? undefined : outward(on)
+  if (!address) {
+    const { queries } = workspace.store
+    return () => absenceOfAll(workspace, on === undefined ? queries.recipients({ conversation, n, from: by }) : [on])
+  }
+  const found = await neighbours.visit(address.workspace, (other) => absenceOf(other, address.rest))
+  return () => found
+}
+
+/** Where a reply without an address goes. Looked up before the rule decides, because it may be another workspace. The rows it reads never change. */
 function answered(
   { store }: Workspace,
   by: string,
@@ -47,31 +71,33 @@ function answered(
   return address.to
 }
 
-/** With the address that is meant. */
+/** A message with its full address. */
 type Addressed = ParsedInputOf<'message.send'> & { to: string | string[] }
 
 async function store(
   workspace: Workspace,
   neighbours: Neighbours,
-  { session, by, id }: Asking,
+  asking: Asking,
   input: Addressed,
 ): Promise<{ output: Output; awaited: Awaited }> {
+  const { session, by } = asking
   const { thread } = input
   if (outward(input.to)) {
-    mustReach(session, workspace, neighbours, input.to as string)
+    // On the owner's socket this is not awaited: the sender's next message must not overtake this one.
+    if (session.standing.door !== 'owner') await mustReachWorkspace(session, workspace, neighbours, input.to as string)
     const awaited = awaitedFrom(workspace, by, input.to as string)
-    const output = await sendWide(workspace, neighbours, by, input, id)
+    const output = await sendWide(workspace, neighbours, asking, input)
     return { output, awaited: { ...awaited, id: output.id, thread } }
   }
   const { wait: _, ...message } = input
   const reply = await workspace.engine.submit({
     rule: 'message.send',
-    input: session.isModel ? { ...message, pairPerMinuteMax } : message,
+    input: session.standing.kind === 'model' ? { ...message, pairPerMinuteMax } : message,
     by,
-    cause: id,
+    ...causeOf(asking),
     session: session.id,
   })
-  if ('refusal' in reply) throw new RefusalError(reply.refusal)
+  if ('refusal' in reply) throw new RefusalError(await withElsewhere(session, workspace, neighbours, reply.refusal))
   const { id: sent, to } = reply.outcome as { id: string; to: string | string[] }
   const output = { id: sent, seq: reply.seq, to, away: awayOf(workspace, to) }
   if (!input.wait) return { output, awaited: { id: sent, conversation: '', afterSeq: 0, afterN: 0 } }
@@ -79,13 +105,13 @@ async function store(
   return { output, awaited: { id: sent, conversation, afterSeq, afterN, thread } }
 }
 
-/** Direct recipients only: who of a channel is away is not the sender's concern, and would cost a look at each member. */
-function awayOf({ sessions }: Workspace, to: string | string[]): string[] {
+/** Direct recipients only: for a channel it would cost a look at each member, and the sender did not name them. */
+function awayOf({ sessions, elsewhere }: Workspace, to: string | string[]): string[] {
   const names = typeof to === 'string' ? (to.startsWith('#') || to === '*' ? [] : [to]) : to
-  return names.filter((name) => !sessions.isLive(name))
+  return names.filter((name) => !sessions.isLive(name) && !elsewhere?.of(name))
 }
 
-/** A reply that ended a wait is handed out like any other: offered now, read at the next call. */
+/** A reply that ended a wait is handed out like any other message: offered now, read at the next call. */
 async function handOut({ engine }: Workspace, { session, by, id }: Asking, reply: Message): Promise<void> {
   const input = { messages: [reply.id], route: 'wait' as const }
   await engine.submit({ rule: 'inbox.offer', input, by, cause: `${id}/reply`, session: session.id })

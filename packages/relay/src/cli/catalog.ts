@@ -1,208 +1,196 @@
-// The list of commands as people see it in `--help`: words, options, examples, and where each one's code is. Nothing here loads that code.
+// The list of commands, as `agent-relay --help` shows it, and where each one lives. A command is loaded when it is asked for, so that nobody
+// waits for what another command needs. To add one: a file in commands/, and a row here; those
+// of the group Work are in catalog-work.ts.
 
-import { careCommands, setupCommand } from './care-commands.ts'
-import { daemonCommands, upOptions } from './daemon-commands.ts'
-import {
-  actionCommands,
-  agentCommands,
-  channelCommands,
-  liftCommands,
-  liftOptions,
-  mcpCommands,
-  runCommands,
-  workspaceCommands,
-} from './groups.ts'
-import type { CommandRule, OptionRule } from './rule.ts'
-import { workerCommands } from './worker-commands.ts'
+import { work } from './catalog-work.ts'
+import type { CatalogRow, NamedCommand } from './command.ts'
+import { workers } from './worker-rows.ts'
 
-const limit: OptionRule = { flags: '--limit <n>', text: 'show at most so many', number: [1, 500] }
-const from: OptionRule = { flags: '--from <name>', text: 'only from this sender' }
-const channel: OptionRule = { flags: '--channel <name>', text: 'only in this channel' }
-const types: OptionRule = {
-  flags: '--type <name>',
-  text: 'only such events, e.g. message.created or channel.*',
-  isList: true,
-}
-export const catalog: CommandRule[] = [
-  setupCommand,
-  {
-    name: 'up',
-    text: 'run the relay here, in the foreground, and show each message',
-    options: upOptions,
-    examples: ['agent-relay up', 'agent-relay up --project frontend', 'agent-relay up --memory'],
-    isNobody: true,
-    load: async () => (await import('./commands/up.ts')).run,
-  },
-  {
-    name: 'demo',
-    text: 'three scripted agents at work: no model, no network, a workspace of their own',
-    options: [{ flags: '--journal', text: "and that workspace's journal, entry by entry" }],
-    examples: ['agent-relay demo', 'agent-relay demo --journal'],
-    isNobody: true,
-    load: async () => (await import('./commands/demo.ts')).run,
-  },
-  {
-    name: 'dashboard',
-    text: 'open the page that shows every agent, message and terminal',
-    options: [
-      { flags: '--no-open', text: 'only print the link' },
-      { flags: '--logout', text: 'end every link and login of the page' },
-    ],
-    examples: ['agent-relay dashboard', 'agent-relay dashboard --logout'],
-    isNobody: true,
-    load: async () => (await import('./commands/dashboard.ts')).run,
-  },
-  {
-    name: 'daemon',
-    text: 'the relay in the background: start, stop, restart, status, logs, install-service',
-    commands: daemonCommands,
-  },
-  {
-    name: 'workspace',
-    text: 'isolated worlds of agents: create, list, key, remove, policy',
-    commands: workspaceCommands,
-  },
-  { name: 'mcp', text: 'the MCP server for editors and CLIs: install, uninstall, start, serve', commands: mcpCommands },
+const talk: CatalogRow[] = [
   {
     name: 'send',
     args: '<to> <message>',
-    takesAgent: true,
     text: 'send a message to an agent, several (Ann,Bob), #channel, * or workspace:name; - reads it from stdin',
-    options: [
-      { flags: '--thread <name>', text: 'the thread it belongs to' },
-      { flags: '--kind <kind>', text: 'what it is', choices: ['status', 'question', 'directive', 'free'] },
-      { flags: '--reply-to <id>', text: 'the message it answers' },
-      { flags: '--wait', text: 'wait for the answer and print it' },
-      { flags: '--timeout <ms>', text: 'wait at most so long (30000)', number: [1, 600_000] },
-    ],
-    examples: [
-      'agent-relay send Bob "Can you take the parser?"',
-      'agent-relay send Bob "Which branch?" --kind question --wait --timeout 60000',
-      'agent-relay send Ann,Bob "Lunch" --as kim',
-      'git diff | agent-relay send "#review" -',
-      'agent-relay send Bob -- "--force is needed"',
-    ],
-    load: async () => (await import('./commands/send.ts')).run,
+    load: async () => (await import('./commands/messages/send.ts')).send,
   },
   {
     name: 'inbox',
     text: 'show what is unread, and mark it read',
-    options: [
-      { flags: '--peek', text: 'only look: it stays unread' },
-      { flags: '--all', text: 'what was read before, too' },
-      from,
-      channel,
-      { flags: '--thread <name>', text: 'only in this thread' },
-      limit,
-      { flags: '--follow', text: 'and what comes, until Ctrl-C' },
-    ],
-    examples: ['agent-relay inbox', 'agent-relay inbox --peek --from Alice', 'agent-relay inbox --follow --as Bob'],
-    load: async () => (await import('./commands/inbox.ts')).run,
+    load: async () => (await import('./commands/messages/inbox.ts')).inbox,
   },
   {
-    name: 'who',
-    text: 'the agents that are connected, and what they do',
-    options: [{ flags: '--all', text: 'those that are away, too' }],
-    examples: ['agent-relay who', 'agent-relay who --all --json'],
-    load: async () => (await import('./commands/who.ts')).run,
-  },
-  {
-    name: 'status',
-    text: 'this workspace and its daemon',
-    examples: ['agent-relay status', 'agent-relay status --project frontend --json'],
-    load: async () => (await import('./commands/status.ts')).run,
+    name: 'channels',
+    alias: 'channel',
+    text: 'list channels, or create, join, leave, remove one',
+    isGroup: true,
+    load: async () => (await import('./commands/channels.ts')).channels,
   },
   {
     name: 'tail',
     text: 'everything that happens from now on, until Ctrl-C',
-    options: [types],
-    examples: ['agent-relay tail', 'agent-relay tail --type message.created --json'],
     load: async () => (await import('./commands/events.ts')).tail,
   },
   {
     name: 'events',
-    text: 'what has happened, by number',
-    options: [
-      { flags: '--since <n>', text: 'only after this number', number: [0, Number.MAX_SAFE_INTEGER] },
-      types,
-      { ...limit, text: 'show at most so many (100)' },
-      { flags: '--follow', text: 'and what comes, until Ctrl-C' },
-    ],
-    examples: ['agent-relay events --type "channel.*"', 'agent-relay events --since 120 --follow --json'],
+    alias: 'event',
+    text: 'what has happened: the newest events, or those after a number; --follow goes on',
     load: async () => (await import('./commands/events.ts')).events,
-  },
-  {
-    name: 'channels',
-    text: 'list channels, or create, join, leave one',
-    examples: ['agent-relay channels', 'agent-relay channels create build'],
-    commands: channelCommands,
-  },
-  {
-    name: 'actions',
-    text: 'list what programs offer, or invoke one',
-    examples: ['agent-relay actions'],
-    commands: actionCommands,
-  },
-  ...workerCommands,
-  {
-    name: 'runs',
-    text: 'give an agent a contract, see how it fares, take its result: start, status, stop, payload',
-    examples: ['agent-relay runs start --contract "List the flaky tests" --wait', 'agent-relay runs'],
-    commands: runCommands,
-  },
-  {
-    name: 'trust',
-    text: "let runs and workers use what this project's .relay/config.json sets, as it stands now",
-    options: [{ flags: '--revoke', text: 'no longer' }],
-    examples: ['agent-relay trust', 'agent-relay trust --revoke'],
-    isNobody: true,
-    load: async () => (await import('./commands/trust.ts')).run,
-  },
-  { name: 'agents', text: 'what the key holder may do about agents: revoke', commands: agentCommands },
-  {
-    name: 'lift',
-    text: 'several sessions with a role each, and a relay of their own: PM, Dev-A and Dev-B',
-    options: liftOptions,
-    examples: [
-      'agent-relay lift',
-      'agent-relay lift --tmux',
-      'agent-relay lift --tmux --roles lead,api,web --cli codex',
-      'agent-relay lift --configure',
-    ],
-    isNobody: true,
-    commands: liftCommands,
-    load: async () => (await import('./commands/lift.ts')).run,
   },
   {
     name: 'search',
     args: '<text>',
     text: 'find messages by their words',
-    options: [from, channel, { ...limit, text: 'show at most so many (20)', number: [1, 500] }],
-    examples: ['agent-relay search parser', 'agent-relay search "flaky test" --from Alice'],
-    load: async () => (await import('./commands/messages.ts')).search,
-  },
-  {
-    name: 'receipts',
-    args: '<id>',
-    text: 'for each recipient of a message: stored, offered, read',
-    examples: ['agent-relay receipts m_01kabc'],
-    load: async () => (await import('./commands/messages.ts')).receipts,
+    load: async () => (await import('./commands/messages/messages.ts')).search,
   },
   {
     name: 'thread',
+    alias: 'threads',
     args: '<id>',
     text: 'the messages of a thread, oldest first',
-    options: [{ ...limit, text: 'show at most so many (100)', number: [1, 500] }],
-    examples: ['agent-relay thread task-123', 'agent-relay thread m_01kabc'],
-    load: async () => (await import('./commands/messages.ts')).thread,
+    load: async () => (await import('./commands/messages/messages.ts')).thread,
+  },
+  {
+    name: 'receipts',
+    alias: 'receipt',
+    args: '<id>',
+    text: 'for each recipient of a message: stored, offered, read',
+    load: async () => (await import('./commands/messages/messages.ts')).receipts,
   },
   {
     name: 'react',
     args: '<id> <emoji>',
     text: 'put an emoji on a message',
-    options: [{ flags: '--remove', text: 'take it off again' }],
-    examples: ['agent-relay react m_01kabc 👍'],
-    load: async () => (await import('./commands/messages.ts')).react,
+    load: async () => (await import('./commands/messages/messages.ts')).react,
   },
-  ...careCommands(() => catalog),
 ]
+
+const agents: CatalogRow[] = [
+  {
+    name: 'who',
+    text: 'the agents that are connected, and what they do',
+    load: async () => (await import('./commands/agents.ts')).who,
+  },
+  {
+    name: 'agents',
+    alias: 'agent',
+    text: 'list agents; for the holder of the workspace key: revoke, retire',
+    isGroup: true,
+    load: async () => (await import('./commands/agents.ts')).agents,
+  },
+  ...workers,
+]
+
+const workspace: CatalogRow[] = [
+  {
+    name: 'up',
+    text: 'run the relay here, in the foreground, and show each message',
+    load: async () => (await import('./commands/daemon/up.ts')).up,
+  },
+  {
+    name: 'status',
+    text: 'this workspace and its daemon',
+    load: async () => (await import('./commands/workspace/status.ts')).status,
+  },
+  {
+    name: 'workspace',
+    alias: 'workspaces',
+    text: 'isolated worlds of agents: list, create, open, close, key, remove, policy, share, unshare, backup, restore, export, import, prune',
+    isGroup: true,
+    load: async () => (await import('./commands/workspace/workspace.ts')).workspace,
+  },
+  {
+    name: 'cluster',
+    text: 'the PostgreSQL in which workspaces live that several machines share: status, init, reconcile',
+    isGroup: true,
+    load: async () => (await import('./commands/cluster/cluster.ts')).cluster,
+  },
+  {
+    name: 'machine',
+    alias: 'machines',
+    text: 'the machines that share workspaces with this one: list, invite, join, revoke',
+    isGroup: true,
+    load: async () => (await import('./commands/cluster/machine.ts')).machine,
+  },
+  {
+    name: 'dashboard',
+    text: 'open the page that shows every agent, message and terminal',
+    load: async () => (await import('./commands/dashboard.ts')).dashboard,
+  },
+  {
+    name: 'trust',
+    text: "let runs and workers use what this project's .relay/config.json sets, as it stands now",
+    load: async () => (await import('./commands/workspace/trust.ts')).trust,
+  },
+]
+
+const setUp: CatalogRow[] = [
+  {
+    name: 'setup',
+    text: 'make this directory a workspace and connect your editors and CLIs',
+    load: async () => (await import('./commands/mcp/setup.ts')).setup,
+  },
+  {
+    name: 'mcp',
+    text: 'connect editors and CLIs: install, uninstall, and the MCP server that they start: serve, start',
+    isGroup: true,
+    load: async () => (await import('./commands/mcp/mcp.ts')).mcp,
+  },
+  {
+    name: 'demo',
+    text: 'three scripted agents at work: no model, no network, a workspace of their own',
+    load: async () => (await import('./commands/demo/demo.ts')).demo,
+  },
+  {
+    name: 'completion',
+    args: '<shell>',
+    text: 'print a script with which bash, zsh or fish complete commands, names and ids',
+    load: async () => (await import('./commands/completion.ts')).completion(allCommands),
+  },
+  {
+    name: 'complete',
+    args: '[what] [words...]',
+    text: 'names and ids, one a line, for shells: fast, and silent whatever goes wrong',
+    isHidden: true,
+    load: async () => (await import('./commands/completion.ts')).completing,
+  },
+]
+
+const care: CatalogRow[] = [
+  {
+    name: 'daemon',
+    text: 'the relay in the background: start, stop, restart, upgrade, status, logs, install-service',
+    isGroup: true,
+    load: async () => (await import('./commands/daemon/daemon.ts')).daemon,
+  },
+  {
+    name: 'doctor',
+    text: 'look for what is wrong with this installation, and say how to fix it',
+    load: async () => (await import('./commands/doctor/doctor.ts')).doctor,
+  },
+  {
+    name: 'prove',
+    text: 'try on this machine what is promised: kills, a full disk, hostile frames and more, in about a minute',
+    load: async () => (await import('./commands/prove.ts')).prove,
+  },
+]
+
+/** In the order of the help. Every noun works in singular and plural, and lists what there is when it stands alone. */
+export const groups: { title: string; rows: CatalogRow[]; isForAgents?: boolean }[] = [
+  { title: 'Talk', rows: talk, isForAgents: true },
+  { title: 'Agents', rows: agents, isForAgents: true },
+  { title: 'Work', rows: work, isForAgents: true },
+  { title: 'Workspace', rows: workspace },
+  { title: 'Set-up', rows: setUp },
+  { title: 'Care', rows: care },
+]
+
+export const catalog: CatalogRow[] = groups.flatMap(({ rows }) => rows)
+
+/** Every command with its options and subcommands, for what is made from all of them: completion and docs/reference. */
+export function allCommands(): Promise<NamedCommand[]> {
+  return Promise.all(catalog.map(loaded))
+}
+
+export async function loaded({ load, ...line }: CatalogRow): Promise<NamedCommand> {
+  return { ...line, ...(await load()) }
+}

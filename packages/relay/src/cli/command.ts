@@ -1,84 +1,91 @@
-// What every command is given, and what it may throw to end with a certain exit code. The list of commands is catalog.ts.
+// What a command is: its options, its help with examples, and the function that runs it. The list of all commands is catalog.ts.
 
-import type { Env } from '@agent-relay/sdk/discover'
+import type { Env } from '@agent-relay/sdk/internal/discover'
+import type { Completed } from './complete.ts'
 import type { Print } from './print.ts'
 
-/** Every option of every command, as commander hands it over. */
-export interface Options {
-  json?: boolean
-  project?: string
-  agent?: string
-  all?: boolean
-  allowOrigin?: string[]
-  allowRemote?: boolean
-  as?: string
-  channel?: string
-  cli?: string
-  command?: string
-  configure?: boolean
-  contract?: string
-  cwd?: string
-  dryRun?: boolean
-  editor?: string[]
-  file?: string
-  fix?: boolean
-  follow?: boolean
-  force?: boolean
-  from?: string
-  global?: boolean
-  harness?: string
-  home?: string
-  hooks?: boolean
-  host?: string
-  http?: boolean
-  journal?: boolean
-  keep?: boolean
-  kind?: 'status' | 'question' | 'directive' | 'free'
-  kitty?: boolean
-  limit?: number
-  lines?: number
-  logout?: boolean
-  manual?: boolean
-  memory?: boolean
-  model?: string
-  open?: boolean
-  peek?: boolean
-  port?: number
-  quiet?: boolean
-  reason?: string
-  remove?: boolean
-  replyTo?: string
-  revoke?: boolean
-  roles?: string
-  rotate?: boolean
-  since?: number
-  task?: string
-  terminal?: string[]
-  test?: boolean
-  thread?: string
-  timeout?: number
-  tmux?: boolean
-  tools?: string
-  type?: string[]
-  unconfigure?: boolean
-  wait?: boolean
-  workspace?: string
-  writers?: string
-  yes?: boolean
+/** One line in a list of commands: what `agent-relay --help` shows without loading the command itself. */
+export interface CommandLine {
+  name: string
+  /** The same noun in singular or plural, which works too. */
+  alias?: string
+  /** As commander writes them: `<to> <message>`. */
+  args?: string
+  text: string
+  /** It only holds other commands, and takes no options; by itself it does what its default command does. */
+  isGroup?: boolean
+  isHidden?: boolean
 }
 
-export interface Invocation {
+/** One command of the list, loaded when it is asked for. */
+export interface CatalogRow extends CommandLine {
+  load(): Promise<CliCommand>
+}
+
+/** What a command that did its work may still end with. A command that fails throws. */
+// biome-ignore lint/suspicious/noConfusingVoidType: most commands return nothing, which is 0
+export type ExitCode = number | void
+
+/** A command without its name. `Own` are its options, as its `run` function reads them. */
+export interface CliCommand<Own extends object = object> {
+  options?: CliOptions<Own>
+  examples?: string[]
+  /** What shells offer for its first argument. */
+  words?: readonly string[]
+  /** What its first argument is: shells complete it. */
+  takes?: Completed
+  /** Acts for nobody, so `--as` is accepted but not shown. */
+  isNobody?: boolean
+  commands?: NamedCommand[]
+  run?(context: Context<Own>): Promise<ExitCode>
+}
+
+export interface NamedCommand<Own extends object = object> extends CommandLine, CliCommand<Own> {
+  /** What its group does when no command is named. */
+  isDefault?: boolean
+}
+
+/** One rule for every option of the type, by its name there, in the order that `--help` shows. */
+export type CliOptions<Own> = { [Name in keyof Own]-?: CliOption & ValueRule<NonNullable<Own[Name]>> }
+type ValueRule<Value> = Value extends number
+  ? { number: [number, number] }
+  : Value extends string[]
+    ? { isList: true }
+    : unknown
+
+export interface CliOption {
+  flags: string
+  text: string
+  /** A whole number, with its least and greatest value. */
+  number?: [number, number]
+  choices?: readonly string[]
+  /** What shells offer for it; other values are accepted too. */
+  words?: readonly string[]
+  /** May be given several times. */
+  isList?: boolean
+  isHidden?: boolean
+}
+
+/** What every command is given. */
+export interface Context<Own extends object = object> {
   args: string[]
-  options: Options
+  /** Those of them that stood after `--`. */
+  passed: string[]
+  options: Own & Omit<CommonOptions, keyof Own>
   print: Print
   env: Env
   /** Undefined where the working directory was deleted under us. */
   cwd: string | undefined
 }
 
-export type Run = (invocation: Invocation) => Promise<void>
+/** The options that every command takes. */
+export interface CommonOptions {
+  json?: boolean
+  project?: string
+  as?: string
+}
 
-/** An end with a text and an exit code of its own, for what no refusal covers. */
+/** Ends the command with this text and exit code, where no refusal covers the case. */
 export class CommandError extends Error {
   readonly exit: number
   /** The answer that was printed as JSON tells a program already. */

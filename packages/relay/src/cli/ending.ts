@@ -1,10 +1,11 @@
-// How a command that goes on until it is told to stop gets told: a signal, a closed terminal, or a reader that went away.
+// What ends a command that runs until it is told to stop: a signal, a closed terminal, or a reader that went away. And what does not end a
+// daemon: a background task that failed.
 
 let current: AbortController | undefined
 
 const signals: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/** From now on the first signal asks the command to clean up and end; a second one ends it at once. */
+/** The first signal asks the command to clean up and end; a second one ends it at once. */
 export function awaitEnding(meant = signals): AbortSignal {
   if (current) return current.signal
   const ending = new AbortController()
@@ -18,7 +19,7 @@ export function awaitEnding(meant = signals): AbortSignal {
   return ending.signal
 }
 
-/** Whoever reads our output may stop reading: `| head` is no failure. */
+/** A reader of our output may stop reading: `| head` is not a failure. */
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // EIO: the terminal itself is gone.
@@ -34,4 +35,9 @@ export function ended(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
+}
+
+/** Reports failed background tasks instead of ending the process; each concerns one workspace. An uncaught exception still ends it. */
+export function outliveTasks(tell: (error: Error) => void): void {
+  process.on('unhandledRejection', (reason) => tell(reason instanceof Error ? reason : new Error(String(reason))))
 }

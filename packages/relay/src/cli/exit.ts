@@ -1,15 +1,16 @@
-// How a failure ends the process: its text for people, its code for programs and its exit code, from the table of refusals in this one place.
+// How a failure ends the process: its text for people, its code for programs, and its exit code.
 
+import type { RefusalDetails } from '@agent-relay/sdk/protocol/refusals'
 import { CommandError, exits } from './command.ts'
 import { clean } from './text.ts'
 
 export interface Failure {
-  /** Of a refusal, or the name of the exit code where there is none. */
+  /** The code of the refusal, otherwise the name of the exit code. */
   code: string
   text: string
   exit: number
-  details?: object
-  /** Of what nobody foresaw: where it came from. */
+  details?: RefusalDetails
+  /** The stack trace of an unexpected error. */
   trace?: string
   isAnswered?: boolean
 }
@@ -33,12 +34,13 @@ export async function failureOf(error: unknown): Promise<Failure> {
   const { code, details }: Carried = (error as { refusal?: Carried }).refusal ?? (error as Carried)
   if (typeof code !== 'string')
     return { code: 'fault', text: clean(error.message), trace: error.stack, exit: exits.refused }
-  return { code, text: clean(error.message), exit: await exitOf(code), details }
+  const { exit, text } = await toldOf(code, error.message, details)
+  return { code, text: clean(text), exit, details }
 }
 
 interface Carried {
   code?: unknown
-  details?: object
+  details?: RefusalDetails
 }
 
 function nameOf(exit: number): string {
@@ -46,7 +48,12 @@ function nameOf(exit: number): string {
 }
 
 /** Loaded here and not above: the table brings zod along, which `--version` and a mistyped option do not need. */
-async function exitOf(code: string): Promise<number> {
-  const { isRefusalCode, refusals } = await import('@agent-relay/sdk/refusals')
-  return isRefusalCode(code) ? refusals[code].exit : (sdkExits[code] ?? systemExits[code] ?? exits.refused)
+async function toldOf(
+  code: string,
+  message: string,
+  details?: RefusalDetails,
+): Promise<{ exit: number; text: string }> {
+  const { isRefusalCode, messageFor, refusals } = await import('@agent-relay/sdk/protocol/refusals')
+  const exit = isRefusalCode(code) ? refusals[code].exit : (sdkExits[code] ?? systemExits[code] ?? exits.refused)
+  return { exit, text: messageFor('person', { code, message, details }) }
 }

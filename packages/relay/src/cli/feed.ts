@@ -1,18 +1,76 @@
-// The live feed: one line for each message, or one JSON value, until the command ends.
+// Following the events of a workspace until the command ends, across restarts of the daemon. A person gets the newest ones and a count of the
+// rest; a program (--json) gets all of them. lines.ts says what an event looks like.
 
-import type { RelayClient } from '@agent-relay/sdk'
-import { follow } from './following.ts'
-import { feedLine } from './lines.ts'
+import { Relay, type RelayClient, type RelayEvent } from '@agent-relay/sdk'
+import type { EventPattern, InputOf } from '@agent-relay/sdk/protocol'
+import { eventLine, type Skipped, skippedLine } from './lines.ts'
 import type { Print } from './print.ts'
 
+/** Lines in a tenth of a second: more than anybody can read. */
+const feedLinesMax = 20
+
 export function showFeed(client: RelayClient, print: Print, ending: AbortSignal): Promise<void> {
-  return follow(
-    client,
-    { types: ['message.created'] },
-    (event) => {
-      if (print.isJson) void print.json(event)
-      else if (event.message) void print.line(feedLine(print, event.message))
-    },
-    ending,
-  )
+  const types = ['message.created']
+  if (print.isJson) return follow(client, { types }, (event) => print.json(event), ending)
+  return followForEyes(client, types, print, ending)
 }
+
+/** Events that the terminal does not take in time are left out and counted, like those that the daemon left out before. */
+export function followForEyes(
+  client: RelayClient,
+  types: string[] | undefined,
+  print: Print,
+  ending: AbortSignal,
+): Promise<void> {
+  let skipped: Skipped | undefined
+  const show = (event: RelayEvent) => {
+    if (print.isBehind) {
+      const more = skippedBy(event)
+      skipped = { count: (skipped?.count ?? 0) + more.count, since: skipped?.since ?? more.since }
+      return
+    }
+    if (skipped) void print.line(skippedLine(print, skipped))
+    skipped = undefined
+    void print.line(eventLine(print, event))
+  }
+  return follow(client, { types, newest: feedLinesMax }, show, ending)
+}
+
+function skippedBy(event: RelayEvent): Skipped {
+  return event.type === 'events.skipped' ? event.fact : { count: 1, since: event.seq - 1 }
+}
+
+/**
+ * Resolves when `ending` is aborted; rejects when the workspace refuses. The next event waits until `onEvent` is done with this one: while
+ * nobody reads what is printed, the watch pauses instead of filling the memory.
+ */
+export async function follow(
+  client: RelayClient,
+  filter: InputOf<'event.follow'>,
+  onEvent: (event: RelayEvent) => unknown,
+  ending: AbortSignal,
+): Promise<void> {
+  // As a person typed them: the daemon may know names that this version does not.
+  const types = filter.types as EventPattern[] | undefined
+  for await (const event of new Relay(client).events.follow({ ...filter, types, signal: ending })) await onEvent(event)
+}
+
+/** Says when the daemon or the workspace is gone and when it is back. No event is lost in between. */
+export function sayLosses(client: RelayClient, print: Print, ending: AbortSignal): void {
+  let back: string | undefined
+  client.on('disconnect', ({ refusal }) => {
+    if (ending.aborted) return
+    const { code, message } = refusal ?? {}
+    if (code === 'workspace.removed') return print.say(`${message} Ctrl-C ends.`)
+    if (code === 'auth.revoked') return print.say('The workspace key was replaced; connecting with the new one.')
+    const isClosed = code === 'workspace.closed'
+    back = isClosed ? 'The workspace is open again.' : 'The daemon is back.'
+    print.say(isClosed ? `${message}\nWaiting for that. Ctrl-C ends.` : `${gone} Ctrl-C ends.`)
+  })
+  client.on('ready', () => {
+    if (back !== undefined) print.say(back)
+    back = undefined
+  })
+}
+
+const gone = 'The daemon is gone; waiting for it to come back.'

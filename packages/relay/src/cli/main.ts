@@ -1,42 +1,86 @@
-// The entry: builds the commands from the catalog, runs the one that was asked for, and turns what went wrong into a text and an exit code.
+// The entry: builds commander's commands from the catalog, runs the one that was asked for, and turns a failure into a text and an exit code.
 
+import { type Env, workingDirectory } from '@agent-relay/sdk/internal/discover'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
-import { version } from '../version.ts'
-import { catalog } from './catalog.ts'
-import { exits, type Options } from './command.ts'
+import { nearest } from '../core/nearest.ts'
+import { version } from '../machine/version.ts'
+import { catalog, groups, loaded } from './catalog.ts'
+import { type CliOption, type CommandLine, type Context, exits, type NamedCommand } from './command.ts'
 import { endWithReader } from './ending.ts'
 import type { Failure } from './exit.ts'
-import { asTyped } from './own-name.ts'
+import { allOptions } from './options.ts'
+import { asTyped, type Repeated } from './own-name.ts'
 import { Print } from './print.ts'
-import type { CommandRule, OptionRule } from './rule.ts'
+
+/** What a command is started from. */
+export interface Shell {
+  stdout: NodeJS.WriteStream
+  stderr: NodeJS.WriteStream
+  env: Env
+  /** Undefined where the working directory was deleted under us. */
+  cwd: string | undefined
+}
+
+/** Runs the command that commander has found. */
+type Act = (command: Command, named: NamedCommand) => Promise<void>
 
 export async function main(argv: string[]): Promise<void> {
   endWithReader()
-  const isJson = asksForJson(argv)
-  // A terminal shows both streams: there the JSON is enough.
-  const say = isJson && process.stdout.isTTY ? () => {} : sayOnStderr
+  const { stdout, stderr, env } = process
+  const exit = await execute(argv, { stdout, stderr, env, cwd: workingDirectory() })
+  if (exit !== 0) process.exitCode = exit
+}
+
+/** Runs one command line to its end, and returns its exit code. */
+export async function execute(typed: string[], shell: Shell): Promise<number> {
+  const argv = withNames(typed)
+  const isJson = optionWords(argv).includes('--json')
+  const repeated = repeatedIn(argv)
+  // A terminal shows both streams, so the JSON is enough there.
+  const say =
+    isJson && shell.stdout.isTTY
+      ? () => {}
+      : (text: string) => void shell.stderr.write(asTyped(text, shell.env, repeated))
+  let exit = 0
+  const act: Act = async (command, named) => {
+    exit = await run(command, named, { ...shell, passed: argv.slice(optionWords(argv).length + 1) }, repeated)
+  }
   try {
-    await program(say).parseAsync(argv)
+    await (await program(argv, shell, say, act)).parseAsync(argv)
+    return exit
   } catch (error) {
-    // Asking for help or the version is not wrong.
-    if (error instanceof CommanderError && error.exitCode === 0) return
+    // Asking for help or the version is not an error.
+    if (error instanceof CommanderError && error.exitCode === 0) return 0
     const failure = error instanceof CommanderError ? misused(error) : await failed(error, say)
-    process.exitCode = failure.exit
-    if (isJson && !failure.isAnswered) await printFailure(failure)
+    if (isJson && !failure.isAnswered) await printFailure(failure, shell, repeated)
+    return failure.exit
   }
 }
 
-/** As far as the options go: also where they could not be read to the end. */
-function asksForJson(argv: string[]): boolean {
+/** `channel` is `channels`, and `help channel` is too. */
+function withNames(argv: string[]): string[] {
+  const at = argv.findIndex((word, i) => i > 1 && !word.startsWith('-') && word !== 'help')
+  const noun = catalog.find(({ alias }) => alias !== undefined && alias === argv[at])
+  return noun ? argv.with(at, noun.name) : argv
+}
+
+/** The words before `--`. They are looked at as they are, since the options may not be readable to the end. */
+function optionWords(argv: string[]): string[] {
   const end = argv.indexOf('--')
-  return argv.slice(0, end < 0 ? undefined : end).includes('--json')
+  return argv.slice(0, end < 0 ? undefined : end)
 }
 
-function sayOnStderr(text: string): void {
-  process.stderr.write(asTyped(text, process.env))
+function repeatedIn(argv: string[]): Repeated {
+  const words = optionWords(argv).flatMap((word) => (/^--(?:as|project)=/.test(word) ? word.split('=', 2) : [word]))
+  const options = ['--as', '--project'].flatMap((option) => {
+    const value = words.includes(option) ? (words[words.lastIndexOf(option) + 1] ?? '') : ''
+    return /^[A-Za-z0-9][\w.-]*$/.test(value) ? [`${option} ${value}`] : []
+  })
+  const rows = groups.flatMap((group) => (group.isForAgents ? group.rows : []))
+  return { options, commands: rows.map(({ name, isGroup }) => (isGroup ? `${name}(?: [a-z]+)?` : name)).join('|') }
 }
 
-/** Commander has said it already. */
+/** Commander has already printed the text. */
 function misused({ message }: CommanderError): Failure {
   return { code: 'usage', text: message.replace(/^error: /, ''), exit: exits.usage }
 }
@@ -48,14 +92,24 @@ async function failed(error: unknown, say: (text: string) => void): Promise<Fail
   return failure
 }
 
-/** The same for every command and every failure. */
-async function printFailure({ code, text, details = {} }: Failure): Promise<void> {
-  const print = new Print(process.stdout, process.stderr, process.env, true)
+/** One format for every command and every failure. */
+async function printFailure(
+  { code, text, details = {} }: Failure,
+  { stdout, stderr, env }: Shell,
+  repeated: Repeated,
+): Promise<void> {
+  const print = new Print(stdout, stderr, env, true, repeated)
   const isDetailed = Object.keys(details).length > 0
   await print.json({ error: { code, message: print.typed(text), ...(isDetailed ? { details } : {}) } })
 }
 
-function program(say: (text: string) => void): Command {
+/** Only the command that is asked for is loaded; the others are lines in the help. */
+async function program(
+  argv: string[],
+  { stdout, env }: Shell,
+  say: (text: string) => void,
+  act: Act,
+): Promise<Command> {
   const root = new Command('agent-relay')
     .description('AI coding agents on one machine talk to each other.')
     .version(version, '-V, --version', 'print the version')
@@ -63,7 +117,7 @@ function program(say: (text: string) => void): Command {
     .helpCommand(false)
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => process.stdout.write(asTyped(text, process.env)),
+      writeOut: (text) => stdout.write(asTyped(text, env)),
       writeErr: say,
     })
     .showHelpAfterError('(see: agent-relay --help)')
@@ -71,11 +125,18 @@ function program(say: (text: string) => void): Command {
       'after',
       examplesText(['agent-relay up', 'agent-relay send Bob "Can you take the parser?"', 'agent-relay inbox']),
     )
-  for (const rule of catalog) root.addCommand(commandOf(rule, root), { hidden: rule.isHidden })
-  return root.addCommand(helpCommand(root))
+  const [first, second] = argv.slice(2).filter((word) => !word.startsWith('-'))
+  const asked = first === 'help' ? second : first
+  for (const { title, rows } of groups) {
+    for (const row of rows) {
+      const command = row.name === asked ? commandOf(await loaded(row), root, act) : lineOf(row, root)
+      root.addCommand(command.helpGroup(`${title}:`), { hidden: row.isHidden })
+    }
+  }
+  return root.addCommand(helpCommand(root).helpGroup('Care:'))
 }
 
-/** Commander's own knows one word: `help mcp install` would show the help of `mcp`. */
+/** Commander's own takes only one word: `help mcp install` would show the help of `mcp`. */
 function helpCommand(root: Command): Command {
   return root
     .createCommand('help')
@@ -95,46 +156,55 @@ function helpCommand(root: Command): Command {
     })
 }
 
-function commandOf(rule: CommandRule, parent: Command, path = `agent-relay ${rule.name}`): Command {
-  const command = parent.createCommand(rule.name).description(rule.text).copyInheritedSettings(parent)
+/** A command as its parent's help lists it. */
+function lineOf(line: CommandLine, parent: Command): Command {
+  const command = parent.createCommand(line.name).description(line.text)
+  if (line.args !== undefined) command.arguments(line.args)
+  for (const option of allOptions(line)) command.addOption(optionOf(option))
+  return command
+}
+
+function commandOf(named: NamedCommand, parent: Command, act: Act, path = `agent-relay ${named.name}`): Command {
+  const command = lineOf(named, parent).copyInheritedSettings(parent)
   command.helpOption('-h, --help', 'show this help')
-  if (rule.args !== undefined) command.arguments(rule.args)
-  for (const option of [...(rule.options ?? []), ...commonOptions(rule)]) command.addOption(optionOf(option))
-  const examples = rule.examples ?? rule.commands?.flatMap(firstExample) ?? []
+  const examples = named.examples ?? named.commands?.flatMap(firstExample) ?? []
   if (examples.length > 0) command.addHelpText('after', examplesText(examples))
-  for (const sub of rule.commands ?? []) {
-    command.addCommand(commandOf(sub, command, `${path} ${sub.name}`), {
+  for (const sub of named.commands ?? []) {
+    command.addCommand(commandOf(sub, command, act, `${path} ${sub.name}`), {
       hidden: sub.isHidden,
       isDefault: sub.isDefault,
     })
   }
-  const { load } = rule
-  if (load) command.action(async () => run(command, load))
+  if (named.isDefault && named.args === undefined) {
+    // What its group does not know comes here as an argument.
+    command.allowExcessArguments().action(async () => {
+      const [unknown] = command.args
+      if (unknown === undefined) return act(command, named)
+      const [near] = nearest(
+        unknown,
+        parent.commands.map((each) => each.name()),
+      )
+      const guess = near === undefined ? '' : `\n(Did you mean ${near}?)`
+      parent.error(`error: unknown command '${unknown}'${guess}`)
+    })
+  } else if (named.run) command.action(() => act(command, named))
   command.showHelpAfterError(`(see: ${path} --help)`)
   return command
 }
 
-/** The code of a command is loaded when it is asked for: nobody waits for what another command needs. */
-async function run(command: Command, load: NonNullable<CommandRule['load']>): Promise<void> {
-  // Also those of a command that this one belongs to: `lift --port 7400 prompt pm`.
-  const options: Options = command.optsWithGlobals()
-  const { workingDirectory } = await import('@agent-relay/sdk/discover')
-  const print = new Print(process.stdout, process.stderr, process.env, options.json)
-  await (await load())({ args: command.args, options, print, env: process.env, cwd: workingDirectory() })
+async function run(
+  command: Command,
+  named: NamedCommand,
+  { stdout, stderr, env, cwd, passed }: Shell & Pick<Context, 'passed'>,
+  repeated: Repeated,
+): Promise<number> {
+  // Options of the parent command included: `lift --port 7400 prompt pm`.
+  const options: Context['options'] = command.optsWithGlobals()
+  const print = new Print(stdout, stderr, env, options.json, repeated)
+  return (await named.run?.({ args: command.args, passed, options, print, env, cwd })) ?? 0
 }
 
-/** A command that has an option of the same name means its own. */
-function commonOptions({ commands, load, options = [], isNobody }: CommandRule): OptionRule[] {
-  if (commands && !load) return []
-  const own = options.map(({ flags }) => flags.split(/[ ,]+/).find((flag) => flag.startsWith('--')))
-  return [
-    { flags: '--json', text: 'JSON for programs; one value a line where there are many' },
-    { flags: '--project <name>', text: 'the workspace (else RELAY_PROJECT, .relay/config.json, this directory)' },
-    { flags: '--as <name>', text: 'the agent to act as (else RELAY_AGENT_NAME, your login name)', isHidden: isNobody },
-  ].filter(({ flags }) => !own.includes(flags.split(' ')[0]))
-}
-
-function optionOf({ flags, text, number, choices, isList, isHidden }: OptionRule): Option {
+function optionOf({ flags, text, number, choices, isList, isHidden }: CliOption): Option {
   const option = new Option(flags, text).hideHelp(isHidden === true)
   if (choices) option.choices(choices)
   if (number) option.argParser((value) => wholeNumber(value, number))
@@ -149,7 +219,7 @@ function wholeNumber(text: string, [least, greatest]: [number, number]): number 
 }
 
 /** A group without examples of its own shows one of each of its commands. */
-function firstExample({ examples = [], isHidden }: CommandRule): string[] {
+function firstExample({ examples = [], isHidden }: NamedCommand): string[] {
   return isHidden ? [] : examples.slice(0, 1)
 }
 

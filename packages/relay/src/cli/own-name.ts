@@ -1,29 +1,84 @@
-// How a person here starts this very command line: by its name where it is installed, through npx in a checkout or a project.
+// How this command line starts itself again, and how the person here can type it: by its name if it is on their PATH, through npx in a
+// checkout, otherwise by its path. Never in a way that runs another project's program of that name, or asks a registry for one.
 
-import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import type { Env } from '@agent-relay/sdk/discover'
+import { existsSync, realpathSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Env, workingDirectory } from '@agent-relay/sdk/internal/discover'
+import { quotedWord } from '../machine/quoted-word.ts'
+
+/** The file that starts this command line: absolute, since another terminal may have another PATH. */
+export const launcher = fileURLToPath(new URL('../../bin/agent-relay.cjs', import.meta.url))
+
+export function launcherArgs(args: readonly string[]): string[] {
+  return [process.execPath, launcher, ...args]
+}
 
 /** npm puts `node_modules/.bin` before the PATH of what it starts; the person's own shell has no such entry. */
 const ofNpm = /[\\/]node_modules[\\/]\.bin[\\/]?$/
-const files = process.platform === 'win32' ? ['agent-relay.cmd', 'agent-relay.ps1'] : ['agent-relay']
+const isWindows = process.platform === 'win32'
 
-export function ownName(env: Env): string {
-  const isInstalled = ownFolders(env).some((folder) => files.some((file) => existsSync(join(folder, file))))
-  return isInstalled ? 'agent-relay' : 'npx agent-relay'
+export function ownName(env: Env, cwd: string | undefined = workingDirectory()): string {
+  if (isFirstOurs(ownFolders(env), '.')) return 'agent-relay'
+  // Without `--no`, npx would fetch whatever a registry has under the name.
+  if (isFirstOurs(binFolders(cwd), '../..')) return 'npx --no agent-relay'
+  if (isWindows) return `node "${launcher}"`
+  return quotedWord(launcher)
 }
 
-/** Our name with a word of a command, an option or a usage after it; not a version, a path or a package. */
-const command = /(?<![\w./@-]|npx )agent-relay(?= [a-z[-])/g
+/** Whether the first folder that has a command of this name has ours, since that is the one that would run. */
+function isFirstOurs(folders: string[], modulesOf: string): boolean {
+  const folder = folders.find((path) => existsSync(join(path, isWindows ? 'agent-relay.cmd' : 'agent-relay')))
+  if (folder === undefined) return false
+  // On Windows npm makes a script instead of a link; our launcher lies beside it.
+  const file = isWindows ? join(modulesOf, 'node_modules/agent-relay/bin/agent-relay.cjs') : 'agent-relay'
+  try {
+    return realpathSync(join(folder, file)) === realpathSync(launcher)
+  } catch {
+    return false
+  }
+}
 
-/** The commands in a text of ours, or of the daemon's, which cannot know how it is called here: as they can be typed. */
-export function asTyped(text: string, env: Env): string {
+/** Where npx looks: from the working directory upward. */
+function binFolders(cwd: string | undefined): string[] {
+  if (cwd === undefined) return []
+  const parent = dirname(cwd)
+  return [join(cwd, 'node_modules', '.bin'), ...(parent === cwd ? [] : binFolders(parent))]
+}
+
+/** Our name followed by a command, an option or a usage; not a version, a path or a package. */
+const command = /(?<![\w./@-]|npx --no )agent-relay(?= [a-z[-])/g
+
+/** What the person said of themselves on this command line: a command that follows has to say it again. */
+export interface Repeated {
+  /** `--as Bob`, `--project shop` */
+  options: string[]
+  /** The commands that take them, as a pattern: `inbox|runs(?: [a-z]+)?`. */
+  commands: string
+}
+
+/** Rewrites the commands in a text so that they can be typed here, for the same agent and workspace. A text of the daemon cannot know how. */
+export function asTyped(text: string, env: Env, repeated?: Repeated): string {
   if (text.search(command) < 0) return text
   const own = ownName(env)
-  return text.replace(command, own)
+  return withRepeated(text, repeated).replace(command, () => own)
 }
 
-/** The PATH as the person has it. */
+/** Arguments and options up to the end of the line, and no further sentence. */
+const isCommandAlone = /^(?: (?:"[^"]*"|[\w#*@/=-]+))*$/
+
+function withRepeated(text: string, repeated: Repeated | undefined): string {
+  if (!repeated || repeated.options.length === 0) return text
+  // Up to the next command, which has its own options, or to the end of the line.
+  const advised = new RegExp(`(${command.source}) (${repeated.commands})(?![\\w-])((?:(?!${command.source}).)*)`, 'g')
+  return text.replace(advised, (_, own: string, words: string, rest: string) => {
+    const missing = repeated.options.filter((option) => !rest.includes(`${option.split(' ', 1)[0]} `))
+    if (isCommandAlone.test(rest)) return `${own} ${[words + rest, ...missing].join(' ')}`
+    return `${own} ${[words, ...missing].join(' ')}${rest}`
+  })
+}
+
+/** The PATH of the person's own shell. */
 export function pathOfOwn(env: Env): string {
   return ownFolders(env).join(delimiter)
 }

@@ -1,6 +1,7 @@
-// The two streams: data on stdout, talk on stderr, and how both look: colour or none, tables that fit. What is said comes from the commands.
+// The two streams: data on stdout, talk on stderr. Colour, tables that fit, JSON. The commands decide what is printed.
 
-import { asTyped } from './own-name.ts'
+import { clean, unseen } from '@agent-relay/sdk/internal/clean'
+import { asTyped, type Repeated } from './own-name.ts'
 import { pad, shorten, widthOf } from './text.ts'
 
 type Env = Record<string, string | undefined>
@@ -13,92 +14,126 @@ export interface Column {
   toTheRight?: boolean
   /** May be cut when the table is too wide. */
   mayShrink?: boolean
+  /** Left out where the table is too wide, the highest number first. */
+  spare?: number
 }
 
-/** A column is not cut below this: shorter tells nothing. */
+/** Columns are not cut below this width, where they would tell nothing. */
 const shrunkColumnsMin = 8
+/** A spare column is left out before another is cut below this width. */
+const readColumnsMin = 20
 const gap = '  '
-/** Anything that takes longer than this says what it is doing. */
+/** Bytes that may wait for a paused terminal (Ctrl-S) before further lines are left out. */
+const unprintedBytesMax = 64 * 1024
+/** How long the command waits at its end for its last lines to be written. */
+const lastLinesMs = 1_000
+/** A command that takes longer than this says what it is doing. */
 const patienceMs = 1_000
-
-/** What JSON leaves as it is and a terminal may still act on; escaped, it stays the same JSON. */
-const risky = /[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]|[\u{e0000}-\u{e0fff}]/gu
 
 export class Print {
   readonly #out: NodeJS.WriteStream
   readonly #err: NodeJS.WriteStream
   readonly #env: Env
+  readonly #repeated: Repeated | undefined
   readonly #hasColour: boolean
   /** One JSON value a line, for programs. */
   readonly isJson: boolean
 
-  constructor(out: NodeJS.WriteStream, err: NodeJS.WriteStream, env: Env, isJson = false) {
+  constructor(out: NodeJS.WriteStream, err: NodeJS.WriteStream, env: Env, isJson = false, repeated?: Repeated) {
     this.#out = out
     this.#err = err
     this.#env = env
     this.isJson = isJson
+    this.#repeated = repeated
     this.#hasColour = !isJson && wantsColour(env, out.isTTY)
   }
 
-  /** Columns of the terminal; what is piped is never cut. */
+  get isForEyes(): boolean {
+    return !this.isJson && this.#out.isTTY === true
+  }
+
+  /** Columns of the terminal. Piped output is never cut. */
   get width(): number {
     return this.#out.isTTY ? (this.#out.columns ?? 80) : Number.POSITIVE_INFINITY
   }
 
-  /** Data. Resolves when it has left, with false where nobody reads any more. */
+  /** Node writes to a terminal synchronously, so a paused one (Ctrl-S) would block the daemon that runs in this process. */
+  neverBlock(): void {
+    for (const stream of [this.#out, this.#err]) {
+      const { _handle: handle } = stream as { _handle?: { setBlocking?(isBlocking: boolean): void } }
+      if (stream.isTTY) handle?.setBlocking?.(false)
+    }
+  }
+
+  /** The reader is behind: printing more would only fill the memory. */
+  get isBehind(): boolean {
+    return this.#out.writableLength > unprintedBytesMax
+  }
+
+  /** Call this at the end: output that a paused terminal has not taken must not keep the process alive. */
+  farewell(): void {
+    const isLeft = () => this.#out.writableLength + this.#err.writableLength > 0
+    if (isLeft()) setTimeout(() => isLeft() && process.exit(), lastLinesMs).unref()
+  }
+
+  /** Prints data. Resolves when it has been written, with false if nobody reads any more. */
   line(text = ''): Promise<boolean> {
     return new Promise((resolve) => {
       this.#out.write(`${text}\n`, (error) => resolve(!error))
     })
   }
 
+  /** Escapes the characters that JSON allows and a terminal may act on; the value stays the same. */
   json(value: unknown): Promise<boolean> {
-    return this.line(JSON.stringify(value).replace(risky, escaped))
+    return this.line(JSON.stringify(value).replace(unseen, escaped))
   }
 
-  /** Data that is not ours to shape. */
+  /** Prints data byte for byte. */
   bytes(data: Uint8Array): Promise<boolean> {
     return new Promise((resolve) => {
       this.#out.write(data, (error) => resolve(!error))
     })
   }
 
-  /** One line that takes its own place, for a person who waits; with nothing to say it vanishes. */
+  /** A line that replaces the one before, for a person who waits. Without a text it is removed. */
   progress(text = ''): void {
     if (!this.#err.isTTY) return
-    this.#err.write(`\r\u001b[K${shorten(text, (this.#err.columns ?? 80) - 1)}`)
+    this.#err.write(`\r\u001b[K${shorten(clean(text), (this.#err.columns ?? 80) - 1)}`)
   }
 
-  /** Talk. */
+  /** Says something on stderr. Cleaned, because paths and errors in it may hold control characters. */
   say(text: string): void {
-    this.#err.write(`${this.typed(text)}\n`)
+    this.#err.write(`${clean(this.typed(text))}\n`)
   }
 
-  /** The commands in it as the person can type them here. */
+  /** The text with its commands as the person can type them here. */
   typed(text: string): string {
-    return asTyped(text, this.#env)
+    return asTyped(text, this.#env, this.#repeated)
   }
 
   paint(style: Style, text: string): string {
     return this.#hasColour && text !== '' ? `\u001b[${styles[style]}m${text}\u001b[0m` : text
   }
 
-  /** The last column may be as long as it likes unless the terminal says otherwise. Cells must be clean. */
-  table(columns: Column[], rows: string[][]): Promise<boolean> {
+  /** Only a terminal limits the width. The cells must be clean. */
+  table(all: Column[], cells: string[][]): Promise<boolean> {
+    const kept = keptIn(all, cells, this.width)
+    const columns = kept.map((i) => all[i] as Column)
+    const rows = cells.map((row) => kept.map((i) => row[i] ?? ''))
     const widths = fit(columns, rows, this.width)
     const whole = (cells: string[]) =>
       cells
         .map((cell, i) => pad(shorten(cell, widths[i] as number), widths[i] as number, columns[i]?.toTheRight))
         .join(gap)
         .trimEnd()
-    // Where even the shrunk columns are too wide, the last ones are cut: a row that wraps is harder to read than a short one.
+    // If even the shrunk columns are too wide, the row is cut: a row that wraps is harder to read.
     const lineOf = (cells: string[]) => shorten(whole(cells), this.width)
     const isHeaded = columns.some(({ head }) => head !== '')
     const head = isHeaded ? [this.paint('dim', lineOf(columns.map((column) => column.head)))] : []
     return this.line([...head, ...rows.map(lineOf)].join('\n'))
   }
 
-  /** `what` is said if the work is not done within a second. */
+  /** Says `what` if the work takes longer than a second. */
   async during<T>(what: string, work: Promise<T>): Promise<T> {
     const timer = setTimeout(() => this.say(`${what} …`), patienceMs)
     try {
@@ -115,10 +150,32 @@ function wantsColour(env: Env, isTerminal: boolean | undefined): boolean {
   return isTerminal === true && env.TERM !== 'dumb'
 }
 
-/** Natural widths; where they are too much, the widest column that may shrink gives way first. */
+/** The columns that are shown, by their place. */
+function keptIn(columns: Column[], rows: string[][], max: number): number[] {
+  const natural = naturalWidths(columns, rows)
+  const least = natural.map((width, i) => (columns[i]?.mayShrink ? Math.min(width, readColumnsMin) : width))
+  const kept = columns.map((_, i) => i)
+  const spares = kept
+    .filter((i) => columns[i]?.spare)
+    .sort((a, b) => Number(columns[a]?.spare) - Number(columns[b]?.spare))
+  while (spares.length > 0 && sumOf(kept.map((i) => least[i] as number)) > max)
+    kept.splice(kept.indexOf(spares.pop() as number), 1)
+  return kept
+}
+
+function naturalWidths(columns: Column[], rows: string[][]): number[] {
+  return columns.map(({ head }, i) => Math.max(widthOf(head), ...rows.map((row) => widthOf(row[i] ?? ''))))
+}
+
+/** With the gaps between them. */
+function sumOf(widths: number[]): number {
+  return widths.reduce((sum, width) => sum + width, 0) + gap.length * (widths.length - 1)
+}
+
+/** Natural widths; if they are too wide together, the widest column that may shrink is cut first. */
 function fit(columns: Column[], rows: string[][], max: number): number[] {
-  const widths = columns.map(({ head }, i) => Math.max(widthOf(head), ...rows.map((row) => widthOf(row[i] ?? ''))))
-  const total = () => widths.reduce((sum, width) => sum + width, 0) + gap.length * (columns.length - 1)
+  const widths = naturalWidths(columns, rows)
+  const total = () => sumOf(widths)
   while (total() > max) {
     const shrinkable = widths.map((width, i) => (columns[i]?.mayShrink && width > shrunkColumnsMin ? width : 0))
     const widest = Math.max(...shrinkable)
@@ -128,6 +185,6 @@ function fit(columns: Column[], rows: string[][], max: number): number[] {
   return widths
 }
 
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return [...Array(text.length).keys()].map((i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('')
 }

@@ -1,27 +1,34 @@
-// What a command is given on stdin instead of as an argument.
+// Reading a text from stdin, or from a file that the person named, instead of from an argument.
 
-import { limits } from '@agent-relay/sdk'
+import { createReadStream } from 'node:fs'
+import { limits } from '@agent-relay/sdk/wire'
 import { CommandError, exits } from './command.ts'
 import type { Print } from './print.ts'
 
-/** No more than fits is read; what is not text is not sent as something that looks like it. */
 export async function readStdin(print: Print): Promise<string> {
-  if (process.stdin.isTTY) print.say('Type the message; Ctrl-D on a line of its own sends it.')
+  if (process.stdin.isTTY) print.say('Type the message; Ctrl-D on an empty line sends it.')
+  return (await readText(process.stdin, 'A message body', limits.bodyBytesMax)).replace(/\r?\n$/, '')
+}
+
+/** `-` is stdin. The file may be a pipe or a device (`-f <(...)`), since the person named it. */
+export function readNamed(file: string, what: string, bytesMax: number): Promise<string> {
+  return readText(file === '-' ? process.stdin : createReadStream(file), what, bytesMax)
+}
+
+/** Reads no more than `bytesMax`, and refuses what is not UTF-8. */
+async function readText(stream: AsyncIterable<Buffer>, what: string, bytesMax: number): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+  for await (const chunk of stream) {
     chunks.push(chunk)
     bytes += chunk.length
-    if (bytes > limits.bodyBytesMax + 2) {
-      throw new CommandError(
-        `A message body is at most ${limits.bodyBytesMax / 1024} KiB: name the file instead.`,
-        exits.usage,
-      )
-    }
+    // Two more for the end of the last line, which is removed.
+    if (bytes > bytesMax + 2)
+      throw new CommandError(`${what} is at most ${bytesMax / 1024} KiB: name the file instead.`, exits.usage)
   }
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)).replace(/\r?\n$/, '')
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
   } catch {
-    throw new CommandError('What came on stdin is not UTF-8 text: name the file instead.', exits.usage)
+    throw new CommandError(`${what} must be text, and this is not UTF-8 text: name the file instead.`, exits.usage)
   }
 }

@@ -1,42 +1,34 @@
-// Text that others wrote, made safe and short for a terminal: widths, times, one line. Nothing here knows a stream or a message.
+// Text for a terminal: clean, cut and padded to a width. Nothing here knows a stream or a message.
 
-/** Whole escape sequences, so that `ESC[31m` leaves no `[31m` behind: strings with a terminator (OSC, DCS, …), CSI, and the two-character ones. */
-const escapeSequences =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-  /(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\n\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)|(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]?/g
-/** Direction marks can reorder a line; tags, selectors and annotations can carry text that nobody sees. */
-const unseen = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu
-const controls = /[^\P{Cc}\n\t]/gu
+import { cleanLine } from '@agent-relay/sdk/internal/clean'
 
-/** Keeps line breaks and tabs; a lone carriage return, which could overwrite what stands before it, becomes a line break. */
-export function clean(text: string): string {
-  const lines = text.replace(escapeSequences, '').replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
-  return lines.replace(unseen, '').replace(controls, '')
+export { clean, cleanLine as oneLine } from '@agent-relay/sdk/internal/clean'
+
+let segmenter: Intl.Segmenter | undefined
+/** Making it takes 20 ms, a fifth of what a short command takes, and most texts are plain. */
+function graphemesOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+  return segmenter.segment(text)
 }
-
-export function oneLine(text: string): string {
-  return clean(text).replace(/\s+/g, ' ').trim()
-}
-
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const wide =
   /\p{Extended_Pictographic}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u
 const plain = /^[ -~]*$/
 
-/** Columns that a terminal uses for it; a good guess for what is not ASCII. */
+/** The columns that a terminal uses for it; a guess for text that is not ASCII. */
 export function widthOf(text: string): number {
   if (plain.test(text)) return text.length
   let width = 0
-  for (const { segment } of graphemes.segment(text)) width += wide.test(segment) ? 2 : 1
+  for (const { segment } of graphemesOf(text)) width += wide.test(segment) ? 2 : 1
   return width
 }
 
 /** At most `max` columns, with `mark` where something was cut off. */
 export function shorten(text: string, max: number, mark = '…'): string {
   if (max === Number.POSITIVE_INFINITY || text.length * 2 <= max || widthOf(text) <= max) return text
+  if (plain.test(text)) return text.slice(0, Math.max(0, max - mark.length)).trimEnd() + mark
   let kept = ''
   let room = Math.max(0, max - mark.length)
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemesOf(text)) {
     room -= wide.test(segment) ? 2 : 1
     if (room < 0) break
     kept += segment
@@ -91,5 +83,5 @@ export function sizeOf(bytes: number): string {
 
 /** A path as its owner would write it. */
 export function homely(path: string, home: string | undefined): string {
-  return home && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
+  return cleanLine(home && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path)
 }

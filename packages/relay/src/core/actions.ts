@@ -3,10 +3,12 @@
 //   running → completed (ok | invalid_input | invalid_output | handler_failed: the provider said so)
 //   running → completed (timeout: its time was over | provider_offline: its provider went)
 //
-// A call that cannot even begin (unknown_action, permission_denied, provider_offline) is written all the same: every call is on record.
+// A call that cannot begin (unknown_action, permission_denied, provider_offline) is recorded too: every call has an entry.
 
 import {
   type ActionErrorCode,
+  type ActionRegistered,
+  daemonName,
   type Fact,
   limits,
   ownTools,
@@ -14,21 +16,34 @@ import {
   toolCharsMax,
   toolNameOf,
 } from '@agent-relay/sdk/protocol'
+import { mayCall } from './sight.ts'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { InvocationRow, View } from './view.ts'
 
-export function offer(view: View, { input, by, session, world }: Command<ParsedInputOf<'action.register'>>): Verdict {
+/** Agents are shown unasked only what these register: whoever else reaches a port would write into every agent's context. */
+export const unaskedAuthorities = ['owner', 'key'] as const
+
+export interface OfferInput extends ParsedInputOf<'action.register'> {
+  /** As the session's standing says; without it the action is not shown unasked. */
+  authority?: ActionRegistered['authority']
+}
+
+export function offer(view: View, { input, by, session, world }: Command<OfferInput>): Verdict {
   const { name, timeoutMs = limits.actionMsDefault, ...rest } = input
   const tool = toolNameOf(name)
   if (tool.length > toolCharsMax) return refuse('action.name-long', { name, charsMax: toolCharsMax })
-  if (ownTools.has(tool)) return refuse('action.name-taken', { name, tool, by: "the relay's own" })
+  // The daemon's own agent.status is listed only where the tool of that name is not.
+  if (ownTools.has(tool) && by !== daemonName) return refuse('action.name-taken', { name, tool, by: "the relay's own" })
   const other = view.actionOfTool(tool)
-  if (other && other.session !== session && world.holder(other.session) !== undefined) {
+  // The same name from the same session is the program's own, registered again. Another name would silently take the first one's place.
+  const isOwn = other?.session === session && other?.name === name
+  if (other && !isOwn && world.holder(other.session) !== undefined) {
     return refuse('action.name-taken', { name, tool, by: `offered by ${other.provider} as ${other.name}` })
   }
   const facts: Fact[] =
     other && other.name !== name ? [{ type: 'action.withdrawn', name: other.name, provider: other.provider }] : []
-  facts.push({ type: 'action.registered', name, provider: by, session: session as string, timeoutMs, ...rest })
+  const place = { session: session as string, machine: world.machine }
+  facts.push({ type: 'action.registered', name, provider: by, ...place, timeoutMs, ...rest })
   return record(facts, { name, tool })
 }
 
@@ -38,7 +53,7 @@ export interface WithdrawInput {
   sessions?: string[]
 }
 
-/** What its provider no longer offers; the calls under way end with it. */
+/** The actions that a provider no longer offers. Their calls that are under way end too. */
 export function withdraw(view: View, command: Command<WithdrawInput>): Verdict {
   const { input, by, session } = command
   const sessions = new Set(input.sessions ?? [session])
@@ -78,6 +93,7 @@ export function invoke(view: View, command: Command<InvokeInput>): Verdict {
     session: action?.session,
     inputBytes: input.inputBytes,
     until: at + timeoutMs,
+    machine: action?.machine,
   }
   const running = { id: mint, action: name, caller: by, at }
   const fail = (code: ActionErrorCode, message: string) =>
@@ -86,15 +102,7 @@ export function invoke(view: View, command: Command<InvokeInput>): Verdict {
   if (!mayCall(action, by)) return fail('permission_denied', `${by} may not call ${name}.`)
   if (world.holder(action.session) === undefined)
     return fail('provider_offline', `${action.provider}, who offers ${name}, has gone.`)
-  return record([invoked], { id: mint, until: at + timeoutMs }, input.inputJson)
-}
-
-/** Listed for those who may call it, and callable by no others. Its provider always may. */
-export function mayCall(
-  { availableTo, provider }: { availableTo?: string[]; provider: string },
-  agent: string,
-): boolean {
-  return availableTo === undefined || availableTo.includes(agent) || provider === agent
+  return record([invoked], { id: mint, until: at + timeoutMs, timeoutMs }, input.inputJson)
 }
 
 export interface AnswerInput {
@@ -120,7 +128,7 @@ export function answer(view: View, command: Command<AnswerInput>): Verdict {
     caller,
     ok: true,
     outputBytes,
-    durationMs: command.at - at,
+    durationMs: Math.max(0, command.at - at),
   }
   return record([completed], { counted: true }, outputJson ?? 'null')
 }
@@ -129,7 +137,7 @@ export interface ExpireInput {
   invocation: string
 }
 
-/** Time is a caller: asked by the daemon when a call's time is over. */
+/** The daemon gives this command when the time of a call is over. */
 export function expire(view: View, command: Command<ExpireInput>): Verdict {
   const running = view.invocation(command.input.invocation)
   if (!running || running.isDone) return record([])
@@ -142,5 +150,5 @@ function ended(
   code: ActionErrorCode,
   message: string,
 ): Fact {
-  return { type: 'action.completed', id, action, caller, ok: false, code, message, durationMs: at - since }
+  return { type: 'action.completed', id, action, caller, ok: false, code, message, durationMs: Math.max(0, at - since) }
 }

@@ -1,83 +1,154 @@
-// Who may take which name. Whether a credential is genuine was checked by dispatch; here only what follows from it.
+// Who may take which name. Whether a credential is valid was checked when the session opened (broker/admission.ts).
 
-import { type AgentProfile, daemonName, type Fact, type ParsedInputOf } from '@agent-relay/sdk/protocol'
+import type { AgentProfile, Fact, ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { enter } from './channels.ts'
+import { endsOf } from './claims.ts'
 import { broadcast, generalChannel } from './conversations.ts'
+import { handleClash, handleOwner, readsLikeDaemon } from './handles.ts'
+import { heldElsewhere, homeElsewhere, homeHere } from './homes.ts'
+import { freeNameOf, numbered, secondName } from './name-family.ts'
 import { nearest } from './nearest.ts'
-import { type Command, type Refused, record, refuse, type Verdict, type World } from './verdict.ts'
-import type { AgentRow, View } from './view.ts'
+import { type Command, type Refused, record, refuse, type Verdict } from './verdict.ts'
+import type { AgentRow, HomeRow, View, WorkerRow } from './view.ts'
+import type { World } from './world.ts'
 
 export interface RegisterInput extends Omit<ParsedInputOf<'agent.register'>, 'token'> {
   /** The caller has shown this agent's token or the workspace key. */
   proven: boolean
+  /** The caller has shown the workspace key. */
+  isHolder: boolean
   /** An offline name may be taken again without proof: only on the owner's own socket. */
   mayRetake: boolean
   /** The hash of a token made for this registration; written only if the registration issues one. */
   tokenHash: string
-  /** A token that ends then is issued in any case, also to who has proven the name already. */
+  /** When set, a token that ends at this time is issued, also to a caller that has proven the name already. */
   tokenUntil?: number
+  /** A new agent gets what was said to everybody after these numbers. By default it gets what is said from now on. */
+  heardFrom?: HeardFrom
+  /** The name that the caller gives up for this one. The relay had given it to the caller; it is free from now on. */
+  givesUp?: string
 }
 
-const numberedNamesMax = 10_000
-const nameCharsMax = 64
+interface HeardFrom {
+  general: number
+  broadcast: number
+}
+
+/** How many names of a family are checked for an offline one that may be taken again. After that, a free name is found without checking each. */
+const retakeLooksMax = 1_000
 
 export function register(view: View, command: Command<RegisterInput>): Verdict {
   const { input, world } = command
   if (input.parent !== undefined && !view.agent(input.parent)) return unknownAgent(view, input.parent)
   const wanted = view.agent(input.name)
+  const home = wanted && homeOf(view, world, wanted)
+  if (home && wanted.type === 'human' && input.proven) return registerSecond(view, command, wanted, home)
+  if (home && (input.proven || input.strict))
+    return refuse('agent.elsewhere', { name: wanted.name, machine: home.machine })
   if (input.proven && wanted) {
     return input.tokenUntil === undefined ? reregister(view, command, wanted) : retake(view, command, wanted)
   }
   if (wanted?.type === 'human')
     return refuse('auth.denied', { why: `${wanted.name} is a person: show the workspace key.` })
-  if (input.name === daemonName) return refuse('agent.name-taken', { name: input.name })
-  if (!wanted) return registerNew(view, command, input.name)
-  if (!isInUse(view, world, input.name) && input.mayRetake) return retake(view, command, wanted)
-  if (input.strict)
-    return refuse(isInUse(view, world, input.name) ? 'agent.name-taken' : 'agent.name-offline', { name: input.name })
-  for (let number = 2; number < numberedNamesMax; number++) {
-    const name = `${input.name.slice(0, nameCharsMax - 6)}-${number}`
-    const other = view.agent(name)
-    if (!other) return registerNew(view, command, name)
-    if (other.type === 'agent' && input.mayRetake && !isInUse(view, world, name)) return retake(view, command, other)
-  }
-  return refuse('agent.name-taken', { name: input.name })
+  if (!wanted && readsLikeDaemon(input.name)) return refuse('agent.name-taken', { name: input.name })
+  const owner = wanted ? undefined : handleOwner(view, input.name, input.isHolder)
+  if (owner && (input.proven || input.strict))
+    return refuse('agent.handle-taken', { handle: input.name, name: owner.name })
+  if (view.isRetired(input.name) && (input.proven || input.strict))
+    return refuse('agent.name-retired', { name: input.name })
+  const inUse = owner !== undefined || isInUse(view, world, input.name) || view.isRetired(input.name)
+  // A name may be in use without an agent in the tables: a live session was given the name and has not sent anything yet.
+  if (!wanted && (input.proven || !inUse)) return registerNew(view, command, input.name)
+  if (wanted && !home && !inUse && input.mayRetake) return retake(view, command, wanted)
+  if (input.strict) return refuse(inUse ? 'agent.name-taken' : 'agent.name-offline', { name: input.name })
+  return registerNumbered(view, command)
 }
 
-/** By a live session, or by a worker's program, which may not have come so far yet. */
+function registerNumbered(view: View, command: Command<RegisterInput>): Verdict {
+  const { input, world } = command
+  const isTaken = (name: string) =>
+    view.agent(name) !== undefined ||
+    view.isRetired(name) ||
+    world.isLive(name) ||
+    handleOwner(view, name) !== undefined
+  for (let number = 2; input.mayRetake && number < retakeLooksMax; number++) {
+    const name = numbered(input.name, number)
+    const other = view.agent(name)
+    if (!isTaken(name)) return registerNew(view, command, name)
+    if (other?.type === 'agent' && !isInUse(view, world, name) && !heldElsewhere(view, world, name))
+      return retake(view, command, other)
+  }
+  const free = freeNameOf(input.name, (name) => name === input.name || isTaken(name))
+  return free === undefined ? refuse('agent.name-taken', { name: input.name }) : registerNew(view, command, free)
+}
+
+/** A person who comes from a second machine has a second name, since each machine shows its people their mail by itself. */
+function registerSecond(view: View, command: Command<RegisterInput>, first: AgentRow, home: HomeRow): Verdict {
+  const name = secondName(first.name, command.world.machine as string)
+  const input = { ...command.input, name, type: 'human' as const }
+  const second = view.agent(name)
+  if (second && (second.type !== 'human' || homeElsewhere(view, command.world, name)))
+    return refuse('agent.elsewhere', { name: first.name, machine: home.machine })
+  const verdict = second
+    ? reregister(view, { ...command, input }, second)
+    : registerNew(view, { ...command, input }, name)
+  if ('refusal' in verdict) return verdict
+  const because = `${first.name} is at home on ${home.machine}; on this machine you are ${name}.`
+  return { ...verdict, outcome: { ...verdict.outcome, because } }
+}
+
+/** Where the name is held, if that is elsewhere. A person who has a second name here keeps to it. */
+function homeOf(view: View, world: World, { name, type }: AgentRow): HomeRow | undefined {
+  const { machine } = world
+  const hasSecond = type === 'human' && machine !== undefined && view.agent(secondName(name, machine)) !== undefined
+  return (hasSecond ? homeElsewhere : heldElsewhere)(view, world, name)
+}
+
+/** In use by a live session, or by a worker's program that may not have connected yet. */
 export function isInUse(view: View, world: World, name: string): boolean {
   const worker = view.workers.byName(name)
-  return world.isLive(name) || (worker !== undefined && worker.status !== 'exited')
+  return world.isLive(name) || (worker !== undefined && worker.status !== 'exited' && !isLost(world, worker))
+}
+
+/** Nobody will tell any more what has become of its program. */
+export function isLost(world: World, { machine }: Pick<WorkerRow, 'machine'>): boolean {
+  return machine !== undefined && world.isRemoved?.(machine) === true
 }
 
 function registerNew(view: View, command: Command<RegisterInput>, name: string): Verdict {
-  const { input, mint } = command
-  const clash = handleClash(view, input.handle, name)
+  const { input, mint, world } = command
+  const clash = handleClash(view, world, input, name)
   if (clash) return clash
-  const [registered, ...entered] = newcomer(view, mint, { ...input, name })
+  const [registered, ...entered] = newcomer(view, command, { ...input, name }, input.heardFrom)
   const facts = [registered as Fact, tokenFor(name, input.tokenHash, input.tokenUntil), ...entered]
   for (const channel of new Set(input.channels))
     if (channel !== generalChannel) facts.push(...enter(view, name, channel))
   return record(facts, { agent: name, id: mint, issued: true })
 }
 
-/** A name that was not there before: it hears from now on what is said to everybody. */
-export function newcomer(view: View, id: string, agent: Profile): Fact[] {
-  const enters = (channel: string): Fact => ({
+/** A new agent. It gets what is said to everybody from now on. */
+export function newcomer(
+  view: View,
+  { mint: id, world }: Pick<Command<unknown>, 'mint' | 'world'>,
+  agent: Profile,
+  heardFrom?: HeardFrom,
+): Fact[] {
+  const enters = (channel: string, n = view.lastNumber(channel) ?? 0): Fact => ({
     type: 'channel.joined',
     channel,
     agent: agent.name,
-    n: view.lastNumber(channel) ?? 0,
+    n,
   })
   const registered: Fact = {
     type: 'agent.registered',
     id,
     agent: profile({ ...agent, type: agent.type ?? 'agent' }),
   }
-  return [registered, enters(generalChannel), enters(broadcast)]
+  const homed = homeHere(view, world, agent.name)
+  return [registered, ...homed, enters(generalChannel, heardFrom?.general), enters(broadcast, heardFrom?.broadcast)]
 }
 
-/** An offline name, taken again: a new token, since the former holder's is not known to the newcomer. So too where one is asked for. */
+/** An offline name is taken again. The caller does not know the former token, so it gets a new one; it also gets one when it asks for one. */
 function retake(view: View, command: Command<RegisterInput>, agent: AgentRow): Verdict {
   const verdict = reregister(view, command, agent)
   if ('refusal' in verdict) return verdict
@@ -90,10 +161,10 @@ export function tokenFor(agent: string, hash: string, until?: number): Fact {
   return { type: 'agent.token-issued', agent, hash, ...(until === undefined ? {} : { until }) }
 }
 
-function reregister(view: View, { input }: Command<RegisterInput>, agent: AgentRow): Verdict {
-  const clash = handleClash(view, input.handle, agent.name)
+function reregister(view: View, { input, world }: Command<RegisterInput>, agent: AgentRow): Verdict {
+  const clash = handleClash(view, world, input, agent.name)
   if (clash) return clash
-  const facts: Fact[] = []
+  const facts = homeHere(view, world, agent.name)
   const before = profile(agent)
   // A person's name stays a person's, and an agent does not become one.
   const after = profile({ ...before, ...defined(input), name: agent.name, type: agent.type })
@@ -107,9 +178,32 @@ export function revoke(view: View, { input }: Command<ParsedInputOf<'agent.revok
   return record([{ type: 'agent.tokens-revoked', agent: input.name }], { agent: input.name })
 }
 
-function handleClash(view: View, handle: string | undefined, name: string): Refused | undefined {
-  const holder = handle === undefined ? undefined : view.agentOfHandle(handle)
-  return holder && holder.name !== name ? refuse('agent.handle-taken', { handle, name: holder.name }) : undefined
+/**
+ * The name is free only if nothing that is kept names the agent: whoever took it would read its mail and its runs, and command its workers.
+ * Where machines share a workspace, a session counts as connected only on its own machine.
+ */
+export function retire(view: View, { input, at, world }: Command<ParsedInputOf<'agent.retire'>>): Verdict {
+  const { name } = input
+  if (!view.agent(name)) return unknownAgent(view, name)
+  if (world.isLive(name)) return refuse('agent.in-use', { name, why: 'it is connected' })
+  if (isInUse(view, world, name)) return refuse('agent.in-use', { name, why: 'its program runs' })
+  const run = view.runs.running().find(({ agent, parent }) => agent === name || parent === name)
+  if (run) return refuse('agent.in-use', { name, why: `its run ${run.id} has not ended` })
+  const worker = view.workers.running().find(({ parent }) => parent === name)
+  if (worker) return refuse('agent.in-use', { name, why: `its worker ${worker.name} runs` })
+  const isFree = !view.isNamed(name) && !Object.hasOwn(view.policy().terminal, name)
+  const left = [broadcast, ...view.channels()].flatMap((channel): Fact[] =>
+    view.isMember(name, channel)
+      ? [{ type: 'channel.left', channel, agent: name, n: view.lastNumber(channel) ?? 0 }]
+      : [],
+  )
+  const facts: Fact[] = [
+    ...left,
+    ...endsOf(view, name, at, true),
+    { type: 'agent.tokens-revoked', agent: name },
+    { type: 'agent.retired', agent: name, isFree },
+  ]
+  return record(facts, { agent: name, isFree })
 }
 
 type Profile = Omit<AgentProfile, 'channels'>
@@ -127,7 +221,7 @@ export function unknownAgent(view: View, name: string): Refused {
   return refuse('agent.unknown', { name, nearest: nearest(name, names) })
 }
 
-/** The one registered as lead, else the first ever registered. */
+/** The agent that is registered as lead, else the first agent that ever registered. */
 export function leadOf(view: View): AgentRow | undefined {
   let first: AgentRow | undefined
   for (const agent of view.agents()) {
@@ -135,4 +229,15 @@ export function leadOf(view: View): AgentRow | undefined {
     first ??= agent
   }
   return first
+}
+
+/** The same registration once more, with the same token. Undefined where none was issued: then its caller holds one, or the key. */
+export function registeredAgain(
+  registered: Extract<Fact, { type: 'agent.registered' }> | undefined,
+  issued: Extract<Fact, { type: 'agent.token-issued' }> | undefined,
+): RegisterInput | undefined {
+  const name = registered?.agent.name ?? issued?.agent
+  if (name === undefined || !issued) return undefined
+  const credentials = { proven: false, isHolder: false, mayRetake: true, tokenHash: issued.hash }
+  return { ...registered?.agent, name, strict: true, ...credentials } as RegisterInput
 }

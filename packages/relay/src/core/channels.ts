@@ -1,7 +1,8 @@
-// Channels: making, entering, leaving. A stay begins at the channel's current number: a newcomer has no backlog.
+// Channels: making, entering, leaving, removing. A stay begins at the channel's current number: a newcomer has no backlog.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
-import { generalChannel } from './conversations.ts'
+import { generalChannel, isChannel } from './conversations.ts'
+import { nearest } from './nearest.ts'
 import { type Command, type Refused, record, refuse, type Verdict } from './verdict.ts'
 import type { View } from './view.ts'
 
@@ -14,8 +15,11 @@ export function create(view: View, { input, by }: Command<ChannelInput>): Verdic
   return record(enter(view, by, input.channel), { channel: input.channel })
 }
 
-export function join(view: View, { input, by }: Command<ChannelInput>): Verdict {
-  return record(enter(view, by, input.channel), { channel: input.channel })
+export function join(view: View, { input, by }: Command<ChannelInput & { create?: boolean }>): Verdict {
+  const { channel, create } = input
+  const isThere = view.lastNumber(channel) !== undefined
+  if (!isThere && !create) return unknownChannel(view, channel)
+  return record(enter(view, by, channel), isThere ? { channel } : { channel, created: true })
 }
 
 export function leave(view: View, { input, by }: Command<ChannelInput>): Verdict {
@@ -27,6 +31,18 @@ export function leave(view: View, { input, by }: Command<ChannelInput>): Verdict
   return record([{ type: 'channel.left', channel, agent: by, n }], { channel })
 }
 
+/** Only an unused channel can be removed: one with a message, or one that somebody has been in, stays. */
+export function remove(view: View, { input, by }: Command<ChannelInput>): Verdict {
+  const { channel } = input
+  const n = view.lastNumber(channel)
+  if (n === undefined) return unknownChannel(view, channel)
+  if (channel === generalChannel) return refuse('channel.permanent', { channel })
+  const other = view.otherIn(by, channel)
+  if (n > 0) return refuse('channel.in-use', { channel, why: 'something was said in it' })
+  if (other !== undefined) return refuse('channel.in-use', { channel, why: `${other} has joined it` })
+  return record([{ type: 'channel.removed', channel }], { channel })
+}
+
 /** The facts that bring an agent into a channel: none if it is there already, and the channel itself if it is new. */
 export function enter(view: View, agent: string, channel: string): Fact[] {
   if (view.isMember(agent, channel)) return []
@@ -35,6 +51,20 @@ export function enter(view: View, agent: string, channel: string): Fact[] {
   return n === undefined ? [{ type: 'channel.created', channel }, joined] : [joined]
 }
 
-export function unknownChannel(view: View, channel: string): Refused {
-  return refuse('channel.unknown', { channel, channels: view.channels() })
+/** A workspace may have thousands of channels: the nearest name comes first, then as many as a reader takes in. */
+const channelsNamedMax = 20
+
+/** `canMake`: the caller could make the channel. */
+export function unknownChannel(view: View, channel: string, canMake = true): Refused {
+  const all = view.channels()
+  const channels = [...new Set([...nearest(channel, all), ...all.slice(0, channelsNamedMax)])].slice(
+    0,
+    channelsNamedMax,
+  )
+  return refuse('channel.unknown', {
+    channel,
+    channels,
+    more: all.length - channels.length,
+    canMake: canMake && isChannel(channel),
+  })
 }

@@ -2,28 +2,34 @@
 
 import * as actions from './actions.ts'
 import * as agents from './agents.ts'
+import * as approvals from './approvals.ts'
+import * as brief from './brief.ts'
 import * as channels from './channels.ts'
+import * as claims from './claims.ts'
+import * as homes from './homes.ts'
 import * as inbox from './inbox.ts'
 import * as messages from './messages.ts'
 import * as runs from './runs.ts'
+import * as spend from './spend.ts'
 import type { Command, Verdict } from './verdict.ts'
 import type { View } from './view.ts'
 import * as workers from './workers.ts'
 import * as workspaces from './workspaces.ts'
 
-/**
- * Commands of the operations table, and those that only the daemon itself gives: `workspace.begin`, `inbox.let-go`,
- * `action.expire`, `worker.report`.
- */
+/** Commands of the operations table, and commands that only the daemon itself gives, such as `workspace.begin` and `inbox.let-go`. */
 const rules = {
   'workspace.begin': workspaces.begin,
   'workspace.rotate-key': workspaces.rotateKey,
   'workspace.set-policy': workspaces.setPolicy,
   'agent.register': agents.register,
   'agent.revoke': agents.revoke,
+  'agent.retire': agents.retire,
+  'agent.home': homes.move,
+  'agent.brief': brief.record,
   'channel.create': channels.create,
   'channel.join': channels.join,
   'channel.leave': channels.leave,
+  'channel.remove': channels.remove,
   'message.send': messages.send,
   'message.react': messages.react,
   'inbox.take': inbox.take,
@@ -41,14 +47,27 @@ const rules = {
   'worker.resume': workers.resume,
   'worker.issue-token': workers.issueToken,
   'worker.report': workers.report,
+  'worker.sweep': workers.sweep,
   'run.start': runs.start,
   'run.complete': runs.complete,
   'run.stop': runs.stop,
+  'claim.edit': claims.edit,
+  'claim.add': claims.add,
+  'claim.drop': claims.drop,
+  'claim.end': claims.end,
+  'claim.renew': claims.renew,
+  'approval.open': approvals.open,
+  'approval.answer': approvals.answer,
+  'approval.close': approvals.close,
+  'spend.note': spend.note,
 } as const
 
 export type RuleName = keyof typeof rules
+export const ruleNames = Object.keys(rules) as RuleName[]
 export type RuleInput<R extends RuleName> = Parameters<(typeof rules)[R]> extends [View, Command<infer I>] ? I : never
 
-export function decide<R extends RuleName>(view: View, rule: R, command: Command<RuleInput<R>>): Verdict {
-  return (rules[rule] as (view: View, command: Command<RuleInput<R>>) => Verdict)(view, command)
+export type Decide<R extends RuleName> = (view: View, command: Command<RuleInput<R>>) => Verdict
+
+export function ruleOf<R extends RuleName>(rule: R): Decide<R> {
+  return rules[rule] as Decide<R>
 }

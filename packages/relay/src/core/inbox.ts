@@ -1,94 +1,146 @@
-// Promise one lives here: what is handed out, to whom, and when it counts as read.
+// The inbox: which messages are handed out, to whom, and when a message counts as read.
 //
 //   stored  → offered | read
 //   offered → offered again | read
 //
 // An offer by a held route is a lease: it hides the message from the agent's other sessions until `until`, or until its session is
 // gone. A lease that nobody honours needs no fact to end: the next taker sees that it is over. Nothing read is ever offered again.
+// A hook may be killed between taking a message and showing it: it holds the message, which is a lease without an offer, until it reports by an
+// offer that it has shown it.
 
-import { type Fact, heldRoutes, limits, type ParsedInputOf, type Route } from '@agent-relay/sdk/protocol'
+import { type Fact, heldRoutes, limits, outsideRoutes, type ParsedInputOf, type Route } from '@agent-relay/sdk/protocol'
 import { enter, unknownChannel } from './channels.ts'
-import { type Command, record, refuse, type Verdict } from './verdict.ts'
-import type { InboxFilter, ReceiptRow, View, Waiting } from './view.ts'
+import { isPartyTo } from './sight.ts'
+import type { Steps } from './steps.ts'
+import { type Command, type Refused, record, refuse, type Verdict } from './verdict.ts'
+import type { InboxFilter, Look, ReceiptRow, View, Waiting } from './view.ts'
 
 /** How long a handed-out message stays with its taker: long enough for a model's turn, short enough to notice a dead one. */
 export const offerMs = 600_000
 /** `more` is counted up to here: beyond it the exact number helps nobody and counting costs. */
 export const moreCountMax = 1_000
 export const takeDefault = 50
+/** How many rows a rule looks through at most, since a commit keeps everybody waiting. */
+const passedMax = 1_000
+/** Messages that one command marks as read. */
+export const readMax = 1_000
 
 export interface TakeInput extends Omit<ParsedInputOf<'inbox.take'>, 'route' | 'wait'> {
   route?: Route
   /** Deliveries that go on by themselves need no count of what is left. */
   uncounted?: boolean
+  /** Messages that were found before, where finding them takes long. Those that were read or handed out since then are left out. */
+  found?: Picked
 }
+
+/** The answer of a rule that would take too long and has changed nothing: the caller has to find the messages first, and ask again with them. */
+const unfinished = { isUnfinished: true }
 
 export function take(view: View, command: Command<TakeInput>): Verdict {
   const { input, by } = command
   const { channel } = input
   if (channel !== undefined && view.lastNumber(channel) === undefined) return unknownChannel(view, channel)
-  const facts: Fact[] = channel === undefined ? [] : enter(view, by, channel)
-  const picked = input.unreadOnly === false ? pickHistory(view, command) : pickUnread(view, command)
+  const unseen = unseenBefore(view, by, input)
+  if (unseen) return unseen
+  // Where machines share the workspace, entering is decided with all of them, before this: see cluster/local-lane.ts.
+  const facts: Fact[] = channel === undefined || command.world.machine !== undefined ? [] : enter(view, by, channel)
+  const look = { passed: 0 }
+  const picked = input.found ? stillThere(view, command, input.found) : within(look, pick(view, command, look))
+  if (!picked) return record([], unfinished)
   const shown: string[] = []
   for (const { head, receipt } of picked.waiting) {
     if (receipt?.readAt !== undefined) continue
     if (isHeld(command, receipt)) shown.push(head.id)
-    else facts.push(offer(command, head.id, takenBy(input.route)))
+    else facts.push(input.route === 'hook' ? hold(command, head.id) : offer(command, head.id, input.route ?? 'take'))
   }
   const outcome = { messages: picked.waiting.map(({ head }) => head.id), more: picked.more }
-  // Looking back shows what was read or is held elsewhere: that is told by the tables, once the offers are in them.
-  const found = input.unreadOnly === false ? undefined : picked.waiting
+  // Looking back also shows messages that were read or are held elsewhere. Which ones is read from the tables, once the offers are stored.
+  const found = looksBack(input) ? undefined : picked.waiting
   return record(facts, shown.length > 0 ? { ...outcome, shown } : outcome, undefined, found)
 }
 
-/** A hook that has taken has not shown yet, and may be ended before it does: it holds what it took until it says by an offer that it has. */
-export function takenBy(route: Route = 'take'): Route {
-  return route === 'hook' ? 'take' : route
-}
-
-interface Picked {
+export interface Picked {
   waiting: Waiting[]
   more: number
 }
 
-function pickUnread(view: View, command: Command<TakeInput>): Picked {
+type Taking = Pick<Command<TakeInput>, 'input' | 'by' | 'at' | 'world'>
+
+/** The messages that a take hands out now. */
+export function* pick(view: View, command: Taking, look?: Look): Steps<Picked> {
   const { input, by } = command
-  const isFree = ({ receipt }: Waiting) =>
-    !isHeld(command, receipt) && (input.route !== 'hook' || input.again === true || !isBefore(receipt))
+  if (looksBack(input)) return yield* pickHistory(view, command, look)
+  const isFree = ({ receipt }: Waiting) => isFreeFor(command, receipt)
   const room = { ...input, isFirstFree: input.route !== 'hook' }
-  return page(view.unread(by, filterOf(input)), room, isFree, input.uncounted)
+  return yield* pageSteps(view.unread(by, filterOf(view, input), look), room, isFree, {
+    look,
+    uncounted: input.uncounted,
+  })
 }
 
-/** It was put before the agent outside any answer: once is enough, or a turn's end would bring it back for ever. */
+function isFreeFor(command: Taking, receipt: ReceiptRow | undefined): boolean {
+  const { route } = command.input
+  return !isHeld(command, receipt) && (route !== 'hook' || !isBefore(receipt) || isForgotten(command.input, receipt))
+}
+
+/** It was shown to a session before the one that has just begun. The hooks of one session may run at once, and another one may be first. */
+function isForgotten({ again, begun = Number.POSITIVE_INFINITY }: TakeInput, receipt: ReceiptRow | undefined): boolean {
+  return again === true && (receipt?.offeredAt ?? 0) < begun
+}
+
+/** A message never changes, but it may have been read or handed out since it was found. */
+function stillThere(view: View, command: Command<TakeInput>, { waiting, more }: Picked): Picked {
+  const { input, by } = command
+  const now = waiting.map((each) => ({ ...each, receipt: view.receipt(by, each.head) }))
+  const isFree = ({ receipt }: Waiting) => receipt?.readAt === undefined && isFreeFor(command, receipt)
+  return { waiting: looksBack(input) ? now : now.filter(isFree), more }
+}
+
+/** All of them, unless that means looking through too many rows. */
+function within<T>(look: Look, steps: Steps<T>): T | undefined {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+    if (look.passed > passedMax) return undefined
+  }
+}
+
+/** The message was shown to the agent outside a tool's answer. Once is enough: otherwise each end of a turn would show it again. */
 function isBefore(receipt: ReceiptRow | undefined): boolean {
-  return receipt?.route !== undefined && ['hook', 'paste', 'push'].includes(receipt.route)
+  return receipt?.route !== undefined && outsideRoutes.includes(receipt.route)
 }
 
 /** The newest that fit, oldest first. What is held is shown too, but stays with its holder: looking back is not taking. */
-function pickHistory(view: View, { input, by }: Command<TakeInput>): Picked {
-  const { waiting, more } = page(view.received(by, filterOf(input)), input, () => true)
+function* pickHistory(view: View, { input, by }: Taking, look?: Look): Steps<Picked> {
+  const source = view.received(by, filterOf(view, input), look)
+  const { waiting, more } = yield* pageSteps(source, input, () => true)
   return { waiting: waiting.reverse(), more }
 }
 
-interface Room {
+interface PageSize {
   limit?: number
   bytesMax?: number
-  /** One is always handed out, whatever its size. */
+  /** At least one message is handed out, whatever its size. */
   isFirstFree?: boolean
 }
 
-/** Takes from `source` up to the limits of a page and counts what did not fit. */
-export function page(
-  source: Iterable<Waiting>,
-  { limit = takeDefault, bytesMax = limits.pageBytesMax, isFirstFree = true }: Room,
+/** Takes from `source` up to the limits of a page and counts what did not fit. It pauses at each one, and wherever the source does. */
+export function* pageSteps(
+  source: Iterable<Waiting | undefined>,
+  { limit = takeDefault, bytesMax = limits.pageBytesMax, isFirstFree = true }: PageSize,
   isFree: (waiting: Waiting) => boolean,
-  uncounted = false,
-): Picked {
+  { look, uncounted = false }: { look?: Look; uncounted?: boolean } = {},
+): Steps<Picked> {
   const waiting: Waiting[] = []
   let bytes = 0
   let more = 0
   for (const each of source) {
-    if (!isFree(each)) continue
+    yield
+    if (!each) continue
+    if (!isFree(each)) {
+      if (look) look.passed++
+      continue
+    }
     const isAlways = isFirstFree && waiting.length === 0
     const full = waiting.length >= limit || (!isAlways && bytes + each.bodyBytes > bytesMax)
     if (more > 0 || full) {
@@ -101,30 +153,50 @@ export function page(
   return { waiting, more }
 }
 
-export function filterOf(input: { from?: string; channel?: string; thread?: string }): InboxFilter {
-  return { from: input.from, conversation: input.channel, thread: input.thread }
+type Asked = Pick<ParsedInputOf<'inbox.peek'>, 'from' | 'channel' | 'thread' | 'unreadOnly' | 'before'>
+
+/** At what was read, too; the newest first. */
+export function looksBack({ unreadOnly, before }: Asked): boolean {
+  return unreadOnly === false || before !== undefined
 }
 
-/** Is it with one of the agent's live sessions just now? */
-export function isHeld(
-  { at, world }: Pick<Command<unknown>, 'at' | 'world'>,
-  receipt: ReceiptRow | undefined,
-): boolean {
-  return holderOf({ at, world }, receipt) !== undefined
+export function filterOf(view: View, { from, channel, thread, before }: Asked): InboxFilter {
+  return {
+    from,
+    conversation: channel,
+    thread,
+    beforeSeq: before === undefined ? undefined : view.message(before)?.seq,
+  }
+}
+
+/** A page begins only before a message that the reader may see. */
+export function unseenBefore(view: View, by: string, { before }: Asked): Refused | undefined {
+  const message = before === undefined ? undefined : view.message(before)
+  if (before === undefined || (message && isPartyTo(view, by, message))) return undefined
+  return refuse('message.unknown', { message: before })
+}
+
+/** Does one of the agent's live sessions hold it now? */
+export function isHeld(asked: Pick<Command<unknown>, 'by' | 'at' | 'world'>, receipt: ReceiptRow | undefined): boolean {
+  return holderOf(asked, receipt) !== undefined
 }
 
 function holderOf(
-  { at, world }: Pick<Command<unknown>, 'at' | 'world'>,
+  { by, at, world }: Pick<Command<unknown>, 'by' | 'at' | 'world'>,
   receipt: ReceiptRow | undefined,
 ): string | undefined {
-  if (receipt?.route === undefined || !heldRoutes.includes(receipt.route)) return undefined
-  if (receipt.until === undefined || receipt.until <= at) return undefined
-  return receipt.session === undefined ? undefined : world.holder(receipt.session)
+  // A hold that ends later than any hold can was made before the clock was set back. It is over; otherwise it might last for years.
+  if (receipt?.until === undefined || receipt.until <= at || receipt.until > at + offerMs) return undefined
+  return receipt.session === undefined ? undefined : world.holder(receipt.session, by)
 }
 
 function offer({ by, at, session }: Command<unknown>, message: string, route: Route): Fact {
   const until = heldRoutes.includes(route) ? at + offerMs : undefined
   return { type: 'delivery.offered', message, agent: by, route, session, until }
+}
+
+function hold({ by, at, session }: Command<unknown>, message: string): Fact {
+  return { type: 'delivery.held', message, agent: by, session, until: at + offerMs }
 }
 
 export interface OfferInput {
@@ -151,7 +223,7 @@ export interface LetGoInput {
   messages: string[]
 }
 
-/** What went with an answer that was lost. Only what this session still holds: another may have been handed it since. */
+/** Frees the messages of an answer that was lost, if this session still holds them: another may have been handed them since. */
 export function letGo(view: View, command: Command<LetGoInput>): Verdict {
   const facts: Fact[] = []
   for (const id of command.input.messages) {
@@ -163,7 +235,12 @@ export function letGo(view: View, command: Command<LetGoInput>): Verdict {
   return record(facts)
 }
 
-export function markRead(view: View, { input, by }: Command<ParsedInputOf<'inbox.read'>>): Verdict {
+export interface ReadInput extends ParsedInputOf<'inbox.read'> {
+  /** The messages of the thread, found before where that takes long, and how many the other commands of the same call have marked. */
+  found?: { messages: string[]; marked: number }
+}
+
+export function markRead(view: View, { input, by }: Command<ReadInput>): Verdict {
   const ids = new Set<string>()
   for (const id of input.messages ?? []) {
     const message = view.message(id)
@@ -171,7 +248,33 @@ export function markRead(view: View, { input, by }: Command<ParsedInputOf<'inbox
     if (!view.isRecipient(by, message)) return refuse('message.not-yours', { message: id })
     if (view.receipt(by, message)?.readAt === undefined) ids.add(id)
   }
-  if (input.thread !== undefined) for (const { head } of view.unread(by, { thread: input.thread })) ids.add(head.id)
+  const { thread, found } = input
+  const look = { passed: 0 }
+  const ofThread =
+    found?.messages ??
+    (thread === undefined ? [] : within(look, unreadOf(view, by, thread, { look, max: readMax + 1 })))
+  if (!ofThread || ofThread.length > readMax) return record([], unfinished)
+  for (const id of ofThread) if (!isRead(view, by, id)) ids.add(id)
   const facts = [...ids].map((message): Fact => ({ type: 'delivery.read', message, agent: by }))
-  return record(facts, { read: facts.length })
+  return record(facts, { read: facts.length + (found?.marked ?? 0) })
+}
+
+/** The unread of a thread, up to `max`. */
+export function* unreadOf(
+  view: View,
+  by: string,
+  thread: string,
+  { look, max = Number.POSITIVE_INFINITY }: { look?: Look; max?: number } = {},
+): Steps<string[]> {
+  const ids: string[] = []
+  for (const each of view.unread(by, { thread }, look)) {
+    yield
+    if (each && ids.push(each.head.id) >= max) break
+  }
+  return ids
+}
+
+function isRead(view: View, by: string, id: string): boolean {
+  const message = view.message(id)
+  return message !== undefined && view.receipt(by, message)?.readAt !== undefined
 }

@@ -1,11 +1,12 @@
-// Sending and reacting: to whom an address leads, what belongs to a thread, and when a pair talks too fast.
+// Sending and reacting: who gets a message, which thread it belongs to, and when two agents talk too fast.
 
-import { daemonName, type Fact, type ParsedInputOf } from '@agent-relay/sdk/protocol'
+import { ChannelName, daemonName, type Fact, issuesText, type ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { unknownAgent } from './agents.ts'
 import { enter, unknownChannel } from './channels.ts'
 import { addressOf, broadcast, directKey, directMembers, isChannel } from './conversations.ts'
+import { isPartyTo } from './sight.ts'
 import { type Command, type Refused, record, refuse, type Verdict } from './verdict.ts'
-import type { MessageHead, View } from './view.ts'
+import type { View } from './view.ts'
 
 export interface SendInput extends Omit<ParsedInputOf<'message.send'>, 'wait' | 'to'> {
   to: string | string[]
@@ -17,7 +18,7 @@ const minuteMs = 60_000
 
 export function send(view: View, command: Command<SendInput>): Verdict {
   const { input, by, mint } = command
-  const target = resolve(view, by, input.to)
+  const target = resolve(view, by, input)
   if ('refusal' in target) return target
   const place = placeInThread(view, by, input)
   if ('refusal' in place) return place
@@ -34,17 +35,23 @@ export function send(view: View, command: Command<SendInput>): Verdict {
     kind: input.kind ?? 'free',
     ...place,
   }
-  return record([...opening, created], { id: mint, to: addressOf(conversation, by) }, input.body)
+  return { facts: [...opening, created], outcome: { id: mint, to: addressOf(conversation, by) }, body: input.body }
 }
 
 type Target = { conversation: string; opening: Fact[] } | Refused
 
-function resolve(view: View, by: string, to: SendInput['to']): Target {
+function resolve(view: View, by: string, { to, create }: SendInput): Target {
   if (typeof to === 'string' && to === broadcast) return { conversation: broadcast, opening: [] }
   if (typeof to === 'string' && isChannel(to)) {
-    if (view.lastNumber(to) === undefined) return unknownChannel(view, to)
-    // Someone of another workspace, or the daemon itself, is heard there but has no inbox to be served.
-    return { conversation: to, opening: view.agent(by) ? enter(view, by, to) : [] }
+    // An agent of another workspace, or the daemon itself, may send to a channel but has no inbox here: it does not join, and makes no channel.
+    const isOneOfUs = view.agent(by) !== undefined
+    if (view.lastNumber(to) === undefined) {
+      if (!create || !isOneOfUs) return unknownChannel(view, to, isOneOfUs)
+      const name = ChannelName.safeParse(to)
+      if (!name.success)
+        return refuse('input.invalid', { operation: 'message.send', why: issuesText(name.error.issues) })
+    }
+    return { conversation: to, opening: isOneOfUs ? enter(view, by, to) : [] }
   }
   const others = (typeof to === 'string' ? [to] : to).filter((name) => name !== by)
   if (others.length === 0) return refuse('message.to-self')
@@ -55,26 +62,26 @@ function resolve(view: View, by: string, to: SendInput['to']): Target {
   return { conversation, opening: [{ type: 'conversation.opened', conversation, members }] }
 }
 
-/** Where a reply goes that names no address: to where the message was said. A broadcast is answered to its sender, or all would hear every answer. */
+/** A reply without an address goes to the conversation of the message. A reply to a broadcast goes to its sender, or everybody would get every answer. */
 export function answerAddress(view: View, by: string, replyTo: string): { to: string | string[] } | Refused {
   const parent = view.message(replyTo)
-  if (!parent || !canSee(view, by, parent)) return refuse('message.unknown', { message: replyTo })
+  if (!parent || !isPartyTo(view, by, parent)) return refuse('message.unknown', { message: replyTo })
   const { conversation, from } = parent
   return { to: conversation === broadcast && from !== by ? from : addressOf(conversation, by) }
 }
 
-type Place = { thread?: string; replyTo?: string } | Refused
+type ThreadPlace = { thread?: string; replyTo?: string } | Refused
 
-/** A reply belongs to the thread of what it answers; a thread named like a message is a reply to that message. */
-function placeInThread(view: View, by: string, { thread, replyTo }: SendInput): Place {
+/** A reply belongs to the thread of the message that it answers. A thread that is named by a message's id makes a reply to that message. */
+function placeInThread(view: View, by: string, { thread, replyTo }: SendInput): ThreadPlace {
   const answered = replyTo ?? thread
   if (answered === undefined) return {}
   const parent = view.message(answered)
-  if (parent && canSee(view, by, parent)) return { thread: parent.thread ?? parent.id, replyTo: parent.id }
+  if (parent && isPartyTo(view, by, parent)) return { thread: parent.thread ?? parent.id, replyTo: parent.id }
   return replyTo === undefined ? { thread: answered } : refuse('message.unknown', { message: replyTo })
 }
 
-/** Two models that thank each other for ever: the message `limit` places back must be a minute old. */
+/** Stops two models that thank each other forever: the message `limit` places back must be at least a minute old. */
 function paceOf(
   view: View,
   { input, at, by }: Command<SendInput>,
@@ -84,22 +91,19 @@ function paceOf(
   const limit = input.pairPerMinuteMax
   if (limit === undefined || directMembers(conversation).length === 0 || by === daemonName) return undefined
   const earlier = lastN >= limit ? view.sentAt(conversation, lastN - limit + 1) : undefined
-  if (earlier === undefined || at - earlier >= minuteMs) return undefined
+  // The time lies in the future: the clock was set back since then, so nobody knows how long ago it was.
+  if (earlier === undefined || earlier > at || at - earlier >= minuteMs) return undefined
   const seconds = Math.ceil((earlier + minuteMs - at) / 1000)
   return refuse('message.too-many', { count: limit, to: String(addressOf(conversation, by)), seconds })
 }
 
 export function react(view: View, { input, by }: Command<ParsedInputOf<'message.react'>>): Verdict {
   const message = view.message(input.message)
-  if (!message || !canSee(view, by, message)) return refuse('message.unknown', { message: input.message })
+  if (!message || !isPartyTo(view, by, message)) return refuse('message.unknown', { message: input.message })
   const { emoji } = input
   const has = view.hasReacted(by, message, emoji)
   const wants = !input.remove
   if (has === wants) return record([], { message: message.id })
   const type = wants ? 'reaction.added' : 'reaction.removed'
   return record([{ type, message: message.id, agent: by, emoji }], { message: message.id })
-}
-
-export function canSee(view: View, agent: string, message: MessageHead): boolean {
-  return message.from === agent || view.isRecipient(agent, message)
 }

@@ -1,5 +1,6 @@
-// What the one who asked for a run is told when it ends: one message of the daemon's own, in the very entry that ends it.
+// The notice to the agent that asked for a run, when the run ends: one message from the daemon, in the entry that ends the run.
 
+import { oneLine } from '@agent-relay/sdk/internal/clean'
 import { daemonName, type Fact } from '@agent-relay/sdk/protocol'
 import { send } from './messages.ts'
 import type { Command } from './verdict.ts'
@@ -12,7 +13,7 @@ export type End =
   | { status: 'completed'; summary: string; payloadBytes?: number }
   | { status: 'stopped'; reason?: string }
 
-/** Nothing where nobody is there to be told, or knows already: who carried it out himself, and who made the call that ends it. */
+/** Undefined if there is nobody to tell, or if they know already: the agent that carried the run out, or that made the call which ends it. */
 export function noticeOf(
   view: View,
   command: Command<unknown>,
@@ -22,29 +23,38 @@ export function noticeOf(
   const { agent, parent } = run
   const asker = view.agent(parent)
   if (!asker || parent === agent || parent === command.by) return { facts: [] }
-  const body = noticeText(run, command.by, end, asker.type === 'human')
+  const branch = view.workers.byName(agent)?.worktree?.branch
+  const body = noticeText(run, command.by, end, { isForPerson: asker.type === 'human', branch })
   const told = send(view, { ...command, by: daemonName, input: { to: parent, body, kind: 'status' } })
   return 'refusal' in told ? { facts: [] } : told
 }
 
-function noticeText({ id, agent }: RunRow, by: string, end: End, isForPerson: boolean): string {
+interface Around {
+  isForPerson: boolean
+  /** Of the worktree that it was carried out in. */
+  branch?: string
+}
+
+function noticeText({ id, agent }: RunRow, by: string, end: End, { isForPerson, branch }: Around): string {
   const isOwn = by === daemonName || by === agent
   const who = isOwn ? '' : ` by ${by}`
   const words = shortened(end.status === 'completed' ? end.summary : (end.reason ?? ''))
   const size = end.status === 'completed' ? end.payloadBytes : undefined
-  const payload = size === undefined ? '' : `Payload: ${size} bytes. `
+  const reading = isForPerson ? `agent-relay runs payload ${id}` : `agent_payload("${id}")`
+  const payload = size === undefined ? '' : `Payload: ${size} bytes, to read it: ${reading}. `
+  const work = branch === undefined ? '' : `Its branch: ${branch}. `
   const more = isForPerson ? `agent-relay runs status ${id}` : `agent_status(["${id}"])`
-  return `Run ${id} (${agent}) is ${end.status}${who}${words === '' ? '' : `: ${words}`}\n${payload}All of it: ${more}`
+  return `Run ${id} (${agent}) is ${end.status}${who}${words === '' ? '' : `: ${words}`}\n${payload}${work}All of it: ${more}`
 }
 
-/** On one line, so that no word of another's can pass for the daemon's. */
+/** On one line, so that no text of another agent can pass for the daemon's. */
 function shortened(text: string): string {
-  const chars = [...text.replace(/\s+/g, ' ').trim()]
+  const chars = [...oneLine(text)]
   if (chars.length <= 2 * partCharsMax) return chars.join('')
   return `${chars.slice(0, partCharsMax).join('')} … ${chars.slice(-partCharsMax).join('')}`
 }
 
-/** When such a worker exits its run has ended or is about to, and that is what its parent is told. Later ones may bear its name. */
+/** When a run's worker exits, its parent is told of the end of the run, not of the worker. A later worker may have the same name. */
 export function carriesOutRun(view: View, { name, at }: WorkerRow): boolean {
   const run = view.runs.byAgent(name)
   return run !== undefined && (run.endedAt === undefined || run.endedAt >= at)

@@ -1,10 +1,11 @@
-// Runs: contracts given to agents. What a command makes of a run in each state, and who may end one.
+// Runs: contracts given to agents. What each command does to a run in each state, and who may end a run.
 //
-// A run is `ready` until its start is written, which is at once; whatever is over stays as it is, and saying so again is no error.
+// A run is `ready` until its start is stored, which happens at once. A run that has ended stays as it is; ending it again is not an error.
 
 import type { Fact, HarnessName, RunState } from '@agent-relay/sdk/protocol'
 import { newcomer, tokenFor, unknownAgent } from './agents.ts'
 import { type End, noticeOf } from './run-notice.ts'
+import { type Reader, sees, seesAll } from './sight.ts'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { RunRow, View } from './view.ts'
 
@@ -21,27 +22,33 @@ export interface StartInput {
   model?: string
   cwd?: string
   agent?: string
+  worktree?: boolean
+  /** The run whose contract this is, and who asked for it then. */
+  again?: string
+  parent?: string
   /** The hash of a token for the run's own agent, where the loop is to act as it. */
   tokenHash?: string
 }
 
-export function start(view: View, { input, by, mint }: Command<StartInput>): Verdict {
-  const { contract, harness, model, cwd, tokenHash } = input
+export function start(view: View, command: Command<StartInput>): Verdict {
+  const { input, by, mint, world } = command
+  const { machine } = world
+  const { contract, harness, model, cwd, tokenHash, worktree, again, parent = by } = input
   const agent = harness === 'external' ? (input.agent ?? by) : agentOf(view, mint)
   if (harness === 'external' && agent !== by && !view.agent(agent)) return unknownAgent(view, agent)
   const facts: Fact[] = []
   if (tokenHash !== undefined) {
-    const profile = { name: agent, cli: harness, model, parent: view.agent(by) ? by : undefined }
-    facts.push(...newcomer(view, mint, profile), tokenFor(agent, tokenHash))
+    const profile = { name: agent, cli: harness, model, parent: view.agent(parent) ? parent : undefined }
+    facts.push(...newcomer(view, command, profile), tokenFor(agent, tokenHash))
   }
-  facts.push({ type: 'run.started', id: mint, agent, parent: by, harness, model, cwd })
+  facts.push({ type: 'run.started', id: mint, agent, parent, harness, model, cwd, machine, worktree, again })
   return record(facts, { run: mint }, contract)
 }
 
 /** Short, so that others can write to it; the end of an id differs the most. */
 function agentOf(view: View, id: string): string {
   const name = `run-${id.slice(-6)}`
-  return view.agent(name) ? `run-${id.slice(4)}` : name
+  return view.agent(name) || view.isRetired(name) ? `run-${id.slice(4)}` : name
 }
 
 export interface CompleteInput {
@@ -50,15 +57,17 @@ export interface CompleteInput {
   /** As gzip; `payloadBytes` is its size before that. */
   payload?: Uint8Array
   payloadBytes?: number
-  isHolder: boolean
+  /** Of who asks. */
+  standing: Reader['standing']
 }
 
 export function complete(view: View, command: Command<CompleteInput>): Verdict {
   const { input, by } = command
-  const { run: id, summary, payload, payloadBytes, isHolder } = input
+  const { run: id, summary, payload, payloadBytes, standing } = input
   const run = view.runs.byId(id)
-  if (!run) return refuse('run.unknown', { run: id })
-  if (!mayEnd(run, by, isHolder)) return notYours(run)
+  const reader = { agent: by, standing }
+  if (!run || !sees(view, reader, 'run', run)) return refuse('run.unknown', { run: id })
+  if (!mayEnd(run, reader)) return notYours(run)
   if (moves[run.status].complete === run.status) return record([], { run: id })
   const fact: Fact = { type: 'run.completed', id, agent: run.agent, summary, payloadBytes }
   return { ...ended(view, command, run, fact, { status: 'completed', summary, payloadBytes }), payload }
@@ -67,28 +76,30 @@ export function complete(view: View, command: Command<CompleteInput>): Verdict {
 export interface StopInput {
   run: string
   reason?: string
-  isHolder: boolean
+  /** Of who asks. */
+  standing: Reader['standing']
 }
 
 export function stop(view: View, command: Command<StopInput>): Verdict {
   const { input, by } = command
-  const { run: id, reason, isHolder } = input
+  const { run: id, reason, standing } = input
   const run = view.runs.byId(id)
-  if (!run) return refuse('run.unknown', { run: id })
-  if (!mayEnd(run, by, isHolder)) return notYours(run)
+  const reader = { agent: by, standing }
+  if (!run || !sees(view, reader, 'run', run)) return refuse('run.unknown', { run: id })
+  if (!mayEnd(run, reader)) return notYours(run)
   if (moves[run.status].stop === run.status) return record([], { run: id })
   return ended(view, command, run, { type: 'run.stopped', id, agent: run.agent, reason }, { status: 'stopped', reason })
 }
 
-/** The end and the word of it are one entry: neither can be without the other. */
+/** The end of the run and the notice of it are one entry, so that neither is stored without the other. */
 function ended(view: View, command: Command<unknown>, run: RunRow, fact: Fact, end: End) {
   const { facts, body } = noticeOf(view, command, run, end)
   return record([fact, ...facts], { run: run.id }, body)
 }
 
-/** Its own agent, who asked for it, and the workspace key's holder; so that no other agent can speak for it. */
-export function mayEnd({ agent, parent }: RunRow, by: string, isHolder: boolean): boolean {
-  return isHolder || by === agent || by === parent
+/** The run's own agent, the agent that asked for it, and the holder of the workspace's key may end it. No other agent can speak for it. */
+export function mayEnd({ agent, parent }: RunRow, by: Reader): boolean {
+  return seesAll(by) || by.agent === agent || by.agent === parent
 }
 
 function notYours({ id, agent, parent }: RunRow): Verdict {

@@ -1,8 +1,11 @@
-// What a rule may see of the workspace: a small window on its tables. Implemented by store/view.ts; nothing here is ever changed by a rule.
+// What a rule may see of the workspace's tables. Implemented by store/view.ts; a rule never changes any of it.
 
 import type {
   ActionRegistered,
   AgentProfile,
+  ApprovalClosed,
+  ApprovalOpened,
+  ControlName,
   HarnessName,
   Message,
   Policy,
@@ -11,6 +14,7 @@ import type {
   WorkerStatus,
   WorkerWished,
 } from '@agent-relay/sdk/protocol'
+import type { AnswerPlace } from './answers.ts'
 
 export interface AgentRow extends Omit<AgentProfile, 'channels' | 'type'> {
   id: string
@@ -30,7 +34,7 @@ export interface MessageHead {
   replyTo?: string
 }
 
-/** What was recorded of one message for one recipient; no row means stored and nothing else. */
+/** What is recorded of one message for one recipient. Without a row the message is stored, and nothing else has happened to it. */
 export interface ReceiptRow {
   route?: Route
   session?: string
@@ -39,7 +43,7 @@ export interface ReceiptRow {
   readAt?: number
 }
 
-/** An action that is offered: what its registration said. */
+/** An action that is offered, as it was registered. */
 export type ActionRow = Omit<ActionRegistered, 'type'>
 
 /** One call of an action, without its input and output. */
@@ -51,13 +55,18 @@ export interface InvocationRow {
   session?: string
   at: number
   until: number
+  /** That of the action. */
+  machine?: string
   isDone: boolean
 }
 
-/** A program: what was wished, and how it fares. */
-export interface WorkerRow extends Omit<WorkerWished, 'type' | 'worker'> {
+/** A program: what was wished, and its status. */
+export interface WorkerRow extends Omit<WorkerWished, 'type' | 'worker' | 'control'> {
   name: string
+  control: ControlName
   wish: 'run' | 'paused' | 'gone'
+  /** Who asked for that, if it was changed. */
+  wishedBy?: string
   status: WorkerStatus
   pid?: number
   code?: number
@@ -68,10 +77,17 @@ export interface WorkerRow extends Omit<WorkerWished, 'type' | 'worker'> {
 
 export interface WorkerView {
   byId(id: string): WorkerRow | undefined
-  /** The last one of this name. */
+  /** The last worker of this name. */
   byName(name: string): WorkerRow | undefined
-  /** Those that have not exited, oldest first. */
+  /** The workers of all machines that have not exited, oldest first. */
   running(): WorkerRow[]
+  /** The newest first, running or not. */
+  latest(limit: number): WorkerRow[]
+  taskOf(id: string): string | undefined
+  /** The beginning of it, enough for a first line. */
+  taskHead(id: string): string | undefined
+  /** Those whose worktree was not removed, running or not. */
+  withWorktree(): WorkerRow[]
 }
 
 /** A run without its contract and payload. */
@@ -82,6 +98,11 @@ export interface RunRow {
   harness: HarnessName
   model?: string
   cwd?: string
+  machine?: string
+  /** Its worker shall have a worktree of its own. */
+  worktree?: boolean
+  /** The run whose contract it was given again. */
+  again?: string
   status: RunState
   startedAt: number
   endedAt?: number
@@ -92,35 +113,128 @@ export interface RunRow {
 
 export interface RunView {
   byId(id: string): RunRow | undefined
-  /** The last one that an agent of its own carries out: the loop's, or a worker. */
+  /** The last run of an agent that was made for runs: the loop's agent, or a worker. */
   byAgent(agent: string): RunRow | undefined
+  /** Those of all agents that have not ended, oldest first. */
+  running(): RunRow[]
+  /** What an agent carries out now: the last one that it was given. */
+  busyWith(agent: string): RunRow | undefined
+  contract(id: string): string
+  /** The beginning of it, enough for a first line. */
+  contractHead(id: string): string
+}
+
+/** A claim, which may have ended by its time. */
+export interface ClaimRow {
+  /** The file's identity; `root` and `file` are how it is shown. */
+  path: string
+  root: string
+  file: string
+  repository: string
+  agent: string
+  how: 'edit' | 'hand'
+  since: number
+  /** When its holder last claimed or edited the file. */
+  editedAt: number
+  until: number
+  machine?: string
+}
+
+/** Who asks about claims, where and when. */
+export interface Asker {
+  agent: string
+  machine: string | undefined
+  at: number
+}
+
+export interface ClaimView {
+  at(path: string, machine: string | undefined): ClaimRow | undefined
+  /** At any of these paths: one question, since an edit may name a thousand. */
+  among(paths: readonly string[], machine: string | undefined): ClaimRow[]
+  /** Of these, those of other agents that stand now: the first of them, and how many there are. */
+  othersAmong(paths: readonly string[], asker: Asker): { first: ClaimRow[]; count: number }
+  /** Below this directory. */
+  below(directory: string, machine: string | undefined): ClaimRow[]
+  inCheckout(root: string): ClaimRow[]
+  /** On these files in all checkouts of the repository, on whichever machine. */
+  ofFiles(repository: string, files: readonly string[]): ClaimRow[]
+  of(agent: string): ClaimRow[]
+  /** Those whose time has not passed. */
+  count(at: number): number
+  countOf(agent: string, at: number): number
+}
+
+/** An approval, open or closed. */
+export interface ApprovalRow extends Omit<ApprovalOpened, 'type'> {
+  at: number
+  closed?: Pick<ApprovalClosed, 'how' | 'kind'> & { at: number; by: string }
+}
+
+export interface ApprovalView {
+  byId(id: string): ApprovalRow | undefined
+  /** Oldest first. */
+  open(): ApprovalRow[]
+  /** How many are open. */
+  count(): number
+  /** Those of this agent that are open. */
+  of(agent: string): ApprovalRow[]
+  /** The number of the last one that was opened; 0 before the first. */
+  last(): number
 }
 
 export interface Waiting {
   head: MessageHead
   bodyBytes: number
-  /** Only where it is short: most are, and asking for each again would double the cost of a look. */
+  /** Only if it is short, as most are: asking for each again would double the cost of a look. */
   body?: string
   receipt: ReceiptRow | undefined
+}
+
+/** How much a look had to pass over. A caller that must not take long stops when it is too much. */
+export interface Look {
+  passed: number
 }
 
 export interface InboxFilter {
   from?: string
   conversation?: string
   thread?: string
+  /** Only entries below it; for what was received. */
+  beforeSeq?: number
+}
+
+/** The machine that decides an agent's deliveries, in a workspace that several share. The epoch counts the homes of a name. */
+export interface HomeRow {
+  machine: string
+  epoch: number
 }
 
 export interface View {
   policy(): Policy
   agent(name: string): AgentRow | undefined
-  agentOfHandle(handle: string): AgentRow | undefined
+  /** Its name was the name of an agent that was retired, and is kept for nobody. */
+  isRetired(name: string): boolean
+  /** The last home of whoever has or had this name; none where the workspace lives on one machine alone. */
+  home(name: string): HomeRow | undefined
+  /** Whether a message, run, worker, action or call names the agent, or another agent has it as parent; or it heard anything said. */
+  isNamed(agent: string): boolean
+  /** Agents whose name or handle reads like this text: see core/handles.ts. */
+  agentsCalled(text: string): AgentRow[]
   /** In the order of their registration. */
   agents(): Iterable<AgentRow>
-  channels(): string[]
+  channels(): readonly string[]
   /** The number of the conversation's last message, or undefined where there is no such conversation. */
   lastNumber(conversation: string): number | undefined
   isMember(agent: string, conversation: string): boolean
+  /** One who is or was in the conversation, other than this agent. */
+  otherIn(agent: string, conversation: string): string | undefined
   message(id: string): MessageHead | undefined
+  /** The first characters of its body. */
+  beginning(message: MessageHead, chars: number): string
+  /** The newest questions in each pair and group that the agent is in. Undefined marks a place to pause. */
+  questions(agent: string): Iterable<MessageHead | undefined>
+  /** What others said in this place after a message, oldest first; the first hundred. */
+  saidAfter(place: AnswerPlace, message: Pick<MessageHead, 'conversation' | 'n' | 'seq' | 'from'>): MessageHead[]
   /** When message number `n` of a conversation was stored. */
   sentAt(conversation: string, n: number): number | undefined
   /** Was the agent in the conversation when the message was sent, and not its sender? */
@@ -129,14 +243,16 @@ export interface View {
   hasReacted(agent: string, message: MessageHead, emoji: string): boolean
   actions(): Iterable<ActionRow>
   action(name: string): ActionRow | undefined
-  /** By the name it has as an MCP tool: two actions never share one. */
+  /** By its name as an MCP tool; no two actions share one. */
   actionOfTool(tool: string): ActionRow | undefined
   invocation(id: string): InvocationRow | undefined
   runningInvocations(): InvocationRow[]
   readonly workers: WorkerView
   readonly runs: RunView
-  /** What the agent has not read, oldest first; read lazily, so stop when you have enough. */
-  unread(agent: string, filter: InboxFilter): Iterable<Waiting>
-  /** What was ever sent to the agent, newest first; lazily too. */
-  received(agent: string, filter: InboxFilter): Iterable<Waiting>
+  readonly claims: ClaimView
+  readonly approvals: ApprovalView
+  /** What the agent has not read, oldest first. Read lazily: stop when you have enough. Undefined marks a place to pause. */
+  unread(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined>
+  /** Everything that was ever sent to the agent, newest first; lazily too. */
+  received(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined>
 }

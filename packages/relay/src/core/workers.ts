@@ -1,33 +1,57 @@
-// Workers: who may wish for one, what may be wished of it, and how its program fares. What runs the programs reads the rows and reports.
+// Workers: who may ask for one, what may be asked of it, and the status of its program. The supervisor runs the programs and reports.
 //
 //   wished → starting → ready ⇄ blocked | paused → exited      any but exited → exited
 //
-// A wish and what became of it are two columns: the daemon compares them and acts, and nothing hangs on a callback.
+// What was asked and what is true are two columns. The supervisor compares them and acts, so nothing depends on a callback.
 
-import { daemonName, type Fact, limits, type ParsedInputOf, type WorkerStatus } from '@agent-relay/sdk/protocol'
-import { newcomer, profile } from './agents.ts'
+import {
+  type Fact,
+  limits,
+  type ParsedInputOf,
+  type WorkerAsked,
+  type WorkerStatus,
+  type Worktree,
+} from '@agent-relay/sdk/protocol'
+import { isLost, newcomer, profile } from './agents.ts'
+import { endsOf } from './claims.ts'
+import { handleOwner, readsLikeDaemon } from './handles.ts'
+import { heldElsewhere, homeHere } from './homes.ts'
 import { nearest } from './nearest.ts'
+import { isInCharge, type Reader, sees } from './sight.ts'
 import { type Command, type Refused, record, refuse, type Verdict } from './verdict.ts'
 import type { View, WorkerRow } from './view.ts'
 
-export interface SpawnInput extends ParsedInputOf<'worker.spawn'> {
+export interface SpawnInput extends Omit<ParsedInputOf<'worker.spawn'>, 'worktree'>, Repeated {
   cwd: string
   isInjected: boolean
+  worktree?: Worktree
+  asked?: WorkerAsked
+}
+
+/** Of a worker that gets the task of a former one again, which works for the same parent, whoever asks. */
+export interface Repeated {
+  again?: string
+  parent?: string
 }
 
 export function spawn(view: View, command: Command<SpawnInput>): Verdict {
-  const { input, by: parent, mint: id } = command
-  const { name, cli, command: words, args, model, cwd, isInjected, task } = input
+  const { input, mint: id, world } = command
+  const { name, cli, command: words, args, model, role, cwd, isInjected, control, worktree, task, asked, again } = input
+  const parent = hirerOf(command)
+  // Nobody would hear of it, or end it.
+  if (again !== undefined && view.isRetired(parent)) return refuse('agent.name-retired', { name: parent })
   const running = view.workers.running()
-  if (running.some((worker) => worker.name === name)) return refuse('worker.exists', { name })
-  if (running.length >= limits.workersMax) return refuse('worker.too-many', { count: running.length })
+  if (running.some((worker) => worker.name === name))
+    return refuse(again === undefined ? 'worker.exists' : 'worker.running', { name })
+  const here = running.filter(({ machine }) => machine === world.machine).length
+  if (here >= limits.workersMax) return refuse('worker.too-many', { count: here })
   const taken = nameTaken(view, command)
   if (taken) return taken
-  const agent = { name, cli, model, parent }
+  const agent = { name, cli, model, parent, ...(role === undefined ? {} : { role }) }
   const known = view.agent(name)
   const facts: Fact[] = known
-    ? [{ type: 'agent.updated', agent: profile({ ...known, ...agent }) }]
-    : newcomer(view, id, agent)
+    ? [...homeHere(view, world, name), { type: 'agent.updated', agent: profile({ ...known, ...agent }) }]
+    : newcomer(view, command, agent)
   const wished: Fact = {
     type: 'worker.wished',
     id,
@@ -39,22 +63,38 @@ export function spawn(view: View, command: Command<SpawnInput>): Verdict {
     model,
     cwd,
     isInjected,
+    control: control === 'acp' ? control : undefined,
+    worktree,
+    machine: world.machine,
+    asked,
+    again,
   }
   return record([...facts, wished], { id }, task)
 }
 
-/** A name that somebody else has, even one who is away: a worker must not get another's mail. */
-function nameTaken(view: View, { input: { name }, by, world }: Command<SpawnInput>): Refused | undefined {
+function hirerOf({ input, by }: Command<SpawnInput>): string {
+  return input.parent ?? by
+}
+
+/** Refuses a name that another agent has, even one that is away: a worker must not get the mail of another agent. */
+function nameTaken(view: View, command: Command<SpawnInput>): Refused | undefined {
+  const { world } = command
+  const { name } = command.input
   const known = view.agent(name)
-  if (name === daemonName || (known && world.isLive(name))) return refuse('agent.name-taken', { name })
-  return known && known.parent !== by ? refuse('agent.name-offline', { name }) : undefined
+  if (view.isRetired(name)) return refuse('agent.name-retired', { name })
+  if (readsLikeDaemon(name) || world.isLive(name)) return refuse('agent.name-taken', { name })
+  const owner = known ? undefined : handleOwner(view, name)
+  if (owner) return refuse('agent.handle-taken', { handle: name, name: owner.name })
+  const home = known && heldElsewhere(view, world, name)
+  if (home) return refuse('agent.elsewhere', { name, machine: home.machine })
+  return known && known.parent !== hirerOf(command) ? refuse('agent.name-offline', { name }) : undefined
 }
 
 export interface WishInput {
   name: string
   reason?: string
-  /** The caller has shown the workspace key. */
-  isHolder: boolean
+  /** Of who asks. */
+  standing: Reader['standing']
 }
 
 export function release(view: View, command: Command<WishInput>): Verdict {
@@ -70,37 +110,24 @@ export function resume(view: View, command: Command<WishInput>): Verdict {
 }
 
 function wishFor(view: View, command: Command<WishInput>, wish: WorkerRow['wish'], what: string): Verdict {
-  const { input, by } = command
-  const { name, reason, isHolder } = input
+  const { input, by, at, world } = command
+  const { name, reason, standing } = input
   const worker = view.workers.byName(name)
-  if (!worker) return unknownWorker(view, name)
-  if (!isInCharge(view, worker, by, isHolder)) return refuse('worker.not-yours', { name, parent: worker.parent, what })
+  const reader = { agent: by, standing }
+  if (!worker) return unknownWorker(view, reader, name)
+  if (!isInCharge(view, reader, worker)) return notYours(view, reader, worker, what)
   const { id } = worker
   if (worker.status === 'exited') return refuse('worker.exited', { name, reason: worker.reason })
-  // Who was told to go does not come back.
+  if (wish === 'gone' && isLost(world, worker)) {
+    const why = `its machine, ${worker.machine}, was removed from the cluster`
+    return record(
+      [{ type: 'worker.changed', id, worker: name, status: 'exited', reason: why }, ...left(view, worker, at)],
+      { id },
+    )
+  }
+  // A worker that was released does not come back.
   if (worker.wish === wish || worker.wish === 'gone') return record([], { id })
   return record([{ type: 'worker.wish-changed', id, worker: name, wish, reason }], { id })
-}
-
-/** Its parent, that one's own parent and so on, people, and the key's holder. */
-export function isInCharge(view: View, worker: WorkerRow, agent: string, isHolder: boolean): boolean {
-  if (isHolder || view.agent(agent)?.type === 'human') return true
-  const passed = new Set<string>()
-  for (let above: string | undefined = worker.parent; above !== undefined; above = view.agent(above)?.parent) {
-    if (above === agent) return true
-    // Two agents may each name the other as parent.
-    if (passed.has(above)) return false
-    passed.add(above)
-  }
-  return false
-}
-
-/** Those in charge, and whom the workspace's policy names. */
-export function maySeeTerminal(view: View, worker: WorkerRow, agent: string, isHolder: boolean): boolean {
-  if (isInCharge(view, worker, agent, isHolder)) return true
-  const { terminal } = view.policy()
-  const seen = Object.hasOwn(terminal, agent) ? terminal[agent] : undefined
-  return seen !== undefined && (seen.includes('*') || seen.includes(worker.name))
 }
 
 export interface IssueTokenInput {
@@ -108,14 +135,14 @@ export interface IssueTokenInput {
   tokenHash: string
 }
 
-/** Its own, made when its program starts; it ends with the program. */
+/** The worker's own token: made when its program starts, and revoked when it ends. */
 export function issueToken(view: View, { input: { id, tokenHash } }: Command<IssueTokenInput>): Verdict {
   const worker = view.workers.byId(id)
   if (worker?.status !== 'wished') return refuse('worker.unknown', { name: id })
   return record([{ type: 'agent.token-issued', agent: worker.name, hash: tokenHash }])
 }
 
-/** How a program fares, as what runs it says. */
+/** The status of a program, as the supervisor reports it. */
 export interface WorkerReport {
   id: string
   status: WorkerStatus
@@ -123,23 +150,57 @@ export interface WorkerReport {
   code?: number
   /** Of an exit too, in which case it names the code. */
   reason?: string
+  /** It is spoken to in its terminal from now on. */
+  control?: 'pty'
   /** Its last screen, for its parent's eyes. */
   screen?: string
+  /** Of an exit: its worktree held no work, and is gone. */
+  isWorktreeRemoved?: boolean
+  /** Of an exit: what its worktree holds, which is kept. For its parent's eyes. */
+  kept?: string
 }
 
-/** What has exited stays so; a report that says nothing new is no fact. The last screen is kept as the entry's body: not every watcher may see it. */
-export function report(view: View, { input }: Command<WorkerReport>): Verdict {
-  const { id, status, pid, code, reason, screen } = input
+/** An exited worker stays exited, and a report without news is not stored. The last screen is the entry's body, because not every watcher may see it. */
+export function report(view: View, { input, at }: Command<WorkerReport>): Verdict {
+  const { id, status, pid, code, reason, control, screen, isWorktreeRemoved } = input
   const worker = view.workers.byId(id)
   if (!worker || worker.status === 'exited') return record([])
-  if (worker.status === status && worker.reason === reason) return record([])
-  const facts: Fact[] = [{ type: 'worker.changed', id, worker: worker.name, status, pid, code, reason }]
+  if (worker.status === status && worker.reason === reason && control === undefined) return record([])
+  const facts: Fact[] = [{ type: 'worker.changed', id, worker: worker.name, status, pid, code, reason, control }]
   if (status !== 'exited') return record(facts, { worker: worker.name })
-  facts.push({ type: 'agent.tokens-revoked', agent: worker.name })
+  if (isWorktreeRemoved) facts.push({ type: 'worker.worktree-removed', id, worker: worker.name })
+  facts.push(...left(view, worker, at))
   return record(facts, { worker: worker.name }, screen)
 }
 
-export function unknownWorker(view: View, name: string): Refused {
-  const names = view.workers.running().map((worker) => worker.name)
-  return refuse('worker.unknown', { name, nearest: nearest(name, names) })
+/** What a worker's exit ends with it. */
+function left(view: View, { name }: WorkerRow, at: number): Fact[] {
+  return [{ type: 'agent.tokens-revoked', agent: name }, ...endsOf(view, name, at)]
+}
+
+export interface SweepInput {
+  /** Workers that have exited, and whose worktrees were removed. */
+  ids: string[]
+  answer?: Record<string, unknown>
+}
+
+export function sweep(view: View, { input: { ids, answer } }: Command<SweepInput>): Verdict {
+  const rows = ids.map((id) => view.workers.byId(id)).filter((row) => row?.worktree && row.status === 'exited')
+  const facts = (rows as WorkerRow[]).map(
+    ({ id, name }): Fact => ({ type: 'worker.worktree-removed', id, worker: name }),
+  )
+  return record(facts, answer)
+}
+
+/** A worker that the caller may not see is answered as an unknown one. */
+export function notYours(view: View, reader: Reader, worker: WorkerRow, what: string): Refused {
+  const { name, parent } = worker
+  const isSeen = sees(view, reader, 'worker', worker) || sees(view, reader, 'terminal', worker)
+  return isSeen ? refuse('worker.not-yours', { name, parent, what }) : unknownWorker(view, reader, name)
+}
+
+export function unknownWorker(view: View, reader: Reader, name: string): Refused {
+  const seen = view.workers.running().filter((worker) => sees(view, reader, 'worker', worker))
+  const names = seen.map((worker) => worker.name)
+  return refuse('worker.unknown', { name, nearest: nearest(name, names), ofRunning: true })
 }

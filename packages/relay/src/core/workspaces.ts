@@ -1,16 +1,26 @@
-// A workspace as a whole: how it begins (its id, its key, `#general` and the broadcast), its next key, its policy.
+// The workspace itself: how it begins (its id, its key, `#general` and the broadcast), how its key is rotated, and its policy.
 
-import type { ParsedInputOf, Policy } from '@agent-relay/sdk/protocol'
+import { type Delegation, limits, type ParsedInputOf, type Policy } from '@agent-relay/sdk/protocol'
 import { broadcast, generalChannel } from './conversations.ts'
-import { type Command, record, type Verdict } from './verdict.ts'
+import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { View } from './view.ts'
+
+/** The policy until the owner changes it, and for parts that a stored policy of an older daemon does not have. */
+export const firstPolicy: Policy = {
+  terminal: {},
+  writers: [],
+  spawn: 'none',
+  worktree: false,
+  claims: 'deny',
+  approve: [],
+}
 
 export interface BeginInput {
   id: string
   keyHash: string
 }
 
-/** The very first command of a workspace; later openings find it begun. */
+/** The first command of a workspace. When the workspace is opened again, it has begun already. */
 export function begin(view: View, { input }: Command<BeginInput>): Verdict {
   if (view.lastNumber(generalChannel) !== undefined) return record([], { isNew: false })
   return record(
@@ -32,11 +42,27 @@ export function rotateKey(_: View, { input }: Command<RotateInput>): Verdict {
   return record([{ type: 'workspace.key-issued', hash: input.keyHash }])
 }
 
-export function setPolicy(view: View, { input }: Command<ParsedInputOf<'workspace.set-policy'>>): Verdict {
+export function setPolicy(view: View, { input, at }: Command<ParsedInputOf<'workspace.set-policy'>>): Verdict {
   const before = view.policy()
-  const policy: Policy = { terminal: input.terminal ?? before.terminal, writers: input.writers ?? before.writers }
+  const [why] = input.approve?.flatMap((each) => wrongIn(each, at) ?? []) ?? []
+  if (why !== undefined) return refuse('input.invalid', { operation: 'workspace.set-policy', why })
+  const policy: Policy = {
+    terminal: input.terminal ?? before.terminal,
+    writers: input.writers ?? before.writers,
+    spawn: input.spawn ?? before.spawn,
+    worktree: input.worktree ?? before.worktree,
+    claims: input.claims ?? before.claims,
+    approve: input.approve ?? before.approve,
+  }
   const isSame = JSON.stringify(policy) === JSON.stringify(before)
   return record(isSame ? [] : [{ type: 'workspace.policy-set', policy }], policy)
+}
+
+function wrongIn({ agent, for: whom, until, pattern = '' }: Delegation, at: number): string | undefined {
+  if (whom === agent) return 'nobody answers approvals of their own'
+  if (until - at > limits.delegationMsMax) return 'a delegation lasts a week at most'
+  const most = limits.delegationStarsMax
+  return pattern.split('*').length - 1 > most ? `a pattern holds at most ${most} stars` : undefined
 }
 
 /** May agents of `workspace` write here, beyond what the owner's own socket allows? */

@@ -10,13 +10,13 @@ export interface RunLimits {
   msMax: number
   /** One request: a model that has not finished by then is given up. */
   requestMsMax: number
-  /** A request that failed in a way that may pass is made so often in all ... */
+  /** How often a request is made in all if it fails in a temporary way ... */
   triesMax: number
-  /** ... the second about this much later, each further one after twice as long. */
+  /** ... the second time after this long, each further time after twice as long. */
   retryMs: number
-  /** A model that neither calls a tool nor says that it is done is asked to go on so often in a row ... */
+  /** How often in a row a model that neither calls a tool nor says that it is done is asked to continue ... */
   nudgesMax: number
-  /** ... at first after this long, since a message may come meanwhile, then after twice as long, and so on. */
+  /** ... first after this long, since a message may arrive meanwhile, then after twice as long, and so on. */
   nudgeMs: number
   /** A project's MCP server must have started by then. */
   serverStartMs: number
@@ -33,3 +33,6 @@ export const runLimits: Readonly<RunLimits> = {
   nudgeMs: 2_000,
   serverStartMs: 30_000,
 }
+
+/** How long running work may take to end when the daemon stops. */
+export const closeMs = 1_000

@@ -4,100 +4,113 @@ import { setMaxListeners } from 'node:events'
 import { setPriority } from 'node:os'
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { Loop } from './loop.ts'
-import type { LoopSeat, LoopTask, ToDaemon, ToThread } from './loop-words.ts'
+import type { LoopTask, RunAgentCalls, ToDaemon, ToThread } from './loop-protocol.ts'
 import { openModel } from './model.ts'
-import { openServers } from './servers.ts'
-import { toolsFor } from './tools.ts'
+import { openServers, toolsFor } from './tools.ts'
 
-/** Words of a model come in pieces of a few letters; they are passed on together. */
+/** A model's words arrive in pieces of a few letters; pieces of this long are passed on together. */
 const noteMs = 100
-/** A model's answer may come a moment later; what agents send each other may not. */
+/** A model's answer may be delayed a little; messages between agents may not. */
 const threadNiceness = 5
 
-// Where a thread has a priority of its own, the daemon's goes before this one's. Elsewhere it would be the whole process's.
+// On Linux a thread has its own priority, so the daemon's event loop goes first. Elsewhere this would change the whole process.
 if (process.platform === 'linux') setPriority(threadNiceness)
 
-const port = parentPort as MessagePort
-const say = (message: ToDaemon) => port.postMessage(message)
-const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
-const active = new Map<string, AbortController>()
-const closing = new AbortController()
-setMaxListeners(0, closing.signal)
-let asked = 0
+class LoopThread {
+  readonly #port: MessagePort
+  /** Calls of a run's agent that the daemon has not answered yet, by their number. */
+  readonly #unanswered = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
+  /** Ends the loop of each run that is under way. */
+  readonly #active = new Map<string, AbortController>()
+  readonly #closing = new AbortController()
+  #calls = 0
 
-port.on('message', (message: ToThread) => {
-  if (message.type === 'begin') void begin(message.task)
-  if (message.type === 'over') active.get(message.run)?.abort()
-  if (message.type === 'answer') settle(message)
-  if (message.type === 'close') {
-    closing.abort()
-    for (const over of active.values()) over.abort()
+  constructor(port: MessagePort) {
+    this.#port = port
+    setMaxListeners(0, this.#closing.signal)
+    port.on('message', (message: ToThread) => this.#hear(message))
   }
-})
 
-function settle({ n, value, error }: Extract<ToThread, { type: 'answer' }>): void {
-  const asking = waiting.get(n)
-  waiting.delete(n)
-  if (error === undefined) asking?.resolve(value)
-  else asking?.reject(new Error(error))
-}
-
-function ask(run: string, method: keyof LoopSeat, ...args: unknown[]): Promise<never> {
-  return new Promise((resolve, reject) => {
-    waiting.set(++asked, { resolve: resolve as (value: unknown) => void, reject })
-    say({ type: 'ask', run, n: asked, method, args })
-  })
-}
-
-function seatOf(run: string): LoopSeat {
-  return {
-    takeMail: () => ask(run, 'takeMail'),
-    received: () => ask(run, 'received'),
-    mailCame: (ms) => ask(run, 'mailCame', ms),
-    complete: (summary) => ask(run, 'complete', summary),
-    callTool: (name, input) => ask(run, 'callTool', name, input),
+  #hear(message: ToThread): void {
+    if (message.type === 'begin') void this.#begin(message.task)
+    if (message.type === 'over') this.#active.get(message.run)?.abort()
+    if (message.type === 'answer') this.#settle(message)
+    if (message.type === 'close') {
+      this.#closing.abort()
+      for (const over of this.#active.values()) over.abort()
+    }
   }
-}
 
-async function begin(task: LoopTask): Promise<void> {
-  const { id } = task.run
-  const over = new AbortController()
-  setMaxListeners(0, over.signal)
-  active.set(id, over)
-  if (Atomics.load(task.flag, 0) === 1) over.abort()
-  const notes = new Notes(id)
-  const reason = await runLoop(task, over.signal, notes).catch((error: Error) => `It failed: ${error.message}`)
-  active.delete(id)
-  notes.flush()
-  say({ type: 'ended', run: id, reason })
-}
+  #say(message: ToDaemon): void {
+    this.#port.postMessage(message)
+  }
 
-async function runLoop(task: LoopTask, over: AbortSignal, notes: Notes): Promise<string | undefined> {
-  const { run, contract, limits, flag } = task
-  const seat = seatOf(run.id)
-  // The last gate before the wire: however a request came about, none leaves once the run is over.
-  const model = await openModel(task.model, (input, init) => {
-    if (Atomics.load(flag, 0) === 1) throw new Error('the run is over')
-    return fetch(input, init)
-  })
-  const servers = await openServers(task.servers, task.cwd, limits.serverStartMs)
-  for (const trouble of servers.troubles) notes.add(`${trouble}\n`)
-  try {
-    const tools = await toolsFor(task.tools, seat, servers)
-    const note = (text: string) => notes.add(text)
-    return await new Loop({ run, contract, model, seat, tools, limits, over, closing: closing.signal, note }).run()
-  } finally {
-    await servers.close()
+  #settle({ n, value, error }: Extract<ToThread, { type: 'answer' }>): void {
+    const call = this.#unanswered.get(n)
+    this.#unanswered.delete(n)
+    if (error === undefined) call?.resolve(value)
+    else call?.reject(new Error(error))
+  }
+
+  #ask(run: string, method: keyof RunAgentCalls, ...args: unknown[]): Promise<never> {
+    return new Promise((resolve, reject) => {
+      this.#unanswered.set(++this.#calls, { resolve: resolve as (value: unknown) => void, reject })
+      this.#say({ type: 'ask', run, n: this.#calls, method, args })
+    })
+  }
+
+  #agentOf(run: string): RunAgentCalls {
+    return {
+      takeMail: () => this.#ask(run, 'takeMail'),
+      received: () => this.#ask(run, 'received'),
+      mailCame: (ms) => this.#ask(run, 'mailCame', ms),
+      complete: (summary) => this.#ask(run, 'complete', summary),
+      spent: (n, tokens) => this.#ask(run, 'spent', n, tokens),
+      callTool: (name, input) => this.#ask(run, 'callTool', name, input),
+    }
+  }
+
+  async #begin(task: LoopTask): Promise<void> {
+    const { id } = task.run
+    const over = new AbortController()
+    setMaxListeners(0, over.signal)
+    this.#active.set(id, over)
+    if (Atomics.load(task.flag, 0) === 1) over.abort()
+    const notes = new Notes((text) => this.#say({ type: 'note', run: id, text }))
+    const reason = await this.#loop(task, over.signal, notes).catch((error: Error) => `It failed: ${error.message}`)
+    this.#active.delete(id)
+    notes.flush()
+    this.#say({ type: 'ended', run: id, reason })
+  }
+
+  async #loop(task: LoopTask, over: AbortSignal, notes: Notes): Promise<string | undefined> {
+    const { run, contract, limits, flag } = task
+    const agent = this.#agentOf(run.id)
+    const closing = this.#closing.signal
+    // The last check before the wire: no request leaves once the run is over.
+    const model = await openModel(task.model, (input, init) => {
+      if (Atomics.load(flag, 0) === 1) throw new Error('the run is over')
+      return fetch(input, init)
+    })
+    const servers = await openServers(task.servers, task.cwd, limits.serverStartMs)
+    for (const trouble of servers.troubles) notes.add(`${trouble}\n`)
+    try {
+      const tools = await toolsFor(task.tools, agent, servers)
+      const note = (text: string) => notes.add(text)
+      return await new Loop({ run, contract, model, agent, tools, limits, over, closing, note }).run()
+    } finally {
+      await servers.close()
+    }
   }
 }
 
 class Notes {
-  readonly #run: string
+  readonly #send: (text: string) => void
   #text = ''
   #timer: NodeJS.Timeout | undefined
 
-  constructor(run: string) {
-    this.#run = run
+  constructor(send: (text: string) => void) {
+    this.#send = send
   }
 
   add(text: string): void {
@@ -108,7 +121,9 @@ class Notes {
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    if (this.#text !== '') say({ type: 'note', run: this.#run, text: this.#text })
+    if (this.#text !== '') this.#send(this.#text)
     this.#text = ''
   }
 }
+
+new LoopThread(parentPort as MessagePort)

@@ -1,10 +1,11 @@
 // The built-in agent loop: a model, its tools and its mail, turn by turn, until the run is over or one of its limits is reached.
 
+import type { Tokens } from '@agent-relay/sdk/protocol'
 import type { LanguageModel, ModelMessage } from 'ai'
 import type { RunRow } from '../core/view.ts'
-import { ask, type ModelAnswer } from './asking.ts'
 import type { RunLimits } from './limits.ts'
-import type { LoopSeat } from './loop-words.ts'
+import type { RunAgentCalls } from './loop-protocol.ts'
+import { ask, type ModelAnswer } from './model-request.ts'
 import { firstWords, mailText, nudge, saysComplete, systemPrompt } from './prompt.ts'
 import type { RunTools } from './tools.ts'
 
@@ -12,13 +13,13 @@ export interface LoopOptions {
   run: RunRow
   contract: string
   model: LanguageModel
-  seat: LoopSeat
+  agent: RunAgentCalls
   tools: RunTools
   limits: RunLimits
-  /** The run has ended, by whom and however. */
+  /** Aborted when the run has ended, whoever ended it. */
   over: AbortSignal
   closing: AbortSignal
-  /** What it puts out, for those who look. */
+  /** Records output for those who look at the run. */
   note(text: string): void
 }
 
@@ -26,6 +27,7 @@ export class Loop {
   readonly #options: LoopOptions
   readonly #messages: ModelMessage[] = [{ role: 'user', content: firstWords }]
   #tokens = 0
+  #answers = 0
   /** In a row, without a tool call. */
   #nudges = 0
 
@@ -47,8 +49,8 @@ export class Loop {
   }
 
   async #turn(): Promise<string | undefined> {
-    const { seat, contract, over } = this.#options
-    const mail = await seat.takeMail()
+    const { agent, contract, over } = this.#options
+    const mail = await agent.takeMail()
     if (mail.length > 0) this.#messages.push({ role: 'user', content: mailText(mail) })
     let answer: ModelAnswer | undefined
     try {
@@ -57,9 +59,9 @@ export class Loop {
       return `The model failed: ${reasonOf(error)}`
     }
     if (!answer || over.aborted) return undefined
-    // What it was handed before this answer has reached the model now.
-    void seat.received()
-    this.#tokens += answer.tokens
+    // The model has answered, so it has seen what it was handed before.
+    void agent.received()
+    this.#tokens += answer.tokens.input + answer.tokens.output
     this.#messages.push(...answer.messages.filter(({ content }) => content.length > 0))
     if (saysComplete(answer.text, contract)) return this.#complete(answer.text)
     if (answer.calls.length > 0) return this.#callTools(answer)
@@ -67,15 +69,16 @@ export class Loop {
   }
 
   #ask(): Promise<ModelAnswer | undefined> {
-    const { run, contract, model, tools, limits, over, closing, note } = this.#options
+    const { run, contract, model, agent, tools, limits, over, closing, note } = this.#options
     const question = { model, system: systemPrompt(run, contract), messages: this.#messages, tools: tools.definitions }
-    return ask(question, { limits, over, closing, onText: note })
+    const onTokens = (tokens: Tokens) => void agent.spent(++this.#answers, tokens).catch(() => {})
+    return ask(question, { limits, over, closing, onText: note, onTokens })
   }
 
   async #callTools({ calls, messages }: ModelAnswer): Promise<undefined> {
     const { tools, over, note } = this.#options
     this.#nudges = 0
-    // A call that made no sense has its answer already.
+    // An invalid call has its answer already.
     const answered = new Set(messages.flatMap(({ role, content }) => (role === 'tool' ? content : [])).flatMap(idOf))
     for (const { toolCallId, toolName, input } of calls) {
       if (over.aborted) return
@@ -87,13 +90,13 @@ export class Loop {
     }
   }
 
-  /** It only talked. It may wait for somebody's message, so that is given a while to come. */
+  /** The model only talked. It may be waiting for a message, so give one some time to arrive. */
   async #nudge(): Promise<string | undefined> {
-    const { seat, limits, over } = this.#options
+    const { agent, limits, over } = this.#options
     if (this.#nudges >= limits.nudgesMax)
       return `The model ended its turn ${this.#nudges + 1} times without completing its contract.`
     const ms = limits.nudgeMs * 2 ** this.#nudges
-    const hasMail = await seat.mailCame(ms)
+    const hasMail = await agent.mailCame(ms)
     if (over.aborted) return undefined
     if (hasMail) this.#nudges = 0
     else {
@@ -104,7 +107,7 @@ export class Loop {
   }
 
   async #complete(summary: string): Promise<undefined> {
-    await this.#options.seat.complete(summary)
+    await this.#options.agent.complete(summary)
   }
 }
 

@@ -1,15 +1,22 @@
-// The daemon's side of the thread of the loops: started with the first run, ended when there has been none for a while.
+// Runs by the built-in loop, as the daemon sees them: each run's model and agent, and the thread in which they loop, started with the first run
+// and ended when there has been none for a while.
 
 import { Worker } from 'node:worker_threads'
-import type { LoopSeat, LoopTask, ToDaemon, ToThread } from './loop-words.ts'
+import type { Env } from '@agent-relay/sdk/internal/discover'
+import type { RunLedger } from '../broker/runs/run-runtime.ts'
+import type { RunRow } from '../core/view.ts'
+import type { ProjectConfigFile } from '../machine/trust.ts'
+import { closeMs, type RunLimits } from './limits.ts'
+import type { LoopTask, RunAgentCalls, ToDaemon, ToThread } from './loop-protocol.ts'
+import { modelSettings } from './model.ts'
+import { relayTools } from './relay-tools.ts'
+import { type Dial, RunAgent } from './run-agent.ts'
 
-/** A thread without a run is kept this long: the next one starts at once. Then its memory is given back. */
-const idleMs = 60_000
-/** What is under way when the daemon stops has this long to end. */
-const closeMs = 1_000
+/** An idle thread is kept this long, so that the next run starts at once. Then its memory is freed. */
+const idleThreadMs = 60_000
 
 interface Active {
-  seat: LoopSeat
+  agent: RunAgentCalls
   note(text: string): void
   end(reason: string | undefined): void
 }
@@ -23,14 +30,14 @@ export class Loops {
   /** Resolves when its loop has ended; with a reason where that was not asked for. */
   run(
     task: Omit<LoopTask, 'flag'>,
-    seat: LoopSeat,
+    agent: RunAgentCalls,
     over: AbortSignal,
     note: (text: string) => void,
   ): Promise<string | undefined> {
     const { id } = task.run
     const flag = new Int32Array(new SharedArrayBuffer(4))
     return new Promise((end) => {
-      this.#active.set(id, { seat, note, end })
+      this.#active.set(id, { agent, note, end })
       const tell = () => {
         Atomics.store(flag, 0, 1)
         this.#say({ type: 'over', run: id })
@@ -75,7 +82,7 @@ export class Loops {
     const { n, method, args } = message
     try {
       if (!active) throw new Error('the run is over')
-      const value = await (active.seat[method] as (...given: unknown[]) => Promise<unknown>)(...args)
+      const value = await (active.agent[method] as (...given: unknown[]) => Promise<unknown>)(...args)
       this.#say({ type: 'answer', n, value })
     } catch (error) {
       this.#say({ type: 'answer', n, error: (error as Error).message })
@@ -87,7 +94,7 @@ export class Loops {
     this.#active.delete(run)
     if (this.#active.size > 0 || this.#isClosing) return
     clearTimeout(this.#idle)
-    this.#idle = setTimeout(() => void this.#thread?.terminate(), idleMs)
+    this.#idle = setTimeout(() => void this.#thread?.terminate(), idleThreadMs)
     this.#idle.unref()
   }
 
@@ -95,5 +102,53 @@ export class Loops {
     if (this.#thread !== thread) return
     this.#thread = undefined
     for (const run of [...this.#active.keys()]) this.#end(run, `The loop failed: ${why}`)
+  }
+}
+
+export interface LoopRunOptions {
+  ledger: RunLedger
+  run: RunRow
+  env: Env
+  config: ProjectConfigFile | undefined
+  dial: Dial
+  loops: Loops
+  limits: RunLimits
+  over: AbortSignal
+}
+
+/** Resolves when it is over; with a reason where it ended by itself. */
+export async function runLoop(options: LoopRunOptions): Promise<string | undefined> {
+  const { ledger, run, env, config, dial, loops, limits, over } = options
+  const model = modelSettings(env, run.model, config)
+  if (typeof model === 'string') return model
+  const note = (text: string) => ledger.note(run.id, text)
+  const mayStart = ledger.mayStart(run.id)
+  const trusted = config?.isTrusted ? config : undefined
+  if (config?.settings.mcpServers !== undefined && !trusted)
+    note(`${config.path} names MCP servers, but is not trusted: agent-relay trust\n`)
+  const agent = await RunAgent.enter(run.id, ledger, dial)
+  if (!agent) return undefined
+  try {
+    const tools = await relayTools(() => agent.turn(), mayStart)
+    const asked: RunAgentCalls = {
+      takeMail: () => agent.takeMail(),
+      received: async () => agent.received(),
+      mailCame: (ms) => agent.mailCame(AbortSignal.any([over, AbortSignal.timeout(ms)])),
+      complete: (summary) => agent.complete(summary),
+      spent: (n, tokens) => ledger.spent(run.id, n, { model: model.model, tokens }),
+      callTool: (name, input) => tools.call(name, input, over),
+    }
+    const task = {
+      run,
+      contract: ledger.contractOf(run.id),
+      model,
+      tools: tools.definitions,
+      servers: (mayStart && trusted?.settings.mcpServers) || {},
+      cwd: run.cwd ?? trusted?.directory,
+      limits,
+    }
+    return await loops.run(task, asked, over, note)
+  } finally {
+    await agent.leave()
   }
 }

@@ -1,8 +1,8 @@
 // Which model the built-in loop asks, and how: from the daemon's environment, else from the project's file once it is trusted.
 
-import { type Env, setting } from '@agent-relay/sdk/discover'
+import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 import type { LanguageModel } from 'ai'
-import type { ProjectConfigFile } from '../trust.ts'
+import type { ProjectConfigFile } from '../machine/trust.ts'
 
 export interface ModelSettings {
   provider: 'anthropic' | 'openai-compatible'
@@ -20,9 +20,15 @@ const providers: Record<string, ModelSettings['provider']> = {
 }
 
 const openaiUrl = 'https://api.openai.com/v1'
-const mend =
+const fix =
   'Set RELAY_LLM_PROVIDER, RELAY_MODEL and RELAY_LLM_API_KEY (or RELAY_LLM_BASE_URL) for the daemon and restart it, ' +
   'or "llm" in .relay/config.json, and start this again. Or let a CLI do it: harness claude.'
+
+/** Whoever names a model, usable or not, is told what it lacks. */
+export function namesModel(env: Env, config: ProjectConfigFile | undefined): boolean {
+  const named = ['RELAY_LLM_PROVIDER', 'RELAY_LLM_BASE_URL'].some((name) => setting(env, name) !== undefined)
+  return named || config?.settings.llm !== undefined
+}
 
 /** Settings, or a sentence that says what is missing. */
 export function modelSettings(
@@ -38,16 +44,16 @@ export function modelSettings(
   const model = wanted ?? setting(env, 'RELAY_MODEL') ?? file?.model
   if (name === undefined && baseUrl === undefined) {
     const untrusted = isKnown && !file ? ` ${config?.path} names one, but is not trusted: agent-relay trust` : ''
-    return `No model is configured. ${mend}${untrusted}`
+    return `No model is configured. ${fix}${untrusted}`
   }
   const provider = name === undefined ? 'openai-compatible' : providers[name]
   if (provider === undefined) return `There is no provider "${name}". There are ${Object.keys(providers).join(', ')}.`
-  if (model === undefined) return `No model is named. ${mend}`
-  if (apiKey === undefined && baseUrl === undefined) return `${name} needs a key. ${mend}`
+  if (model === undefined) return `No model is named. ${fix}`
+  if (apiKey === undefined && baseUrl === undefined) return `${name} needs a key. ${fix}`
   return { provider, baseUrl: baseUrl && withVersion(baseUrl), apiKey, model }
 }
 
-/** People write the address of the server; the interface is under /v1 with all of them. */
+/** People give the address of the server; every provider serves its API under /v1. */
 function withVersion(url: string): string {
   const plain = url.replace(/\/+$/, '')
   return /^https?:\/\/[^/]+$/.test(plain) ? `${plain}/v1` : plain
@@ -59,10 +65,10 @@ export async function openModel(
   fetch: typeof globalThis.fetch,
 ): Promise<LanguageModel> {
   if (provider === 'anthropic') {
-    const { createAnthropic } = await import('./kit.ts')
+    const { createAnthropic } = await import('./libraries.ts')
     return createAnthropic({ baseURL, apiKey: apiKey ?? 'none', fetch })(model)
   }
-  const { createOpenAICompatible } = await import('./kit.ts')
+  const { createOpenAICompatible } = await import('./libraries.ts')
   const made = createOpenAICompatible({
     name: 'openai-compatible',
     baseURL: baseURL ?? openaiUrl,

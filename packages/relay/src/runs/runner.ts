@@ -1,20 +1,24 @@
-// Carries out the runs of one workspace: a client that follows what is started and ended, and acts. It decides nothing of a run itself.
+// Carries out the runs of one workspace: it hears which runs are started and ended, and acts. It decides nothing about a run itself.
 
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Env } from '@agent-relay/sdk/discover'
-import type { Workspace } from '../broker/workspace.ts'
+import type { Env } from '@agent-relay/sdk/internal/discover'
+import type { RunLedger, RunRuntime } from '../broker/runs/run-runtime.ts'
 import type { RunRow } from '../core/view.ts'
-import { type ProjectConfigFile, projectConfig } from '../trust.ts'
-import { type RunLimits, runLimits } from './limits.ts'
-import { runLoop } from './loop-run.ts'
-import { Loops } from './loops.ts'
-import type { Dial } from './seat.ts'
+import type { Clock } from '../machine/clock.ts'
+import { type ProjectConfigFile, projectConfig } from '../machine/trust.ts'
+import { closeMs, type RunLimits, runLimits } from './limits.ts'
+import { Loops, runLoop } from './loops.ts'
+import { namesModel } from './model.ts'
+import type { Dial } from './run-agent.ts'
 import { runByWorker } from './worker-run.ts'
 
+export type { Dial }
+
 export interface RunnerOptions {
-  workspace: Workspace
+  ledger: RunLedger
   dial: Dial
+  clock: Clock
   env: Env
   dataDir: string
   /** The directory that the workspace is named after. */
@@ -22,10 +26,7 @@ export interface RunnerOptions {
   limits?: Partial<RunLimits>
 }
 
-/** What is given up when the daemon stops has this long to end. */
-const closeMs = 1_000
-
-export class Runner {
+export class Runner implements RunRuntime {
   readonly #options: RunnerOptions
   readonly #limits: RunLimits
   /** By run; `over` is aborted when it has ended. */
@@ -37,12 +38,9 @@ export class Runner {
   constructor(options: RunnerOptions) {
     this.#options = options
     this.#limits = { ...runLimits, ...options.limits }
-    this.#stop = options.workspace.hub.listen((entries) => {
-      for (const { facts } of entries)
-        for (const fact of facts) {
-          if (fact.type === 'run.started') this.#begin(fact.id)
-          if (fact.type === 'run.completed' || fact.type === 'run.stopped') this.#active.get(fact.id)?.over.abort()
-        }
+    this.#stop = options.ledger.listen({
+      onStart: (run) => this.#begin(run),
+      onEnd: (run) => this.#active.get(run)?.over.abort(),
     })
   }
 
@@ -56,10 +54,29 @@ export class Runner {
     await Promise.race([ended, sleep(closeMs, undefined, { ref: false })])
   }
 
-  #begin(id: string): void {
-    const { runs } = this.#options.workspace
-    const run = runs.row(id)
-    if (!run || run.harness === 'external') return
+  startsServers(cwd: string | undefined): boolean {
+    const config = this.#configOf(cwd)
+    return config?.isTrusted === true && Object.keys(config.settings.mcpServers ?? {}).length > 0
+  }
+
+  namesModel(cwd: string | undefined): boolean {
+    try {
+      return namesModel(this.#options.env, this.#configOf(cwd))
+    } catch {
+      // The project's file makes no sense: the loop says so as the reason why the run stopped.
+      return true
+    }
+  }
+
+  #configOf(wanted: string | undefined): ProjectConfigFile | undefined {
+    const { dataDir, directory } = this.#options
+    const cwd = wanted ?? directory()
+    return cwd === undefined ? undefined : projectConfig(cwd, dataDir)
+  }
+
+  #begin(run: RunRow): void {
+    const { id, harness } = run
+    if (harness === 'external') return
     const over = new AbortController()
     setMaxListeners(0, over.signal)
     const active: { over: AbortController; done?: Promise<void> } = { over }
@@ -67,27 +84,25 @@ export class Runner {
     active.done = this.#see(run, over.signal).finally(() => this.#active.delete(id))
   }
 
-  /** To its end; whatever gives up says why. */
+  /** Follows a run to its end and reports why it gave up, if it did. */
   async #see(run: RunRow, over: AbortSignal): Promise<void> {
-    const { runs } = this.#options.workspace
+    const { ledger, clock } = this.#options
     const { msMax } = this.#limits
-    const late = setTimeout(() => void runs.end(run.id, `It has run for ${msMax / 1000} s, which is its limit.`), msMax)
-    late.unref()
+    const tooLong = `It has run for ${msMax / 1000} s, which is its limit.`
+    const late = clock.after(msMax, () => void ledger.end(run.id, tooLong))
     const failed = (error: Error) => `It failed: ${error.message}`
     const reason = await this.#carryOut(run, over).catch(failed)
-    clearTimeout(late)
+    late.cancel()
     // A daemon that stops writes nothing more: the next one finds the run and says that it ended.
-    if (this.#isClosing || !runs.isRunning(run.id)) return
-    await runs.end(run.id, reason ?? 'It ended without a word.')
+    if (this.#isClosing || !ledger.isRunning(run.id)) return
+    await ledger.end(run.id, reason ?? 'It ended without a word.')
   }
 
   /** Resolves when nothing carries it out any more, with the reason where that was not asked for. */
   async #carryOut(run: RunRow, over: AbortSignal): Promise<string | undefined> {
-    const { workspace } = this.#options
-    if (run.harness !== 'loop') return runByWorker(workspace, run, over)
-    const { dial, env, dataDir, directory } = this.#options
-    const cwd = run.cwd ?? directory()
-    const config: ProjectConfigFile | undefined = cwd === undefined ? undefined : projectConfig(cwd, dataDir)
-    return runLoop({ workspace, run, env, config, dial, loops: this.#loops, limits: this.#limits, over })
+    const { ledger, dial, env } = this.#options
+    if (run.harness !== 'loop') return runByWorker(ledger, run, over)
+    const config = this.#configOf(run.cwd)
+    return runLoop({ ledger, run, env, config, dial, loops: this.#loops, limits: this.#limits, over })
   }
 }

@@ -1,72 +1,60 @@
 // One run by a worker: the contract is the worker's task; it ends by agent_complete, by the marker on its screen, or with its program.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { daemonName } from '@agent-relay/sdk/protocol'
-import type { Workspace } from '../broker/workspace.ts'
+import type { RunLedger } from '../broker/runs/run-runtime.ts'
 import type { RunRow } from '../core/view.ts'
 import { marker, taskText } from './prompt.ts'
 
-/** A screen is read, not followed: what a program draws is not what a person reads there. */
-const lookMs = 2_000
+/** How often the screen is read. It is read, not followed: the bytes that a program draws are not what a person sees. */
+const screenLookMs = 2_000
 const screenLines = 200
-/** Of the screen before the marker: the end of what it said. */
+/** The summary is the end of what stands on the screen before the marker. */
 const summaryCharsMax = 4_000
 /** The program gets the answer to its agent_complete before it is ended. */
-const farewellMs = 2_000
+const completionMs = 2_000
 
 /** Resolves when it is over; with a reason where the worker ended by itself or never began. */
-export async function runByWorker(workspace: Workspace, run: RunRow, over: AbortSignal): Promise<string | undefined> {
-  const { workers, runs, ids } = workspace
-  const { id, agent: name, harness: cli, model, cwd, parent: by } = run
-  const task = taskText(id, runs.contract(id))
+export async function runByWorker(ledger: RunLedger, run: RunRow, over: AbortSignal): Promise<string | undefined> {
   try {
-    await workers.spawn({ by, id: ids('d'), abandoned: over }, { name, cli, task, model, cwd })
+    await ledger.hire(run, taskText(run.id, ledger.contractOf(run.id)), over)
   } catch (error) {
     return (error as Error).message
   }
   try {
-    return await watch(workspace, run, over)
+    return await watch(ledger, run, over)
   } finally {
-    await sleep(farewellMs, undefined, { ref: false })
-    const asking = {
-      by: daemonName,
-      id: ids('d'),
-      abandoned: new AbortController().signal,
-      session: { isHolder: true },
-    }
+    await sleep(completionMs, undefined, { ref: false })
     // One that has exited by itself needs no release.
-    await workers.wish('worker.release', asking, { name }).catch(() => {})
+    await ledger.dismiss(run).catch(() => {})
   }
 }
 
-async function watch({ workers, runs, hub }: Workspace, run: RunRow, over: AbortSignal): Promise<string | undefined> {
-  const { id, agent: name } = run
+async function watch(ledger: RunLedger, run: RunRow, over: AbortSignal): Promise<string | undefined> {
+  const { id, agent } = run
   // A screen shows what was typed into it, too, wrapped and framed: where the contract holds the marker, only agent_complete counts.
-  const canSay = !runs.contract(id).includes(marker)
+  const canSay = !ledger.contractOf(id).includes(marker)
   let ended: string | undefined
   const exit = new AbortController()
-  const stop = hub.listen((entries) => {
-    for (const { facts } of entries)
-      for (const fact of facts) {
-        if (fact.type !== 'worker.changed' || fact.worker !== name || fact.status !== 'exited') continue
-        const { reason } = fact
-        ended = `The worker exited${reason === undefined ? '' : `: ${reason}`}.`
-        exit.abort()
-      }
+  const stop = ledger.listen({
+    onWorkerExit: (worker, reason) => {
+      if (worker !== agent) return
+      ended = `The worker exited${reason === undefined ? '' : `: ${reason}`}.`
+      exit.abort()
+    },
   })
   const done = AbortSignal.any([over, exit.signal])
   try {
     while (!done.aborted) {
+      const worker = ledger.workerOf(run)
       // It may have ended before anybody listened.
-      if (workers.stateOf(name) === undefined) return ended ?? 'The worker exited.'
-      const terminal = workers.terminalOf(name)
-      const screen = (await terminal?.screen(screenLines).catch(() => '')) ?? ''
-      if (screen !== '') runs.show(id, screen)
-      if (canSay && terminal?.activity() !== 'busy' && screen.includes(marker)) {
-        await runs.fulfil(id, wordsOf(screen))
+      if (!worker) return ended ?? 'The worker exited.'
+      const screen = (await worker.terminal?.screen(screenLines).catch(() => '')) ?? ''
+      if (screen !== '') ledger.show(id, screen)
+      if (canSay && worker.terminal?.activity() !== 'busy' && screen.includes(marker)) {
+        await ledger.fulfil(id, wordsOf(screen))
         return undefined
       }
-      await sleep(lookMs, undefined, { signal: done, ref: false }).catch(() => {})
+      await sleep(screenLookMs, undefined, { signal: done, ref: false }).catch(() => {})
     }
     return ended
   } finally {

@@ -1,15 +1,19 @@
-// Actions and invocations as rows: read for the rules' view and for answers. They are written by evolve.
+// Actions and invocations as rows, read for the rules and for answers. evolve.ts writes them.
 
 import type { ActionErrorCode } from '@agent-relay/sdk/protocol'
+import { unaskedAuthorities } from '../core/actions.ts'
 import type { ActionRow, InvocationRow } from '../core/view.ts'
 import type { Database, Row, Statement } from './database.ts'
 import { withoutNulls } from './tables.ts'
 
-const actionColumns = 'name, provider, session, description, input_schema, output_schema, available_to, timeout_ms'
-const invocationColumns = 'id, action, caller, provider, session, at, until, ok IS NOT NULL'
+const actionColumns =
+  'name, provider, session, description, input_schema, output_schema, available_to, timeout_ms, machine, authority'
+const invocationColumns = 'id, action, caller, provider, session, at, until, ok IS NOT NULL, machine'
 
 const statements = {
-  all: `SELECT ${actionColumns} FROM actions ORDER BY name`,
+  all: `SELECT ${actionColumns} FROM actions WHERE name > ? ORDER BY name LIMIT (? + 0)`,
+  unasked: `SELECT ${actionColumns} FROM actions WHERE name > ? AND authority IN (${unaskedAuthorities.map((each) => `'${each}'`)})
+    ORDER BY name LIMIT (? + 0)`,
   byName: `SELECT ${actionColumns} FROM actions WHERE name = ?`,
   byTool: `SELECT ${actionColumns} FROM actions WHERE tool = ?`,
   invocation: `SELECT ${invocationColumns} FROM invocations WHERE id = ?`,
@@ -19,7 +23,7 @@ const statements = {
   input: 'SELECT b.body FROM invocations i JOIN bodies b ON b.seq = i.input WHERE i.id = ?',
 }
 
-/** How a call ended, or that it has not. */
+/** How a call ended, if it has. */
 export interface OutcomeRow {
   action: string
   caller: string
@@ -30,21 +34,34 @@ export interface OutcomeRow {
   outputJson?: string
 }
 
+/** Rows that are read at once when all are listed. */
+const actionsPerStep = 16
+
+type Known = Map<string, { row: Row; action: ActionRow }>
+
 export class ActionRows {
   readonly #sql: Record<keyof typeof statements, Statement>
-  /** By name, with the rows they were made from: parsing two hundred schemas for every list would cost more than reading them. */
-  #known = new Map<string, { row: Row; action: ActionRow }>()
+  /** By name, with the rows they were made from: parsing two hundred schemas for every list would cost more than reading the rows. */
+  #known: Known = new Map()
 
   constructor(database: Database) {
     this.#sql = database.prepareAll(statements)
   }
 
-  /** The same row is the same object as long as it does not change. */
-  all(): ActionRow[] {
-    const rows = this.#sql.all.all()
-    const actions = rows.map((row) => this.#action(row))
-    this.#known = new Map(actions.map((action, at) => [action.name, { row: rows[at] as Row, action }]))
-    return actions
+  /** By name, a few at a time: schemas are long. The same row is the same object as long as it does not change. */
+  *all(which: 'all' | 'unasked' = 'all'): Generator<ActionRow, void, void> {
+    const known: Known = new Map()
+    for (let [after, isMore] = ['', true]; isMore; ) {
+      const rows = this.#sql[which].all(after, actionsPerStep)
+      for (const row of rows) {
+        const action = this.#action(row)
+        known.set(action.name, { row, action })
+        yield action
+      }
+      after = rows[rows.length - 1]?.[0] as string
+      isMore = rows.length === actionsPerStep
+    }
+    if (which === 'all') this.#known = known
   }
 
   byName(name: string): ActionRow | undefined {
@@ -85,7 +102,10 @@ export class ActionRows {
 }
 
 function actionOf(row: Row): ActionRow {
-  const [name, provider, session, description, input, output, available, timeoutMs] = row as [string, ...string[]]
+  const [name, provider, session, description, input, output, available, timeoutMs, machine, authority] = row as [
+    string,
+    ...string[],
+  ]
   return {
     name,
     provider,
@@ -95,11 +115,13 @@ function actionOf(row: Row): ActionRow {
     ...(output ? { outputSchema: JSON.parse(output) } : {}),
     ...(available ? { availableTo: JSON.parse(available) } : {}),
     timeoutMs: timeoutMs as unknown as number,
+    ...(machine ? { machine } : {}),
+    ...(authority ? { authority } : {}),
   } as ActionRow
 }
 
 function invocationOf(row: Row): InvocationRow {
-  const [id, action, caller, provider, session, at, until, isDone] = row
+  const [id, action, caller, provider, session, at, until, isDone, machine] = row
   return {
     id,
     action,
@@ -107,6 +129,6 @@ function invocationOf(row: Row): InvocationRow {
     at,
     until,
     isDone: isDone === 1,
-    ...withoutNulls({ provider, session }),
+    ...withoutNulls({ provider, session, machine }),
   } as InvocationRow
 }

@@ -1,13 +1,38 @@
-// A file that is not the database that was written: what is said of it, and the one mend that works. Finding it out is database.ts's and soundness.ts's affair.
+// A file that is not the database that was written: the refusals that say so, with the commands that help. It is found out in database.ts,
+// soundness.ts, same-files.ts and migrations.ts.
 
+import { statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { RefusalError } from '../refusal-error.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import { quotedWord } from '../machine/quoted-word.ts'
 
 export function damaged(path: string, reason: string): RefusalError {
-  return new RefusalError('workspace.damaged', { path, reason, mend: mendOf(path) })
+  return new RefusalError('workspace.damaged', { path, reason, ...fixesOf(path) })
 }
 
-/** Whether this very file was found damaged. */
+/** The file was removed, replaced or cut while it was being written. */
+export function replaced(path: string, reason: string): RefusalError {
+  return new RefusalError('store.replaced', { path, reason, workspace: workspaceOf(path), ...fixesOf(path) })
+}
+
+export function lost(path: string, reason: string): RefusalError {
+  return new RefusalError('workspace.lost', { path, reason, workspace: workspaceOf(path), ...fixesOf(path) })
+}
+
+/**
+ * What is missing where a database should be; undefined where a database may be made or opened. Ask before opening it: SQLite would make a
+ * missing database again, and delete the log beside an empty one. `isKnown`: there was a workspace of this name before.
+ */
+export function lossOf(path: string, isKnown: boolean): string | undefined {
+  const size = statSync(path, { throwIfNoEntry: false })?.size
+  if (size !== undefined && size > 0) return undefined
+  const found = size === undefined ? `${path} is missing` : `${path} has 0 bytes`
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  if (log > 0) return `${found}, although ${log} bytes of its log lie beside it in ${basename(path)}-wal`
+  return isKnown ? found : undefined
+}
+
+/** Was this very file found damaged? */
 export function isDamage(error: unknown, path: string): boolean {
   return (
     error instanceof RefusalError && error.refusal.code === 'workspace.damaged' && error.refusal.details.path === path
@@ -15,16 +40,23 @@ export function isDamage(error: unknown, path: string): boolean {
 }
 
 /**
- * For a shell, as it stands. The daemon goes first, since it would go on with the file that it has open; the log goes with the file,
- * since SQLite would play it into whatever takes its place.
+ * Commands that can be pasted into a shell. With a copy of the file: stop the daemon first, since it would go on with the file that it has
+ * open; move the log too, since SQLite would play it into the file that takes its place. Without a copy: keep what is there, in case somebody
+ * can read it.
  */
-export function mendOf(path: string): string {
+export function fixesOf(path: string): { copy: string; startOver: string } {
   const folder = dirname(path)
-  const away = quoted(join(folder, 'damaged'))
-  const start = `agent-relay daemon start --project ${quoted(basename(folder))}`
-  return `agent-relay daemon stop; mkdir -p ${away}; mv ${quoted(path)}* ${away}; ${start}`
+  const workspace = quotedWord(workspaceOf(path))
+  const away = quotedWord(join(dirname(dirname(folder)), 'damaged', workspaceOf(path)))
+  const start = `agent-relay daemon start --project ${workspace}`
+  const remove = `agent-relay workspace remove ${workspace} --yes --force`
+  const make = `mkdir -p ${quotedWord(folder)} ${away}`
+  return {
+    copy: `agent-relay daemon stop; ${make}; mv ${quotedWord(path)}* ${away}; cp COPY ${quotedWord(path)}; ${start}`,
+    startOver: `${make}; cp -p ${quotedWord(path)}* ${away}; agent-relay daemon restart; ${remove}; ${start}`,
+  }
 }
 
-function quoted(text: string): string {
-  return /^[\w./@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+function workspaceOf(path: string): string {
+  return basename(dirname(path))
 }

@@ -1,8 +1,9 @@
-// The SQLite driver, named here and nowhere else: `node:sqlite` from Node 24 on, else its stand-in, which has the same API.
+// The SQLite driver, which no other file names: `node:sqlite` from Node 24 on, else a replacement with the same API.
 
 import { createRequire } from 'node:module'
 import type { DatabaseSync } from '@photostructure/sqlite'
-import { RefusalError } from '../refusal-error.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import { collectGarbage } from '../machine/garbage.ts'
 import { damaged } from './damage.ts'
 
 export type Value = string | number | null | Uint8Array
@@ -11,13 +12,25 @@ export type Row = Value[]
 const require = createRequire(import.meta.url)
 const { DatabaseSync: Driver } = chooseDriver()
 
-/** Node 22 has the module too, but at first without rows as arrays, and with a warning on stderr at every start. */
-function chooseDriver(): { DatabaseSync: typeof DatabaseSync } {
-  const major = Number(process.versions.node.split('.')[0])
-  return require(major >= 24 ? 'node:sqlite' : '@photostructure/sqlite')
+/** Node 22 has the module too, but its first versions give no rows as arrays and print a warning at every start. */
+function hasOwnDriver(): boolean {
+  return Number(process.versions.node.split('.')[0]) >= 24
 }
 
-/** A prepared statement with positional parameters; rows come back as arrays, which is what makes a hot path cheap. */
+function chooseDriver(): { DatabaseSync: typeof DatabaseSync } {
+  return require(hasOwnDriver() ? 'node:sqlite' : '@photostructure/sqlite')
+}
+
+/**
+ * Frees the files of databases that were closed. The replacement driver keeps them open until all of their statements were collected as
+ * garbage, which may never happen in a quiet daemon. This takes about ten milliseconds: call it once in a while, not for every database.
+ */
+export function freeClosed(): void {
+  if (hasOwnDriver()) return
+  collectGarbage()
+}
+
+/** A prepared statement with positional parameters. Rows are arrays, which keeps the hot path cheap. */
 export interface Statement {
   run(...values: Value[]): void
   get(...values: Value[]): Row | undefined
@@ -31,6 +44,8 @@ export class Database {
   constructor(path: string) {
     this.path = path
     this.#driver = new Driver(path)
+    // The file may come from somebody else: what its schema says must not call functions of ours.
+    this.#driver.exec('PRAGMA trusted_schema = OFF')
   }
 
   exec(sql: string): void {
@@ -56,7 +71,13 @@ export class Database {
     return Object.fromEntries(entries) as Record<Name, Statement>
   }
 
-  /** All or nothing; the error that broke it is thrown on. A function that answers a promise would commit too early: not allowed. */
+  /** The same for those that many workspaces never need: each open one would keep them in memory. */
+  prepareWhenUsed<Name extends string>(statements: Record<Name, string>): Record<Name, Statement> {
+    const entries = Object.entries<string>(statements).map(([name, sql]) => [name, new LaterStatement(this, sql)])
+    return Object.fromEntries(entries) as Record<Name, Statement>
+  }
+
+  /** All or nothing; an error rolls back and is thrown on. `work` may not answer a promise: it would be committed too early. */
   transact<T>(work: () => T extends Promise<unknown> ? never : T): T {
     this.exec('BEGIN IMMEDIATE')
     try {
@@ -69,12 +90,16 @@ export class Database {
     }
   }
 
+  get isOpen(): boolean {
+    return this.#driver.isOpen
+  }
+
   close(): void {
     this.#driver.close()
   }
 }
 
-/** The driver's own, whose failures name the file. Spelled out three times: a function for each call would cost a tenth of it. */
+/** The driver's statement, with failures that name the file. Spelled out three times: one more function per call would cost a tenth. */
 class TellingStatement implements Statement {
   readonly #statement: Statement
   readonly #path: string
@@ -109,15 +134,43 @@ class TellingStatement implements Statement {
   }
 }
 
-/** Here and nowhere else a failure becomes a refusal: only here it is known which file it was. */
+class LaterStatement implements Statement {
+  readonly #database: Database
+  readonly #sql: string
+  #prepared: Statement | undefined
+
+  constructor(database: Database, sql: string) {
+    this.#database = database
+    this.#sql = sql
+  }
+
+  run(...values: Value[]): void {
+    this.#statement.run(...values)
+  }
+
+  get(...values: Value[]): Row | undefined {
+    return this.#statement.get(...values)
+  }
+
+  all(...values: Value[]): Row[] {
+    return this.#statement.all(...values)
+  }
+
+  get #statement(): Statement {
+    this.#prepared ??= this.#database.prepare(this.#sql)
+    return this.#prepared
+  }
+}
+
+/** The only place where a failure of SQLite becomes a refusal: the file's path is known here. */
 function told(error: unknown, path: string): unknown {
-  if (isSqliteError(error, 'full')) return new RefusalError('store.full')
+  if (isSqliteError(error, 'full') || isIndexFull(error)) return new RefusalError('store.full')
   if (isSqliteError(error, 'notADatabase') || isSqliteError(error, 'corrupt'))
     return damaged(path, (error as Error).message)
   return error
 }
 
-/** SQLite's primary codes and its own words for them: the stand-in tells no code where `all` fails. */
+/** SQLite's primary codes, and its words for them: the replacement driver gives no code where `all` fails. */
 const failures = {
   busy: [5, /database is locked/],
   full: [13, /database or disk is full/],
@@ -126,6 +179,13 @@ const failures = {
   constraint: [19, /constraint/],
   ioError: [10, /disk I\/O error/],
 } as const
+
+/** SQLITE_IOERR_SHMSIZE: there was no space for the index of the log. Nothing was written, as with a full disk elsewhere. */
+const shmSize = 4_874
+
+function isIndexFull(error: unknown): boolean {
+  return (error as { errcode?: unknown } | undefined)?.errcode === shmSize
+}
 
 export function isSqliteError(error: unknown, kind: keyof typeof failures): boolean {
   const { code, errcode, message } = (error ?? {}) as { code?: unknown; errcode?: unknown; message?: unknown }

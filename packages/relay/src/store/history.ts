@@ -1,28 +1,37 @@
-// What was said, for those who look back: conversations by their last message, and pages of one by its numbers. It decides nothing.
+// Reading back: conversations in the order of their last messages, and pages of one conversation by its numbers. It decides nothing.
 
 import type { HistoryMessage } from '@agent-relay/sdk/protocol'
+import type { Steps } from '../core/steps.ts'
 import type { MessageHead, Waiting } from '../core/view.ts'
+import { headColumns, stateOf } from './columns.ts'
 import type { Database, Statement } from './database.ts'
 import type { Queries } from './queries.ts'
 import type { Tables } from './tables.ts'
-import { headColumns, type SqliteView } from './view.ts'
+import type { SqliteView } from './view.ts'
+
+/** Where a reader has been, in order: two stays in one conversation never overlap. */
+const ofStays = `FROM members s CROSS JOIN messages m ON m.conversation = s.conversation AND m.n > max(s.joined_n, ?2)
+  AND m.n < min(coalesce(s.left_n + 1, ?3), ?3) WHERE s.agent = ?5 AND s.conversation = ?1`
+const ofAll = 'FROM messages m WHERE m.conversation = ?1 AND m.n > ?2 AND m.n < ?3'
+const spanColumns = `${headColumns}, octet_length(m.body)`
 
 const statements = {
-  // One look into the index for each conversation; those without a message come last.
-  latest: `SELECT c.name, m.seq FROM conversations c LEFT JOIN messages m ON m.conversation = c.key
-    AND m.n = (SELECT max(n) FROM messages WHERE conversation = c.key) ORDER BY m.seq DESC`,
-  upward: `SELECT ${headColumns}, octet_length(m.body) FROM messages m WHERE m.conversation = ?1 AND m.n > ?2 AND m.n < ?3
-    ORDER BY m.n LIMIT (?4 + 0)`,
-  downward: `SELECT ${headColumns}, octet_length(m.body) FROM messages m WHERE m.conversation = ?1 AND m.n > ?2 AND m.n < ?3
-    ORDER BY m.n DESC LIMIT (?4 + 0)`,
-  sent: `SELECT ${headColumns}, octet_length(m.body) FROM messages m WHERE m.sender = ?1 AND m.seq > ?2 ORDER BY m.seq DESC LIMIT (?3 + 0)`,
+  conversations: `SELECT c.key, c.name, coalesce((SELECT seq FROM messages WHERE conversation = c.key ORDER BY n DESC LIMIT 1), 0)
+    FROM conversations c WHERE c.key > ? AND c.name NOT LIKE '-%' ORDER BY c.key LIMIT (? + 0)`,
+  upward: `SELECT ${spanColumns} ${ofAll} ORDER BY m.n LIMIT (?4 + 0)`,
+  downward: `SELECT ${spanColumns} ${ofAll} ORDER BY m.n DESC LIMIT (?4 + 0)`,
+  upwardSeen: `SELECT ${spanColumns} ${ofStays} ORDER BY s.joined_n, m.n LIMIT (?4 + 0)`,
+  downwardSeen: `SELECT ${spanColumns} ${ofStays} ORDER BY s.joined_n DESC, m.n DESC LIMIT (?4 + 0)`,
+  sent: `SELECT ${headColumns}, octet_length(m.body) FROM messages m WHERE m.sender = ?1 AND m.seq > ?2 AND m.seq <= ?3 ORDER BY m.seq DESC`,
   counts: 'SELECT count(offered_at), count(read_at) FROM receipts WHERE message = ?',
-  reactions: 'SELECT emoji, agent FROM reactions WHERE message = ? ORDER BY at, agent',
+  reactions: 'SELECT emoji, agent FROM reactions WHERE message = ? ORDER BY seq, at, agent',
   preview: 'SELECT substr(body, 1, ?2) FROM messages WHERE seq = ?1',
 }
 
-/** No index tells what one agent has sent: so many of the newest entries are looked through. */
-const lookBackMax = 50_000
+/** No index finds what one agent has sent: this many of the newest entries are looked through, this many at once. */
+const [lookBackMax, lookBackStep] = [50_000, 1_000]
+/** Conversations that one step looks at. */
+const conversationsPerStep = 200
 
 export interface Span {
   after: number
@@ -31,6 +40,8 @@ export interface Span {
   bytesMax: number
   /** From the low end, or from the high one. */
   isUpward: boolean
+  /** Unset: a reader that sees everything. */
+  reader?: string
 }
 
 export class History {
@@ -46,23 +57,42 @@ export class History {
     this.#sql = database.prepareAll(statements)
   }
 
-  /** Every conversation, the one that was spoken in last first, with the number of that entry. */
-  latest(): { name: string; seq: number | undefined }[] {
-    return this.#sql.latest.all().map(([name, seq]) => ({ name: name as string, seq: (seq ?? undefined) as number }))
+  /** Every conversation, or those of a list, with the entry of its last message; the newest first. */
+  *latest(names?: Iterable<string>): Steps<{ name: string; seq: number }[]> {
+    const found: { name: string; seq: number }[] = []
+    for (const each of names === undefined ? this.#all() : this.#named(names)) {
+      if (each) found.push({ name: each.name, seq: each.lastSeq })
+      yield
+    }
+    return found.sort((a, b) => b.seq - a.seq)
   }
 
-  memberCount(conversation: string): number {
-    return this.#queries.memberCount(this.#tables.conversation(conversation)?.key ?? -1)
+  *#named(names: Iterable<string>) {
+    for (const name of names) yield this.#tables.conversation(name)
+  }
+
+  /** Past the mirror in memory, which would lose the conversations that are in use. */
+  *#all(): Iterable<{ name: string; lastSeq: number }> {
+    for (let after = 0; ; ) {
+      const rows = this.#sql.conversations.all(after, conversationsPerStep) as [number, string, number][]
+      for (const [, name, lastSeq] of rows) yield { name, lastSeq }
+      if (rows.length < conversationsPerStep) return
+      after = rows[rows.length - 1]?.[0] as number
+    }
   }
 
   preview(seq: number, chars: number): string {
     return this.#sql.preview.get(seq, chars)?.[0] as string
   }
 
-  /** Heads in the order of their numbers, as many as fit: at least one. */
-  span(conversation: string, { after, before, limit, bytesMax, isUpward }: Span): MessageHead[] {
+  /** Heads in the order of their numbers, as many as fit: at least one. Of those the reader may see, or of all. */
+  span(conversation: string, { after, before, limit, bytesMax, isUpward, reader }: Span): MessageHead[] {
     const key = this.#tables.conversation(conversation)?.key ?? -1
-    const rows = this.#sql[isUpward ? 'upward' : 'downward'].all(key, after, before, limit)
+    const which = isUpward ? 'upward' : 'downward'
+    const rows =
+      reader === undefined
+        ? this.#sql[which].all(key, after, before, limit)
+        : this.#sql[`${which}Seen`].all(key, after, before, limit, this.#tables.agents.get(reader)?.key ?? -1)
     const heads: MessageHead[] = []
     let bytes = 0
     for (const row of rows) {
@@ -73,16 +103,16 @@ export class History {
     return isUpward ? heads : heads.reverse()
   }
 
-  /** Newest first. */
-  sent(agent: string, lastSeq: number, limit: number): Waiting[] {
-    return this.#sql.sent.all(agent, lastSeq - lookBackMax, limit).map((row) => ({
-      head: this.#view.head(row),
-      bodyBytes: row[9] as number,
-      receipt: undefined,
-    }))
+  /** Newest first, of the entries after a number; undefined where the reader may pause. */
+  *sent(agent: string, after: number, lastSeq: number): Generator<Waiting | undefined, void, void> {
+    for (let to = lastSeq; to > Math.max(after, lastSeq - lookBackMax); to -= lookBackStep) {
+      for (const row of this.#sql.sent.all(agent, to - lookBackStep, to))
+        yield { head: this.#view.head(row), bodyBytes: row[9] as number, receipt: undefined }
+      yield undefined
+    }
   }
 
-  /** With what became of it; `reader` is whose own receipt is told. */
+  /** With its receipts; `reader` is the agent whose own receipt is told. */
   whole(head: MessageHead, reader: string): HistoryMessage {
     const [offered, read] = this.#sql.counts.get(head.seq) as [number, number]
     const shown: HistoryMessage = { ...this.#queries.whole(head), n: head.n, offered, read }
@@ -90,10 +120,7 @@ export class History {
     for (const [emoji, by] of this.#sql.reactions.all(head.seq) as [string, string][])
       reactions.set(emoji, [...(reactions.get(emoji) ?? []), by])
     if (reactions.size > 0) shown.reactions = [...reactions].map(([emoji, agents]) => ({ emoji, agents }))
-    if (this.#view.isRecipient(reader, head)) {
-      const receipt = this.#view.receipt(reader, head)
-      shown.receipt = !receipt ? 'stored' : receipt.readAt === undefined ? 'offered' : 'read'
-    }
+    if (this.#view.isRecipient(reader, head)) shown.receipt = stateOf(this.#view.receipt(reader, head))
     return shown
   }
 }

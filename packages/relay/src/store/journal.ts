@@ -1,69 +1,162 @@
-// The journal: entries appended in order and read back from a number. It is also the record of which command was answered how.
+// The journal in SQLite: entries written in order and read back from a number. It also records how each command was answered. The body and
+// payload of an entry stand in tables of their own, which evolve.ts writes.
 
-import type { Entry, Fact } from '@agent-relay/sdk/protocol'
-import type { Outcome } from '../core/verdict.ts'
-import type { Database, Statement } from './database.ts'
+import type { Entry } from '@agent-relay/sdk/protocol'
+import type { Answered, Journal, JournalEntry, Origin } from '../core/journal.ts'
+import { type Database, isSqliteError, type Row, type Statement } from './database.ts'
+import { withoutNulls } from './tables.ts'
+import type { EntryNumbers, EntryRange } from './visible.ts'
 
-export interface Answered {
-  seq: number
-  /** What was asked then: an id that comes again with something else is a mistake of its sender. */
-  rule: string
-  outcome: Outcome
+/** Entries whose stored text is looked through at once, for one type. One entry may hold a thousand facts. */
+const entriesPerScan = 256
+
+const statements = {
+  insert: 'INSERT INTO journal (seq, at, by, cause, rule, digest, facts, outcome) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  answered: 'SELECT seq, rule, digest, outcome FROM journal WHERE cause = ? AND by = ?',
+  read: 'SELECT seq, at, by, cause, facts FROM journal WHERE seq > ? ORDER BY seq LIMIT (? + 0)',
+  at: 'SELECT seq, at, by, cause, facts FROM journal WHERE seq = ?',
+  // An entry's body is that of its message, or stands in `bodies`: never both.
+  follow: `SELECT j.seq, j.at, j.by, j.cause, j.facts, j.rule, j.digest, j.outcome, coalesce(m.body, b.body) FROM journal j
+    LEFT JOIN messages m ON m.seq = j.seq LEFT JOIN bodies b ON b.seq = j.seq WHERE j.seq > ? ORDER BY j.seq LIMIT (? + 0)`,
+  payload: 'SELECT gzip FROM payloads WHERE seq = ?',
+  holding: `SELECT seq FROM journal WHERE seq > ?2 AND seq <= ?3
+    AND EXISTS (SELECT 1 FROM json_each(?1) t WHERE instr(facts, t.value) > 0) ORDER BY seq`,
+  last: 'SELECT max(seq) FROM journal',
+  origin: 'INSERT INTO origins (seq, machine, mark) VALUES (?, ?, ?)',
+  originOf: 'SELECT machine, mark FROM origins WHERE seq = ?',
+  adopt: 'INSERT INTO origins (seq, machine, mark) SELECT seq, ?, ? || seq FROM journal WHERE seq <= ?',
+  disown: 'DELETE FROM origins',
+  keepPayload: 'INSERT OR IGNORE INTO payloads (seq, gzip) VALUES (?, ?)',
 }
 
-/** SQLite today; a shared database later, when several daemons serve one workspace. Nothing outside may know which. */
-export interface Journal {
-  readonly lastSeq: number
-  append(entry: Omit<Entry, 'seq'>, rule: string, outcome: Outcome): Entry
-  /** How a command was answered before: the sender did not hear, and asks again. */
-  answered(by: string, cause: string): Answered | undefined
-  /** Entries after a number, oldest first. */
-  read(since: number, limit: number): Entry[]
-}
+/** As everybody but the store sees it. Besides what every journal does it looks for facts. */
+export type ReadJournal = Omit<SqliteJournal, 'write' | 'rewind' | 'adopt' | 'disown' | 'keepPayload'>
 
 export class SqliteJournal implements Journal {
-  readonly #insert: Statement
-  readonly #answered: Statement
-  readonly #read: Statement
-  readonly #last: Statement
-  lastSeq = 0
+  readonly #sql: Record<keyof typeof statements, Statement>
+  #lastSeq: number
 
   constructor(database: Database) {
-    this.#insert = database.prepare(
-      'INSERT INTO journal (seq, at, by, cause, rule, facts, outcome) VALUES (?, ?, ?, ?, ?, ?, ?)',
-    )
-    this.#answered = database.prepare('SELECT seq, rule, outcome FROM journal WHERE cause = ? AND by = ?')
-    this.#read = database.prepare(
-      'SELECT seq, at, by, cause, facts FROM journal WHERE seq > ? ORDER BY seq LIMIT (? + 0)',
-    )
-    this.#last = database.prepare('SELECT max(seq) FROM journal')
-    this.reload()
+    this.#sql = database.prepareAll(statements)
+    this.#lastSeq = Number(this.#sql.last.get()?.[0] ?? 0)
   }
 
-  /** After a rollback the counter may be ahead of the table. */
-  reload(): void {
-    this.lastSeq = Number(this.#last.get()?.[0] ?? 0)
+  get lastSeq(): number {
+    return this.#lastSeq
   }
 
-  append({ at, by, cause, facts }: Omit<Entry, 'seq'>, rule: string, outcome: Outcome): Entry {
-    const seq = this.lastSeq + 1
-    this.#insert.run(seq, at, by, cause, rule, JSON.stringify(facts), JSON.stringify(outcome))
-    this.lastSeq = seq
-    return { seq, at, by, cause, facts }
+  /** After a rollback: the entries above this number are gone. */
+  rewind(seq: number): void {
+    this.#lastSeq = seq
+  }
+
+  /**
+   * The entry's own row. False where its command has an entry already, which the unique (cause, by) says: asking first would cost every command
+   * a read.
+   */
+  write({ seq, at, by, cause, facts, rule, digest, outcome, machine, mark }: JournalEntry & Partial<Origin>): boolean {
+    if (seq !== this.#lastSeq + 1) throw new Error(`entry ${seq} cannot follow entry ${this.#lastSeq}`)
+    try {
+      this.#sql.insert.run(seq, at, by, cause, rule, digest ?? null, JSON.stringify(facts), JSON.stringify(outcome))
+    } catch (error) {
+      if (isSqliteError(error, 'constraint') && this.answered(by, cause)) return false
+      throw error
+    }
+    if (mark !== undefined) this.#sql.origin.run(seq, machine as string, mark)
+    this.#lastSeq = seq
+    return true
+  }
+
+  /** The mark of the last entry, where it came from a cluster. */
+  get lastMark(): string | undefined {
+    return this.originOf(this.#lastSeq)?.mark
+  }
+
+  /** Where an entry came from, if that was a cluster. */
+  originOf(seq: number): Origin | undefined {
+    const [machine, mark] = (this.#sql.originOf.get(seq) ?? []) as string[]
+    return machine === undefined || mark === undefined ? undefined : { machine, mark }
+  }
+
+  /** Its entries were copied into a cluster, which has given them marks that begin so. */
+  adopt(machine: string, mark: string, through: number): void {
+    this.disown()
+    this.#sql.adopt.run(machine, mark, through)
+  }
+
+  /** Its entries are no longer those of a cluster. */
+  disown(): void {
+    this.#sql.disown.run()
+  }
+
+  /** Of an entry of another machine. */
+  keepPayload(seq: number, payload: Uint8Array): void {
+    this.#sql.keepPayload.run(seq, payload)
   }
 
   answered(by: string, cause: string): Answered | undefined {
-    const row = this.#answered.get(cause, by)
-    return row && { seq: row[0] as number, rule: row[1] as string, outcome: JSON.parse(row[2] as string) }
+    const row = this.#sql.answered.get(cause, by)
+    if (!row) return undefined
+    const [seq, rule, digest, outcome] = row
+    return {
+      seq: seq as number,
+      rule: rule as string,
+      digest: (digest ?? undefined) as string | undefined,
+      outcome: JSON.parse(outcome as string),
+    }
   }
 
-  read(since: number, limit: number): Entry[] {
-    return this.#read.all(since, limit).map(([seq, at, by, cause, facts]) => ({
-      seq: seq as number,
-      at: at as number,
-      by: by as string,
-      cause: cause as string,
-      facts: JSON.parse(facts as string) as Fact[],
-    }))
+  follow(since: number, limit: number): JournalEntry[] {
+    return this.#sql.follow.all(since, limit).map(wholeEntryOf)
   }
+
+  payload(seq: number): Uint8Array | undefined {
+    return this.#sql.payload.get(seq)?.[0] as Uint8Array | undefined
+  }
+
+  // For those who look for facts: entries without what belongs to them, which costs much less to read.
+
+  /** Entries after a number, oldest first. */
+  read(since: number, limit: number): Entry[] {
+    return this.#sql.read.all(since, limit).map(entryOf)
+  }
+
+  /**
+   * Entries of the range that may hold a fact of these types (`run.*` is a family), in order. Undefined where a reader may pause. It looks at
+   * the stored text without parsing it: words that look like a type are found too, but no type is missed.
+   */
+  *holding(types: readonly string[], { after, to, isUpward }: EntryRange): EntryNumbers {
+    const width = Math.ceil(entriesPerScan / Math.max(1, types.length))
+    const texts = JSON.stringify(types.map(textOf))
+    for (let [low, high] = [after, to]; low < high; ) {
+      const from = isUpward ? low : Math.max(low, high - width)
+      const until = isUpward ? Math.min(high, low + width) : high
+      const found = this.#sql.holding.all(texts, from, until).map(([seq]) => seq as number)
+      yield* isUpward ? found : found.reverse()
+      if (isUpward) low = until
+      else high = from
+      yield undefined
+    }
+  }
+
+  /** The entry of a number. */
+  at(seq: number): Entry | undefined {
+    const row = this.#sql.at.get(seq)
+    return row && entryOf(row)
+  }
+}
+
+/** How a type begins in the stored text. */
+function textOf(type: string): string {
+  return type.endsWith('*') ? `"type":"${type.slice(0, -1)}` : `"type":"${type}"`
+}
+
+function entryOf([seq, at, by, cause, facts]: Row): Entry {
+  return { seq, at, by, cause, facts: JSON.parse(facts as string) } as Entry
+}
+
+function wholeEntryOf(row: Row): JournalEntry {
+  const [rule, digest, outcome, body] = row.slice(5)
+  const whole = { ...entryOf(row), rule: rule as string, outcome: JSON.parse(outcome as string) }
+  return { ...whole, ...withoutNulls({ digest, body }) } as JournalEntry
 }

@@ -1,5 +1,5 @@
-// Who the daemon of a data directory is: the holder of an exclusive transaction on a small lock database. Never a pid file:
-// this lock is freed by close and by kill -9 alike, and nobody can mistake a stale one for a live one.
+// The lock of a data directory: its daemon holds an exclusive transaction on a small database. Not a pid file: this lock is freed by close and
+// by kill -9 alike, so it can never be stale.
 
 import { Database, isSqliteError } from './database.ts'
 
@@ -10,7 +10,7 @@ export class DaemonLock {
     this.#database = database
   }
 
-  /** Undefined where another process holds it. No statement is ever prepared on this connection, so closing it frees it at once. */
+  /** Undefined where another process holds the lock. Nothing is ever prepared on this connection, so closing it frees the lock at once. */
   static acquire(path: string): DaemonLock | undefined {
     const database = new Database(path)
     try {

@@ -1,9 +1,14 @@
 // The shape of a workspace's database, one step per version. A step is never changed once released; a new one is added.
 
-import { RefusalError } from '../refusal-error.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import { fillConcerns } from './concerns.ts'
+import { damaged } from './damage.ts'
 import type { Database } from './database.ts'
 
-const steps: string[] = [
+/** SQL, and a function for what SQL alone cannot do. */
+type Step = string | [sql: string, after: (database: Database) => void]
+
+const steps: Step[] = [
   `
   CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
   -- (cause, by) is the idempotency record; cause first, since it is time-ordered and so is appended at the index's end.
@@ -32,7 +37,7 @@ const steps: string[] = [
     PRIMARY KEY (message, agent, emoji)) STRICT, WITHOUT ROWID;
   `,
   `
-  -- What belongs to an entry and is no message: the input or output of an action. Never changed, like a message.
+  -- What belongs to an entry and is not a message: the input or output of an action. Never changed, like a message.
   CREATE TABLE bodies (seq INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT;
   CREATE TABLE actions (name TEXT PRIMARY KEY, tool TEXT NOT NULL UNIQUE, provider TEXT NOT NULL, session TEXT NOT NULL,
     description TEXT NOT NULL, input_schema TEXT NOT NULL, output_schema TEXT, available_to TEXT, timeout_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -69,12 +74,123 @@ const steps: string[] = [
   -- The entry of its exit, whose body is its last screen, if there was one.
   ALTER TABLE workers ADD COLUMN screen INTEGER;
   `,
+  `
+  -- Ids and times follow the clock, which may step back: what is listed in order is ordered by its entry's number.
+  DROP INDEX runs_agent;
+  DROP INDEX runs_parent;
+  CREATE INDEX runs_agent ON runs (agent, contract);
+  CREATE INDEX runs_parent ON runs (parent, contract);
+  CREATE INDEX runs_order ON runs (contract);
+  CREATE INDEX workers_order ON workers (task);
+  ALTER TABLE reactions ADD COLUMN seq INTEGER NOT NULL DEFAULT 0;
+  `,
+  `
+  -- What was asked under this id, in short. Null: not known, or asked by the daemon itself.
+  ALTER TABLE journal ADD COLUMN digest TEXT;
+  `,
+  [
+    `
+  -- Whom an entry concerns besides those who read its message; see concerns.ts.
+  CREATE TABLE concerns (who INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (who, seq)) STRICT, WITHOUT ROWID;
+  `,
+    fillConcerns,
+  ],
+  `
+  -- The machine that it lives on. Null: the workspace lived on one machine alone.
+  ALTER TABLE workers ADD COLUMN machine TEXT;
+  ALTER TABLE runs ADD COLUMN machine TEXT;
+  ALTER TABLE actions ADD COLUMN machine TEXT;
+  ALTER TABLE invocations ADD COLUMN machine TEXT;
+  `,
+  `
+  -- The few messages that want an answer; see core/brief.ts.
+  CREATE INDEX messages_question ON messages (conversation, n) WHERE kind = 'question';
+  `,
+  `
+  -- Null: registered before this was written. The index has the few that are shown unasked; see core/actions.ts.
+  ALTER TABLE actions ADD COLUMN authority TEXT;
+  CREATE INDEX actions_unasked ON actions (name) WHERE authority IN ('owner', 'key');
+  `,
+  `
+  -- As JSON. Null: it had none, or it was removed.
+  ALTER TABLE workers ADD COLUMN worktree TEXT;
+  CREATE INDEX workers_worktree ON workers (id) WHERE worktree IS NOT NULL;
+  `,
+  `
+  -- Who asked for the wish that it has now. Null: it has the one with which it was made, or it is not known.
+  ALTER TABLE workers ADD COLUMN wished_by TEXT;
+  `,
+  `
+  -- Where entries came from, in a workspace that several machines share. No other workspace has any.
+  CREATE TABLE origins (seq INTEGER PRIMARY KEY, machine TEXT NOT NULL, mark TEXT NOT NULL) STRICT;
+  `,
+  `
+  -- 1: it is in no list any more.
+  ALTER TABLE agents ADD COLUMN retired INTEGER;
+  `,
+  `
+  -- A machine of its own where the workspace lives on several, else ''.
+  CREATE TABLE claims (path TEXT NOT NULL, machine TEXT NOT NULL, root TEXT NOT NULL, file TEXT NOT NULL, repository TEXT NOT NULL,
+    agent TEXT NOT NULL, how TEXT NOT NULL, since INTEGER NOT NULL, edited_at INTEGER NOT NULL, until INTEGER NOT NULL,
+    PRIMARY KEY (path, machine)) STRICT, WITHOUT ROWID;
+  CREATE INDEX claims_root ON claims (root);
+  CREATE INDEX claims_file ON claims (repository, file);
+  CREATE INDEX claims_agent ON claims (agent);
+  CREATE INDEX claims_until ON claims (until);
+  `,
+  `
+  -- For a workspace that several machines share; empty in every other. The homes of each name, first to last:
+  CREATE TABLE homes (agent TEXT NOT NULL, epoch INTEGER NOT NULL, machine TEXT NOT NULL, PRIMARY KEY (agent, epoch)) STRICT, WITHOUT ROWID;
+  -- What this machine alone has decided, each entry after that of the shared journal which it had seen last:
+  CREATE TABLE local_journal (seq INTEGER PRIMARY KEY, after_seq INTEGER NOT NULL, at INTEGER NOT NULL, by TEXT NOT NULL, cause TEXT NOT NULL,
+    rule TEXT NOT NULL, digest TEXT, facts TEXT NOT NULL, outcome TEXT NOT NULL) STRICT;
+  CREATE UNIQUE INDEX local_journal_cause ON local_journal (cause, by);
+  `,
+  `
+  -- choices: as JSON.
+  CREATE TABLE approvals (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, agent TEXT NOT NULL, vendor TEXT NOT NULL, tool TEXT NOT NULL,
+    input TEXT NOT NULL, is_exact INTEGER NOT NULL, directory TEXT, choices TEXT NOT NULL, digest TEXT NOT NULL, machine TEXT, at INTEGER NOT NULL,
+    closed_at INTEGER, how TEXT, kind TEXT, closed_by TEXT) STRICT;
+  CREATE INDEX approvals_open ON approvals (n) WHERE closed_at IS NULL;
+  `,
+  `
+  -- How its program is spoken to. Null: in its terminal.
+  ALTER TABLE workers ADD COLUMN control TEXT;
+  `,
+  `
+  -- How many characters of what was asked are not in its input. Null: none.
+  ALTER TABLE approvals ADD COLUMN hidden_chars INTEGER;
+  `,
+  `
+  -- How it was asked for, as JSON; null: a version asked that could not do it again. What it was given again: a worker, a run.
+  ALTER TABLE workers ADD COLUMN asked TEXT;
+  ALTER TABLE workers ADD COLUMN again TEXT;
+  ALTER TABLE runs ADD COLUMN worktree INTEGER;
+  ALTER TABLE runs ADD COLUMN again TEXT;
+  `,
+  `
+  -- day: in UTC. What is not known is ''; of the cost it is null.
+  CREATE TABLE spend (agent TEXT NOT NULL, worker TEXT NOT NULL, run TEXT NOT NULL, model TEXT NOT NULL, day TEXT NOT NULL, turns INTEGER NOT NULL,
+    input INTEGER NOT NULL, output INTEGER NOT NULL, cached INTEGER NOT NULL, usd_parts INTEGER,
+    PRIMARY KEY (agent, worker, run, model, day)) STRICT, WITHOUT ROWID;
+  CREATE INDEX spend_run ON spend (run) WHERE run <> '';
+  CREATE INDEX spend_worker ON spend (worker) WHERE worker <> '';
+  `,
+  `
+  -- What was taken out of this file, and where on this machine it lies; see pruning.ts. file: null, if it was deleted.
+  CREATE TABLE prunes (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, horizon INTEGER NOT NULL, through INTEGER NOT NULL, file TEXT,
+    bytes INTEGER NOT NULL, messages INTEGER NOT NULL, events INTEGER NOT NULL) STRICT;
+  `,
 ]
 
-/** Tables that replaying the journal rebuilds; `journal`, `messages`, `bodies` and `payloads` are the truth they come from. */
+/**
+ * Tables that are rebuilt by replaying the journal; `journal`, `local_journal`, `messages`, `bodies` and `payloads` are the truth they come from.
+ * `origins` and `prunes` tell of this file, and no entry tells of them.
+ */
 export const derivedTables = [
   'meta',
   'agents',
+  'homes',
   'tokens',
   'conversations',
   'members',
@@ -84,30 +200,63 @@ export const derivedTables = [
   'invocations',
   'workers',
   'runs',
+  'claims',
+  'approvals',
+  'spend',
+  'concerns',
 ] as const
 
-/** Settings of a connection that writes: an acknowledged commit is on the disk, on macOS too. */
+/** Settings of a connection that writes: a commit that was acknowledged is on the disk, on macOS too. */
 export function tune(database: Database): void {
+  // First: another process that looked at the file, such as doctor, may be putting its log away.
+  database.exec('PRAGMA busy_timeout = 2000')
   database.exec('PRAGMA journal_mode = WAL')
   database.exec('PRAGMA synchronous = FULL')
   if (process.platform === 'darwin') database.exec('PRAGMA fullfsync = ON')
-  database.exec('PRAGMA busy_timeout = 2000')
 }
 
-export function migrate(database: Database): void {
-  const found = Number(database.prepare('PRAGMA user_version').get()?.[0] ?? 0)
-  if (found > steps.length) {
-    throw new RefusalError('workspace.newer', { path: database.path, found, known: steps.length })
-  }
-  for (let version = found; version < steps.length; version++) {
-    database.transact(() => {
-      database.exec(steps[version] as string)
-      database.exec(`PRAGMA user_version = ${version + 1}`)
-    })
+/** What is wrong with the schema version in the file; version 0 belongs to a file without tables. */
+export function versionFault(database: Database): string | undefined {
+  const found = versionOf(database)
+  if (found > 0) return undefined
+  const tables = Number(database.prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'table'").get()?.[0])
+  return found === 0 && tables === 0 ? undefined : `its schema version is ${found}, and it has ${tables} tables`
+}
+
+function versionOf(database: Database): number {
+  return Number(database.prepare('PRAGMA user_version').get()?.[0] ?? 0)
+}
+
+/** Answers the version of its tables. Throws where this program does not know it. */
+export function knownVersion(database: Database): number {
+  const fault = versionFault(database)
+  if (fault !== undefined) throw damaged(database.path, fault)
+  const found = versionOf(database)
+  if (found <= steps.length) return found
+  throw new RefusalError('workspace.newer', { path: database.path, found, known: steps.length })
+}
+
+/** Up to the last version, or to an older one: see schema.ts. */
+export function migrate(database: Database, to: number = steps.length): void {
+  const found = knownVersion(database)
+  for (let version = found; version < to; version++) {
+    try {
+      database.transact(() => {
+        const [sql, after] = [steps[version] as Step].flat() as [string, ((database: Database) => void)?]
+        database.exec(sql)
+        after?.(database)
+        database.exec(`PRAGMA user_version = ${version + 1}`)
+      })
+    } catch (error) {
+      // The statements always succeed on the tables of the version before.
+      const { message } = error as Error
+      if (!/already exists|no such|duplicate column/.test(message)) throw error
+      throw damaged(database.path, `its schema version is ${found}, which its tables are not: ${message}`)
+    }
   }
 }
 
-/** Tunes, migrates and reads what is read at the start; one that fails in that is closed, and left as it is. */
+/** Tunes and migrates the database, and reads what is needed at the start. On a failure it is closed and left as it is. */
 export function beginWith<T>(database: Database, read: (database: Database) => T): T {
   try {
     tune(database)
@@ -117,4 +266,20 @@ export function beginWith<T>(database: Database, read: (database: Database) => T
     database.close()
     throw error
   }
+}
+
+/** The rows of all tables are those of another file of this version, in one step. */
+export function replaceRows(database: Database, path: string): void {
+  database.exec(`ATTACH '${path.replaceAll("'", "''")}' AS other`)
+  database.transact(() => {
+    const tables = database.prepare(
+      "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'",
+    )
+    for (const [table] of tables.all()) {
+      const columns = database.prepare(`SELECT name FROM pragma_table_info('${table}')`).all().join(', ')
+      database.exec(`DELETE FROM main.${table}`)
+      database.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM other.${table}`)
+    }
+  })
+  database.exec('DETACH other')
 }

@@ -1,37 +1,57 @@
-// What callers may read: messages with their bodies, receipts, channels, counts. It answers rows as the protocol's words; it decides nothing.
+// What callers may read: messages with their bodies, receipts, channels, counts. It turns rows into the protocol's types and decides nothing.
 
-import type { InboxMessage, Message, OutputOf, Receipt, Route } from '@agent-relay/sdk/protocol'
+import type { InboxMessage, Message, OutputOf, ParsedInputOf, Receipt, Route } from '@agent-relay/sdk/protocol'
 import { addressOf, directMembers, isChannel } from '../core/conversations.ts'
-import { filterOf, page } from '../core/inbox.ts'
+import { filterOf, looksBack, pageSteps } from '../core/inbox.ts'
+import { atOnce, type Steps } from '../core/steps.ts'
 import type { MessageHead, ReceiptRow, Waiting } from '../core/view.ts'
+import { covers, headColumns, receiptColumns, receiptOf, stateOf } from './columns.ts'
 import type { Database, Row, Statement } from './database.ts'
 import { type Tables, withoutNulls } from './tables.ts'
-import { headColumns, receiptColumns, receiptOf, type SqliteView } from './view.ts'
+import type { SqliteView } from './view.ts'
 
 const statements = {
   body: 'SELECT body FROM messages WHERE seq = ?',
   inboxMessage: `SELECT ${headColumns}, m.body, ${receiptColumns}
     FROM messages m LEFT JOIN receipts r ON r.message = m.seq AND r.agent = ? WHERE m.id = ?`,
-  bySeq: `SELECT ${headColumns}, m.body FROM messages m WHERE m.seq = ?`,
-  thread: `SELECT ${headColumns}, octet_length(m.body) FROM messages m WHERE m.id = ? OR m.thread = ? ORDER BY m.seq`,
-  receipts: 'SELECT agent, route, offered_at, read_at FROM receipts WHERE message = ?',
-  recipients: `SELECT agent FROM members WHERE conversation = ?1 AND joined_n < ?2 AND (left_n IS NULL OR left_n >= ?2) ORDER BY agent`,
+  head: `SELECT ${headColumns} FROM messages m WHERE m.seq = ?`,
+  // Tells for each message whether the reader was there: what it may not see is passed over without reading it. No reader: everything is seen.
+  thread: `SELECT ${headColumns}, octet_length(m.body), ?4 IS NULL OR EXISTS (SELECT 1 FROM members s WHERE s.agent = ?4
+      AND s.conversation = m.conversation AND ${covers('m.n')})
+    FROM messages m WHERE m.thread = ?1 AND m.seq > ?2 ORDER BY m.seq LIMIT (?3 + 0)`,
+  threadRoot: `SELECT ${headColumns}, octet_length(m.body), ?2 IS NULL OR EXISTS (SELECT 1 FROM members s WHERE s.agent = ?2
+      AND s.conversation = m.conversation AND ${covers('m.n')})
+    FROM messages m WHERE m.id = ?1`,
+  homeAt: 'SELECT machine FROM homes WHERE agent = ? AND epoch = ?',
+  lastEpoch: 'SELECT max(epoch) FROM homes WHERE agent = ? AND machine = ?',
+  recipients: `SELECT s.agent FROM members s WHERE s.conversation = ?1 AND ${covers('?2')} AND s.agent > ?3
+    ORDER BY s.agent LIMIT (?4 + 0)`,
   memberCount: 'SELECT count(*) FROM members WHERE conversation = ? AND left_n IS NULL',
   conversations: 'SELECT DISTINCT conversation FROM members WHERE agent = ? AND left_n IS NULL',
-  token: 'SELECT agent FROM tokens WHERE hash = ? AND (until IS NULL OR until > ?)',
-  messageCount: 'SELECT count(*), max(seq) FROM messages WHERE seq > ?',
-  threadSince: `SELECT ${headColumns}, m.body FROM messages m WHERE m.thread = ? AND m.seq > ? AND m.sender <> ? ORDER BY m.seq LIMIT 100`,
-  conversationSince: `SELECT ${headColumns}, m.body FROM messages m WHERE m.conversation = ? AND m.n > ? AND m.sender <> ?
-    ORDER BY m.n LIMIT 100`,
+  conversationsEver: 'SELECT DISTINCT conversation FROM members WHERE agent = ?',
+  tokenHashes: 'SELECT hash FROM tokens',
+  token: 'SELECT agent, until FROM tokens WHERE hash = ?',
+  messageCount: 'SELECT count(*) FROM messages WHERE seq > ? AND seq <= ?',
+}
+
+/** One message of a thread; only its place, if the reader may not see it. */
+export interface ThreadStep {
+  seq: number
+  waiting?: Waiting
 }
 
 /** A count beyond this is not worth its cost: "1000" then means "1000 or more". */
-const unreadCountMax = 1_000
+export const unreadCountMax = 1_000
+
+/** Rows that one step of a long read brings, and entries that one step of a count passes. */
+const rowsPerStep = 256
+const countedPerStep = 10_000
 
 export class Queries {
   readonly #tables: Tables
   readonly #view: SqliteView
   readonly #sql: Record<keyof typeof statements, Statement>
+  isRecounting = false
   #counted = 0
   #countedTo = 0
 
@@ -46,18 +66,17 @@ export class Queries {
     return head && this.whole(head)
   }
 
-  messageAt(seq: number): Message | undefined {
-    const row = this.#sql.bySeq.get(seq)
-    return row && this.#fromRow(row)
-  }
-
   headAt(seq: number): MessageHead | undefined {
-    const row = this.#sql.bySeq.get(seq)
+    const row = this.#sql.head.get(seq)
     return row && this.#view.head(row)
   }
 
-  memberCount(conversation: number): number {
-    return Number(this.#sql.memberCount.get(conversation)?.[0])
+  /** Kept until somebody comes or goes: counting ten thousand takes milliseconds. */
+  memberCount(name: string): number {
+    const conversation = this.#tables.conversation(name)
+    if (!conversation) return 0
+    conversation.members ??= Number(this.#sql.memberCount.get(conversation.key)?.[0])
+    return conversation.members
   }
 
   /** Messages by id, as this agent's inbox shows them now. */
@@ -71,48 +90,46 @@ export class Queries {
     return found
   }
 
-  /** What a take has found and handed out by this route just now. */
-  offered(found: Waiting[], route: Route): InboxMessage[] {
+  /** What a take has found and handed out by this route just now; without a route it is only held. */
+  offered(found: Waiting[], route: Route | undefined): InboxMessage[] {
     return found.map((waiting) => inState(this.#whole(waiting), { route }))
   }
 
-  peek(
-    agent: string,
-    input: {
-      limit?: number
-      bytesMax?: number
-      unreadOnly?: boolean
-      from?: string
-      channel?: string
-      thread?: string
-    },
-  ) {
-    const newestFirst = input.unreadOnly === false
-    const source = newestFirst ? this.#view.received(agent, filterOf(input)) : this.#view.unread(agent, filterOf(input))
-    const { waiting, more } = page(source, input, () => true)
+  *peek(agent: string, input: ParsedInputOf<'inbox.peek'>): Steps<OutputOf<'inbox.peek'>> {
+    const { inbox } = this.#view
+    const newestFirst = looksBack(input)
+    const filter = filterOf(this.#view, input)
+    const source = newestFirst ? inbox.received(agent, filter) : inbox.unread(agent, filter)
+    const { waiting, more } = yield* pageSteps(source, input, () => true)
     const messages = waiting.map((each) => inState(this.#whole(each), each.receipt))
     return { messages: newestFirst ? messages.reverse() : messages, more }
   }
 
-  /** The unread that the agent has not seen: neither handed out nor typed. That it was told of them is not seeing them. */
-  unshown(agent: string, most: { bytesMax: number; limit?: number }): InboxMessage[] {
+  /** Unread messages that the agent has not seen: neither handed out, nor held for that, nor typed. A hint that they wait does not count as seeing them. */
+  *unshown(
+    agent: string,
+    most: { bytesMax: number; limit?: number },
+    isHeld: (receipt: ReceiptRow | undefined) => boolean,
+  ): Steps<InboxMessage[]> {
     const isFree = ({ receipt }: Waiting) =>
-      receipt?.route === undefined || receipt.route === 'hint' || receipt.route === 'push'
-    const { waiting } = page(this.#view.unread(agent, {}), most, isFree, true)
+      (receipt?.route === undefined && !isHeld(receipt)) || receipt?.route === 'hint' || receipt?.route === 'push'
+    const { waiting } = yield* pageSteps(this.#view.unread(agent, {}), most, isFree, { uncounted: true })
     return waiting.map((each) => inState(this.#whole(each), each.receipt))
   }
 
-  unreadCount(agent: string): number {
-    return this.#view.unreadCount(agent, unreadCountMax)
+  unreadCount(agent: string): Steps<number> {
+    return this.#view.inbox.unreadCount(agent, unreadCountMax)
   }
 
-  /** What of the unread is free to be handed out, counted. */
-  waiting(agent: string, isFree: (receipt: ReceiptRow | undefined) => boolean): OutputOf<'inbox.count'> {
+  /** How many of the unread messages are free to be handed out. */
+  *waiting(agent: string, isFree: (receipt: ReceiptRow | undefined) => boolean): Steps<OutputOf<'inbox.count'>> {
     const kinds: Record<string, number> = Object.create(null)
     const sources: Record<string, number> = Object.create(null)
     let [total, newest] = [0, 0]
-    for (const { head, receipt } of this.#view.unread(agent, {})) {
-      if (!isFree(receipt)) continue
+    for (const waiting of this.#view.inbox.unread(agent, {})) {
+      yield
+      if (!waiting || !isFree(waiting.receipt)) continue
+      const { head } = waiting
       const source = isChannel(head.conversation) ? head.conversation : head.from
       kinds[head.kind] = (kinds[head.kind] ?? 0) + 1
       sources[source] = (sources[source] ?? 0) + 1
@@ -122,82 +139,129 @@ export class Queries {
     return { total, kinds: { ...kinds }, sources: { ...sources }, newest }
   }
 
-  /** Heads only: a thread may be longer than what one answer can carry. */
-  thread(name: string): Waiting[] {
-    return this.#sql.thread.all(name, name).map((row) => ({
-      head: this.#view.head(row),
-      bodyBytes: row[9] as number,
-      receipt: undefined,
-    }))
+  newestWaiting(agent: string, isFree: (receipt: ReceiptRow | undefined) => boolean): number {
+    return atOnce(this.waiting(agent, isFree)).newest
   }
 
-  /** For every recipient, what is known; `storedAt` is the same for all. */
-  receipts(head: MessageHead): Receipt[] {
-    const known = new Map(this.#sql.receipts.all(head.seq).map((row) => [row[0] as number, row]))
-    return this.recipients(head).map((name) => {
-      const row = known.get(this.#tables.agents.get(name)?.key ?? -1)
-      const [, route, offeredAt, readAt] = row ?? []
-      return {
-        agent: name,
-        state: readAt ? 'read' : offeredAt ? 'offered' : 'stored',
-        storedAt: isoTime(head.at),
-        ...withoutNulls({ route: route as Route, offeredAt: isoTime(offeredAt), readAt: isoTime(readAt) }),
-      }
-    })
+  /** The messages of a thread after an entry that the reader may see, or all of them. Heads only: a thread may be longer than an answer. */
+  *thread(name: string, after: number, reader: string | undefined): Generator<ThreadStep, void, void> {
+    const key = reader === undefined ? null : (this.#tables.agents.get(reader)?.key ?? -1)
+    const root = after === 0 ? this.#sql.threadRoot.get(name, key) : undefined
+    if (root) yield this.#inThread(root)
+    for (let since = after; ; ) {
+      const rows = this.#sql.thread.all(name, since, rowsPerStep, key)
+      for (const row of rows) yield this.#inThread(row)
+      if (rows.length < rowsPerStep) return
+      since = rows[rows.length - 1]?.[0] as number
+    }
   }
 
-  recipients({ conversation, n, from }: MessageHead): string[] {
+  #inThread(row: Row): ThreadStep {
+    const [seq, bodyBytes] = [row[0] as number, row[9] as number]
+    return row[10] === 1 ? { seq, waiting: { head: this.#view.head(row), bodyBytes, receipt: undefined } } : { seq }
+  }
+
+  /** The machine on which whoever had this name was at home in this epoch. */
+  homeAt(agent: string, epoch: number): string | undefined {
+    return this.#sql.homeAt.get(agent, epoch)?.[0] as string | undefined
+  }
+
+  /** The last time that this machine was the home of the agent. */
+  lastEpoch(agent: string, machine: string): number | undefined {
+    return (this.#sql.lastEpoch.get(agent, machine)?.[0] ?? undefined) as number | undefined
+  }
+
+  /** For every recipient, what is known; `storedAt` is the same for all. A hold is told while a session of the recipient honours it. */
+  *receipts(head: MessageHead, isHeld: (agent: string, receipt: ReceiptRow | undefined) => boolean): Steps<Receipt[]> {
+    const receipts: Receipt[] = []
+    for (const name of this.recipients(head)) {
+      yield
+      if (name === undefined) continue
+      const row = this.#view.receipt(name, head)
+      const state = stateOf(row)
+      const heldUntil = state === 'stored' && isHeld(name, row) ? isoTime(row?.until) : undefined
+      const [offeredAt, readAt] = [isoTime(row?.offeredAt), isoTime(row?.readAt)]
+      receipts.push({
+        ...{ agent: name, state, storedAt: isoTime(head.at) },
+        ...withoutNulls({ route: row?.route, offeredAt, heldUntil, readAt }),
+      })
+    }
+    return receipts
+  }
+
+  /** Undefined where the reader may pause. */
+  *recipients({
+    conversation,
+    n,
+    from,
+  }: Pick<MessageHead, 'conversation' | 'n' | 'from'>): Generator<string | undefined, void, void> {
     const direct = directMembers(conversation)
-    if (direct.length > 0) return direct.filter((name) => name !== from && this.#tables.agents.has(name))
+    if (direct.length > 0) yield* direct.filter((name) => name !== from && this.#tables.agents.has(name))
     const key = this.#tables.conversation(conversation)?.key ?? -1
-    const names = this.#sql.recipients
-      .all(key, n)
-      .map(([agent]) => this.#tables.agentsByKey.get(agent as number)?.name ?? '')
-    return names.filter((name) => name !== from)
+    for (let after = 0; direct.length === 0; ) {
+      const rows = this.#sql.recipients.all(key, n, after, rowsPerStep)
+      for (const [agent] of rows) {
+        const name = this.#tables.agentsByKey.get(agent as number)?.name
+        if (name !== from) yield name
+      }
+      if (rows.length < rowsPerStep) return
+      after = rows[rows.length - 1]?.[0] as number
+    }
   }
 
-  channels(agent: string | undefined) {
-    return this.#tables.channels().map((name) => {
-      const { key, lastN } = this.#tables.conversation(name) as { key: number; lastN: number }
+  *channels(agent: string | undefined): Steps<OutputOf<'channel.list'>['channels']> {
+    const channels: OutputOf<'channel.list'>['channels'] = []
+    for (const name of this.#tables.channels()) {
       const joined = agent !== undefined && this.#view.isMember(agent, name)
-      return { name, members: this.memberCount(key), messages: lastN, joined }
-    })
+      const messages = this.#view.lastNumber(name) ?? 0
+      channels.push({ name, members: this.memberCount(name), messages, joined })
+      yield
+    }
+    return channels
   }
 
   /** The names of the conversations an agent is in now. */
   conversationsOf(agent: string): string[] {
+    return this.#conversations(this.#sql.conversations, agent)
+  }
+
+  /** The names of the conversations an agent is in now or was in before. */
+  conversationsEver(agent: string): string[] {
+    return this.#conversations(this.#sql.conversationsEver, agent)
+  }
+
+  #conversations(statement: Statement, agent: string): string[] {
     const key = this.#tables.agents.get(agent)?.key
     if (key === undefined) return []
-    return this.#sql.conversations
-      .all(key)
-      .map(([conversation]) => this.#tables.conversationOf(conversation as number).name)
+    return statement.all(key).map(([conversation]) => this.#tables.conversationOf(conversation as number).name)
   }
 
-  agentOfTokenHash(hash: string, now: number): string | undefined {
-    const key = this.#sql.token.get(hash, now)?.[0]
-    return key === undefined ? undefined : this.#tables.agentsByKey.get(key as number)?.name
+  /** The agent of a token, and when the token ends. The caller checks the time. */
+  tokenHashes(): string[] {
+    return this.#sql.tokenHashes.all().map(([hash]) => hash as string)
   }
 
-  /** What others said in a thread or a conversation after a number: where a wait looks for its reply. */
-  threadSince(thread: string, seq: number, notFrom: string): Message[] {
-    return this.#sql.threadSince.all(thread, seq, notFrom).map((row) => this.#fromRow(row))
+  token(hash: string): { agent: string; until?: number } | undefined {
+    const row = this.#sql.token.get(hash)
+    const agent = row && this.#tables.agentsByKey.get(row[0] as number)?.name
+    return agent === undefined ? undefined : { agent, until: (row?.[1] ?? undefined) as number | undefined }
   }
 
-  conversationSince(conversation: string, n: number, notFrom: string): Message[] {
-    const key = this.#tables.conversation(conversation)?.key ?? -1
-    return this.#sql.conversationSince.all(key, n, notFrom).map((row) => this.#fromRow(row))
-  }
-
-  /** Messages are never deleted, so only the new ones need counting: a million take ten milliseconds. */
-  messageCount(): number {
-    const [count, last] = this.#sql.messageCount.get(this.#countedTo) as [number, number | null]
-    this.#counted += count
-    this.#countedTo = last ?? this.#countedTo
+  /** Only the new ones need counting, unless some were pruned. */
+  *messageCount(lastSeq: number): Steps<number> {
+    if (this.isRecounting) this.#counted = this.#countedTo = 0
+    this.isRecounting = false
+    while (this.#countedTo < lastSeq) {
+      const to = Math.min(lastSeq, this.#countedTo + countedPerStep)
+      this.#counted += Number(this.#sql.messageCount.get(this.#countedTo, to)?.[0])
+      this.#countedTo = to
+      yield
+    }
     return this.#counted
   }
 
   agentCount(): number {
-    return this.#tables.agents.size
+    return [...this.#tables.agents.values()].filter(({ isRetired }) => !isRetired).length
   }
 
   whole(head: MessageHead): Message {
@@ -221,10 +285,10 @@ function toMessage({ id, seq, at, conversation, from, kind, thread, replyTo }: M
   return message
 }
 
-/** The same object, which is ours: a copy of each would cost as much as reading it. */
+/** Changes the head itself: a copy of each would cost as much as reading it. */
 function inState(message: Message, receipt: ReceiptRow | undefined): InboxMessage {
   const shown = message as InboxMessage
-  shown.receipt = !receipt ? 'stored' : receipt.readAt === undefined ? 'offered' : 'read'
+  shown.receipt = stateOf(receipt)
   if (receipt?.route) shown.route = receipt.route
   return shown
 }

@@ -1,25 +1,45 @@
-// Runs as rows: read for the rules' view and for answers. They are written by evolve.
+// Runs as rows, read for the rules and for answers. evolve.ts writes them.
 
 import type { HarnessName, RunState } from '@agent-relay/sdk/protocol'
+import type { Steps } from '../core/steps.ts'
 import type { RunRow, RunView } from '../core/view.ts'
 import type { Database, Row, Statement } from './database.ts'
 import { withoutNulls } from './tables.ts'
 
-const columns = 'id, agent, parent, harness, status, started_at, ended_at, model, cwd, summary, reason, payload_bytes'
+const columns =
+  'id, agent, parent, harness, status, started_at, ended_at, model, cwd, summary, reason, payload_bytes, machine, worktree, again'
+/** Where the number of its first entry stands, in statements that ask for it. */
+const contractColumn = 15
 
 const statements = {
   byId: `SELECT ${columns} FROM runs WHERE id = ?`,
   byIds: `SELECT ${columns} FROM runs WHERE id IN (SELECT value FROM json_each(?))`,
-  // An agent that carries out external runs has a name of its own; the others are named after their one run.
-  byAgent: `SELECT ${columns} FROM runs WHERE agent = ? AND harness <> 'external' ORDER BY id DESC LIMIT 1`,
-  running: `SELECT ${columns} FROM runs WHERE status = 'running' ORDER BY id`,
-  // Newest first: ids are ordered by time.
-  all: `SELECT ${columns} FROM runs WHERE ?1 IS NULL OR status = ?1 ORDER BY id DESC LIMIT (?2 + 0)`,
-  ofAgent: `SELECT ${columns} FROM runs WHERE (agent = ?3 OR parent = ?3) AND (?1 IS NULL OR status = ?1)
-    ORDER BY id DESC LIMIT (?2 + 0)`,
+  // An agent that carries out external runs has a name of its own; the others are named after their only run.
+  byAgent: `SELECT ${columns} FROM runs WHERE agent = ? AND harness <> 'external' ORDER BY contract DESC LIMIT 1`,
+  running: `SELECT ${columns} FROM runs WHERE status = 'running' ORDER BY contract`,
+  // Few runs are running, but many may have ended.
+  busyWith: `SELECT ${columns} FROM runs INDEXED BY runs_running WHERE status = 'running' AND agent = ? ORDER BY contract DESC LIMIT 1`,
+  // Newest first, by the entry that began it: ids follow the clock, which may step back.
+  all: `SELECT ${columns}, contract FROM runs WHERE contract < ?1 ORDER BY contract DESC LIMIT (?2 + 0)`,
+  ofAgent: `SELECT ${columns}, contract FROM runs WHERE agent = ?3 AND contract < ?1 ORDER BY contract DESC LIMIT (?2 + 0)`,
+  ofParent: `SELECT ${columns}, contract FROM runs WHERE parent = ?3 AND agent <> ?3 AND contract < ?1
+    ORDER BY contract DESC LIMIT (?2 + 0)`,
   contract: 'SELECT b.body FROM runs r JOIN bodies b ON b.seq = r.contract WHERE r.id = ?',
+  contractHead: 'SELECT substr(b.body, 1, 400) FROM runs r JOIN bodies b ON b.seq = r.contract WHERE r.id = ?',
+  payloadEntry: 'SELECT payload FROM runs WHERE id = ?',
+  unfetched:
+    'SELECT r.payload FROM runs r WHERE r.payload IS NOT NULL AND NOT EXISTS (SELECT 1 FROM payloads p WHERE p.seq = r.payload)',
   payload: 'SELECT p.gzip FROM runs r JOIN payloads p ON p.seq = r.payload WHERE r.id = ?',
 }
+
+/** Rows that one step of a long list reads. */
+const runsPerStep = 128
+
+interface Placed {
+  contract: number
+  run: RunRow
+}
+type Walk = Generator<Placed, void, void>
 
 export class RunRows implements RunView {
   readonly #sql: Record<keyof typeof statements, Statement>
@@ -33,7 +53,7 @@ export class RunRows implements RunView {
     return row && runOf(row)
   }
 
-  /** Many at once: a statement each would be most of the cost. */
+  /** Many at once: one statement for each would be most of the cost. */
   byIds(ids: readonly string[]): Map<string, RunRow> {
     return new Map(this.#sql.byIds.all(JSON.stringify(ids)).map((row) => [row[0] as string, runOf(row)]))
   }
@@ -47,11 +67,35 @@ export class RunRows implements RunView {
     return this.#sql.running.all().map(runOf)
   }
 
-  /** Newest first; those of one agent, as its own or as those it asked for, or all. */
-  list(agent: string | undefined, status: RunState | undefined, limit: number): RunRow[] {
-    const wanted = [status ?? null, limit] as const
-    const rows = agent === undefined ? this.#sql.all.all(...wanted) : this.#sql.ofAgent.all(...wanted, agent)
-    return rows.map(runOf)
+  /** Newest first: all runs, or those that one agent carries out or asked for. In steps, since few of many may have this status. */
+  *list(agent: string | undefined, status: RunState | undefined, limit: number): Steps<RunRow[]> {
+    const walks =
+      agent === undefined ? [this.#walk('all')] : [this.#walk('ofAgent', agent), this.#walk('ofParent', agent)]
+    const found: RunRow[] = []
+    for (const run of newestFirst(walks)) {
+      yield
+      if (status === undefined || run.status === status) found.push(run)
+      if (found.length >= limit) break
+    }
+    return found
+  }
+
+  *#walk(which: 'all' | 'ofAgent' | 'ofParent', ...agent: string[]): Walk {
+    for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+      const rows = this.#sql[which].all(before, runsPerStep, ...agent)
+      for (const row of rows) yield { contract: row[contractColumn] as number, run: runOf(row) }
+      if (rows.length < runsPerStep) return
+      before = rows[rows.length - 1]?.[contractColumn] as number
+    }
+  }
+
+  busyWith(agent: string): RunRow | undefined {
+    const row = this.#sql.busyWith.get(agent)
+    return row && runOf(row)
+  }
+
+  contractHead(id: string): string {
+    return this.#sql.contractHead.get(id)?.[0] as string
   }
 
   contract(id: string): string {
@@ -59,13 +103,37 @@ export class RunRows implements RunView {
   }
 
   /** As gzip. */
+  /** The number of the entry that its payload belongs to. */
+  payloadEntry(id: string): number | undefined {
+    return (this.#sql.payloadEntry.get(id)?.[0] ?? undefined) as number | undefined
+  }
+
+  /** Entries of other machines whose payloads nobody here has asked for. */
+  unfetched(): number[] {
+    return this.#sql.unfetched.all().map(([seq]) => seq as number)
+  }
+
   payload(id: string): Uint8Array | undefined {
     return this.#sql.payload.get(id)?.[0] as Uint8Array | undefined
   }
 }
 
+/** Several walks, each newest first, as one. */
+function* newestFirst(walks: Walk[]): Generator<RunRow, void, void> {
+  const heads = walks.map((walk) => walk.next().value)
+  for (;;) {
+    let best = 0
+    for (const [at, head] of heads.entries()) if ((head?.contract ?? -1) > (heads[best]?.contract ?? -1)) best = at
+    const head = heads[best]
+    if (!head) return
+    yield head.run
+    heads[best] = walks[best]?.next().value
+  }
+}
+
 function runOf(row: Row): RunRow {
-  const [id, agent, parent, harness, status, startedAt, endedAt, model, cwd, summary, reason, payloadBytes] = row
+  const [id, agent, parent, harness, status, startedAt, endedAt, model, cwd, ...others] = row
+  const [summary, reason, payloadBytes, machine, worktree, again] = others
   return {
     id: id as string,
     agent: agent as string,
@@ -73,6 +141,7 @@ function runOf(row: Row): RunRow {
     harness: harness as HarnessName,
     status: status as RunState,
     startedAt: startedAt as number,
-    ...withoutNulls({ endedAt, model, cwd, summary, reason, payloadBytes }),
+    ...(worktree === null ? {} : { worktree: worktree === 1 }),
+    ...withoutNulls({ endedAt, model, cwd, machine, summary, reason, payloadBytes, again }),
   } as RunRow
 }

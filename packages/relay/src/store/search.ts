@@ -1,90 +1,195 @@
-// Full-text search in a database of its own, which can be thrown away and filled again. It is never in the way of a send: default FTS5
-// beside the message costs 6 to 12 times the message itself. Filled in small slices with bounded merges; one slice takes about 3 ms.
+// Full-text search in a database of its own, which can be deleted and filled again. It never delays a send: default FTS5 beside the message
+// costs 6 to 12 times the message itself. The index has parts of a fixed number of entries: a question costs at most one part at a time, and
+// the newest part can be searched while older ones are still empty.
 
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { isDamage } from './damage.ts'
 import { Database, type Statement } from './database.ts'
+import { conversationMark, senderMark } from './search-query.ts'
 
-const sliceRows = 32
-/** Pages merged after each slice. Without it SQLite merges everything at once after a while, for most of a second. */
+/** The entries of one part. The most expensive question to a part (words that begin with one letter) takes 3 ms. */
+const partEntriesDefault = 8_192
+/** One slice takes about 3 ms: at most this many messages, and this many bytes. */
+const [sliceRows, sliceBytes] = [32, 64 * 1024]
+/** Pages merged after each slice. Without it SQLite merges everything at once after a while. */
 const mergePages = 16
+/** Raised when the schema changes: an index of another version is made again. */
+const shape = 2
+
+const progress = 'SELECT part, seq FROM progress'
+
+/** What an index says of a workspace whose messages were replaced does not hold: whoever opens it next makes it again. */
+export function outdate(path: string): void {
+  if (!existsSync(path)) return
+  const index = new Database(path)
+  try {
+    index.exec(`UPDATE progress SET seq = ${Number.MAX_SAFE_INTEGER}`)
+  } finally {
+    index.close()
+  }
+}
+
+interface Part {
+  add: Statement
+  merge: Statement
+  find: Statement
+}
 
 export class SearchIndex {
-  readonly #messages: Database
   readonly #path: string
   readonly #next: Statement
+  readonly #body: Statement
+  readonly #lastSeq: () => number
+  readonly #partEntries: number
   #index: Database
-  #sql: ReturnType<typeof prepare>
-  #position: number
+  #parts = new Map<number, Part>()
+  /** How far each part is filled that has been started. */
+  #filled = new Map<number, number>()
+  #moveTo: Statement
 
   /** `messages` is the workspace's own database; `path` the index's, made if it is missing and replaced if it is damaged. */
-  constructor(messages: Database, path: string, lastSeq: number) {
-    this.#messages = messages
+  constructor(messages: Database, path: string, lastSeq: () => number, partEntries = partEntriesDefault) {
     this.#path = path
-    this.#next = this.#messages.prepare('SELECT seq, body FROM messages WHERE seq > ? ORDER BY seq LIMIT (? + 0)')
+    this.#partEntries = partEntries
+    this.#lastSeq = lastSeq
+    this.#next = messages.prepare(`SELECT seq, octet_length(body), conversation, sender FROM messages
+      WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT (? + 0)`)
+    this.#body = messages.prepare('SELECT body FROM messages WHERE seq = ?')
     this.#index = this.#open()
-    this.#sql = prepare(this.#index)
-    this.#position = this.#readPosition()
-    if (this.#position > lastSeq) this.#startAfresh()
+    this.#moveTo = this.#begin()
+    // The workspace was restored from an older copy.
+    if (Math.max(0, ...this.#filled.values()) > lastSeq()) this.#startAfresh()
   }
 
-  /** Indexes the next few messages; false when there is nothing left to do. */
-  advance(): boolean {
-    return this.#mending(() => this.#advance())
+  /** The part that holds an entry. */
+  partOf(seq: number): number {
+    return Math.floor((seq - 1) / this.#partEntries)
   }
 
-  #advance(): boolean {
-    const rows = this.#next.all(this.#position, sliceRows)
-    if (rows.length === 0) return false
-    const last = rows[rows.length - 1]?.[0] as number
-    this.#index.transact(() => {
-      for (const [seq, body] of rows) this.#sql.add.run(seq as number, body as string)
-      this.#sql.merge.run(mergePages)
-      this.#sql.moveTo.run(last)
-    })
-    this.#position = last
-    return true
+  /** The entry before the first one of a part. */
+  before(part: number): number {
+    return part * this.#partEntries
   }
 
-  /** Rows (journal numbers of messages) that match, newest first, below `before`. */
-  find(text: string, before: number, limit: number): number[] {
-    const query = toQuery(text)
-    if (query === '') return []
-    return this.#mending(() => {
-      // Nothing to do unless the index was thrown away just now.
-      while (this.#advance());
-      return this.#sql.find.all(query, before, limit).map(([seq]) => seq as number)
-    })
+  /** Indexes the next few messages of a part; false when all of them are in it. */
+  fill(part: number): boolean {
+    return this.#repairing(() => this.#fill(part)) ?? true
+  }
+
+  /** The newest part that is not complete, if any. */
+  get unfilled(): number | undefined {
+    for (let part = this.partOf(this.#lastSeq()); part >= 0; part--) if (!this.#isWhole(part)) return part
+    return undefined
+  }
+
+  /** Entries of a part whose messages match; undefined if the index was found damaged, in which case it is empty now and must be filled again. */
+  find(part: number, query: string): number[] | undefined {
+    return this.#repairing(() =>
+      this.#part(part)
+        .find.all(query)
+        .map(([seq]) => seq as number),
+    )
+  }
+
+  /** The parts that were begun and lie below an entry as a whole. */
+  begunBelow(seq: number): number[] {
+    return [...this.#filled.keys()].filter((part) => this.before(part + 1) <= seq)
+  }
+
+  /** Its messages were pruned: it is filled again with what is left of them. */
+  forget(part: number): void {
+    this.#repairing(() =>
+      this.#index.transact(() => {
+        this.#index.exec(`DROP TABLE IF EXISTS part_${part}`)
+        this.#index.exec(`DELETE FROM progress WHERE part = ${part}`)
+      }),
+    )
+    this.#parts.delete(part)
+    this.#filled.delete(part)
   }
 
   close(): void {
     this.#index.close()
   }
 
-  /** An index that turns out damaged is thrown away and filled again: nothing is lost with it. */
-  #mending<T>(work: () => T): T {
+  #isWhole(part: number): boolean {
+    return (this.#filled.get(part) ?? 0) >= Math.min(this.before(part + 1), this.#lastSeq())
+  }
+
+  #fill(part: number): boolean {
+    if (this.#isWhole(part)) return false
+    const end = Math.min(this.before(part + 1), this.#lastSeq())
+    const rows = this.#next.all(this.#filled.get(part) ?? this.before(part), end, sliceRows) as [
+      number,
+      number,
+      number,
+      string,
+    ][]
+    let [bytes, last] = [0, rows.length < sliceRows ? end : (rows[rows.length - 1]?.[0] as number)]
+    // Before the transaction: a table that is made in it would be gone if it fails, as on a full disk.
+    const { add, merge } = this.#part(part)
+    this.#index.transact(() => {
+      for (const [seq, size, conversation, sender] of rows) {
+        if (bytes > 0 && bytes + size > sliceBytes) {
+          last = seq - 1
+          break
+        }
+        bytes += size
+        add.run(seq, this.#body.get(seq)?.[0] as string, `${conversationMark(conversation)} ${senderMark(sender)}`)
+      }
+      if (rows.length > 0) merge.run(mergePages)
+      this.#moveTo.run(part, last)
+    })
+    this.#filled.set(part, last)
+    return true
+  }
+
+  #part(part: number): Part {
+    const known = this.#parts.get(part)
+    if (known) return known
+    const table = `part_${part}`
+    const index = this.#index
+    index.exec(`CREATE VIRTUAL TABLE IF NOT EXISTS ${table} USING fts5(body, marks, content='')`)
+    if (!this.#filled.has(part)) index.exec(`INSERT INTO ${table} (${table}, rank) VALUES ('automerge', 0)`)
+    const made = index.prepareAll({
+      add: `INSERT INTO ${table} (rowid, body, marks) VALUES (?, ?, ?)`,
+      merge: `INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`,
+      find: `SELECT rowid FROM ${table} WHERE ${table} MATCH ? ORDER BY rowid DESC`,
+    })
+    this.#parts.set(part, made)
+    return made
+  }
+
+  /** Undefined where the index turns out to be damaged: it is deleted, to be filled again, and nothing is lost. */
+  #repairing<T>(work: () => T): T | undefined {
     try {
       return work()
     } catch (error) {
       if (!isDamage(error, this.#path)) throw error
       this.#startAfresh()
-      return work()
+      return undefined
     }
   }
 
   #open(): Database {
     const database = new Database(this.#path)
     try {
-      return prepared(database)
+      if (isOfShape(database)) {
+        prepared(database).prepare(progress).all()
+        return database
+      }
     } catch (error) {
-      database.close()
-      if (!isDamage(error, this.#path)) throw error
-      this.#remove()
-      return prepared(new Database(this.#path))
+      if (!isDamage(error, this.#path)) {
+        database.close()
+        throw error
+      }
     }
+    database.close()
+    this.#remove()
+    return prepared(new Database(this.#path))
   }
 
-  /** With its log: SQLite would play an old one into the new file. */
+  /** The log too: SQLite would play an old log into the new file. */
   #remove(): void {
     if (this.#path !== ':memory:') for (const end of ['', '-wal', '-shm']) rmSync(this.#path + end, { force: true })
   }
@@ -93,42 +198,25 @@ export class SearchIndex {
     this.#index.close()
     this.#remove()
     this.#index = this.#open()
-    this.#sql = prepare(this.#index)
-    this.#position = this.#readPosition()
+    this.#moveTo = this.#begin()
   }
 
-  #readPosition(): number {
-    return Number(this.#sql.position.get()?.[0] ?? 0)
+  #begin(): Statement {
+    this.#parts = new Map()
+    this.#filled = new Map(this.#index.prepare(progress).all() as [number, number][])
+    return this.#index.prepare('INSERT OR REPLACE INTO progress (part, seq) VALUES (?, ?)')
   }
+}
+
+function isOfShape(database: Database): boolean {
+  const isEmpty = database.prepare('SELECT count(*) FROM sqlite_master').get()?.[0] === 0
+  return isEmpty || database.prepare('PRAGMA user_version').get()?.[0] === shape
 }
 
 function prepared(database: Database): Database {
   database.exec('PRAGMA journal_mode = WAL')
   database.exec('PRAGMA synchronous = OFF')
-  database.exec("CREATE VIRTUAL TABLE IF NOT EXISTS bodies USING fts5(body, content='')")
-  database.exec("INSERT INTO bodies (bodies, rank) VALUES ('automerge', 0)")
-  database.exec('CREATE TABLE IF NOT EXISTS progress (one INTEGER PRIMARY KEY, seq INTEGER NOT NULL) STRICT')
+  database.exec('CREATE TABLE IF NOT EXISTS progress (part INTEGER PRIMARY KEY, seq INTEGER NOT NULL) STRICT')
+  database.exec(`PRAGMA user_version = ${shape}`)
   return database
-}
-
-function prepare(database: Database) {
-  return database.prepareAll({
-    add: 'INSERT INTO bodies (rowid, body) VALUES (?, ?)',
-    merge: "INSERT INTO bodies (bodies, rank) VALUES ('merge', ?)",
-    moveTo: 'INSERT OR REPLACE INTO progress (one, seq) VALUES (1, ?)',
-    position: 'SELECT seq FROM progress',
-    find: 'SELECT rowid FROM bodies WHERE bodies MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT (? + 0)',
-  })
-}
-
-/** Words, all of which must occur; "two words" as a phrase; a star at a word's end for its beginning. Nothing else is syntax. */
-function toQuery(text: string): string {
-  // FTS5 ends a query at U+0000 and then misses the closing quote.
-  const parts = text.replaceAll('\0', ' ').match(/"[^"]*"|\S+/g) ?? []
-  const quoted = parts.map((part) => {
-    const isPrefix = part.endsWith('*') && !part.startsWith('"')
-    const words = part.replaceAll('"', ' ').replace(/\*$/, '').trim()
-    return words === '' ? '' : `"${words}"${isPrefix ? '*' : ''}`
-  })
-  return quoted.filter((part) => part !== '').join(' ')
 }

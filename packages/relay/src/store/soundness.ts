@@ -1,16 +1,39 @@
-// Whether a database file is whole, asked from outside: without the migrations and tables that opening a store brings.
+// Is a database file whole, and its log? Asked from outside, without migrating it or reading its tables into memory.
 
+import { readFileSync } from 'node:fs'
 import { Database } from './database.ts'
+import { versionFault } from './migrations.ts'
 
-/** `ok`, or what is wrong with it in SQLite's words. A daemon may have it open. */
+/** How long somebody who looks from outside waits for whoever has the file. */
+export const busyMs = 5_000
+
+/** `ok`, or what is wrong with the file. A daemon may have it open. */
 export function soundnessOf(path: string): string {
   let database: Database | undefined
   try {
     database = new Database(path)
-    return String(database.prepare('PRAGMA integrity_check(1)').get()?.[0])
+    // A daemon that ends puts its log away after it has let go of its lock: that is no damage.
+    database.exec(`PRAGMA busy_timeout = ${busyMs}`)
+    const found = String(database.prepare('PRAGMA integrity_check(1)').get()?.[0])
+    return found === 'ok' ? (versionFault(database) ?? found) : found
   } catch (error) {
     return (error as Error).message
   } finally {
     database?.close()
   }
+}
+
+/** Is nothing missing in the midst of this file: a database, or the log of one? It reads all of it. */
+export function isWhole(path: string): boolean {
+  return path.endsWith('-wal') ? hasEveryFrame(path) : soundnessOf(path) === 'ok'
+}
+
+const [logHeader, frameHeader] = [32, 24]
+
+/** Each frame of a log begins with the number of its page, and pages count from 1. */
+function hasEveryFrame(path: string): boolean {
+  const log = readFileSync(path)
+  const step = frameHeader + log.readUInt32BE(8)
+  for (let at = logHeader; at + step <= log.length; at += step) if (log.readUInt32BE(at) === 0) return false
+  return true
 }

@@ -1,93 +1,196 @@
-// The small, hot part of the tables, mirrored in memory: agents whole, conversations as they are used. Changed by evolve alone.
+// The small, hot part of the tables, mirrored in memory: all agents, and conversations as they are used. Changed by evolve.ts alone; what a
+// transaction changed is undone when it is rolled back.
 
-import type { AgentRow } from '../core/view.ts'
+import { handleKey } from '../core/handles.ts'
+import type { AgentRow, HomeRow } from '../core/view.ts'
 import type { Database, Statement } from './database.ts'
 
 /** An agent with its key in the database. */
-export interface AgentEntry extends AgentRow {
+export interface KnownAgent extends AgentRow {
   key: number
+  isRetired?: boolean
 }
 
-export interface ConversationEntry {
+export interface KnownConversation {
   key: number
   name: string
   /** The number of its last message. Not a column: one write less for every send. */
   lastN: number
+  /** The entry of that message; 0 before the first. */
+  lastSeq: number
+  /** How many are in it now; unset until it was counted. */
+  members?: number
 }
 
-/** Conversations kept in memory; beyond it the mirror starts afresh. 20,000 pairs are about 4 MB. */
+/** Conversations kept in memory; beyond this number the mirror is emptied. 20,000 pairs are about 4 MB. */
 const conversationsMax = 20_000
 
 const statements = {
-  agents: 'SELECT key, name, id, type, cli, model, parent, handle, role FROM agents ORDER BY key',
+  agents: 'SELECT key, name, id, type, cli, model, parent, handle, role, retired FROM agents ORDER BY key',
   byName: 'SELECT key, name FROM conversations WHERE name = ?',
   byKey: 'SELECT key, name FROM conversations WHERE key = ?',
-  last: 'SELECT max(n) FROM messages WHERE conversation = ?',
+  last: 'SELECT n, seq FROM messages WHERE conversation = ? ORDER BY n DESC LIMIT 1',
+  homes: 'SELECT agent, machine, max(epoch) FROM homes GROUP BY agent',
   channels: "SELECT name FROM conversations WHERE name >= '#' AND name < '$' ORDER BY name",
 }
 
 export class Tables {
-  readonly agents = new Map<string, AgentEntry>()
-  readonly agentsByKey = new Map<number, AgentEntry>()
-  readonly handles = new Map<string, AgentEntry>()
-  readonly #conversations = new Map<string, ConversationEntry>()
-  readonly #conversationsByKey = new Map<number, ConversationEntry>()
+  readonly agents = new Map<string, KnownAgent>()
+  readonly agentsByKey = new Map<number, KnownAgent>()
+  /** The last home of each name. */
+  readonly homes = new Map<string, HomeRow>()
+  /** By what a reader takes for the same. */
+  readonly #handles = new Map<string, KnownAgent>()
+  /** The names of agents, retired or not. An agent that is retired must not hide a live one whose name reads like its own. */
+  readonly #namesAlike = new Map<string, readonly string[]>()
+  readonly #conversations = new Map<string, KnownConversation>()
+  readonly #conversationsByKey = new Map<number, KnownConversation>()
+  /** In the order of their names; unset until somebody asks. To read a thousand of them out of the database takes a millisecond. */
+  #channels: readonly string[] | undefined
   readonly #sql: Record<keyof typeof statements, Statement>
-  /** Then nothing may be loaded anew: the highest number in `messages` would be one that is still to come. */
+  /** While this is true no conversation may be loaded: the highest number in `messages` would be one that is still to come. */
   isReplaying = false
+  #isChanging = false
+  /** How to undo what the transaction did to the agents. */
+  readonly #undo: (() => void)[] = []
+  /** Conversations that the transaction changed or loaded; they can be loaded again. */
+  readonly #changed = new Set<KnownConversation>()
 
   constructor(database: Database) {
     this.#sql = database.prepareAll(statements)
     this.reload()
   }
 
-  /** After a rollback the mirror may be ahead of the tables. */
   reload(): void {
-    for (const map of [this.agents, this.agentsByKey, this.handles, this.#conversations, this.#conversationsByKey])
-      map.clear()
-    for (const [key, name, id, type, cli, model, parent, handle, role] of this.#sql.agents.all()) {
-      this.putAgent(withoutNulls({ key, name, id, type, cli, model, parent, handle, role }) as unknown as AgentEntry)
+    for (const map of [this.agents, this.agentsByKey, this.homes, this.#handles, this.#namesAlike]) map.clear()
+    this.#forgetConversations()
+    for (const [agent, machine, epoch] of this.#sql.homes.all())
+      this.homes.set(agent as string, { machine: machine as string, epoch: epoch as number })
+    for (const [key, name, id, type, cli, model, parent, handle, role, retired] of this.#sql.agents.all()) {
+      const known = withoutNulls({ key, name, id, type, cli, model, parent, handle, role })
+      this.putAgent({ ...known, ...(retired === null ? {} : { isRetired: true }) } as unknown as KnownAgent)
     }
   }
 
-  putAgent(agent: AgentEntry): void {
+  /** A transaction begins: from now on changes can be undone. */
+  begin(): void {
+    this.#isChanging = true
+  }
+
+  /** It was committed. */
+  keep(): void {
+    this.#isChanging = false
+    this.#undo.length = 0
+    this.#changed.clear()
+  }
+
+  /** It was rolled back. */
+  undo(): void {
+    for (const conversation of this.#changed) this.dropConversation(conversation)
+    while (this.#undo.length > 0) this.#undo.pop()?.()
+    this.keep()
+  }
+
+  putAgent(agent: KnownAgent): void {
     const former = this.agents.get(agent.name)
-    if (former?.handle !== undefined) this.handles.delete(former.handle)
-    if (agent.handle !== undefined) this.handles.set(agent.handle, agent)
-    this.agents.set(agent.name, agent)
-    this.agentsByKey.set(agent.key, agent)
+    if (former?.handle !== undefined) this.#set(this.#handles, handleKey(former.handle), undefined)
+    if (agent.handle !== undefined) this.#set(this.#handles, handleKey(agent.handle), agent)
+    if (!former) this.#set(this.#namesAlike, handleKey(agent.name), [...this.#alike(agent.name), agent.name])
+    this.#set(this.agents, agent.name, agent)
+    this.#set(this.agentsByKey, agent.key, agent)
   }
 
-  putConversation(conversation: ConversationEntry): void {
-    if (this.#conversations.size >= conversationsMax && !this.isReplaying) {
-      this.#conversations.clear()
-      this.#conversationsByKey.clear()
+  /** Under another name, which nobody can ask for; its own is free. */
+  renameAgent(agent: KnownAgent, name: string): void {
+    this.#set(this.agents, agent.name, undefined)
+    const others = this.#alike(agent.name).filter((other) => other !== agent.name)
+    this.#set(this.#namesAlike, handleKey(agent.name), others.length > 0 ? others : undefined)
+    this.putAgent({ ...agent, name })
+  }
+
+  putHome(name: string, home: HomeRow): void {
+    this.#set(this.homes, name, home)
+  }
+
+  #alike(name: string): readonly string[] {
+    return this.#namesAlike.get(handleKey(name)) ?? []
+  }
+
+  #set<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
+    if (this.#isChanging) {
+      const former = map.get(key)
+      this.#undo.push(() => put(map, key, former))
     }
+    put(map, key, value)
+  }
+
+  called(text: string): KnownAgent[] {
+    const alike = this.#alike(text).map((name) => this.agents.get(name))
+    const all = new Set([this.agents.get(text), ...alike, this.#handles.get(handleKey(text))])
+    return [...all].filter((agent) => agent !== undefined).filter(({ isRetired }) => !isRetired)
+  }
+
+  /** It is new. */
+  openConversation(conversation: KnownConversation): void {
+    this.#channels = undefined
+    this.#putConversation(conversation)
+  }
+
+  #putConversation(conversation: KnownConversation): void {
+    if (this.#conversations.size >= conversationsMax && !this.isReplaying) this.#forgetConversations()
+    if (this.#isChanging) this.#changed.add(conversation)
     this.#conversations.set(conversation.name, conversation)
     this.#conversationsByKey.set(conversation.key, conversation)
   }
 
-  conversation(name: string): ConversationEntry | undefined {
+  /** It is loaded again, under its new name, if somebody still asks for its key. */
+  dropConversation({ name, key }: KnownConversation): void {
+    this.#channels = undefined
+    this.#conversations.delete(name)
+    this.#conversationsByKey.delete(key)
+  }
+
+  conversation(name: string): KnownConversation | undefined {
     return this.#conversations.get(name) ?? this.#load(this.#sql.byName.get(name))
   }
 
-  conversationOf(key: number): ConversationEntry {
+  /** The conversation, to be changed. */
+  changing(name: string): KnownConversation | undefined {
+    const conversation = this.conversation(name)
+    if (conversation && this.#isChanging) this.#changed.add(conversation)
+    return conversation
+  }
+
+  conversationOf(key: number): KnownConversation {
     const found = this.#conversationsByKey.get(key) ?? this.#load(this.#sql.byKey.get(key))
     if (!found) throw new Error(`no conversation has the key ${key}`)
     return found
   }
 
-  channels(): string[] {
-    return this.#sql.channels.all().map(([name]) => name as string)
+  channels(): readonly string[] {
+    this.#channels ??= this.#sql.channels.all().map(([name]) => name as string)
+    return this.#channels
   }
 
-  #load(row: unknown[] | undefined): ConversationEntry | undefined {
+  #forgetConversations(): void {
+    this.#channels = undefined
+    this.#conversations.clear()
+    this.#conversationsByKey.clear()
+  }
+
+  #load(row: unknown[] | undefined): KnownConversation | undefined {
     if (!row) return undefined
     const key = row[0] as number
-    const conversation = { key, name: row[1] as string, lastN: Number(this.#sql.last.get(key)?.[0] ?? 0) }
-    this.putConversation(conversation)
+    const [lastN, lastSeq] = (this.#sql.last.get(key) ?? [0, 0]) as [number, number]
+    const conversation = { key, name: row[1] as string, lastN, lastSeq }
+    this.#putConversation(conversation)
     return conversation
   }
+}
+
+function put<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
+  if (value === undefined) map.delete(key)
+  else map.set(key, value)
 }
 
 export function withoutNulls<T extends object>(row: T): { [K in keyof T]?: Exclude<T[K], null> } {

@@ -1,98 +1,116 @@
-// The rules' window on the tables, over SQLite. Reads only; what is hot comes from the mirror in tables.ts.
+// What the rules see of the tables, over SQLite. It only reads; what is needed most often comes from the mirror in tables.ts.
 
-import type { Policy, Route } from '@agent-relay/sdk/protocol'
+import type { Policy } from '@agent-relay/sdk/protocol'
+import type { AnswerPlace } from '../core/answers.ts'
 import { directMembers } from '../core/conversations.ts'
 import type {
   ActionRow,
   AgentRow,
+  HomeRow,
   InboxFilter,
   InvocationRow,
+  Look,
   MessageHead,
   ReceiptRow,
   View,
   Waiting,
 } from '../core/view.ts'
+import { firstPolicy } from '../core/workspaces.ts'
 import { ActionRows } from './action-rows.ts'
+import { ApprovalRows } from './approval-rows.ts'
+import { ClaimRows } from './claim-rows.ts'
+import { covers, headColumns, receiptOf } from './columns.ts'
 import type { Database, Row, Statement } from './database.ts'
+import { InboxRows } from './inbox-rows.ts'
 import { RunRows } from './run-rows.ts'
-import type { AgentEntry, Tables } from './tables.ts'
+import type { Tables } from './tables.ts'
 import { WorkerRows } from './worker-rows.ts'
 
-export const headColumns = 'm.seq, m.id, m.at, m.conversation, m.n, m.sender, m.kind, m.thread, m.reply_to'
-/** A walk reads up to 256 rows at once, and often only to count them. */
-const shortBodyBytes = 2_048
-export const receiptColumns = 'r.route, r.session, r.until, r.offered_at, r.read_at'
-// The body if it is short, else its length: of a look at fifty rows, reading the columns is half the cost.
-const shortBody = `CASE WHEN octet_length(m.body) <= ${shortBodyBytes} THEN m.body ELSE octet_length(m.body) END`
-const waitingColumns = `${headColumns}, ${shortBody}, ${receiptColumns}`
-const waitingFrom = 'FROM messages m LEFT JOIN receipts r ON r.message = m.seq AND r.agent = ?1'
-const filters = '(?5 IS NULL OR m.sender = ?5) AND (?6 IS NULL OR m.thread = ?6 OR m.id = ?6)'
-
-// `LIMIT (? + 0)`, here and elsewhere: SQLite 3.53 plans by a bare limit's value, and so prepares the statement anew at every run (50 µs).
+// `LIMIT (? + 0)`, here and elsewhere: SQLite 3.53 plans by the value of a bare limit, and so prepares the statement again at every run (50 µs).
 const statements = {
   policy: "SELECT value FROM meta WHERE name = 'policy'",
   message: `SELECT ${headColumns} FROM messages m WHERE m.id = ?`,
+  beginning: 'SELECT substr(body, 1, ?) FROM messages WHERE seq = ?',
+  // The names of pairs and groups begin with @.
+  directs: `SELECT s.conversation FROM members s JOIN conversations c ON c.key = s.conversation WHERE s.agent = ? AND s.conversation > ?
+    AND c.name >= '@' AND c.name < 'A' ORDER BY s.conversation LIMIT (? + 0)`,
+  questions: `SELECT ${headColumns} FROM messages m WHERE m.conversation = ? AND m.kind = 'question' ORDER BY m.n DESC LIMIT (? + 0)`,
+  inThread: `SELECT ${headColumns} FROM messages m WHERE m.thread = ?1 AND m.seq > ?2 AND m.sender <> ?3
+    AND (?4 IS NULL OR m.reply_to = ?4) ORDER BY m.seq LIMIT 100`,
+  inPair: `SELECT ${headColumns} FROM messages m WHERE m.conversation = ? AND m.n > ? AND m.sender <> ? ORDER BY m.n LIMIT 100`,
   sentAt: 'SELECT at FROM messages WHERE conversation = ? AND n = ?',
   isMember: 'SELECT 1 FROM members WHERE agent = ? AND conversation = ? AND left_n IS NULL',
-  wasMember:
-    'SELECT 1 FROM members WHERE agent = ?1 AND conversation = ?2 AND joined_n < ?3 AND (left_n IS NULL OR left_n >= ?3)',
+  otherIn: 'SELECT agent FROM members WHERE conversation = ? AND agent <> ? LIMIT 1',
+  wasMember: `SELECT 1 FROM members s WHERE s.agent = ?1 AND s.conversation = ?2 AND ${covers('?3')}`,
   receipt: 'SELECT route, session, until, offered_at, read_at FROM receipts WHERE message = ? AND agent = ?',
+  isNamed: `SELECT EXISTS (SELECT 1 FROM members s WHERE s.agent = ?1 AND (s.left_n IS NULL OR s.left_n > s.joined_n)
+      AND (SELECT n FROM messages WHERE conversation = s.conversation ORDER BY n DESC LIMIT 1) > s.joined_n)
+    OR EXISTS (SELECT 1 FROM agents WHERE parent = ?2)
+    OR EXISTS (SELECT 1 FROM runs WHERE agent = ?2 OR parent = ?2)
+    OR EXISTS (SELECT 1 FROM workers WHERE name = ?2 OR parent = ?2)
+    OR EXISTS (SELECT 1 FROM invocations WHERE caller = ?2 OR provider = ?2)
+    OR EXISTS (SELECT 1 FROM actions a WHERE provider = ?2 OR EXISTS (SELECT 1 FROM json_each(a.available_to) WHERE value = ?2))`,
   reacted: 'SELECT 1 FROM reactions WHERE message = ? AND agent = ? AND emoji = ?',
-  stays: 'SELECT conversation, joined_n, left_n, cursor FROM members WHERE agent = ?',
-  unread: `SELECT ${waitingColumns} ${waitingFrom} WHERE m.conversation = ?2 AND m.n > ?3 AND m.n <= ?4 AND ${filters}
-    AND m.sender <> ?7 AND r.read_at IS NULL ORDER BY m.n LIMIT (?8 + 0)`,
-  // The first few of every stay at once. CROSS JOIN: in this order, by the two indexes.
-  firstUnread: `SELECT ${waitingColumns} FROM members s CROSS JOIN messages m ON m.conversation = s.conversation
-    LEFT JOIN receipts r ON r.message = m.seq AND r.agent = ?1 WHERE s.agent = ?1 AND m.n > s.cursor AND m.n <= s.cursor + ?2
-    AND (s.left_n IS NULL OR m.n <= s.left_n) AND m.sender <> ?3 AND r.read_at IS NULL ORDER BY s.conversation, s.joined_n, m.n`,
-  unreadCount: `SELECT count(*) FROM (SELECT 1 ${waitingFrom} WHERE m.conversation = ?2 AND m.n > ?3 AND m.n <= ?4
-    AND m.sender <> ?5 AND r.read_at IS NULL LIMIT (?6 + 0))`,
-  received: `SELECT ${waitingColumns} ${waitingFrom} WHERE m.conversation = ?2 AND m.n > ?3 AND m.n <= ?4 AND ${filters}
-    AND m.sender <> ?7 ORDER BY m.n DESC LIMIT (?8 + 0)`,
 }
 
-/** A first look costs little; a long walk reads in larger steps. */
-const chunkFirst = 16
-const chunkMax = 256
-/** From so many conversations with news on, one statement brings the first few messages of each; beyond the second, rows get too many. */
-const [togetherMin, togetherMax] = [4, 200]
-const togetherN = 4
+/** Pairs and groups that one step reads, and the questions of each that may still be open. */
+const [directsPerStep, questionsMax] = [64, 16]
 
 export class SqliteView implements View {
   /** Actions and invocations. */
   readonly rows: ActionRows
   readonly workers: WorkerRows
   readonly runs: RunRows
+  readonly claims: ClaimRows
+  readonly approvals: ApprovalRows
+  /** What waits for an agent, and what it ever received. */
+  readonly inbox: InboxRows
   readonly #tables: Tables
   readonly #sql: Record<keyof typeof statements, Statement>
 
   constructor(database: Database, tables: Tables) {
     this.#tables = tables
+    this.inbox = new InboxRows(database, tables, (row) => this.head(row))
     this.rows = new ActionRows(database)
     this.workers = new WorkerRows(database)
     this.runs = new RunRows(database)
+    this.claims = new ClaimRows(database)
+    this.approvals = new ApprovalRows(database)
     this.#sql = database.prepareAll(statements)
   }
 
-  /** By default nobody sees another's terminal, and nobody from outside writes here. */
+  /** By default nobody sees the terminal of another, and nobody from outside writes here. */
   policy(): Policy {
     const stored = this.#sql.policy.get()?.[0]
-    return stored === undefined ? { terminal: {}, writers: [] } : JSON.parse(stored as string)
+    return stored === undefined ? firstPolicy : { ...firstPolicy, ...JSON.parse(stored as string) }
   }
 
   agent(name: string): AgentRow | undefined {
-    return this.#tables.agents.get(name)
+    const agent = this.#tables.agents.get(name)
+    return agent?.isRetired ? undefined : agent
   }
 
-  agentOfHandle(handle: string): AgentRow | undefined {
-    return this.#tables.handles.get(handle)
+  isRetired(name: string): boolean {
+    return this.#tables.agents.get(name)?.isRetired === true
   }
 
-  agents(): Iterable<AgentRow> {
-    return this.#tables.agents.values()
+  home(name: string): HomeRow | undefined {
+    return this.#tables.homes.get(name)
   }
 
-  channels(): string[] {
+  isNamed(agent: string): boolean {
+    return this.#sql.isNamed.get(this.#tables.agents.get(agent)?.key ?? -1, agent)?.[0] === 1
+  }
+
+  agentsCalled(text: string): AgentRow[] {
+    return this.#tables.called(text)
+  }
+
+  *agents(): Generator<AgentRow, void, void> {
+    for (const agent of this.#tables.agentsByKey.values()) if (!agent.isRetired) yield agent
+  }
+
+  channels(): readonly string[] {
     return this.#tables.channels()
   }
 
@@ -100,14 +118,50 @@ export class SqliteView implements View {
     return this.#tables.conversation(conversation)?.lastN
   }
 
+  conversationKey(conversation: string): number | undefined {
+    return this.#tables.conversation(conversation)?.key
+  }
+
   isMember(agent: string, conversation: string): boolean {
     const [a, c] = [this.#tables.agents.get(agent), this.#tables.conversation(conversation)]
     return a !== undefined && c !== undefined && this.#sql.isMember.get(a.key, c.key) !== undefined
   }
 
+  otherIn(agent: string, conversation: string): string | undefined {
+    const [a, c] = [this.#tables.agents.get(agent), this.#tables.conversation(conversation)]
+    const key = c && this.#sql.otherIn.get(c.key, a?.key ?? -1)?.[0]
+    return this.#tables.agentsByKey.get(key as number)?.name
+  }
+
   message(id: string): MessageHead | undefined {
     const row = this.#sql.message.get(id)
     return row && this.head(row)
+  }
+
+  beginning({ seq }: MessageHead, chars: number): string {
+    return this.#sql.beginning.get(chars, seq)?.[0] as string
+  }
+
+  *questions(agent: string): Generator<MessageHead | undefined, void, void> {
+    const key = this.#tables.agents.get(agent)?.key ?? -1
+    for (let after = 0; ; ) {
+      const rows = this.#sql.directs.all(key, after, directsPerStep) as [number][]
+      for (const [conversation] of rows)
+        for (const row of this.#sql.questions.all(conversation, questionsMax)) yield this.head(row)
+      yield
+      if (rows.length < directsPerStep) return
+      after = rows[rows.length - 1]?.[0] as number
+    }
+  }
+
+  saidAfter(
+    place: AnswerPlace,
+    { conversation, n, seq, from }: Pick<MessageHead, 'conversation' | 'n' | 'seq' | 'from'>,
+  ): MessageHead[] {
+    if (place !== 'pair')
+      return this.#sql.inThread.all(place.thread, seq, from, place.replyTo ?? null).map((row) => this.head(row))
+    const key = this.#tables.conversation(conversation)?.key ?? -1
+    return this.#sql.inPair.all(key, n, from).map((row) => this.head(row))
   }
 
   sentAt(conversation: string, n: number): number | undefined {
@@ -153,106 +207,12 @@ export class SqliteView implements View {
     return this.rows.running()
   }
 
-  unread(agent: string, filter: InboxFilter): Iterable<Waiting> {
-    return mergeBySeq(this.#walks(agent, filter, 'unread'), 1)
+  unread(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined> {
+    return this.inbox.unread(agent, filter, look)
   }
 
-  received(agent: string, filter: InboxFilter): Iterable<Waiting> {
-    return mergeBySeq(this.#walks(agent, filter, 'received'), -1)
-  }
-
-  /** Counted where the rows are: every row that came here to be counted would cost ten times as much. */
-  unreadCount(agent: string, max: number, conversation?: string): number {
-    const reader = this.#tables.agents.get(agent)
-    let count = 0
-    for (const { conversation: key, from, to } of this.#stays(reader, { conversation }, 'unread')) {
-      const found = this.#sql.unreadCount.get(reader?.key as number, key, from, to, agent, max - count)
-      count += Number(found?.[0])
-      if (count >= max) break
-    }
-    return count
-  }
-
-  /** One lazy walk for each stay that can hold something. */
-  #walks(agent: string, filter: InboxFilter, which: 'unread' | 'received'): Iterator<Waiting>[] {
-    const reader = this.#tables.agents.get(agent) as AgentEntry
-    const stays = this.#stays(reader, filter, which)
-    const isPlain = which === 'unread' && filter.from === undefined && filter.thread === undefined
-    if (!isPlain || stays.length < togetherMin || stays.length > togetherMax)
-      return stays.map(({ conversation, from, to }) => this.#walk(reader, conversation, from, to, filter, which))
-    const first = new Map<number, Row[]>()
-    for (const row of this.#sql.firstUnread.all(reader.key, togetherN, agent)) {
-      const rows = first.get(row[3] as number)
-      if (rows) rows.push(row)
-      else first.set(row[3] as number, [row])
-    }
-    return stays.map(({ conversation, from, to }) =>
-      this.#walkOn(reader, conversation, from, to, first.get(conversation)),
-    )
-  }
-
-  /** Through the rows that are there already, then on as any walk. Two stays in one conversation never overlap. */
-  *#walkOn(reader: AgentEntry, conversation: number, from: number, to: number, first: Row[] = []): Iterator<Waiting> {
-    const known = Math.min(from + togetherN, to)
-    for (const row of first) {
-      const n = row[4] as number
-      if (n > from && n <= known) yield this.#waiting(row)
-    }
-    if (known < to) yield* this.#walk(reader, conversation, known, to, {}, 'unread')
-  }
-
-  #stays(reader: AgentEntry | undefined, filter: InboxFilter, which: 'unread' | 'received') {
-    if (!reader) return []
-    const only = filter.conversation === undefined ? undefined : this.#tables.conversation(filter.conversation)?.key
-    if (filter.conversation !== undefined && only === undefined) return []
-    const stays: { conversation: number; from: number; to: number }[] = []
-    for (const [conversation, joined, left, cursor] of this.#sql.stays.all(reader.key) as [
-      number,
-      number,
-      number | null,
-      number,
-    ][]) {
-      if (only !== undefined && conversation !== only) continue
-      const { lastN } = this.#tables.conversationOf(conversation)
-      const from = which === 'unread' ? cursor : joined
-      const to = Math.min(left ?? lastN, lastN)
-      if (from < to) stays.push({ conversation, from, to })
-    }
-    return stays
-  }
-
-  *#walk(
-    reader: AgentEntry,
-    conversation: number,
-    from: number,
-    to: number,
-    filter: InboxFilter,
-    which: 'unread' | 'received',
-  ) {
-    let [low, high] = [from, to]
-    for (let chunk = chunkFirst; ; chunk = Math.min(chunk * 4, chunkMax)) {
-      const rows = this.#sql[which].all(
-        reader.key,
-        conversation,
-        low,
-        high,
-        filter.from ?? null,
-        filter.thread ?? null,
-        reader.name,
-        chunk,
-      )
-      for (const row of rows) yield this.#waiting(row)
-      if (rows.length < chunk) return
-      const lastN = rows[rows.length - 1]?.[4] as number
-      if (which === 'unread') low = lastN
-      else high = lastN - 1
-    }
-  }
-
-  #waiting(row: Row): Waiting {
-    const [head, receipt, short] = [this.head(row), receiptOf(row, 10), row[9] as string | number]
-    if (typeof short === 'number') return { head, bodyBytes: short, receipt }
-    return { head, bodyBytes: Buffer.byteLength(short), body: short, receipt }
+  received(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined> {
+    return this.inbox.received(agent, filter, look)
   }
 
   head(row: Row): MessageHead {
@@ -262,37 +222,5 @@ export class SqliteView implements View {
     if (thread !== null) head.thread = thread as string
     if (replyTo !== null) head.replyTo = replyTo as string
     return head
-  }
-}
-
-/** The columns of `receiptColumns`, which begin at `from`. */
-export function receiptOf(row: Row | undefined, from = 0): ReceiptRow | undefined {
-  if (!row || (row[from + 3] === null && row[from + 4] === null)) return undefined
-  return {
-    route: (row[from] ?? undefined) as Route | undefined,
-    session: (row[from + 1] ?? undefined) as string | undefined,
-    until: (row[from + 2] ?? undefined) as number | undefined,
-    offeredAt: (row[from + 3] ?? undefined) as number | undefined,
-    readAt: (row[from + 4] ?? undefined) as number | undefined,
-  }
-}
-
-/** Several walks, each in order, as one in order. Few walks have anything, so the least is found by looking at all. */
-function* mergeBySeq(walks: Iterator<Waiting>[], direction: 1 | -1): Iterable<Waiting> {
-  const heads: { next: Waiting; walk: Iterator<Waiting> }[] = []
-  for (const walk of walks) {
-    const first = walk.next()
-    if (!first.done) heads.push({ next: first.value, walk })
-  }
-  while (heads.length > 0) {
-    let best = 0
-    for (let i = 1; i < heads.length; i++) {
-      if (((heads[i]?.next.head.seq as number) - (heads[best]?.next.head.seq as number)) * direction < 0) best = i
-    }
-    const head = heads[best] as { next: Waiting; walk: Iterator<Waiting> }
-    yield head.next
-    const following = head.walk.next()
-    if (following.done) heads.splice(best, 1)
-    else head.next = following.value
   }
 }

@@ -1,19 +1,20 @@
-// Workers as rows: read for the rules and by what runs the programs. They are written by evolve.
+// Workers as rows, read for the rules and for the supervisor. evolve.ts writes them.
 
 import type { WorkerRow, WorkerView } from '../core/view.ts'
 import type { Database, Row, Statement } from './database.ts'
 import { withoutNulls } from './tables.ts'
 
 const columns =
-  'id, name, parent, cli, command, args, model, cwd, is_injected, wish, status, pid, code, reason, at, changed_at'
+  'id, name, parent, cli, command, args, model, cwd, is_injected, wish, status, pid, code, reason, at, changed_at, machine, worktree, wished_by, control, asked, again'
 
 const statements = {
   byId: `SELECT ${columns} FROM workers WHERE id = ?`,
-  // Ids are in the order of time.
-  byName: `SELECT ${columns} FROM workers WHERE name = ? ORDER BY id DESC LIMIT 1`,
-  running: `SELECT ${columns} FROM workers WHERE status <> 'exited' ORDER BY id`,
-  latest: `SELECT ${columns} FROM workers ORDER BY id DESC LIMIT (? + 0)`,
+  byName: `SELECT ${columns} FROM workers WHERE name = ? ORDER BY task DESC LIMIT 1`,
+  running: `SELECT ${columns} FROM workers WHERE status <> 'exited' ORDER BY task`,
+  withWorktree: `SELECT ${columns} FROM workers WHERE worktree IS NOT NULL ORDER BY task`,
+  latest: `SELECT ${columns} FROM workers ORDER BY task DESC LIMIT (? + 0)`,
   task: 'SELECT b.body FROM workers w JOIN bodies b ON b.seq = w.task WHERE w.id = ?',
+  taskHead: 'SELECT substr(b.body, 1, 400) FROM workers w JOIN bodies b ON b.seq = w.task WHERE w.id = ?',
   screen: 'SELECT b.body FROM workers w JOIN bodies b ON b.seq = w.screen WHERE w.id = ?',
 }
 
@@ -38,6 +39,10 @@ export class WorkerRows implements WorkerView {
     return this.#sql.running.all().map(workerOf)
   }
 
+  withWorktree(): WorkerRow[] {
+    return this.#sql.withWorktree.all().map(workerOf)
+  }
+
   /** Newest first. */
   latest(limit: number): WorkerRow[] {
     return this.#sql.latest.all(limit).map(workerOf)
@@ -47,17 +52,21 @@ export class WorkerRows implements WorkerView {
     return this.#sql.task.get(id)?.[0] as string | undefined
   }
 
-  /** Of one that has exited: what stood there last. */
+  taskHead(id: string): string | undefined {
+    return this.#sql.taskHead.get(id)?.[0] as string | undefined
+  }
+
+  /** What stood last in the terminal of a worker that has exited. */
   lastScreenOf(id: string): string | undefined {
     return this.#sql.screen.get(id)?.[0] as string | undefined
   }
 }
 
 function workerOf(row: Row): WorkerRow {
-  const [id, name, parent, cli, command, args, model, cwd, isInjected, wish, status, pid, code, reason, at, changedAt] =
-    row
-  const lists = withoutNulls({ command: listOf(command), args: listOf(args) })
-  const rest = withoutNulls({ model, pid, code, reason })
+  const [id, name, parent, cli, command, args, model, cwd, isInjected, wish, status, pid, code, ...others] = row
+  const [reason, at, changedAt, machine, worktree, wishedBy, control, asked, again] = others
+  const own = { command: parsed(command), args: parsed(args), worktree: parsed(worktree), asked: parsed(asked) }
+  const rest = withoutNulls({ model, pid, code, reason, machine, wishedBy, again, ...own })
   return {
     id,
     name,
@@ -65,15 +74,15 @@ function workerOf(row: Row): WorkerRow {
     cli,
     cwd,
     isInjected: isInjected === 1,
+    control: control ?? 'pty',
     wish,
     status,
     at,
     changedAt,
-    ...lists,
     ...rest,
   } as WorkerRow
 }
 
-function listOf(json: unknown): string[] | null {
-  return typeof json === 'string' ? (JSON.parse(json) as string[]) : null
+function parsed(json: unknown): unknown {
+  return typeof json === 'string' ? JSON.parse(json) : null
 }

@@ -1,47 +1,47 @@
-// What a worker's screen tells, and what it is told when that is safe: the task once it is ready, then its mail, each at an idle prompt and
-// never into a dialog.
+// Gives a worker text when that is safe: the task once it is ready, then its mail, each while it is idle and never while it waits for
+// somebody. How its program is spoken to, and what tells what it does, is its control (control/control.ts).
 
-import { type InjectionOptions, injectionText } from '@agent-relay/sdk/injection'
-import type { Workspace } from '../broker/workspace.ts'
+import { cleanForModel, cleanLineForModel } from '@agent-relay/sdk/internal/clean'
+import { howTo, type InjectionOptions, injectionText } from '@agent-relay/sdk/internal/injection'
+import type { WorkerLedger } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
-import type { Door, Harness, Sign } from './harness/harness.ts'
-import { taskText } from './injection.ts'
-import type { Output } from './output.ts'
-import { enter, type Keyboard, type Look, paste } from './typing.ts'
+import { type Clock, hasPassed } from '../machine/clock.ts'
+import type { Control, ControlLook, PromptListener, Unfinished } from './control/control.ts'
+import type { Harness } from './harness/harness.ts'
 
 export interface AttentionOptions {
   row: WorkerRow
   harness: Harness
-  workspace: Workspace
-  output: Output
-  write(data: string): Promise<void>
+  ledger: WorkerLedger
+  clock: Clock
   onTrouble(error: Error): void
   report(status: WorkerRow['status'], more?: { reason?: string }): Promise<void>
 }
 
-/** After it has printed, look this much later: what belongs together comes together. */
-const settleMs = 60
-/** Without a sign on the screen, a program that has printed nothing for this long waits for input ... */
-const quietMs = 600
-/** ... unless it has never printed anything: many take their time to begin. */
-const silentMs = 3_000
-/** A dialog that is answered at once is nobody's business. */
+/** After something was given: by then most programs show that they are at work. */
+const takeUpMs = 60
+/** What it waits for and gets within this time is not reported. */
 const blockedMs = 700
-/** While it is busy look this often: a sign may go without a trace. */
-const busyLookMs = 1_000
-/** More than this between two looks is a flood: it is busy, and drawing all of it would cost more than it tells. */
-const floodBytes = 64 * 1024
-/** A person who types is not interrupted. */
-const personMs = 2_000
-/** Of bodies, in one paste. A line that is typed without marks must stay below the 4,095 bytes that a terminal's own line holds. */
-const [marked, unmarked] = [{ bytesMax: 256 * 1024 }, { bytesMax: 2_048, limit: 8 }]
+/** How often to look for a message that a hook may still take. */
+const graceLookMs = 1_000
+/** Its parent is told then, who may know what to do about it. */
+const taskRefusalsMax = 3
+
+/** `given`: in a prompt of which nobody knows yet whether the model has it. `over`: its parent was told that the model does not have it. */
+interface Task {
+  text: string
+  state: 'waits' | 'given' | 'taken' | 'over'
+  refusals: number
+}
 
 export class Attention {
   readonly #options: AttentionOptions
   readonly #injection: InjectionOptions
-  readonly #beganAt = performance.now()
-  #door: Door | undefined
-  #task: string | undefined
+  #control: Control | undefined
+  readonly #task: Task | undefined
+  /** Mail that the model has is being recorded as offered: until then it still seems to wait. */
+  #offering: Promise<void> | undefined
+  #hasMail = false
   #activity: 'busy' | 'idle' | undefined
   #isLive = false
   #isReady = false
@@ -49,21 +49,18 @@ export class Attention {
   #isOver = false
   #blockedSince: number | undefined
   #isBlocked = false
-  #seen = 0
-  #typedAt = Number.NEGATIVE_INFINITY
-  /** Pasted but not entered: a dialog came in between. What is to be recorded when it is. */
-  #pasted: (() => Promise<void>) | undefined
+  #unfinished: Unfinished | undefined
   #isWanted = false
   #working: Promise<void> | undefined
   #again: NodeJS.Timeout | undefined
   #againAt = Number.POSITIVE_INFINITY
-  #whenPrinted: (() => void) | undefined
 
   constructor(options: AttentionOptions) {
     this.#options = options
-    const { harness, row, workspace } = options
+    const { harness, row, ledger } = options
     this.#injection = { toolPrefix: harness.hasMcp && row.isInjected ? harness.toolPrefix : undefined }
-    this.#task = workspace.workers.taskOf(row.id)
+    const text = ledger.taskOf(row.id)
+    if (text !== undefined) this.#task = { text, state: 'waits', refusals: 0 }
   }
 
   get activity(): 'busy' | 'idle' | undefined {
@@ -79,8 +76,22 @@ export class Attention {
     return this.#isReady ? 'ready' : 'starting'
   }
 
-  begin(door: Door | undefined): void {
-    this.#door = door
+  /** Mail was put before the model, and no other conversation would know of it. */
+  get hasMail(): boolean {
+    return this.#hasMail
+  }
+
+  /** It has a task, and still has to be given it. */
+  get hasTask(): boolean {
+    return this.#task?.state === 'waits'
+  }
+
+  /** A conversation in which nothing was said yet. */
+  begin(control: Control): void {
+    this.#control = control
+    this.#unfinished = undefined
+    this.#isReady = false
+    if (this.#task && this.#task.state !== 'over') this.#task.state = 'waits'
   }
 
   /** It has lived long enough to count. */
@@ -89,13 +100,9 @@ export class Attention {
     this.wake()
   }
 
-  printed(): void {
-    this.#whenPrinted?.()
-    if (performance.now() + settleMs < this.#againAt) this.#later(settleMs)
-  }
-
-  typed(data: string): void {
-    this.#typedAt = /[\r\n]$/.test(data) ? Number.NEGATIVE_INFINITY : performance.now()
+  /** Looks again after this time at the latest. */
+  later(ms: number): void {
+    if (performance.now() + ms < this.#againAt) this.#later(ms)
   }
 
   wake(): void {
@@ -108,7 +115,7 @@ export class Attention {
       })
   }
 
-  /** Held: nothing is typed any more when this resolves. */
+  /** While held, nothing is given; when this resolves, nothing is being given. */
   async hold(isHeld: boolean): Promise<void> {
     this.#isHeld = isHeld
     if (isHeld) await this.#working
@@ -119,147 +126,109 @@ export class Attention {
     this.#isOver = true
     this.#activity = undefined
     clearTimeout(this.#again)
-    this.#whenPrinted?.()
+    this.#control?.end()
   }
 
   async #work(): Promise<void> {
     while (this.#isWanted && !this.#isHeld && !this.#isOver) {
       this.#isWanted = false
-      const ms = await this.#step()
-      // What it printed meanwhile may have brought an earlier one.
-      if (ms !== undefined && performance.now() + ms < this.#againAt) this.#later(ms)
+      const control = this.#control
+      const ms = control && (await this.#step(control))
+      // Something may have scheduled an earlier look meanwhile.
+      if (ms !== undefined) this.later(ms)
     }
   }
 
-  /** One look and what follows from it. Milliseconds until the next; undefined: when something happens. */
-  async #step(): Promise<number | undefined> {
-    const { output } = this.#options
-    const printed = output.position - this.#seen
-    this.#seen = output.position
-    if (printed > floodBytes) {
-      this.#activity = 'busy'
-      output.rest()
-      return busyLookMs
+  /** One look and what follows from it. Returns milliseconds until the next look; undefined: look when something happens. */
+  async #step(control: Control): Promise<number | undefined> {
+    const look = await control.look()
+    const { state, againMs, typingMs = 0 } = look
+    await this.#tellBlocked(look)
+    if (state === 'blocked') {
+      if (this.#isBlocked) control.told?.()
+      this.#activity = undefined
+      return this.#isBlocked ? againMs : blockedMs
     }
-    const { sign } = await this.#look()
-    const quiet = this.#quiet()
-    if (await this.#isStuck(sign)) return busyLookMs
-    const isIdle = sign === 'idle' || (sign === undefined && quiet >= 0)
+    const isIdle = state === 'idle'
     this.#activity = isIdle ? 'idle' : 'busy'
-    await this.#becomeReady(isIdle)
-    if (!isIdle) return sign === undefined ? Math.max(settleMs, -quiet) : busyLookMs
-    return this.#isReady && !this.#isHeld ? this.#give() : undefined
+    await this.#becomeReady(control, isIdle)
+    if (!isIdle || !this.#isReady || this.#isHeld) return againMs
+    return typingMs > 0 ? typingMs : this.#give(control)
   }
 
-  /** How long it has been quiet beyond what makes it idle; below zero: not yet. */
-  #quiet(): number {
-    const { output } = this.#options
-    if (output.lastAt === 0) return performance.now() - this.#beganAt - silentMs
-    return performance.now() - output.lastAt - quietMs
-  }
-
-  async #isStuck(sign: Sign | undefined): Promise<boolean> {
-    if (sign !== 'blocked') {
+  async #tellBlocked({ state, reason }: ControlLook): Promise<void> {
+    if (state !== 'blocked') {
       this.#blockedSince = undefined
       if (this.#isBlocked) {
         this.#isBlocked = false
         await this.#options.report(this.status)
       }
-      return false
+      return
     }
-    this.#activity = undefined
     this.#blockedSince ??= performance.now()
-    if (!this.#isBlocked && this.#isLive && performance.now() - this.#blockedSince >= blockedMs) {
-      this.#isBlocked = true
-      await this.#options.report('blocked', { reason: 'a dialog is open' })
-    }
-    return true
+    if (this.#isBlocked || !this.#isLive || performance.now() - this.#blockedSince < blockedMs) return
+    this.#isBlocked = true
+    await this.#options.report('blocked', { reason })
   }
 
-  /** Its tools are there; or, for one without ours, it waits for input. */
-  async #becomeReady(isIdle: boolean): Promise<void> {
+  /** Ready means that its tools are there, or, for a CLI without ours, that it waits for input. */
+  async #becomeReady(control: Control, isIdle: boolean): Promise<void> {
     if (this.#isReady || !this.#isLive) return
-    const { harness, row, workspace } = this.#options
-    const isConnected = harness.hasMcp && row.isInjected ? workspace.sessions.isInitialized(row.name) : isIdle
-    if (!isConnected) return
+    const { row, ledger } = this.#options
+    if (!(control.isReadyWhenIdle ? isIdle : ledger.isInitialized(row.name))) return
     this.#isReady = true
     await this.#options.report('ready')
   }
 
-  async #give(): Promise<number | undefined> {
-    const untouched = performance.now() - this.#typedAt
-    if (untouched < personMs) return personMs - untouched
-    const pasted = this.#pasted
-    if (pasted) {
-      await this.#enter(pasted)
-      return settleMs
-    }
-    const { row } = this.#options
-    const task = this.#task
-    if (task !== undefined) {
-      this.#task = undefined
-      await this.#say(taskText({ ...row, task }, this.#injection), async () => {})
-      return settleMs
-    }
-    return this.#giveMail()
+  async #give(control: Control): Promise<number | undefined> {
+    const [unfinished, task] = [this.#unfinished, this.#task]
+    if (unfinished) this.#unfinished = await unfinished()
+    else if (task?.state === 'waits') await this.#giveTask(control, task)
+    else return this.#giveMail(control)
+    return takeUpMs
   }
 
-  async #giveMail(): Promise<number | undefined> {
-    const { row, harness, workspace, output } = this.#options
-    const waiting = workspace.workers.waiting(row.name, output.isPasteMarked ? marked : unmarked)
-    const graceMs = harness.hookGraceMs ?? 0
-    const messages = row.isInjected
-      ? waiting.filter(({ ts }) => workspace.clock.now() - Date.parse(ts) >= graceMs)
-      : waiting
-    if (messages.length === 0) return waiting.length === 0 ? undefined : Math.min(graceMs, busyLookMs)
+  async #giveTask(control: Control, task: Task): Promise<void> {
+    task.state = 'given'
+    this.#unfinished = await control.prompt(taskInjection(this.#options.row, task.text, this.#injection), {
+      onTaken: async () => {
+        task.state = 'taken'
+      },
+      // It is given again at the next idle look; its control makes the pauses between them longer and longer.
+      onRefused: (why) => {
+        task.state = 'waits'
+        if (why !== undefined) this.#onTaskRefused(task, why)
+      },
+    })
+  }
+
+  #onTaskRefused(task: Task, why: string): void {
+    const { row, ledger, onTrouble } = this.#options
+    if (++task.refusals < taskRefusalsMax) return
+    task.state = 'over'
+    ledger.taskRefused(row, task.refusals, why).catch(onTrouble)
+  }
+
+  async #giveMail(control: Control): Promise<number | undefined> {
+    const { row, ledger, clock } = this.#options
+    await this.#offering
+    const { graceMs = 0, ...most } = control.mail
+    const waiting = await ledger.waiting(row.name, most)
+    const messages = waiting.filter(({ ts }) => hasPassed(graceMs, Date.parse(ts), clock.now()))
+    if (messages.length === 0) return waiting.length === 0 ? undefined : Math.min(graceMs, graceLookMs)
     const ids = messages.map(({ id }) => id)
     const text = injectionText(messages, this.#injection)
-    const record = () => workspace.workers.offered(row.name, ids, 'paste')
-    if (await this.#door?.send(text).catch(() => false)) await record()
-    else await this.#say(text, record)
-    return settleMs
-  }
-
-  async #say(text: string, record: () => Promise<void>): Promise<void> {
-    await paste(this.#keyboard, text)
-    await this.#enter(record)
-  }
-
-  async #enter(record: () => Promise<void>): Promise<void> {
-    let recorded: Promise<void> | undefined
-    const isIn = await enter(this.#keyboard, this.#options.harness.typing, () => {
-      recorded = record()
-      // Awaited below; until then it must not count as unhandled.
-      recorded.catch(() => {})
-    })
-    this.#pasted = isIn ? undefined : record
-    await recorded
-  }
-
-  get #keyboard(): Keyboard {
-    const { output, write } = this.#options
-    return {
-      write,
-      isEnded: () => this.#isOver,
-      isPasteMarked: () => output.isPasteMarked,
-      look: () => this.#look(),
-      printed: (position, ms) =>
-        new Promise((resolve) => {
-          if (output.position > position) return resolve()
-          const timer = setTimeout(done, ms)
-          this.#whenPrinted = done
-          function done() {
-            clearTimeout(timer)
-            resolve()
-          }
-        }),
+    const listener: PromptListener = {
+      onTaken: (route) => {
+        this.#hasMail = true
+        const offered = ledger.offered(row.name, ids, route)
+        this.#offering = offered.catch(() => {})
+        return offered
+      },
+      onRefused() {},
     }
-  }
-
-  async #look(): Promise<Look> {
-    const { output, harness } = this.#options
-    const lines = await output.lines()
-    return { sign: harness.read({ title: output.title, lines }), position: output.position, titles: output.titles }
+    this.#unfinished = await control.prompt(text, listener)
+    return takeUpMs
   }
 
   #later(ms: number): void {
@@ -271,4 +240,15 @@ export class Attention {
       this.wake()
     }, ms).unref()
   }
+}
+
+/** The block goes first: in many CLIs the first character of a prompt decides what it is, and a task may start with `/` or `!`. */
+export function taskInjection(
+  { name, parent }: Pick<WorkerRow, 'name' | 'parent'>,
+  task: string,
+  { toolPrefix }: InjectionOptions,
+): string {
+  const [who, whose] = [cleanLineForModel(name), cleanLineForModel(parent)]
+  const report = `You are ${who}, a worker of ${whose} over Agent Relay. Report ${howTo([whose], toolPrefix)}`
+  return `<system-reminder>\n${report}\n</system-reminder>\n${cleanForModel(task)}`
 }

@@ -1,33 +1,37 @@
-// How a worker ends: politely by its own keys, then by signals to its group, then everything that still carries its marker. Never a process
-// that does not.
+// How a worker ends: first as its control asks it to, then by signals to its process group, then everything that still carries its marker.
+// A process without the marker is never signalled.
 
-import { workerMarker } from './environment.ts'
+import type { Worktree } from '@agent-relay/sdk/protocol'
+import type { WorkerLedger, WorkerReport, WorktreeKeeper } from '../broker/workers/worker-runtime.ts'
+import type { WorkerRow } from '../core/view.ts'
+import { isInside } from '../machine/working-directory.ts'
+import { workerMarker } from './launching.ts'
 import { carrying, descendants, isLinux, leftOfGroup, signalGroup, signalProcess, signalQuietly } from './processes.ts'
 
 export interface Ending {
   id: string
   pid: number
-  exitKeys: readonly string[]
-  press(key: string): Promise<void>
+  /** Ways to ask it politely, one after the other. */
+  leave: readonly (() => unknown)[]
   /** Resolves true when its program has exited, false after so many milliseconds. */
   exited(ms: number): Promise<boolean>
 }
 
-const keyGapMs = 150
-/** For its own goodbye, and then again for what it does on SIGTERM. */
+const askGapMs = 150
+/** How long it may take to exit by itself, and then again after SIGTERM. */
 const politeMs = 2_000
-/** What it left behind gets a moment after SIGTERM: a shell that ends its own children, a server that closes a file. */
+/** Processes that it left behind get this long after SIGTERM, for example to end children or close a file. */
 const sweepGraceMs = 200
-/** A process that the kernel does not let go in this time is not waited for. */
+/** How long to wait for processes that the kernel does not end. */
 const sweepMs = 10_000
 
-/** Resolves when nothing of it is left. */
-export async function endProgram({ id, pid, exitKeys, press, exited }: Ending): Promise<void> {
-  // A stopped one hears nothing.
+/** Resolves when no process of the worker is left. */
+export async function endProgram({ id, pid, leave, exited }: Ending): Promise<void> {
+  // A stopped process gets no other signal.
   signalGroup(pid, 'SIGCONT')
   const below = isLinux ? [] : await descendants(pid)
-  if (!(await endLeader(exitKeys, press, exited, pid))) {
-    // Its group cannot be another's: the number is not free while it has a member.
+  if (!(await endLeader(leave, exited, pid))) {
+    // The group's number cannot belong to others: it is not free while the group has a member.
     signalGroup(pid, 'SIGKILL')
     await exited(politeMs)
   }
@@ -35,16 +39,11 @@ export async function endProgram({ id, pid, exitKeys, press, exited }: Ending): 
   await sweep(id, pid)
 }
 
-async function endLeader(
-  exitKeys: readonly string[],
-  press: Ending['press'],
-  exited: Ending['exited'],
-  pid: number,
-): Promise<boolean> {
-  for (const key of exitKeys) {
+async function endLeader(leave: Ending['leave'], exited: Ending['exited'], pid: number): Promise<boolean> {
+  for (const ask of leave) {
     // A program that does not read must not keep its own end waiting.
-    void press(key)
-    if (await exited(keyGapMs)) return true
+    void ask()
+    if (await exited(askGapMs)) return true
   }
   if (await exited(politeMs)) return true
   signalGroup(pid, 'SIGTERM')
@@ -52,8 +51,8 @@ async function endLeader(
 }
 
 /**
- * Whatever carries the worker's marker, and what is left of the group that its program led, until there is none: something may fork while it
- * is looked for. Resolves to how many there were.
+ * Ends everything that carries the worker's marker, and what is left of its program's group. Repeats until nothing is found, since a process
+ * may fork meanwhile. Resolves to how many there were.
  */
 export async function sweep(id: string, leader?: number): Promise<number> {
   if (!isLinux) return 0
@@ -66,10 +65,51 @@ export async function sweep(id: string, leader?: number): Promise<number> {
     for (const each of found) {
       swept.add(`${each.pid} ${each.startedAt}`)
       signalProcess(each, signal)
-      // A stopped one hears nothing but SIGKILL.
+      // A stopped process gets no signal but SIGKILL.
       if (signal !== 'SIGKILL') signalProcess(each, 'SIGCONT')
     }
     await new Promise((resolve) => setTimeout(resolve, signal === 'SIGTERM' ? sweepGraceMs : 10))
   }
   return swept.size
+}
+
+interface Exits {
+  ledger: WorkerLedger
+  worktrees: WorktreeKeeper
+}
+
+/**
+ * Records that a worker is gone. First its worktree goes, unless that holds work or others still work in it: a daemon that dies in between
+ * finds the worker as it was, and ends it again.
+ */
+export async function reportExit(
+  { ledger, worktrees }: Exits,
+  row: WorkerRow,
+  exit: Omit<WorkerReport, 'id' | 'status'>,
+): Promise<void> {
+  const { id, worktree, cwd } = row
+  const hasRun = (exit.pid ?? row.pid) !== undefined
+  const leave = (tree: Worktree) =>
+    isShared(ledger, id, tree) ? { kept: 'others still work in it' } : worktrees.leave(tree, { worker: id, hasRun })
+  const left = worktree && (await leave(worktree))
+  const isWorktreeRemoved = left !== undefined && left.kept === undefined
+  await ledger.report({ ...exit, id, status: 'exited', isWorktreeRemoved, kept: left?.kept })
+  // It may have been the last one in the worktree of a parent that went before it.
+  for (const other of ledger.left())
+    if (other.id !== id && other.worktree && isInside(cwd, other.worktree.path))
+      await leaveWorktree({ ledger, worktrees }, other)
+}
+
+/** The worktree of a worker whose exit is recorded already goes too, unless it holds work or others still work in it. */
+export async function leaveWorktree(
+  { ledger, worktrees }: Exits,
+  { id, worktree, pid }: Pick<WorkerRow, 'id' | 'worktree' | 'pid'>,
+): Promise<void> {
+  if (!worktree || isShared(ledger, id, worktree)) return
+  const { kept } = await worktrees.leave(worktree, { worker: id, hasRun: pid !== undefined })
+  if (kept === undefined) await ledger.forgetWorktree(id)
+}
+
+function isShared(ledger: WorkerLedger, id: string, { path }: Worktree): boolean {
+  return ledger.wished().some((other) => other.id !== id && isInside(other.cwd, path))
 }

@@ -1,42 +1,58 @@
-// From a wish to what is run: the program's file, its arguments, its environment, and the files it needs. Nothing is started here but what a
-// CLI needs done beforehand.
+// Prepares the start of a worker: the program's file, its arguments, its environment, and the files it needs. Runs only what a CLI needs done
+// beforehand; the program itself is started in worker.ts.
 
 import { execFile } from 'node:child_process'
-import { accessSync, constants, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { accessSync, constants, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { WorkerRow } from '../core/view.ts'
-import { allowedEnvironment, workerEnvironment, workerMarker } from './environment.ts'
-import type { Door, Harness, LaunchContext } from './harness/harness.ts'
-import type { Once } from './once.ts'
-import type { TerminalOptions } from './terminal.ts'
+import { acp } from './harness/acp.ts'
+import {
+  type AcpHarness,
+  type Harness,
+  type LaunchContext,
+  type McpServer,
+  type OwnDoor,
+  type Program,
+  serverEnvironment,
+  serverName,
+} from './harness/harness.ts'
+import type { TerminalOptions } from './pty.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
 export interface LaunchOptions {
   row: WorkerRow
   harness: Harness
-  /** Private to this worker; made here, removed by whoever ends it. */
+  /** Private to this worker; made here, removed when it ends. */
   directory: string
+  /** How a hook is started without a Node; undefined where that cannot be done. */
+  launchHook?(): Program | undefined
   socketPath: string
+  /** Where the daemon serves HTTP, if it does. */
+  url?(): string | undefined
   token: string
-  /** The daemon's own. */
+  /** The daemon's environment. */
   env: Env
-  once: Once
+  setups: HarnessSetups
+  /** It is spoken to over ACP, and not in a terminal. */
+  isAcp: boolean
 }
 
 export interface Launched {
   options: Omit<TerminalOptions, 'cols' | 'rows'>
-  door?: Door
+  ownDoor?: OwnDoor
+  acp?: { harness: AcpHarness; mcpServers: McpServer[] }
 }
 
-/** A CLI's own `mcp add` may load half of it first. */
+/** A CLI's own `mcp add` may take long, since it loads much of the CLI. */
 const beforeMs = 60_000
 
 export async function prepare(launching: LaunchOptions): Promise<Launched> {
-  const { row, harness, directory, socketPath, token, env, once } = launching
+  const { row, harness, directory, launchHook, socketPath, token, env, setups, isAcp } = launching
   const { id, name, cwd, command = [], model, args = [], isInjected } = row
   const file = programOf(harness, command, env, cwd)
   if (file === undefined) throw new Error(`${command[0] ?? harness.program} is not there any more`)
@@ -49,26 +65,39 @@ export async function prepare(launching: LaunchOptions): Promise<Launched> {
     RELAY_STRICT_AGENT_NAME: '1',
     RELAY_AGENT_TOKEN: token,
   }
-  const port = harness.door ? await freePort() : undefined
+  const port = harness.ownDoor && !isAcp ? await freePort() : undefined
   const allowed = allowedEnvironment(env)
   const context: LaunchContext = {
-    ...{ directory, server: mcpProgram('serve'), hook: mcpProgram('hook'), identity },
+    ...{ directory, server: mcpProgram('serve'), hook: launchHook?.() ?? mcpProgram('hook'), identity },
     ...{ model, args, cwd, env: allowed, port, isInjected },
   }
-  const launch = harness.launch(context)
+  const speaks = isAcp ? (harness.acp ?? acp.acp) : undefined
+  // A command that the user gives says by itself that it shall speak ACP.
+  const launch = speaks ? speaks.launch(context) : harness.launch(context)
+  if (speaks && command.length > 0) launch.args = [...args]
   for (const { path, text } of launch.files ?? []) writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
   const environment = workerEnvironment(env, identity, isInjected ? {} : withCommand(directory, env), launch.env)
   for (const before of launch.before ?? [])
-    await once.do([file, before.args, env.HOME], () => runBefore(file, before.args, cwd, environment))
-  return {
-    options: { file, args: [...command.slice(1), ...launch.args], cwd, env: environment },
-    door: harness.door?.(context),
-  }
+    await setups.once(harness.name, [file, before.args, env.HOME], () => runBefore(file, before.args, cwd, environment))
+  const options = { file, args: [...command.slice(1), ...launch.args], cwd, env: environment }
+  if (!speaks) return { options, ownDoor: harness.ownDoor?.(context) }
+  return { options, acp: { harness: speaks, mcpServers: isInjected ? [mcpServer(speaks, context, launching)] : [] } }
 }
 
-/** Who has no tools of ours answers with `agent-relay send`: this very one, whatever is installed. */
+/** Our MCP server, as ACP's `session/new` names it: over a pipe, so that its token stands in no argument. */
+function mcpServer({ mcp }: AcpHarness, { server, identity }: LaunchContext, { url, token }: LaunchOptions): McpServer {
+  const listed = (values: Record<string, string>) => Object.entries(values).map(([name, value]) => ({ name, value }))
+  if (mcp === 'stdio')
+    return { name: serverName, ...server, args: [...server.args], env: listed({ ...identity, ...serverEnvironment }) }
+  const headers = listed({ Authorization: `Bearer ${token}` })
+  return { type: 'http', name: serverName, url: `${url?.()}/mcp`, headers }
+}
+
+/** A program without our tools answers with `agent-relay send`: the command of this installation, whatever else is on PATH. */
 function withCommand(directory: string, env: Env): { PATH: string } {
   const folder = join(directory, 'bin')
+  // It is there already where a program that speaks no ACP is started in a terminal instead.
+  rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { mode: 0o700 })
   symlinkSync(fileURLToPath(new URL('../../bin/agent-relay.cjs', import.meta.url)), join(folder, 'agent-relay'))
   return { PATH: [folder, env.PATH ?? ''].join(delimiter) }
@@ -92,8 +121,8 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** By this very Node and this very package, so that a worker's server is never another version than its daemon. */
-export function mcpProgram(verb: string): { command: string; args: string[] } {
+/** Runs with the daemon's own Node and package, so that a worker's server has the version of its daemon. */
+export function mcpProgram(verb: string): Program {
   const serve = createRequire(import.meta.url).resolve('@agent-relay/mcp/serve')
   return { command: process.execPath, args: [join(dirname(dirname(serve)), 'bin', 'agent-relay-mcp.cjs'), verb] }
 }
@@ -118,4 +147,99 @@ function freePort(): Promise<number> {
       server.close(() => done(port))
     })
   })
+}
+
+/** The marker by which everything that a worker has started is found again. */
+export const workerMarker = 'RELAY_WORKER'
+
+/**
+ * What of the daemon's environment a worker's program may see: the names on this list and nothing else. No workspace key, nothing that
+ * makes a program load other code (NODE_OPTIONS, LD_PRELOAD), no credentials but those of models.
+ */
+const allowed = [
+  // terminal, locale, paths
+  ...['COLORTERM', 'NO_COLOR', 'FORCE_COLOR', 'LANG', 'LANGUAGE', 'TZ', 'PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL'],
+  ...['TMPDIR', 'EDITOR', 'VISUAL', 'PAGER'],
+  // proxies and certificates
+  ...['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'all_proxy', 'no_proxy'],
+  ...['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'GIT_SSL_CAINFO'],
+  // Claude Code
+  ...['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_MODEL', 'CLAUDE_CONFIG_DIR'],
+  ...['CLAUDE_CODE_OAUTH_TOKEN', 'CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'AWS_BEARER_TOKEN_BEDROCK'],
+  ...['CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC', 'CLAUDE_CODE_SANDBOXED', 'DISABLE_TELEMETRY', 'IS_SANDBOX'],
+  ...['DISABLE_ERROR_REPORTING', 'DISABLE_AUTOUPDATER'],
+  // Codex
+  ...['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_ORGANIZATION', 'OPENAI_PROJECT', 'CODEX_API_KEY', 'CODEX_HOME'],
+  // Gemini CLI
+  ...['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GEMINI_BASE_URL', 'GEMINI_CLI_HOME', 'GEMINI_MODEL'],
+  ...['GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION', 'GOOGLE_GENAI_USE_VERTEXAI', 'GEMINI_CLI_TRUST_WORKSPACE'],
+  // opencode, droid, and the models that several take
+  ...['OPENCODE_CONFIG', 'OPENCODE_CONFIG_DIR', 'OPENCODE_CONFIG_CONTENT', 'OPENCODE_DISABLE_AUTOUPDATE'],
+  ...['OPENCODE_DISABLE_MODELS_FETCH', 'OPENCODE_DISABLE_LSP_DOWNLOAD', 'FACTORY_API_KEY', 'OPENROUTER_API_KEY'],
+  ...['MISTRAL_API_KEY', 'GROQ_API_KEY', 'DEEPSEEK_API_KEY', 'XAI_API_KEY', 'OLLAMA_HOST'],
+  // Copilot
+  ...[
+    'COPILOT_OFFLINE',
+    'COPILOT_PROVIDER_BASE_URL',
+    'COPILOT_PROVIDER_API_KEY',
+    'COPILOT_MODEL',
+    'COPILOT_GITHUB_TOKEN',
+  ],
+  // goose
+  ...['GOOSE_PROVIDER', 'GOOSE_MODEL'],
+]
+
+const allowedNames = new Set(allowed)
+const isAllowed = (name: string) => allowedNames.has(name) || name.startsWith('LC_') || name.startsWith('XDG_')
+
+export function allowedEnvironment(env: Env): Record<string, string> {
+  const kept: Record<string, string> = {}
+  for (const [name, value] of Object.entries(env)) if (value !== undefined && isAllowed(name)) kept[name] = value
+  return kept
+}
+
+/** The environment of its program: the allowed part, the terminal's variables, and what was made for it. */
+export function workerEnvironment(env: Env, ...added: Env[]): Record<string, string> {
+  const terminal = { TERM: 'xterm-256color', COLORTERM: 'truecolor' }
+  const all = Object.assign({}, allowedEnvironment(env), terminal, ...added) as Env
+  return Object.fromEntries(Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined))
+}
+
+/** What a CLI must be told once and then keeps in its own configuration. Remembered by content; told again when it did not help. */
+export class HarnessSetups {
+  readonly #directory: string
+  /** By harness: two workers that start together must not make one CLI write its file twice at once. */
+  readonly #underWay = new Map<string, Promise<void>>()
+
+  /** `directory` outlives the workers. All workspaces of a daemon share one. */
+  constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  /** `about` is everything that the work depends on: with another `about` it is done again. */
+  async once(harness: string, about: unknown, work: () => Promise<void>): Promise<void> {
+    const mark = createHash('sha256').update(JSON.stringify(about)).digest('hex')
+    const before = this.#underWay.get(harness)?.catch(() => {}) ?? Promise.resolve()
+    const mine = before.then(async () => {
+      if (this.#read(harness) === mark) return
+      await work()
+      mkdirSync(this.#directory, { recursive: true, mode: 0o700 })
+      writeFileSync(join(this.#directory, harness), mark, { mode: 0o600 })
+    })
+    this.#underWay.set(harness, mine)
+    return mine
+  }
+
+  /** Do it again next time: the owner may have removed what was written. */
+  forget(harness: string): void {
+    rmSync(join(this.#directory, harness), { force: true })
+  }
+
+  #read(harness: string): string | undefined {
+    try {
+      return readFileSync(join(this.#directory, harness), 'utf8')
+    } catch {
+      return undefined
+    }
+  }
 }

@@ -1,17 +1,15 @@
-// All that one program has printed: the last of it, who follows it, and a screen of it while one is needed.
+// The output of one program: the end of it as bytes, those who follow it, and a screen drawn from it while one is needed.
 
 import { StringDecoder } from 'node:string_decoder'
 import type { Refusal } from '@agent-relay/sdk/protocol'
-import type { Sink, Watch } from '../broker/sink.ts'
-import { Marks } from './marks.ts'
+import type { Sink, Watch } from '../broker/workers/worker-runtime.ts'
 import { Screen } from './screen.ts'
-import { Scrollback } from './scrollback.ts'
 
-/** Drawing is slower than printing: a screen that is this far behind is given up and made again when somebody looks. */
-const behindBytesMax = 256 * 1024
-/** A screen that nobody has looked at for this long goes. */
+/** Drawing is slower than printing: a screen that is this far behind is dropped and drawn again when somebody looks. */
+const undrawnBytesMax = 256 * 1024
+/** A screen that nobody has looked at for this long is dropped. */
 const lookedMs = 10_000
-/** Enough of the past to draw a screen from: programs paint theirs again and again. Drawing takes a second for some megabytes. */
+/** A screen is drawn from this much of the past, which is enough since programs repaint theirs often. Drawing megabytes takes a second. */
 const drawnBytes = 256 * 1024
 const itemBytesMax = 64 * 1024
 
@@ -56,7 +54,7 @@ export class Output {
     this.#scrollback.push(data)
     this.#marks.follow(data)
     this.#drawn?.write(data)
-    if ((this.#drawn?.waitingBytes ?? 0) > behindBytesMax) this.#dropScreen()
+    if ((this.#drawn?.waitingBytes ?? 0) > undrawnBytesMax) this.#dropScreen()
     for (const follower of this.#followers) follower.pump()
   }
 
@@ -98,7 +96,7 @@ export class Output {
   async #openScreen(): Promise<Screen> {
     const from = this.#scrollback.end
     const screen = await Screen.open(this.#size, this.#scrollback.read(from - drawnBytes), (data) => {
-      // One that was given up answers no more.
+      // A screen that was dropped must not answer any more.
       if (this.#drawn === screen) this.#answer(data)
     })
     // Printed while the library was being loaded.
@@ -111,12 +109,12 @@ export class Output {
     const dropped = this.#screen
     this.#screen = undefined
     this.#drawn = undefined
-    // Whoever is looking at it gets an answer first.
+    // Whoever is looking at it gets the lines first.
     void dropped?.then((screen) => screen.lines().then(() => screen.dispose()))
   }
 }
 
-/** One who watches. It reads from the scrollback at its own pace; what has left the scrollback by then it has missed. */
+/** One watcher. It reads the scrollback at its own pace, and misses what has left the scrollback by then. */
 class Follower {
   readonly #scrollback: Scrollback
   readonly #sink: Sink
@@ -150,5 +148,106 @@ class Follower {
     this.pump()
     this.#isOver = true
     this.#sink.end(why)
+  }
+}
+
+export const scrollbackBytesMax = 2 * 1024 * 1024
+/** Most programs print little: the ring starts small and doubles. */
+const startBytes = 16 * 1024
+
+/** The last of what a program printed, as bytes in a ring that never grows beyond its bound. Positions count from the first byte ever printed. */
+export class Scrollback {
+  readonly #bytesMax: number
+  #ring = Buffer.alloc(0)
+  #end = 0
+  #kept = 0
+
+  constructor(bytesMax = scrollbackBytesMax) {
+    this.#bytesMax = bytesMax
+  }
+
+  /** The position after the last byte. */
+  get end(): number {
+    return this.#end
+  }
+
+  /** The position of the first byte that is kept. */
+  get start(): number {
+    return this.#end - this.#kept
+  }
+
+  push(data: Uint8Array): void {
+    const skipped = Math.max(0, data.length - this.#bytesMax)
+    this.#fit(this.#kept + data.length)
+    const size = this.#ring.length
+    const fresh = data.subarray(skipped)
+    const at = (this.#end + skipped) % size
+    const first = Math.min(fresh.length, size - at)
+    this.#ring.set(fresh.subarray(0, first), at)
+    this.#ring.set(fresh.subarray(first), 0)
+    this.#end += data.length
+    this.#kept = Math.min(this.#kept + data.length, size)
+  }
+
+  /** From a position on, or from what is left of it: a copy of at most `bytesMax`. */
+  read(from: number, bytesMax = this.#bytesMax): Buffer {
+    const begin = Math.max(from, this.start)
+    const length = Math.max(0, Math.min(this.#end - begin, bytesMax))
+    const at = length === 0 ? 0 : begin % this.#ring.length
+    const first = this.#ring.subarray(at, at + length)
+    return Buffer.concat([first, this.#ring.subarray(0, length - first.length)])
+  }
+
+  #fit(bytes: number): void {
+    let size = this.#ring.length || startBytes
+    while (size < bytes && size < this.#bytesMax) size *= 2
+    size = Math.min(size, this.#bytesMax)
+    if (size === this.#ring.length) return
+    const kept = this.read(this.start)
+    this.#ring = Buffer.alloc(size)
+    const at = (this.#end - kept.length) % size
+    const first = Math.min(kept.length, size - at)
+    this.#ring.set(kept.subarray(0, first), at)
+    this.#ring.set(kept.subarray(first), 0)
+  }
+}
+
+const esc = '\x1b'
+const mark = new RegExp(
+  [`${esc}\\](?:0|2);([^\x07${esc}]*)(?:\x07|${esc}\\\\)`, `${esc}\\[\\?([\\d;]*)([hl])`, `${esc}c`].join('|'),
+  'g',
+)
+/** Longer marks are invalid. */
+const markCharsMax = 1_024
+const bracketedPaste = '2004'
+
+/** Two things that a program tells its terminal and that must be known without drawing a screen: its title, and whether a paste may be marked. */
+export class Marks {
+  title = ''
+  /** How many times the title has changed, so that a title that came and went is noticed. */
+  titles = 0
+  isPasteMarked = false
+  #rest = ''
+
+  follow(data: Uint8Array): void {
+    // Most of a flood has no mark in it.
+    if (this.#rest === '' && data.indexOf(0x1b) < 0) return
+    const text = this.#rest + Buffer.from(data.buffer, data.byteOffset, data.length).toString('latin1')
+    let end = 0
+    for (const found of text.matchAll(mark)) {
+      end = found.index + found[0].length
+      const [whole, title, modes, set] = found
+      if (title !== undefined) this.#entitle(Buffer.from(title, 'latin1').toString('utf8'))
+      else if (modes?.split(';').includes(bracketedPaste)) this.isPasteMarked = set === 'h'
+      else if (whole === `${esc}c`) this.isPasteMarked = false
+    }
+    // A mark may have been cut in two.
+    const open = text.indexOf(esc, Math.max(end, text.length - markCharsMax))
+    this.#rest = open < 0 ? '' : text.slice(open)
+  }
+
+  #entitle(title: string): void {
+    if (title !== this.title) this.titles++
+    this.title = title
   }
 }

@@ -1,12 +1,12 @@
-// The processes of this machine as far as ending a worker needs them: who carries its marker. Linux tells this in /proc; elsewhere the
-// marker cannot be read, and a worker is its process group and its descendants.
+// Finds and signals the processes of a worker by its marker. Linux shows the marker in /proc; elsewhere it cannot be read, and a worker is
+// its process group and its descendants.
 
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
-/** A process id is used again; with the time of its start it is one process. */
+/** Process ids are reused; with its start time an id names one process. */
 export interface Process {
   pid: number
   startedAt: string
@@ -14,14 +14,14 @@ export interface Process {
 
 export const isLinux = process.platform === 'linux'
 
-/** Everything of ours that has `NAME=value` in its environment, but not this process. */
+/** All processes of this user that have `NAME=value` in their environment, except this one. */
 export async function carrying(name: string, value: string): Promise<Process[]> {
   const wanted = Buffer.from(`\0${name}=${value}\0`)
   const found: Process[] = []
   const look = async (pid: number) => {
     const startedAt = statOf(pid)?.startedAt
     if (startedAt === undefined || pid === process.pid) return
-    // Another user's, or gone.
+    // It belongs to another user, or has gone.
     const environment = await readFile(`/proc/${pid}/environ`).catch(() => undefined)
     if (environment && Buffer.concat([Buffer.of(0), environment, Buffer.of(0)]).includes(wanted))
       found.push({ pid, startedAt })
@@ -31,7 +31,7 @@ export async function carrying(name: string, value: string): Promise<Process[]> 
   return found
 }
 
-/** What is left of a group whose leader is gone. The number cannot be another's as long as the group has a member, unless it has a leader again. */
+/** The members of a group whose leader is gone. The number cannot belong to another group while this one has a member. */
 export async function leftOfGroup(leader: number): Promise<Process[]> {
   if (statOf(leader)) return []
   const pids = (await readdir('/proc')).map(Number).filter(Number.isInteger)
@@ -41,7 +41,7 @@ export async function leftOfGroup(leader: number): Promise<Process[]> {
   })
 }
 
-/** Only if it is still the same process. */
+/** Signals it only if it is still the same process. */
 export function signalProcess({ pid, startedAt }: Process, signal: NodeJS.Signals): void {
   if (statOf(pid)?.startedAt === startedAt) signalQuietly(pid, signal)
 }
@@ -50,7 +50,7 @@ export function signalGroup(pid: number, signal: NodeJS.Signals): void {
   signalQuietly(-pid, signal)
 }
 
-/** Elsewhere than on Linux: what descends from a process, by the list of parents. */
+/** Where there is no /proc: all descendants of a process, from the list of parents. */
 export async function descendants(root: number): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-axo', 'pid=,ppid='])
   const rows = stdout
@@ -70,18 +70,36 @@ export function signalQuietly(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It has ended by itself.
+    // The process has ended by itself.
   }
 }
 
-/** Its group, and its start in ticks since the machine's own; undefined where there is no such process, or only what is left of one. */
+/** Its group, and its start time in ticks since the machine started; undefined if there is no such process, or only a zombie. */
 function statOf(pid: number): { group: number; startedAt: string } | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // Its name may hold spaces and brackets: fields 3 and on begin after the last one.
+    // The name may hold spaces and brackets, so fields 3 and on begin after the last bracket.
     const fields = status.slice(status.lastIndexOf(')') + 2).split(' ')
     return fields[0] === 'Z' ? undefined : { group: Number(fields[2]), startedAt: fields[19] as string }
   } catch {
     return undefined
   }
+}
+
+/** With its number it names one process, as long as the machine runs. Undefined: there is no such process. */
+export function startOf(pid: number): string | undefined {
+  if (isLinux) return statOf(pid)?.startedAt
+  try {
+    if (process.platform === 'win32') return process.kill(pid, 0) ? '' : undefined
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim() || undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The arguments of a process; undefined where they cannot be read. */
+export async function argumentsOf(pid: number): Promise<string[] | undefined> {
+  if (!isLinux) return undefined
+  const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined)
+  return line?.split('\0')
 }

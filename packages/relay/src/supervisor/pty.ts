@@ -1,8 +1,45 @@
-// A program in a pseudo-terminal, in a session and process group of its own. The only file that names the PTY library, which is loaded
-// when the first worker starts: an idle daemon does not carry it.
+// A program in a terminal of its own: the contract, and its one implementation, a pseudo-terminal with a session and process group of its
+// own. The only file that names the PTY library, which is loaded when the first worker starts: an idle daemon does not carry it.
 
 import { writeSync } from 'node:fs'
-import type { Exit, Terminal, TerminalOptions } from './terminal.ts'
+import { constants } from 'node:os'
+
+/** A terminal in which a program runs. What the bytes mean is decided elsewhere. */
+export interface Terminal {
+  readonly pid: number
+  /** Resolves when the terminal has taken all of it, or has ended. A program that does not read keeps it waiting; nothing else waits with it. */
+  write(data: string): Promise<void>
+  /** What a terminal says of itself when a program asks; dropped while too much waits: one that does not read may ask for ever. */
+  answer(data: string): void
+  /** Bytes that were written and not yet taken. */
+  readonly waitingBytes: number
+  resize(cols: number, rows: number): void
+  onData(listener: (data: Uint8Array) => void): void
+  /** After all its data. */
+  onExit(listener: (exit: Exit) => void): void
+}
+
+export interface Exit {
+  code: number
+  signal?: number
+}
+
+/** As Node tells it of a program. */
+export function exitOf(code: number | null, signal: NodeJS.Signals | null): Exit {
+  return signal === null ? { code: code ?? 0 } : { code: 0, signal: constants.signals[signal] }
+}
+
+export interface TerminalOptions {
+  /** An absolute path: it is started as it is, never through a shell. */
+  file: string
+  args: readonly string[]
+  cwd: string
+  env: Readonly<Record<string, string>>
+  cols: number
+  rows: number
+}
+
+export type OpenTerminal = (options: TerminalOptions) => Promise<Terminal>
 
 /** What the library has and its types do not tell. */
 interface Inside {

@@ -1,9 +1,9 @@
-// A screen that draws what a program prints, as long as somebody needs to see it. Made from the scrollback, then fed as bytes come.
+// Draws what a program prints while somebody needs to see it. Made from the scrollback, then fed as bytes arrive.
 
 import { boundRepeats } from '@agent-relay/sdk/protocol'
 import type { Terminal } from '@xterm/headless'
 
-/** Drawn at a stretch; in between others have their turn. Some of what a program may ask costs a thousand times its bytes. */
+/** Bytes drawn in one go; the event loop has its turn in between. Some sequences cost a thousand times their bytes. */
 const pieceBytes = 1_024
 
 export class Screen {
@@ -22,7 +22,7 @@ export class Screen {
   ): Promise<Screen> {
     const { default: library } = await import('@xterm/headless')
     // Lines that have left the screen are in the scrollback; a few are kept here for those who want to see more than a screen.
-    // It would write twenty lines into the daemon's log for every byte that makes no sense.
+    // Logging is off: the library would write twenty lines into the daemon's log for every invalid byte.
     const terminal = new library.Terminal({ ...size, scrollback: 1_000, allowProposedApi: true, logLevel: 'off' })
     boundRepeats(terminal)
     const screen = new Screen(terminal)

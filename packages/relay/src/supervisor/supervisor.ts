@@ -1,34 +1,55 @@
-// Compares what is wished of a workspace's workers with what runs, and acts. What an earlier daemon left behind is ended, never started again.
+// Compares what is wished of a workspace's workers with what runs, and acts. It also keeps what wakes sessions that people started. Programs that an earlier daemon left are ended, never restarted.
 
-import { rmSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import type { Entry } from '@agent-relay/sdk/protocol'
-import type { Checked, WorkerRequest, WorkerRuntime, WorkerTerminal } from '../broker/worker-runtime.ts'
-import type { Workspace } from '../broker/workspace.ts'
-import { ownerOf } from '../config.ts'
-import { directMembers } from '../core/conversations.ts'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ApprovalQueue } from '../broker/approval-runtime.ts'
+import type { EditDesk } from '../broker/claim-runtime.ts'
+import type { WakeLedger } from '../broker/wake-runtime.ts'
+import type {
+  Checked,
+  SpawnPlace,
+  WorkerLedger,
+  WorkerRequest,
+  WorkerRuntime,
+  WorkerTerminal,
+  WorktreeKeeper,
+} from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
-import { RefusalError } from '../refusal-error.ts'
-import { projectConfig } from '../trust.ts'
-import { sweep } from './ending.ts'
+import type { Clock } from '../machine/clock.ts'
+import { realDirectory, workingDirectory } from '../machine/working-directory.ts'
+import { checkStart } from './checking.ts'
+import { CodexThreads } from './control/codex-threads.ts'
+import { leaveWorktree, reportExit, sweep } from './ending.ts'
+import { acp } from './harness/acp.ts'
 import type { Harness } from './harness/harness.ts'
 import { harnesses as allHarnesses } from './harness/index.ts'
-import { programOf } from './launching.ts'
-import { Once } from './once.ts'
+import { type HarnessSetups, type LaunchOptions, programOf } from './launching.ts'
 import { openPty } from './pty.ts'
-import { offerRuntimeActions } from './runtime-actions.ts'
 import { Worker } from './worker.ts'
 
 export interface SupervisorOptions {
-  workspace: Workspace
+  ledger: WorkerLedger
+  approvals: ApprovalQueue
+  edits: EditDesk
+  waking: WakeLedger
+  worktrees: WorktreeKeeper
+  /** The directory that the workspace is named after. */
+  project(): string | undefined
+  clock: Clock
   /** Where each worker has its private directory. */
   directory: string
   socketPath: string
-  /** Where it is kept which projects' configuration is trusted. */
+  /** Where the daemon serves HTTP, if it does. */
+  url?(): string | undefined
+  /** Records which projects' configuration is trusted. */
   dataDir: string
-  /** The daemon's own; a worker sees the allowed part. */
+  /** The daemon's environment; a worker sees the allowed part of it. */
   env: Readonly<Record<string, string | undefined>>
   harnesses?: readonly Harness[]
+  setups: HarnessSetups
+  launchHook?: LaunchOptions['launchHook']
+  /** Until then nothing can be written, where several machines share the workspace. */
+  reached?: Promise<void>
   onTrouble(error: Error): void
 }
 
@@ -37,67 +58,68 @@ export class Supervisor implements WorkerRuntime {
   readonly #harnesses: readonly Harness[]
   readonly #workers = new Map<string, Worker>()
   readonly #names = new Map<string, Worker>()
-  readonly #stopListening: (() => void)[]
+  readonly #codex: CodexThreads
+  readonly #stopListening: () => void
+  /** The worktrees that the workers of an earlier daemon left are removed, or kept. */
+  readonly #clearing: Promise<void>
   #isClosed = false
 
-  private constructor(options: SupervisorOptions) {
+  private constructor(options: SupervisorOptions, ended: readonly WorkerRow[]) {
     this.#options = options
     this.#harnesses = options.harnesses ?? allHarnesses
-    const { hub, sessions } = options.workspace
-    this.#stopListening = [
-      hub.listen((entries) => this.#hear(entries)),
-      sessions.onChange((agent) => this.#names.get(agent)?.wake()),
-    ]
+    this.#codex = new CodexThreads(options)
+    this.#stopListening = options.ledger.listen({
+      onWish: (id, wish, reason) => this.#workers.get(id)?.wish(wish, reason),
+      onMessage: (to) => this.#wakeFor(to),
+      onPresence: (agent) => this.#names.get(agent)?.wake(),
+    })
+    this.#clearing = this.#clear(ended).catch(options.onTrouble)
   }
 
-  /** When this resolves nothing of an earlier daemon runs any more, and every parent has been told. */
+  /**
+   * When this resolves, no program of an earlier daemon runs any more, and every parent has been told, or will be as soon as it can be written.
+   * Nobody waits for git: worktrees are looked at afterwards, and what a daemon that dies meanwhile has not come to is left for
+   * `agent-relay sweep`.
+   */
   static async start(options: SupervisorOptions): Promise<Supervisor> {
-    const { workspace, directory } = options
-    const leftovers = workspace.workers.rows()
-    await Promise.all(
-      leftovers.map(async ({ id }) => {
-        await sweep(id)
-        await workspace.workers.report({ id, status: 'exited', reason: 'the daemon was restarted' })
-      }),
-    )
+    const { ledger, directory, reached, onTrouble } = options
+    const ended = ledger.wished()
+    await Promise.all(ended.map(({ id }) => sweep(id)))
+    const report = ({ id, worktree }: WorkerRow) =>
+      ledger.report({
+        ...{ id, status: 'exited', reason: 'the daemon was restarted' },
+        kept: worktree && 'it stays if it holds any',
+      })
+    const told = (reached ?? Promise.resolve()).then(() => Promise.all(ended.map(report)))
+    if (reached) void told.catch(onTrouble)
+    else await told
     rmSync(directory, { recursive: true, force: true })
-    const supervisor = new Supervisor(options)
-    workspace.workers.attach(supervisor)
-    await offerRuntimeActions(workspace)
-    return supervisor
+    return new Supervisor(options, ended)
   }
 
-  async check({ cli, command = [], args: given = [], cwd, parent }: WorkerRequest): Promise<Checked> {
-    const harness = this.#harnessOf(cli)
-    if (!harness) {
-      const clis = this.#harnesses.map(({ name }) => name)
-      throw new RefusalError('cli.unknown', { cli, clis })
-    }
-    const directory = resolve(this.#directoryOf(parent), cwd ?? '.')
-    if (!isDirectory(directory)) throw new RefusalError('directory.unknown', { path: directory })
-    const program = command[0] ?? harness.program
-    if (program === undefined)
-      throw new RefusalError('input.invalid', { operation: 'worker.spawn', why: `${cli} needs a command to run` })
-    if (programOf(harness, command, this.#options.env, directory) === undefined) {
-      throw new RefusalError('cli.not-installed', { program, install: harness.install })
-    }
-    const config = projectConfig(directory, this.#options.dataDir)
-    const added = config?.settings.harness?.[cli]?.args ?? []
-    const args = [...(config?.isTrusted ? added : []), ...given]
-    const bringsOwn = harness.hasMcp && harness.bringsOwnMcp(args)
-    const notes = [
-      ...(added.length > 0 && !config?.isTrusted
-        ? [`${config?.path} adds arguments, but is not trusted: agent-relay trust`]
-        : []),
-      ...(bringsOwn ? ['Its arguments bring MCP servers of their own: the relay was not added to them.'] : []),
-    ]
-    const note = notes.length === 0 ? undefined : notes.join(' ')
-    return { cwd: directory, args, isInjected: harness.hasMcp && !bringsOwn, note }
+  /** Where the parent works, if it is a worker or carries out a run; else in the project's directory, else where the parent's host works. */
+  place({ parent, cwd }: { parent: string; cwd?: string }): SpawnPlace {
+    const { ledger, dataDir } = this.#options
+    const project = realDirectory(this.#options.project())
+    const { own, host } = ledger.directoriesOf(parent)
+    return { directory: workingDirectory({ dataDir, wanted: cwd, known: [own, project, host] }), project }
+  }
+
+  async check(request: WorkerRequest): Promise<Checked> {
+    const { env, dataDir, url } = this.#options
+    return checkStart(request, { harnesses: this.#harnesses, env, dataDir, hasHttp: url?.() !== undefined })
+  }
+
+  installed<C extends string>(clis: readonly C[]): C | undefined {
+    return clis.find((cli) => {
+      const harness = this.#harnessOf(cli)
+      return harness && programOf(harness, [], this.#options.env, '/') !== undefined
+    })
   }
 
   wake(): void {
     if (this.#isClosed) return
-    for (const row of this.#options.workspace.workers.rows()) {
+    for (const row of this.#options.ledger.wished()) {
       const worker = this.#workers.get(row.id) ?? this.#begin(row)
       worker?.wish(row.wish)
     }
@@ -110,63 +132,45 @@ export class Supervisor implements WorkerRuntime {
   /** The daemon stops: no program outlives it. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const stop of this.#stopListening) stop()
+    this.#stopListening()
+    this.#codex.close()
     const workers = [...this.#workers.values()]
     for (const worker of workers) worker.release('the daemon was stopped')
-    await Promise.all(workers.map(({ over }) => over))
+    await Promise.all([this.#clearing, ...workers.map(({ over }) => over)])
+  }
+
+  async #clear(ended: readonly WorkerRow[]): Promise<void> {
+    for (const row of ended) if (!this.#isClosed) await leaveWorktree(this.#options, row)
   }
 
   #begin(row: WorkerRow): Worker | undefined {
-    const { workspace, directory, socketPath, env, onTrouble } = this.#options
+    const { ledger, directory } = this.#options
     const { id, name, cli } = row
-    const harness = this.#harnessOf(cli)
+    const harness = this.#harnessOf(cli) ?? (row.control === 'acp' ? acp : undefined)
     if (!harness || row.wish === 'gone') {
-      void workspace.workers.report({ id, status: 'exited', reason: 'it was never started' })
+      void reportExit(this.#options, row, { reason: 'it was never started' })
       return undefined
     }
     const worker = new Worker(row, {
-      once: new Once(join(this.#options.dataDir, 'harnesses'), harness.name),
-      ...{ workspace, harness, socketPath, env, openTerminal: openPty, onTrouble },
+      ...{ ...this.#options, harness, openTerminal: openPty },
       directory: join(directory, id),
     })
     this.#workers.set(id, worker)
     this.#names.set(name, worker)
     void worker.over.then(() => {
-      if (!this.#isClosed) void workspace.workers.releaseHiredBy(name)
+      if (!this.#isClosed) void ledger.releaseHiredBy(name)
       this.#workers.delete(id)
       if (this.#names.get(name) === worker) this.#names.delete(name)
     })
     return worker
   }
 
-  #hear(entries: Entry[]): void {
-    for (const { facts } of entries) {
-      for (const fact of facts) {
-        // The row says what is wished, the fact also why.
-        if (fact.type === 'worker.wish-changed') this.#workers.get(fact.id)?.wish(fact.wish, fact.reason)
-        if (fact.type !== 'message.created') continue
-        const direct = directMembers(fact.conversation)
-        for (const [name, worker] of this.#names) if (direct.length === 0 || direct.includes(name)) worker.wake()
-      }
-    }
-  }
-
-  /** Where the one works who asks: a worker's own directory, else the one that the workspace is named after. */
-  #directoryOf(parent: string): string {
-    const { workspace, dataDir } = this.#options
-    const hired = workspace.workers.rows().find(({ name }) => name === parent)
-    return hired?.cwd ?? ownerOf(dataDir, workspace.name) ?? process.cwd()
+  /** Mail came for these agents, or, in a channel, for anybody. */
+  #wakeFor(to: readonly string[]): void {
+    for (const [name, worker] of this.#names) if (to.length === 0 || to.includes(name)) worker.wake()
   }
 
   #harnessOf(cli: string): Harness | undefined {
     return this.#harnesses.find(({ name }) => name === cli)
-  }
-}
-
-function isDirectory(path: string): boolean {
-  try {
-    return statSync(path).isDirectory()
-  } catch {
-    return false
   }
 }

@@ -1,4 +1,4 @@
-// A text into a program's prompt, as a person would paste it: the paste, a pause, Enter, and a look whether it was taken.
+// Puts a text into a program's prompt as a person would: paste it, pause, press Enter, and look whether it was accepted.
 
 import type { Sign } from './harness/harness.ts'
 
@@ -26,29 +26,29 @@ export interface TypingOptions {
 }
 
 const [pasteBegin, pasteEnd] = ['\x1b[200~', '\x1b[201~']
-/** The CLIs need this much between a paste and Enter, whatever a harness says. */
+/** The least time between a paste and Enter, whatever a harness says: every CLI needs this much. */
 const enterDelayMsMin = 100
-/** No sign that Enter was taken within this: it is pressed again. An Enter on an empty prompt does nothing. */
+/** Without a sign within this time that Enter was accepted, it is pressed again. An Enter on an empty prompt does nothing. */
 const confirmMs = 1_500
 const entersMax = 3
-const lineBytesMax = 3_900
+const typedLineBytesMax = 3_900
 
 /** `text` is cleaned already. Resolves when the program's terminal has taken it. */
 export async function paste(keyboard: Keyboard, text: string): Promise<void> {
-  // Without the marks each newline would be an Enter of its own, and a tab a question.
+  // Without the marks each newline would count as Enter, and a tab would ask for completions.
   const isMarked = keyboard.isPasteMarked()
   const plain = isMarked ? text : text.replace(/\s*\n\s*/g, ' ').replaceAll('\t', ' ')
   await keyboard.write(isMarked ? `${pasteBegin}${plain}${pasteEnd}` : inLines(plain))
 }
 
-/** A terminal that reads lines cuts one off at 4,096 bytes, silently: what is longer comes as several. */
+/** A terminal that reads lines silently cuts a line off at 4,096 bytes, so a longer text is split into several lines. */
 function inLines(text: string): string {
   const lines: string[] = []
   let rest = Buffer.from(text)
-  while (rest.length > lineBytesMax) {
-    const blank = rest.lastIndexOf(' ', lineBytesMax)
-    // Not inside a character: those of several bytes go on with bytes like 10xxxxxx.
-    let end = blank > lineBytesMax / 2 ? blank + 1 : lineBytesMax
+  while (rest.length > typedLineBytesMax) {
+    const blank = rest.lastIndexOf(' ', typedLineBytesMax)
+    // Do not split a character: its further bytes have the form 10xxxxxx.
+    let end = blank > typedLineBytesMax / 2 ? blank + 1 : typedLineBytesMax
     while (((rest[end] as number) & 0xc0) === 0x80) end--
     lines.push(rest.subarray(0, end).toString())
     rest = rest.subarray(end)
@@ -57,15 +57,15 @@ function inLines(text: string): string {
 }
 
 /**
- * True: submitted, as far as can be seen. False: a dialog came in between, and nothing was pressed into it. `onPressed` is told of the first
- * Enter, not of its confirmation: a quick agent has answered by then.
+ * True: the text was submitted, as far as can be seen. False: a dialog came in between, and nothing was pressed. `onPressed` is called at the
+ * first Enter and not at its confirmation, since a quick agent may have answered by then.
  */
 export async function enter(keyboard: Keyboard, typing: TypingOptions, onPressed: () => void): Promise<boolean> {
   for (let enters = 0; enters < entersMax && !keyboard.isEnded(); enters++) {
     await wait(Math.max(typing.enterDelayMs, enterDelayMsMin))
     const before = await keyboard.look()
     if (enters === 0 && before.sign === 'blocked') return false
-    // A slow one has taken the first Enter meanwhile.
+    // A slow program has accepted the first Enter meanwhile.
     if (enters > 0 && (before.sign === 'busy' || before.sign === 'blocked')) return true
     await keyboard.write('\r')
     if (enters === 0) onPressed()
@@ -74,7 +74,7 @@ export async function enter(keyboard: Keyboard, typing: TypingOptions, onPressed
   return true
 }
 
-/** A busy sign, a dialog, or a title that went and came back; from a program without signs anything that it prints. */
+/** Accepted means a busy sign, a dialog, or a title that changed; for a program without signs, any output. */
 async function isTaken(keyboard: Keyboard, before: Look): Promise<boolean> {
   const deadline = performance.now() + confirmMs
   while (!keyboard.isEnded()) {

@@ -1,43 +1,47 @@
-// One worker's life: its program is started, watched, spoken to when that is safe, stopped and continued, and ended with all it started.
+// One worker's life: its program is started, watched, given text when that is safe, paused and resumed, and ended with everything it started.
 
 import { mkdirSync, rmSync } from 'node:fs'
-import { limits } from '@agent-relay/sdk/protocol'
-import { refusal } from '@agent-relay/sdk/refusals'
-import type { WorkerTerminal } from '../broker/worker-runtime.ts'
-import { notReadyText } from '../broker/worker-runtime.ts'
-import type { Workspace } from '../broker/workspace.ts'
+import { type ControlName, limits } from '@agent-relay/sdk/protocol'
+import { refusal } from '@agent-relay/sdk/protocol/refusals'
+import type { WorkerLedger, WorkerTerminal, WorktreeKeeper } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
+import type { Clock } from '../machine/clock.ts'
 import { Attention } from './attention.ts'
-import { endProgram, sweep } from './ending.ts'
+import { AcpControl, type AcpControlOptions } from './control/acp-control.ts'
+import type { Control, ControlListener } from './control/control.ts'
+import { PtyControl } from './control/pty-control.ts'
+import { endProgram, reportExit, sweep } from './ending.ts'
 import type { Harness } from './harness/harness.ts'
-import { prepare } from './launching.ts'
-import type { Once } from './once.ts'
+import { type HarnessSetups, type LaunchOptions, prepare, workerEnvironment, workerMarker } from './launching.ts'
 import { Output } from './output.ts'
 import { signalGroup } from './processes.ts'
-import type { Exit, OpenTerminal, Terminal } from './terminal.ts'
+import type { Exit, OpenTerminal, Terminal } from './pty.ts'
 
-export interface WorkerOptions {
-  workspace: Workspace
+export interface WorkerOptions extends Pick<AcpControlOptions, 'approvals' | 'edits'> {
+  ledger: WorkerLedger
+  worktrees: WorktreeKeeper
+  clock: Clock
   harness: Harness
   directory: string
+  launchHook?: LaunchOptions['launchHook']
   socketPath: string
+  /** Where the daemon serves HTTP, if it does. */
+  url?(): string | undefined
   env: Readonly<Record<string, string | undefined>>
-  /** What its CLI was told before, and need not be told again. */
-  once: Once
+  /** Remembers what its CLI was told before and need not be told again. */
+  setups: HarnessSetups
   openTerminal: OpenTerminal
-  /** Something went wrong that its parent cannot mend. */
+  /** Something went wrong that its parent cannot fix. */
   onTrouble(error: Error): void
 }
 
 const size = { cols: 120, rows: 40 }
-/** Of its last screen, as its parent is told. */
+/** How many lines of its last screen its parent is shown ... */
 const lastLines = 20
-/** ... which may be as wide as somebody made it. */
+/** ... and how many characters, since somebody may have made the terminal very wide. */
 const lastCharsMax = 16_000
-/** A text on its way in is finished before a program is stopped, unless the program does not take it. */
+/** Typing is finished before a program is paused, unless the program does not read within this time. */
 const holdMs = 5_000
-/** What a person may type ahead of a program that does not read. */
-const typedBytesMax = 4 * limits.keysBytesMax
 
 export class Worker {
   readonly #row: WorkerRow
@@ -46,15 +50,19 @@ export class Worker {
   readonly #attention: Attention
   readonly #exited: Promise<Exit>
   #setExit!: (exit: Exit) => void
-  /** Resolves when nothing of it is left and that is recorded. */
+  /** Resolves when no process of it is left and its exit is recorded. */
   readonly over: Promise<void>
   #setOver!: () => void
+  #control: Control | undefined
   #terminal: Terminal | undefined
   #notReady: NodeJS.Timeout | undefined
+  #token = ''
   #isLive = false
   #isPaused = false
   #isOver = false
-  /** Why it was told to go; undefined while it may stay. */
+  /** Ends the making of its worktree. */
+  readonly #giveUp = new AbortController()
+  /** Why it was released; undefined while it may stay. */
   #leaving: string | undefined
   /** Wishes are carried out one after the other. */
   #doing: Promise<void> = Promise.resolve()
@@ -70,28 +78,29 @@ export class Worker {
     })
     this.#output = new Output(size, (data) => this.#terminal?.answer(data))
     this.#attention = new Attention({
-      ...{ row, harness: options.harness, workspace: options.workspace, output: this.#output },
-      ...{ write: async (data) => this.#terminal?.write(data), onTrouble: options.onTrouble },
+      ...{ row, harness: options.harness, ledger: options.ledger, clock: options.clock, onTrouble: options.onTrouble },
       report: (status, more) => this.#report(status, more),
     })
     this.#doing = this.#start().catch((error: Error) => this.#finish(`it could not be started: ${error.message}`))
   }
 
   get terminal(): WorkerTerminal | undefined {
-    if (!this.#terminal || this.#isOver) return undefined
+    const control = this.#control
+    if (!control || this.#isOver) return undefined
     return {
       activity: () => this.#attention.activity,
       screen: async (lines) => (await this.#output.lines(lines)).join('\n'),
       follow: (sink) => this.#output.follow(sink),
-      type: (data) => this.#type(data),
+      isBlocked: async () => (await control.isBlocked?.()) ?? false,
+      type: (data) => control.type(data),
       resize: (cols, rows) => {
-        this.#terminal?.resize(cols, rows)
+        control.resize(cols, rows)
         this.#output.resize(cols, rows)
       },
     }
   }
 
-  /** Mail may have come, or its MCP session. */
+  /** Mail may have arrived, or its MCP session may have connected. */
   wake(): void {
     this.#attention.wake()
   }
@@ -100,10 +109,10 @@ export class Worker {
   wish(wish: WorkerRow['wish'], reason?: string): void {
     if (wish === 'gone') return this.release(reason === undefined ? 'released' : `released: ${reason}`)
     this.#then(async () => {
-      if ((wish === 'paused') === this.#isPaused || this.#isOver || !this.#terminal) return
+      if ((wish === 'paused') === this.#isPaused || this.#isOver || !this.#control) return
       this.#isPaused = wish === 'paused'
       await within(this.#attention.hold(this.#isPaused), holdMs)
-      signalGroup(this.#terminal.pid, this.#isPaused ? 'SIGSTOP' : 'SIGCONT')
+      signalGroup(this.#control.pid, this.#isPaused ? 'SIGSTOP' : 'SIGCONT')
       await this.#report(this.#isPaused ? 'paused' : this.#attention.status)
     })
   }
@@ -111,17 +120,17 @@ export class Worker {
   release(reason: string): void {
     if (this.#leaving !== undefined || this.#isOver) return
     this.#leaving = reason
+    this.#giveUp.abort()
     this.#then(async () => {
       if (this.#isOver) return
-      // Not waited for: what is being typed may wait for a program that does not read.
+      // Do not wait for the typing: it may wait for a program that does not read.
       this.#attention.end()
-      const terminal = this.#terminal
-      if (terminal)
+      const control = this.#control
+      if (control)
         await endProgram({
           id: this.#row.id,
-          pid: terminal.pid,
-          exitKeys: this.#options.harness.exitKeys,
-          press: (key) => terminal.write(key),
+          pid: control.pid,
+          leave: control.leave(),
           exited: (ms) => within(this.#exited, ms),
         })
       await this.#finish(reason)
@@ -129,28 +138,86 @@ export class Worker {
   }
 
   async #start(): Promise<void> {
-    const { workspace, harness, directory, socketPath, env, once, openTerminal } = this.#options
-    const row = this.#row
+    const { ledger, directory } = this.#options
     mkdirSync(directory, { recursive: true, mode: 0o700 })
-    const token = await workspace.workers.issueToken(row.id)
-    const { options, door } = await prepare({ row, harness, directory, socketPath, token, env, once })
+    this.#token = await ledger.issueToken(this.#row.id)
+    await this.#makeWorktree()
     if (this.#leaving !== undefined) return
-    // There from the first byte: a program that asks its terminal a question at the start waits for the answer.
-    void this.#output.lines()
-    const terminal = await openTerminal({ ...options, ...size })
-    this.#terminal = terminal
-    this.#attention.begin(door)
-    terminal.onData((data) => {
-      this.#output.push(data)
-      this.#attention.printed()
-    })
-    terminal.onExit((exit) => {
-      this.#setExit(exit)
-      if (this.#leaving === undefined) void this.#finish(reasonOf(exit), exit)
-    })
+    await this.#open(this.#row.control)
+    if (!this.#control) return
     setTimeout(() => this.#then(() => this.#lived()), limits.spawnLiveMs).unref()
     this.#notReady = setTimeout(() => this.#then(() => this.#tellNotReady()), limits.spawnReadyMs)
     this.#notReady.unref()
+  }
+
+  async #open(name: ControlName): Promise<void> {
+    const { harness, directory, launchHook, socketPath, url, env, setups, openTerminal } = this.#options
+    const { approvals, edits, ledger } = this.#options
+    const [row, output, token] = [this.#row, this.#output, this.#token]
+    const { options, ownDoor, acp } = await prepare({
+      ...{ row, harness, directory, launchHook, socketPath, url, token, env, setups },
+      isAcp: name === 'acp',
+    })
+    if (this.#leaving !== undefined) return
+    let control: Control | undefined
+    const listener: ControlListener = {
+      onChange: (ms) => (ms === undefined ? this.#attention.wake() : this.#attention.later(ms)),
+      onExit: (exit) => control === this.#control && this.#onExit(exit),
+      onBroken: (why, hasTalked) => control === this.#control && this.#then(() => this.#fallBack(why, hasTalked)),
+      onSpent: (n, spend) => void ledger.spent(row, n, spend).catch(this.#options.onTrouble),
+      onTrouble: this.#options.onTrouble,
+    }
+    if (acp) control = AcpControl.start({ ...options, ...acp, row, approvals, edits, output, listener })
+    else {
+      // The screen must be there from the first byte: a program may ask its terminal a question at the start and wait for the answer.
+      void output.lines()
+      const terminal = await openTerminal({ ...options, ...size })
+      this.#terminal = terminal
+      control = new PtyControl(terminal, { row, approvals, harness, output, ownDoor, listener })
+    }
+    this.#control = control
+    this.#attention.begin(control)
+  }
+
+  #onExit(exit: Exit): void {
+    this.#setExit(exit)
+    if (this.#leaving === undefined) void this.#finish(reasonOf(exit), exit)
+  }
+
+  /**
+   * It cannot be spoken to over ACP: its terminal is taken instead, where it has one, and its parent is told. That is another conversation, which
+   * can be given the task, but knows nothing of what else was said.
+   */
+  async #fallBack(why: string, hasTalked: boolean): Promise<void> {
+    const { harness, ledger } = this.#options
+    const { id, command } = this.#row
+    const control = this.#control
+    if (this.#isOver || this.#leaving !== undefined || !control) return
+    control.end()
+    signalGroup(control.pid, 'SIGKILL')
+    await sweep(id, control.pid)
+    const isLost = hasTalked || this.#attention.hasMail
+    if (harness.isAcpOnly || command !== undefined || isLost)
+      return this.#finish(`it cannot be spoken to over ACP: ${why}`)
+    try {
+      await this.#open('pty')
+    } catch (error) {
+      return this.#finish(
+        `it cannot be spoken to over ACP (${why}), nor be started in a terminal: ${(error as Error).message}`,
+      )
+    }
+    await ledger.fellBack(this.#row, why, this.#attention.hasTask)
+  }
+
+  async #makeWorktree(): Promise<void> {
+    const { ledger, worktrees, env } = this.#options
+    const { id, cwd, worktree } = this.#row
+    if (!worktree) return
+    const marker = { [workerMarker]: id }
+    const environment = workerEnvironment(env, marker)
+    // Nobody waits for minutes: the spawn is answered now.
+    const onSetup = (reason: string) => ledger.report({ id, status: 'starting', reason })
+    await worktrees.make(worktree, { worker: id, cwd, marker, environment, signal: this.#giveUp.signal, onSetup })
   }
 
   async #lived(): Promise<void> {
@@ -162,13 +229,12 @@ export class Worker {
 
   async #tellNotReady(): Promise<void> {
     if (this.#isOver || this.#attention.isReady) return
-    // Perhaps what it was told once is no longer there: the next one is told again.
-    this.#options.once.forget()
-    const text = notReadyText(this.#row.name, limits.spawnReadyMs, await this.#lastScreen())
-    await this.#options.workspace.workers.tell(this.#row, text)
+    // Perhaps the CLI has lost what it was told once, so tell it again at the next start.
+    this.#options.setups.forget(this.#options.harness.name)
+    await this.#options.ledger.notReady(this.#row, limits.spawnReadyMs, await this.#lastScreen())
   }
 
-  /** Nothing of it is left when its end is recorded. */
+  /** Its exit is recorded when no process of it is left. */
   async #finish(reason: string, exit?: Exit): Promise<void> {
     if (this.#isOver) return
     this.#isOver = true
@@ -177,12 +243,12 @@ export class Worker {
     const { name, id } = this.#row
     try {
       const screen = await this.#lastScreen()
-      await sweep(id, this.#terminal?.pid)
+      await sweep(id, this.#control?.pid)
       this.#output.end(refusal('worker.exited', { name, reason }))
       rmSync(this.#options.directory, { recursive: true, force: true })
       const code = codeOf(exit ?? (await settled(this.#exited)))
-      const pid = this.#terminal?.pid
-      await this.#options.workspace.workers.report({ id, status: 'exited', pid, code, reason, screen })
+      const pid = this.#control?.pid
+      await reportExit(this.#options, this.#row, { pid, code, reason, screen })
     } catch (error) {
       this.#options.onTrouble(error as Error)
     }
@@ -191,22 +257,15 @@ export class Worker {
 
   async #report(status: WorkerRow['status'], more: { reason?: string } = {}): Promise<void> {
     if (this.#isOver || (!this.#isLive && status !== 'exited')) return
-    // A stopped one stays so, whatever its screen shows.
+    // A paused worker stays paused, whatever its screen shows.
     if (this.#isPaused && status !== 'paused') return
     const screen = status === 'blocked' ? await this.#lastScreen() : undefined
     const { id } = this.#row
-    await this.#options.workspace.workers.report({ id, status, pid: this.#terminal?.pid, ...more, screen })
+    await this.#options.ledger.report({ id, status, pid: this.#control?.pid, ...more, screen })
   }
 
   async #lastScreen(): Promise<string> {
     return (await this.#output.lines()).slice(-lastLines).join('\n').slice(-lastCharsMax)
-  }
-
-  #type(data: string): void {
-    const terminal = this.#terminal
-    if (!terminal || terminal.waitingBytes > typedBytesMax) return
-    this.#attention.typed(data)
-    void terminal.write(data)
   }
 
   #then(work: () => Promise<void>): void {
@@ -214,7 +273,7 @@ export class Worker {
   }
 }
 
-/** None where a signal ended it: the 0 that stands there then would read as success. */
+/** Undefined where a signal ended it: the code is 0 then, which would read as success. */
 function codeOf(exit: Exit | undefined): number | undefined {
   return exit?.signal === undefined ? exit?.code : undefined
 }
@@ -234,7 +293,7 @@ async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   return isThere
 }
 
-/** Its value, if it has one by now. */
+/** The value of a promise that has resolved by now. */
 function settled<T>(promise: Promise<T>): Promise<T | undefined> {
   return Promise.race([promise, Promise.resolve(undefined)])
 }

@@ -1,15 +1,19 @@
-// `POST /api/<operation>`: the operations table over plain HTTP. Every call stands alone; what must outlast one is kept by agent.
+// `/api`: the operations table over plain HTTP, and runs in the words of the agent_* tools. Every call stands alone; what must outlast one
+// is kept by agent.
 
 import { Keeper } from '@agent-relay/mcp/keeper'
-import { type Hello, limits, type Refusal, refusals } from '@agent-relay/sdk/protocol'
+import { agentStatusOf, type Hello, limits, type Run, refusal } from '@agent-relay/sdk/protocol'
+import type { Context, Hono } from 'hono'
 import type { Dispatch } from '../broker/dispatch.ts'
-import type { Session } from '../broker/sessions.ts'
-import { RefusalError, refusalOf } from '../refusal-error.ts'
-import type { Principal } from './callers.ts'
-import { enter } from './entering.ts'
+import { workspaceOfRight } from '../broker/runs/payload-links.ts'
+import type { Session } from '../broker/sessions/session.ts'
+import { RefusalError, refusalOf } from '../core/refusal-error.ts'
+import type { Callers, Principal } from './callers.ts'
+import type { PortConnections } from './port-connections.ts'
+import { failed, type HttpAnswer, type HttpEnv, jsonBody } from './requests.ts'
 
 export interface ApiLimits {
-  /** An agent that has not called for this long counts as gone. */
+  /** An agent that has made no call for this long counts as gone. */
   idleMs: number
   sessionsMax: number
 }
@@ -19,7 +23,7 @@ export const apiLimits: Readonly<ApiLimits> = { idleMs: 30 * 60_000, sessionsMax
 export interface ApiCall {
   operation: string
   input: unknown
-  /** The caller's own id for it, so that a repeat runs once. */
+  /** The caller's own id for the call, so that a repeat runs once. */
   id?: string
   /** The caller is gone: a wait for a reply ends. */
   abandoned: AbortSignal
@@ -27,22 +31,17 @@ export interface ApiCall {
   left: Promise<boolean>
 }
 
-export interface ApiAnswer {
-  status: number
-  body: object
-}
-
-interface Seated {
+interface Kept {
   dispatch: Dispatch
   opening: Promise<Session>
 }
 
 export class Api {
-  readonly #seats: Keeper<Seated>
+  readonly #sessions: Keeper<Kept>
   pending = 0
 
   constructor({ idleMs, sessionsMax }: ApiLimits = apiLimits) {
-    this.#seats = new Keeper({
+    this.#sessions = new Keeper({
       idleMs,
       countMax: sessionsMax,
       end: ({ dispatch, opening }) =>
@@ -53,17 +52,17 @@ export class Api {
     })
   }
 
-  async call(principal: Principal, call: ApiCall): Promise<ApiAnswer> {
+  async call(principal: Principal, call: ApiCall): Promise<HttpAnswer> {
     this.pending++
     try {
-      // A registration binds its session to the name: not to one that others share.
+      // A registration binds its session to a name, so it must not use a session that others share.
       if (call.operation === 'agent.register') return await this.#callOnce(principal, call)
-      // By proof too: what is opened with the key ends with the key.
+      // Keyed by the kind of credential too: a session opened with the key ends with the key.
       const proof = principal.token !== undefined ? 'token' : principal.key !== undefined ? 'key' : 'open'
       const key = `${principal.dispatch.workspace.id}/${proof}/${principal.agent ?? ''}`
-      const seated = this.#seats.get(key) ?? this.#seat(key, principal)
-      void call.left.then(this.#seats.use(key))
-      return await answer(principal.dispatch, await seated.opening, call)
+      const kept = this.#sessions.get(key) ?? this.#open(key, principal)
+      void call.left.then(this.#sessions.use(key))
+      return await answer(principal.dispatch, await kept.opening, call)
     } catch (error) {
       return failed(refusalOf(error))
     } finally {
@@ -72,18 +71,18 @@ export class Api {
   }
 
   close(): void {
-    this.#seats.clear()
+    this.#sessions.clear()
   }
 
-  #seat(key: string, principal: Principal): Seated {
-    const seated = { dispatch: principal.dispatch, opening: open(principal) }
-    if (!this.#seats.put(key, seated)) throw new RefusalError('fault', { why: 'too many callers at once; try again.' })
-    const drop = () => this.#seats.drop(key, seated)
-    seated.opening.then(({ ended }) => ended.addEventListener('abort', drop), drop)
-    return seated
+  #open(key: string, principal: Principal): Kept {
+    const kept = { dispatch: principal.dispatch, opening: open(principal) }
+    if (!this.#sessions.put(key, kept)) throw new RefusalError('fault', { why: 'too many callers at once; try again.' })
+    const drop = () => this.#sessions.drop(key, kept)
+    kept.opening.then(({ ended }) => ended.addEventListener('abort', drop), drop)
+    return kept
   }
 
-  async #callOnce(principal: Principal, call: ApiCall): Promise<ApiAnswer> {
+  async #callOnce(principal: Principal, call: ApiCall): Promise<HttpAnswer> {
     const session = await open(principal)
     try {
       return await answer(principal.dispatch, session, call)
@@ -93,15 +92,13 @@ export class Api {
   }
 }
 
-/** With a name, as that agent and no more, since all who may act as it share this; without, as nobody, who counts as the key's holder. */
-async function open({ dispatch, agent, key, token }: Principal): Promise<Session> {
+/** With a name it acts as that agent alone, since all who may act as that agent share the session. Without, it has the rights of what was shown. */
+async function open({ dispatch, door, agent, key, token }: Principal): Promise<Session> {
   const hello: Hello = { name: agent, key, token }
-  const { session } = await enter(dispatch, { door: 'network', isTrusted: true }, hello)
-  session.isHolder = agent === undefined
-  return session
+  return (await dispatch.hello({ door, kind: 'program', isStateless: true }, hello)).session
 }
 
-async function answer(dispatch: Dispatch, session: Session, call: ApiCall): Promise<ApiAnswer> {
+async function answer(dispatch: Dispatch, session: Session, call: ApiCall): Promise<HttpAnswer> {
   const { operation, input, abandoned, left } = call
   const id = call.id ?? dispatch.workspace.ids('c')
   if (!/^[\x21-\x7e]+$/.test(id) || id.length > limits.idCharsMax)
@@ -116,6 +113,93 @@ async function answer(dispatch: Dispatch, session: Session, call: ApiCall): Prom
   return { status: 200, body: output as object }
 }
 
-export function failed({ code, message, details }: Refusal): ApiAnswer {
-  return { status: refusals[code].http, body: { error: { code, message, details } } }
+/** `POST /api/<operation>`, and `/api/agents`. */
+export function mountApi(app: Hono<HttpEnv>, api: Api): void {
+  const ask: AskApi = (c, operation, input) => {
+    const { principal, left } = c.var
+    const id = c.req.header('x-relay-call-id')
+    return api.call(principal, { operation, input, id, abandoned: c.req.raw.signal, left })
+  }
+  mountAgents(app, ask)
+  app.post('/api/:operation', async (c) => {
+    const operation = c.req.param('operation')
+    // Only this operation carries a payload.
+    const bytesMax = operation === 'run.complete' ? limits.lineBytesMax : limits.requestBytesMax
+    const { status, body } = await ask(c, operation, await jsonBody(c, operation, bytesMax))
+    return Response.json(body, { status })
+  })
+}
+
+/** Asks one operation as whoever made the request. */
+type AskApi = (c: Context<HttpEnv>, operation: string, input: unknown) => Promise<HttpAnswer>
+
+function mountAgents(app: Hono<HttpEnv>, ask: AskApi): void {
+  const reply = <O>({ status, body }: HttpAnswer, show: (output: O) => object): Response =>
+    Response.json(status === 200 ? show(body as O) : body, { status })
+
+  const inputOf = (c: Context<HttpEnv>, operation: string) => jsonBody(c, operation, limits.requestBytesMax)
+
+  app.get('/api/agents', async (c) => {
+    const status = c.req.query('status')
+    return reply<{ runs: Run[] }>(await ask(c, 'run.list', { status }), ({ runs }) => ({
+      agents: runs.map(agentStatusOf),
+    }))
+  })
+  app.post('/api/agents', async (c) => reply(await ask(c, 'run.start', await inputOf(c, 'run.start')), agentStatusOf))
+  app.get('/api/agents/:id', async (c) => {
+    const id = c.req.param('id')
+    const answer = await ask(c, 'run.status', { runs: [id] })
+    const [run] = (answer.body as { runs?: (Run | { id: string; error: string })[] }).runs ?? []
+    if (run && 'error' in run) return reply(failed(refusal('run.unknown', { run: id })), (body: object) => body)
+    return reply(answer, () => agentStatusOf(run as Run))
+  })
+  app.post('/api/agents/:id/stop', async (c) => {
+    const { reason } = ((await inputOf(c, 'run.stop')) ?? {}) as { reason?: string }
+    return reply(await ask(c, 'run.stop', { run: c.req.param('id'), reason }), agentStatusOf)
+  })
+  app.get('/api/agents/:id/payload', async (c) => {
+    const answer = await ask(c, 'run.payload', { run: c.req.param('id') })
+    if (answer.status !== 200) return Response.json(answer.body, { status: answer.status })
+    if (!takesGzip(c.req.header('accept-encoding'))) throw new RefusalError('encoding.refused')
+    return payloadResponse(Buffer.from((answer.body as { gzip: string }).gzip, 'base64'))
+  })
+}
+
+/** A payload by its own address (broker/runs/payload-links.ts), before anybody is asked for a key. With a credential it is a request like any other. */
+export function mountPayloadLinks(app: Hono<HttpEnv>, callers: Callers, connections: PortConnections): void {
+  app.get('/api/agents/:id/payload', async (c, next) => {
+    const right = c.req.query('right')
+    if (right === undefined || c.req.header('authorization') !== undefined) return next()
+    const { runs } = callers.openById(workspaceOfRight(right))?.workspace ?? {}
+    if (!runs) throw new RefusalError('payload.link')
+    const bytes = await runs.payloadByLink(c.req.param('id'), right)
+    connections.know(c.env.incoming.socket)
+    if (!takesGzip(c.req.header('accept-encoding'))) throw new RefusalError('encoding.refused')
+    return payloadResponse(bytes)
+  })
+}
+
+function payloadResponse(bytes: Uint8Array): Response {
+  const headers = {
+    'content-type': 'text/plain; charset=utf-8',
+    'content-encoding': 'gzip',
+    'content-length': String(bytes.length),
+    // The address may hold a right of its own.
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    vary: 'accept-encoding',
+    'x-content-type-options': 'nosniff',
+  }
+  return new Response(bytes as Uint8Array<ArrayBuffer>, { headers })
+}
+
+/** Named with a weight above zero, by itself or by `*`; its own name goes before the star. */
+export function takesGzip(header: string | undefined): boolean {
+  const weights = new Map<string, number>()
+  for (const part of (header ?? '').split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((each) => each.trim().toLowerCase())
+    const weight = parameters.map((each) => /^q\s*=\s*(.*)$/.exec(each)?.[1]).find((each) => each !== undefined)
+    if (name !== '') weights.set(name, weight === undefined ? 1 : Number(weight))
+  }
+  return (weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0) > 0
 }

@@ -1,20 +1,30 @@
-// Whom a request over the network speaks for: the credential it shows, the workspace that belongs to it, and the agent it names.
+// Who makes a request over the network: the credential it shows, the workspace that the credential belongs to, and the agent it names.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { agentNamePattern } from '@agent-relay/sdk/protocol'
 import type { Dispatch } from '../broker/dispatch.ts'
-import { RefusalError } from '../refusal-error.ts'
+import type { Door } from '../broker/sessions/standing.ts'
+import { RefusalError } from '../core/refusal-error.ts'
 
-/** The open workspaces, as far as a wire needs to know them. */
-export interface Worlds {
+/** The workspaces that the daemon serves, as far as a wire needs to know them. */
+export interface ServedWorkspaces {
+  /** The workspaces that are not at rest. */
   all(): Dispatch[]
-  /** The one that a caller without a credential means. */
+  names(): string[]
+  /** Opens the workspaces that a credential may belong to, or, without one, the workspace of this name, until the returned function is called. */
+  rouse(credential: string | undefined, name: string | undefined): Promise<() => void>
+  /** Finds a workspace by its id or its name and opens it if it is at rest. It stays open until it is released. */
+  named(which: { id: string } | { name: string }): Promise<{ dispatch: Dispatch; release(): void } | undefined>
+  /** Keeps a workspace from being put to rest until the returned function is called. */
+  pin(dispatch: Dispatch): () => void
+  /** The workspace that a caller without a credential means. */
   home(): string | undefined
 }
 
 export interface Credential {
   dispatch: Dispatch
-  /** Shown and found to be valid; with neither, the relay is open. */
+  door: Door
+  /** The key or the token was shown and is valid. With neither, the relay is open. */
   key?: string
   token?: string
   /** The token's own agent. */
@@ -26,45 +36,81 @@ export interface Principal extends Credential {
   agent?: string
 }
 
+/** The workspace is not put to rest until it is released. */
+export type Held<T> = T & { release(): void }
+
 export class Callers {
-  readonly #worlds: Worlds
+  readonly #served: ServedWorkspaces
   readonly isOpen: boolean
 
-  constructor(worlds: Worlds, isOpen: boolean) {
-    this.#worlds = worlds
+  constructor(served: ServedWorkspaces, isOpen: boolean) {
+    this.#served = served
     this.isOpen = isOpen
   }
 
   /** Throws what is to be answered. An unknown key and an unknown workspace cannot be told apart. */
-  identify(headers: IncomingHttpHeaders, url: string): Principal {
-    const wanted = header(headers, 'x-relay-workspace') ?? queryOf(url).get('workspace') ?? undefined
-    const found = this.find(bearerOf(headers), wanted)
-    const named = header(headers, 'x-relay-agent')
-    if (named !== undefined && !agentNamePattern.test(named))
-      throw new RefusalError('input.invalid', { operation: 'X-Relay-Agent', why: `"${named}" is no agent's name` })
-    if (found.owner !== undefined && named !== undefined && named !== found.owner)
-      throw new RefusalError('auth.denied', { why: `the token is not one of ${named}'s.` })
-    return { ...found, agent: found.owner ?? named }
+  async identify(headers: IncomingHttpHeaders, url: string): Promise<Held<Principal>> {
+    const query = queryOf(url)
+    const wanted = header(headers, 'x-relay-workspace') ?? query.get('workspace') ?? undefined
+    const found = await this.find(bearerOf(headers), wanted)
+    try {
+      const named = header(headers, 'x-relay-agent') ?? query.get('agent') ?? undefined
+      if (named !== undefined && !agentNamePattern.test(named))
+        throw new RefusalError('input.invalid', { operation: 'X-Relay-Agent', why: `"${named}" is no agent's name` })
+      if (found.owner !== undefined && named !== undefined && named !== found.owner)
+        throw new RefusalError('auth.denied', { why: `the token is not one of ${named}'s.` })
+      return { ...found, agent: found.owner ?? named }
+    } catch (error) {
+      found.release()
+      throw error
+    }
   }
 
   /** A credential belongs to exactly one workspace; without one, only an open relay answers. */
-  find(credential: string | undefined, wanted?: string): Credential {
-    const all = this.#worlds.all().filter(({ workspace }) => wanted === undefined || workspace.name === wanted)
-    if (credential === undefined) return { dispatch: this.#withoutCredential(all, wanted) }
+  async find(credential: string | undefined, wanted?: string): Promise<Held<Credential>> {
+    // Without a credential nothing but the open workspace is opened.
+    if (credential === undefined && !this.isOpen) throw new RefusalError('auth.required')
+    const roused = await this.#served.rouse(credential, credential === undefined ? this.#home : wanted)
+    try {
+      const found = this.findOpen(credential, wanted)
+      return { ...found, release: this.#served.pin(found.dispatch) }
+    } finally {
+      roused()
+    }
+  }
+
+  /** Undefined where it is at rest: nothing is opened for somebody who has shown no credential. */
+  openById(id: string): Dispatch | undefined {
+    return this.#served.all().find(({ workspace }) => workspace.id === id)
+  }
+
+  /** Looks among the workspaces that are not at rest. */
+  findOpen(credential: string | undefined, wanted?: string): Credential {
+    const all = this.#served.all().filter(({ workspace }) => wanted === undefined || workspace.name === wanted)
+    if (credential === undefined) return this.#cameTo(this.#withoutCredential(all))
     for (const dispatch of all) {
       const { workspace } = dispatch
-      if (workspace.isKey(credential)) return { dispatch, key: credential }
+      if (workspace.isKey(credential)) return { ...this.#cameTo(dispatch), key: credential }
       const owner = workspace.agentOfToken(credential)
-      if (owner !== undefined) return { dispatch, token: credential, owner }
+      if (owner !== undefined) return { ...this.#cameTo(dispatch), token: credential, owner }
     }
     throw new RefusalError('auth.required')
   }
 
-  #withoutCredential(all: Dispatch[], wanted: string | undefined): Dispatch {
-    const home = wanted ?? this.#worlds.home()
-    const dispatch = home === undefined ? all[0] : all.find(({ workspace }) => workspace.name === home)
-    const isClear = home !== undefined || all.length === 1
-    if (!this.isOpen || !dispatch || !isClear) throw new RefusalError('auth.required')
+  #cameTo(dispatch: Dispatch): { dispatch: Dispatch; door: Door } {
+    return { dispatch, door: dispatch.daemon.roles ? 'lift' : this.isOpen ? 'open' : 'network' }
+  }
+
+  /** The one workspace that was opened to everybody, if that is clear. */
+  get #home(): string | undefined {
+    const [only, ...others] = this.#served.names()
+    return this.#served.home() ?? (others.length === 0 ? only : undefined)
+  }
+
+  /** Other workspaces of this daemon ask for their keys, whatever the request names. */
+  #withoutCredential(wanted: Dispatch[]): Dispatch {
+    const dispatch = wanted.find(({ workspace }) => workspace.name === this.#home)
+    if (!this.isOpen || !dispatch) throw new RefusalError('auth.required')
     return dispatch
   }
 }

@@ -6,9 +6,11 @@ import {
   callSpellings,
   type Envelope,
   encodeFrame,
-  type FrameError,
+  FrameError,
+  FrameParser,
   type Hello,
   isOperation,
+  limits,
   operations,
   type Refusal,
   type RefusalCode,
@@ -16,103 +18,104 @@ import {
   refusal,
 } from '@agent-relay/sdk/protocol'
 import { helloOf } from '../broker/admission.ts'
-import type { Answer } from '../broker/call.ts'
-import type { Sink, Watch } from '../broker/sink.ts'
-import { RefusalError, refusalOf } from '../refusal-error.ts'
+import type { Service, Sink, Watch } from '../broker/call.ts'
+import { RefusalError, refusalOf } from '../core/refusal-error.ts'
 
 /** Whom a connection talks to: a workspace's dispatch, or the daemon's control. */
 export interface Party {
-  hello(hello: Hello): Promise<Seat>
+  hello(hello: Hello): Promise<Service>
   /** Takes over a socket whose HELLO says that MCP lines follow. */
   pipe?(socket: Socket, hello: unknown, early: Uint8Array): Promise<{ readonly pending: number; close(): void }>
-}
-
-/** A connection that has introduced itself. */
-export interface Seat {
-  welcome: object
-  call(op: string, input: unknown, id: string, abandoned?: AbortSignal): Promise<Answer>
-  watch(op: string, input: unknown, sink: Sink): Watch
-  /** The answer that carried these messages has left. */
-  received?(handed: readonly string[]): void
-  leave(): void
-  /** The daemon itself ended it; the reason is a RefusalError. */
-  ended?: AbortSignal
 }
 
 /** What carries the lines. */
 export interface Carrier {
   write(line: string, flushed?: () => void): void
-  /** False while too much waits to be read by the other side. */
+  /** False while the other side has too much left to read. */
   isReady(): boolean
   /** Sends what is left, then ends. */
   end(): void
 }
 
-/** A connection that speaks nonsense this often is not one of ours. */
+/** Where the bytes come from. Paused while the other side does not read its answers. */
+export interface Flow {
+  pause(): void
+  resume(): void
+}
+
+/** After this many invalid frames a connection is closed. */
 const badFramesMax = 100
 /** Calls of one connection that may be under way at once; more wait unread in its socket. */
 const callsMax = 1_024
-/** Of these, calls whose answer may be a whole page: half a megabyte each. */
-const pagesMax = 8
+/** Of these, calls whose answer may be a whole page of half a megabyte. */
+const pageCallsMax = 8
 /** Each watch is woken by every entry: thousands of them on one connection would slow every other session down. */
 const watchesMax = 64
+
+/** A call that its client can give up by its id. */
+interface Abandonable {
+  id: string
+  abort: AbortController
+}
 
 export class Connection {
   readonly #party: Party
   readonly #carrier: Carrier
+  readonly #flow: Flow
+  readonly #parser = new FrameParser(limits.lineBytesMax, limits.jsonDepthMax)
   readonly #watches = new Map<string, Watch>()
-  /** Calls that wait for somebody, and can be given up. */
-  readonly #waiting = new Map<string, AbortController>()
-  #seat: Seat | undefined
+  /** Calls that may take long, and can be given up. A hostile client gives many the same id. */
+  readonly #waiting = new Set<Abandonable>()
+  #service: Service | undefined
   #isGreeting = false
   #isOver = false
+  #isPaused = false
+  #isReading = false
   #badFrames = 0
-  /** Calls under way; the carrier stops reading while there are too many. */
+  /** Calls under way; nothing more is read while there are too many. */
   pending = 0
   #pages = 0
-  onPendingChange: (() => void) | undefined
 
-  constructor(party: Party, carrier: Carrier) {
+  constructor(party: Party, carrier: Carrier, flow: Flow) {
     this.#party = party
     this.#carrier = carrier
-  }
-
-  /** Nothing that comes is heard any more. */
-  get isOver(): boolean {
-    return this.#isOver
-  }
-
-  /** Otherwise what comes has to wait until something is answered. */
-  get mayTakeMore(): boolean {
-    return this.pending < callsMax && this.#pages < pagesMax
+    this.#flow = flow
   }
 
   get hasGreeted(): boolean {
-    return this.#seat !== undefined
+    return this.#service !== undefined
+  }
+
+  /** Bytes of the other side. Frames are read only as fast as their answers are. */
+  push(chunk: Uint8Array): void {
+    if (this.#isOver) return
+    this.#parser.push(chunk)
+    this.#read()
   }
 
   receive(frame: Envelope): void {
     if (this.#isOver) return
     if (frame.type === 'PING') return this.#write('PONG', frame.id, {})
     if (frame.type === 'HELLO') return void this.#greet(frame)
-    if (!this.#seat) return this.close('frame.invalid', { why: 'HELLO comes first' })
+    if (!this.#service) return this.close('frame.invalid', { why: 'HELLO comes first' })
     if (frame.type === 'BYE') return this.#bye(frame.payload)
     const call = callOf(frame)
     if (!call)
       return this.#refuse(frame.id, refusal('frame.invalid', { why: `${frame.type} is not for a client to send` }))
     if (isOperation(call.op) && operations[call.op].kind === 'watch') {
-      this.#watch(this.#seat, frame.id, call)
-    } else void this.#call(this.#seat, frame.id, call)
+      this.#watch(this.#service, frame.id, call)
+    } else void this.#call(this.#service, frame.id, call)
   }
 
-  /** A line that is no frame. The rest of the connection is not harmed, unless it goes on like that. */
-  receiveBad(error: FrameError): void {
+  /** A line that is not a frame. The connection goes on, unless such lines keep coming. */
+  #receiveBad(error: FrameError): void {
     this.#refuse('-', refusal(error.code, { why: error.message, bytesMax: error.bytesMax }))
     if (++this.#badFrames >= badFramesMax) this.close('frame.invalid', { why: 'too many bad frames' })
   }
 
   /** The other side reads again. */
   drained(): void {
+    this.#goOn()
     for (const watch of this.#watches.values()) watch.drained()
   }
 
@@ -129,20 +132,20 @@ export class Connection {
     this.#isOver = true
     for (const watch of this.#watches.values()) watch.stop()
     this.#watches.clear()
-    for (const waiting of this.#waiting.values()) waiting.abort()
-    this.#seat?.leave()
-    this.#seat = undefined
+    for (const { abort } of this.#waiting) abort.abort()
+    this.#service?.leave()
+    this.#service = undefined
   }
 
   async #greet(frame: Envelope): Promise<void> {
-    if (this.#seat || this.#isGreeting) return this.close('frame.invalid', { why: 'HELLO comes once' })
+    if (this.#service || this.#isGreeting) return this.close('frame.invalid', { why: 'HELLO comes once' })
     this.#isGreeting = true
     try {
-      const seat = await this.#party.hello(helloOf(frame.payload))
-      if (this.#isOver) return seat.leave()
-      this.#seat = seat
-      seat.ended?.addEventListener('abort', () => this.#endedBy(seat.ended?.reason))
-      this.#write('WELCOME', frame.id, seat.welcome)
+      const service = await this.#party.hello(helloOf(frame.payload))
+      if (this.#isOver) return service.leave()
+      this.#service = service
+      service.ended?.addEventListener('abort', () => this.#endedBy(service.ended?.reason))
+      this.#write('WELCOME', frame.id, service.welcome)
     } catch (error) {
       if (this.#isOver) return
       this.#refuse(frame.id, refusalOf(error))
@@ -155,30 +158,24 @@ export class Connection {
     if (reason instanceof RefusalError) this.close(reason.refusal.code, reason.refusal.details)
   }
 
-  async #call(seat: Seat, id: string, { op, input }: Call): Promise<void> {
+  async #call(service: Service, id: string, { op, input }: Call): Promise<void> {
     const pages = isPage(op) ? 1 : 0
     this.#pages += pages
     this.#count(1)
+    const waiting = mayTakeLong(op, input) ? { id, abort: new AbortController() } : undefined
+    if (waiting) this.#waiting.add(waiting)
     try {
-      const { output, handed } = await seat.call(op, input, id, this.#abandonable(id, input))
-      if (!this.#isOver) this.#write('ACK', id, output, handed && (() => seat.received?.(handed)))
+      const { output, handed } = await service.call(op, input, id, waiting?.abort.signal)
+      if (!this.#isOver) this.#write('ACK', id, output, handed && (() => service.received?.(handed)))
     } catch (error) {
       if (!this.#isOver) this.#refuse(id, refusalOf(error))
     }
-    this.#waiting.delete(id)
+    if (waiting) this.#waiting.delete(waiting)
     this.#pages -= pages
     this.#count(-1)
   }
 
-  /** Only a call that asks to wait can be given up; the others are answered before a goodbye could arrive. */
-  #abandonable(id: string, input: unknown): AbortSignal | undefined {
-    if (typeof input !== 'object' || input === null || !('wait' in input)) return undefined
-    const waiting = new AbortController()
-    this.#waiting.set(id, waiting)
-    return waiting.signal
-  }
-
-  #watch(seat: Seat, id: string, { op, input }: Call): void {
+  #watch(service: Service, id: string, { op, input }: Call): void {
     if (this.#watches.has(id))
       return this.#refuse(id, refusal('frame.invalid', { why: 'this id is being watched already' }))
     if (this.#watches.size >= watchesMax)
@@ -193,7 +190,7 @@ export class Connection {
       },
     }
     try {
-      const watch = seat.watch(op, input, sink)
+      const watch = service.watch(op, input, sink)
       this.#watches.set(id, watch)
       this.#write('ACK', id, { seq: watch.seq })
     } catch (error) {
@@ -206,7 +203,7 @@ export class Connection {
     if (typeof watched === 'string') {
       this.#watches.get(watched)?.stop()
       this.#watches.delete(watched)
-      this.#waiting.get(watched)?.abort()
+      for (const { id, abort } of this.#waiting) if (id === watched) abort.abort()
       return
     }
     this.#carrier.end()
@@ -215,7 +212,38 @@ export class Connection {
 
   #count(change: 1 | -1): void {
     this.pending += change
-    this.onPendingChange?.()
+    this.#goOn()
+  }
+
+  #goOn(): void {
+    if (this.#isPaused && !this.#isReading) this.#read()
+  }
+
+  /** May stop in the middle of a chunk: a chunk holds hundreds of calls, and each may be answered with a megabyte. */
+  #read(): void {
+    this.#isReading = true
+    let isDone = false
+    while (!isDone && this.#carrier.isReady() && this.pending < callsMax && this.#pages < pageCallsMax)
+      isDone = !this.#next()
+    this.#isReading = false
+    // Once the connection has ended, the carrier reads on and drops the rest, so that it sees the other side's end.
+    if (this.#isOver || isDone === !this.#isPaused) return
+    this.#isPaused = !isDone
+    if (isDone) this.#flow.resume()
+    else this.#flow.pause()
+  }
+
+  #next(): boolean {
+    let frame: Envelope | undefined
+    try {
+      frame = this.#parser.read()
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error
+      this.#receiveBad(error)
+      return true
+    }
+    if (frame) this.receive(frame)
+    return frame !== undefined
   }
 
   #refuse(id: string, refused: Refusal): void {
@@ -225,6 +253,11 @@ export class Connection {
   #write(type: Envelope['type'], id: string, payload: unknown, flushed?: () => void): void {
     if (!this.#isOver) this.#carrier.write(encodeFrame({ v: 1, type, id, ts: Date.now(), payload }), flushed)
   }
+}
+
+/** Queries, and calls that ask to wait. Others are answered before a client could give them up. */
+function mayTakeLong(op: string, input: unknown): boolean {
+  return isPage(op) || (typeof input === 'object' && input !== null && 'wait' in input)
 }
 
 function isPage(op: string): boolean {

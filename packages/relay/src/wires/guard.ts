@@ -1,10 +1,11 @@
-// What stands before every route and every upgrade: the exact names this port answers to, and the web pages that may talk to it.
+// Guards every route and every upgrade: the exact names this port answers to, and the web pages that may talk to it.
 // Without it a web page could reach the relay by pointing a name of its own at 127.0.0.1.
 
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
+import { isLoopback } from '../machine/loopback.ts'
 
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]']
 const corsMethods = 'GET, POST, DELETE'
@@ -12,19 +13,17 @@ const corsHeaders =
   'authorization, content-type, x-relay-agent, x-relay-workspace, x-relay-call-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, last-event-id'
 const corsSeconds = 600
 
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
-}
-
 export class Guard {
   readonly #hosts: ReadonlySet<string>
   readonly #origins: ReadonlySet<string>
   readonly #url: string
 
-  constructor(port: number, bound: string | undefined, allowOrigins: readonly string[] = []) {
+  /** `outside`: the address under which a browser elsewhere reaches this port, if its owner gave one. */
+  constructor(port: number, bound: string | undefined, allowOrigins: readonly string[] = [], outside?: string) {
     const names = [...loopbackNames, ...(bound === undefined || isLoopback(bound) ? [] : addressesOf(bound))]
     // A client leaves the port out where it is the scheme's own.
     const hosts = names.flatMap((name) => (port === 80 ? [name, `${name}:80`] : [`${name}:${port}`]))
+    if (outside !== undefined) hosts.push(new URL(outside).host)
     this.#hosts = new Set(hosts)
     this.#origins = new Set([...hosts.map((host) => `http://${host}`), ...allowOrigins])
     this.#url = `http://127.0.0.1:${port}`
@@ -37,12 +36,12 @@ export class Guard {
     const origins = valuesOf(request, 'origin')
     const stranger = origins.find((origin) => !this.#origins.has(origin))
     if (origins.length > 1 || stranger !== undefined) return this.#denied('Origin', stranger ?? origins.join())
-    // A target with a host of its own would go before the Host header.
+    // A request target with a host of its own would win over the Host header.
     if (!request.url?.startsWith('/')) return this.#denied('Request target', request.url)
     return undefined
   }
 
-  /** For a page of a listed origin; nothing at all for everyone else. */
+  /** CORS headers for a page of a listed origin; none for everyone else. */
   corsFor({ headers, method }: IncomingMessage): Record<string, string> {
     const { origin } = headers
     if (origin === undefined || !this.#origins.has(origin)) return {}
@@ -65,7 +64,7 @@ export class Guard {
   }
 }
 
-/** As they came: Node's own table keeps the first of two, and another reader might take the second. */
+/** All values of a header as they came: Node's own table keeps the first of two, and another reader might take the second. */
 function valuesOf({ rawHeaders }: IncomingMessage, name: string): string[] {
   return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name)
 }
@@ -75,7 +74,7 @@ function single(request: IncomingMessage, name: string): string | undefined {
   return values.length === 1 ? values[0] : undefined
 }
 
-/** The address itself, or every address of this machine; never a name, which somebody else might own. */
+/** The bound address, or every address of this machine; never a name, which somebody else might own. */
 function addressesOf(bound: string): string[] {
   const isEvery = bound === '0.0.0.0' || bound === '::'
   const found = isEvery

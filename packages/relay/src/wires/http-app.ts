@@ -1,25 +1,23 @@
 // The routes, mounted with Hono: loaded with the first request that needs one. Who may come in at all was decided before (guard.ts).
 
 import type { Exchange, McpHttpLimits, RelaySession } from '@agent-relay/mcp/http'
-import { limits, type Refusal, refusal } from '@agent-relay/sdk/protocol'
+import { refusal } from '@agent-relay/sdk/protocol'
 import { getRequestListener } from '@hono/node-server'
 import { type Context, Hono, type Next } from 'hono'
-import { RefusalError, refusalOf } from '../refusal-error.ts'
-import { mountAgents } from './agents-api.ts'
-import { Api, type ApiLimits, failed } from './api.ts'
-import { jsonBody } from './body.ts'
+import { metricsText, metricsType } from '../broker/metrics.ts'
+import { RefusalError, refusalOf } from '../core/refusal-error.ts'
+import { Api, type ApiLimits, mountApi, mountPayloadLinks } from './api.ts'
 import type { Callers, Principal } from './callers.ts'
-import type { HttpEnv } from './http-env.ts'
 import type { InProcessLink } from './in-process.ts'
 import { openMcpSession, toolsetOf } from './mcp-session.ts'
-import { mountPage } from './page.ts'
-import type { PageLogin } from './page-login.ts'
+import { mountPage, type PageOptions } from './page.ts'
+import { type HttpEnv, isJson, refused, whenLeft } from './requests.ts'
 
-export interface AppOptions {
-  callers: Callers
-  login: PageLogin
+export interface AppOptions extends PageOptions {
   mcpLimits?: Partial<McpHttpLimits>
   apiLimits?: ApiLimits
+  /** A lift's port: it serves MCP, and to its owner the page. */
+  isLift?: boolean
   onFault(error: Error): void
 }
 
@@ -29,7 +27,11 @@ export interface App {
   close(): void
 }
 
-export const routes = ['/', '/mcp', '/sse', '/messages', '/api/<operation>', '/api/agents', '/ws', '/pipe', '/healthz']
+const liftRoutes = ['/', '/mcp', '/sse', '/messages', '/pipe', '/healthz', '/readyz']
+export const routes = [
+  ...['/', '/mcp', '/sse', '/messages', '/api/<operation>', '/api/agents', '/ws', '/pipe'],
+  ...['/healthz', '/readyz', '/metrics'],
+]
 
 /** What each route takes; anything else is told so, because 404 would say that there is no such route. */
 const methods = {
@@ -42,43 +44,44 @@ const methods = {
   '/api/agents/:id/payload': ['GET'],
   '/api/:operation': ['POST'],
   '/session': ['GET', 'POST', 'DELETE'],
+  '/metrics': ['GET'],
+  '/demo': ['POST'],
 }
 
-export function createApp({ callers, login, mcpLimits, apiLimits, onFault }: AppOptions): App {
+export function createApp(options: AppOptions): App {
+  const { callers, connections, mcpLimits, apiLimits, isLift = false, onFault } = options
   const app = new Hono<HttpEnv>()
   const api = new Api(apiLimits)
   const links = new Set<InProcessLink>()
   const mcp = lazily(async () => new (await import('@agent-relay/mcp/http')).McpHttp(mcpLimits))
   const identify = async (c: Context<HttpEnv>, next: Next) => {
     c.set('left', whenLeft(c))
-    c.set('principal', callers.identify(c.env.incoming.headers, c.env.incoming.url ?? '/'))
+    const { release, ...principal } = await callers.identify(c.env.incoming.headers, c.env.incoming.url ?? '/')
+    // A stream continues after `next`, so release only when the whole answer has left.
+    void c.var.left.then(release)
+    c.set('principal', principal)
+    connections.know(c.env.incoming.socket)
     if (c.req.method === 'POST' && !isJson(c.req.header('content-type'))) throw new RefusalError('media.unsupported')
     await next()
   }
-  // Not on all paths: a client that looks for a login page must learn that there is none, and not be asked to log in for that.
-  for (const path of ['/mcp', '/sse', '/messages', '/api/*']) app.use(path, identify)
+  if (!isLift) mountPayloadLinks(app, callers, connections)
+  // Not on all paths: a client that looks for an OAuth login page must get a 404, not a request to log in.
+  for (const path of ['/mcp', '/sse', '/messages', ...(isLift ? [] : ['/api/*', '/metrics'])]) app.use(path, identify)
   const exchange = (c: Context<HttpEnv>) => exchangeOf(c, callers, links)
   app.on(methods['/mcp'], '/mcp', async (c) => (await mcp()).mcp(exchange(c)))
   app.get('/sse', async (c) => (await mcp()).sse(exchange(c)))
   app.post('/messages', async (c) => (await mcp()).messages(exchange(c)))
-  const ask = (c: Context<HttpEnv>, operation: string, input: unknown) => {
-    const { principal, left } = c.var
-    const id = c.req.header('x-relay-call-id')
-    return api.call(principal, { operation, input, id, abandoned: c.req.raw.signal, left })
-  }
-  mountAgents(app, ask)
-  app.post('/api/:operation', async (c) => {
-    const operation = c.req.param('operation')
-    // One operation alone carries a payload.
-    const bytesMax = operation === 'run.complete' ? limits.lineBytesMax : limits.requestBytesMax
-    const { status, body } = await ask(c, operation, await jsonBody(c, operation, bytesMax))
-    return Response.json(body, { status })
-  })
-  mountPage(app as never, { login, callers })
-  for (const [path, allowed] of Object.entries(methods)) app.all(path, (c) => otherMethod(c, allowed))
-  app.notFound((c) => refused(refusal('route.unknown', { path: c.req.path, routes })))
-  app.onError((error) => {
-    if (!(error instanceof RefusalError)) onFault(error)
+  if (!isLift) mountApi(app, api)
+  if (!isLift) app.get('/metrics', metrics)
+  mountPage(app as never, options)
+  const served = isLift ? liftRoutes : routes
+  for (const [path, allowed] of Object.entries(methods))
+    if (!isLift || path === '/session' || liftRoutes.includes(path)) app.all(path, (c) => otherMethod(c, allowed))
+  app.notFound((c) => refused(refusal('route.unknown', { path: c.req.path, routes: served })))
+  app.onError((error, { env: { incoming } }) => {
+    // Reading a body fails when its sender is gone: that is not a failure of ours, and must not fill the log.
+    const hasLeft = incoming.destroyed && !incoming.complete
+    if (!(error instanceof RefusalError) && !hasLeft) onFault(error)
     return refused(refusalOf(error))
   })
   return {
@@ -99,43 +102,39 @@ function exchangeOf(c: Context<HttpEnv>, callers: Callers, links: Set<InProcessL
 }
 
 function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLink>): Exchange['caller'] {
-  const { dispatch, agent, key, token } = principal
+  const { dispatch, door, agent, key, token } = principal
   const { id, name } = dispatch.workspace
   const proof = token !== undefined ? 'token' : key !== undefined ? 'key' : 'open'
   return {
     principal: JSON.stringify([id, proof, agent]),
-    // By proof too: what is opened with the key ends with the key.
+    // Keyed by the kind of credential too: a session opened with the key ends with the key.
     identity: JSON.stringify([id, proof, agent]),
-    tools: toolsetOf(dispatch),
+    onlyTools: toolsetOf(dispatch),
     open: async (era: 'session' | 'stateless'): Promise<RelaySession> => {
-      // With what was shown, also where nobody is named: the session ends with it.
+      // Pass the credential even where no agent is named: the session ends with it.
       const hello = { name: agent, key, token }
       const isStateless = era === 'stateless'
-      const isNobody = isStateless && agent === undefined
-      const entry = { door: 'network', isTrusted: true, isNobody, isStateless } as const
-      const { link, ...session } = await openMcpSession(dispatch, entry, hello)
+      const entrance = { door, isStateless, isProvisional: !isStateless }
+      const { link, ...session } = await openMcpSession(dispatch, entrance, hello)
       links.add(link)
       void link.closed.then(() => links.delete(link))
       return session
     },
     as: (shown) => {
-      const found = callers.find(shown, name)
+      const found = callers.findOpen(shown, name)
       if (found.owner === undefined) throw new RefusalError('auth.required')
       return callerOf({ ...found, agent: found.owner }, callers, links)
     },
   }
 }
 
-/** `finish`: all of the answer was given to the operating system. `close` without it: the caller was gone. */
-function whenLeft({ env: { outgoing } }: Context<HttpEnv>): Promise<boolean> {
-  return new Promise((resolve) => {
-    outgoing.once('finish', () => resolve(true))
-    outgoing.once('close', () => resolve(outgoing.writableFinished))
+/** For the holder of the key: its figures tell of every agent. */
+async function metrics(c: Context<HttpEnv>): Promise<Response> {
+  const { dispatch, key } = c.var.principal
+  if (key === undefined) throw new RefusalError('auth.denied', { why: 'the metrics take the key of the workspace.' })
+  return new Response(await metricsText(dispatch), {
+    headers: { 'content-type': metricsType, 'cache-control': 'no-store' },
   })
-}
-
-function isJson(type: string | undefined): boolean {
-  return type !== undefined && /^application\/json\s*(?:;|$)/i.test(type)
 }
 
 function otherMethod(c: Context<HttpEnv>, allowed: string[]): Response {
@@ -143,15 +142,6 @@ function otherMethod(c: Context<HttpEnv>, allowed: string[]): Response {
   const answer = refused(refusal('method.unsupported', { method, path, allowed }))
   answer.headers.set('allow', allowed.join(', '))
   return answer
-}
-
-export function refused(refusal: Refusal): Response {
-  const { status, body } = failed(refusal)
-  const headers: Record<string, string> = {}
-  if (status === 401) headers['www-authenticate'] = 'Bearer'
-  // The rest of the request is not waited for, so nothing may follow it on this connection.
-  if (status === 413) headers.connection = 'close'
-  return Response.json(body, { status, headers })
 }
 
 function lazily<T>(make: () => Promise<T>): (() => Promise<T>) & { made?: Promise<T> } {

@@ -1,48 +1,63 @@
 // The daemon's HTTP port: listens on loopback, lets in whom the guard lets in, and loads the routes with the first request that needs them.
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { McpHttpLimits } from '@agent-relay/mcp/http'
 import { limits, type Refusal, refusals } from '@agent-relay/sdk/protocol'
-import { portOwner } from '../port-owner.ts'
-import { RefusalError } from '../refusal-error.ts'
-import { version } from '../version.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import { isAbsent, loopbackAddresses } from '../machine/http-port.ts'
+import { isLoopback } from '../machine/loopback.ts'
+import { portOwner } from '../machine/port-owner.ts'
+import { version } from '../machine/version.ts'
 import type { ApiLimits } from './api.ts'
-import { Callers, type Worlds } from './callers.ts'
-import { Guard, isLoopback } from './guard.ts'
+import { Callers, type ServedWorkspaces } from './callers.ts'
+import { Guard } from './guard.ts'
 import type { App } from './http-app.ts'
 import type { PageLogin } from './page-login.ts'
+import { type ConnectionLimits, farewellMs, PortConnections } from './port-connections.ts'
 import { Upgrades } from './upgrades.ts'
 import type { WebSocketLimits } from './websocket.ts'
 
+// An `import` reads all that the module exports, and so makes Node 22 and newer load fetch, WebSocket and HTTP/2 as well: 12 MB.
+const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http')
+
 export interface HttpOptions {
-  /** 0: any free one. */
+  /** 0 stands for any free port. */
   port: number
   /** Loopback, unless `mayBeRemote` says that more is meant. */
   host?: string
   mayBeRemote?: boolean
   /** No credential is asked for. Only on loopback. */
   isOpen?: boolean
+  /** The address under which a browser reaches this port, where that is another than its own: from outside a container. `http://HOST[:PORT]`. */
+  pageUrl?: string
+  /** What its owner types for a link to the page, where that is not `agent-relay dashboard`. */
+  linkCommand?: string
   /** Web pages that may talk to this port, besides its own. */
   allowOrigins?: readonly string[]
   mcpLimits?: Partial<McpHttpLimits>
   apiLimits?: ApiLimits
   websocketLimits?: Partial<WebSocketLimits>
+  connectionLimits?: Partial<ConnectionLimits>
+  /** A lift's port: it serves MCP, and to its owner the page. */
+  isLift?: boolean
   login: PageLogin
+  /** Whether the workspace that the daemon was started for can be reached. */
+  isReady(): Promise<boolean>
+  /** Plays the demo in a workspace of its own, and answers that workspace's name. Unset where it has no place: on a lift's port. */
+  playDemo?(): Promise<string>
   onFault(error: Error): void
 }
 
+/** The headers must be complete within this time: only a few strangers may wait at once, so none may be slow. */
 const headersMs = 10_000
-/** The whole request; 12 MiB take no longer on any network that is worth it. */
+/** The whole request must be there within this time, which is enough for 12 MiB on any usual network. */
 const requestMs = 60_000
-/** Not a byte either way: longer than the longest wait for a reply. Open streams carry a comment every 15 s. */
+/** A connection without a byte either way for this long ends. Longer than the longest wait for a reply; streams carry a comment every 15 s. */
 const silentMs = limits.waitMsMax + 60_000
-/** A connection at rest stays open this long. Node's own 5 s end just when an agent's next call, seconds later, is on its way. */
-const restMs = 65_000
-const connectionsMax = 2_000
-const farewellMs = 1_000
-/** A free port that is free on both loopback addresses; the first one found nearly always is. */
+/** An idle connection stays open this long. Node's default of 5 s often ends it just when an agent's next call is on its way. */
+const keepAliveMs = 65_000
+/** Tries to find a port that is free on both loopback addresses; the first nearly always is. */
 const freePortTries = 10
 
 export class HttpWire {
@@ -53,38 +68,39 @@ export class HttpWire {
   readonly #callers: Callers
   readonly #options: HttpOptions
   readonly #upgrades: Upgrades
-  readonly #sockets = new Set<Socket>()
+  readonly #connections: PortConnections
   #app: Promise<App> | undefined
   #made: App | undefined
 
-  private constructor(servers: Server[], port: number, options: HttpOptions, worlds: Worlds) {
-    const { host, isOpen = false, allowOrigins } = options
+  private constructor(servers: Server[], port: number, options: HttpOptions, served: ServedWorkspaces) {
+    const { host, isOpen = false, allowOrigins, pageUrl } = options
     this.port = port
     this.#servers = servers
     this.#options = options
-    this.#guard = new Guard(port, host, allowOrigins)
-    this.#callers = new Callers(worlds, isOpen)
-    this.#upgrades = new Upgrades(this.#callers, options.login, options.websocketLimits)
+    this.#guard = new Guard(port, host, allowOrigins, pageUrl)
+    this.#callers = new Callers(served, isOpen)
+    this.#connections = new PortConnections(options.connectionLimits)
+    this.#upgrades = new Upgrades(this.#callers, this.#connections, options)
     const isAnywhere = host === undefined || host === '0.0.0.0' || host === '::'
     this.url = `http://${isAnywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${port}`
     for (const server of servers) {
-      server.on('connection', (socket) => {
-        this.#sockets.add(socket)
-        socket.once('close', () => this.#sockets.delete(socket))
-      })
+      // A connection could not be accepted, for example because no descriptor is left. The others go on.
+      server.on('error', () => {})
+      server.on('connection', (socket) => this.#connections.take(socket))
       server.on('request', (request, response) => this.#answer(request, response))
       server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head))
     }
   }
 
-  static async listen(options: HttpOptions, worlds: Worlds): Promise<HttpWire> {
+  static async listen(options: HttpOptions, served: ServedWorkspaces): Promise<HttpWire> {
     const { host, mayBeRemote = false, isOpen = false } = options
     if (host !== undefined && !isLoopback(host) && !mayBeRemote)
       throw new RefusalError('bind.denied', { host, why: 'others could reach it. Add --allow-remote if they should.' })
     if (host !== undefined && !isLoopback(host) && isOpen)
       throw new RefusalError('bind.denied', { host, why: '--open is for loopback alone. Leave one of the two out.' })
-    const { servers, port } = await listenOn(options.port, host === undefined ? ['127.0.0.1', '::1'] : [host])
-    return new HttpWire(servers, port, options, worlds)
+    const isLocal = host === undefined || host === 'localhost'
+    const { servers, port } = await listenOn(options.port, isLocal ? loopbackAddresses : [host])
+    return new HttpWire(servers, port, options, served)
   }
 
   /** Resolves when no call is under way any more. */
@@ -93,7 +109,7 @@ export class HttpWire {
       await new Promise((resolve) => setTimeout(resolve, 5))
   }
 
-  /** The pages that are open lose their connection; without a new code they do not get another. */
+  /** Open pages whose cookie has ended lose their connection; without a new code they do not get another. */
   endPages(): number {
     return this.#upgrades.endPages()
   }
@@ -102,34 +118,42 @@ export class HttpWire {
     const closed = Promise.all(this.#servers.map((server) => new Promise((resolve) => server.close(resolve))))
     this.#made?.close()
     this.#upgrades.close('daemon.stopping')
-    // Opened ahead by a client and never used: Node does not count these as idle.
-    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy()
-    // Answers that are being written get a moment; a client that keeps its connection for later does not.
-    const idle = setInterval(() => this.#each((server) => server.closeIdleConnections()), 10)
-    const late = setTimeout(() => this.#each((server) => server.closeAllConnections()), farewellMs)
+    this.#connections.close()
+    // Answers that are being written get a moment to finish; idle connections end at once.
+    const idle = setInterval(() => {
+      for (const server of this.#servers) server.closeIdleConnections()
+    }, 10)
+    const late = setTimeout(() => this.#connections.end(), farewellMs)
     await closed
     clearInterval(idle)
     clearTimeout(late)
   }
 
-  #each(work: (server: Server) => void): void {
-    for (const server of this.#servers) work(server)
-  }
-
   #answer(request: IncomingMessage, response: ServerResponse): void {
+    response.once('close', this.#connections.use(request.socket))
     const refused = this.#guard.refuse(request)
     if (refused) return sendRefusal(response, refused)
     for (const [name, value] of Object.entries(this.#guard.corsFor(request))) response.setHeader(name, value)
     if (request.method === 'OPTIONS') return void response.writeHead(204).end()
-    // Asked often and by programs that want nothing else: it loads nothing.
-    if (request.url?.split('?', 1)[0] === '/healthz') return sendJson(response, 200, { ok: true, version })
+    // Health checks come often, so they are answered without loading the routes.
+    const path = request.url?.split('?', 1)[0]
+    if (path === '/healthz') return sendJson(response, 200, { ok: true, version })
+    if (path === '/readyz') return void this.#sayReady(response)
     void this.#serve(request, response)
   }
 
+  async #sayReady(response: ServerResponse): Promise<void> {
+    if (await this.#options.isReady()) return sendJson(response, 200, { ok: true, version })
+    response.setHeader('retry-after', '1')
+    sendJson(response, 503, { ok: false, version, why: 'the workspace is not open yet' })
+  }
+
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { login, mcpLimits, apiLimits, onFault } = this.#options
+    const { login, mcpLimits, apiLimits, isLift, playDemo, onFault } = this.#options
     this.#app ??= import('./http-app.ts').then(({ createApp }) => {
-      this.#made = createApp({ callers: this.#callers, login, mcpLimits, apiLimits, onFault })
+      const connections = this.#connections
+      const page = { callers: this.#callers, connections, login, playDemo }
+      this.#made = createApp({ ...page, mcpLimits, apiLimits, isLift, onFault })
       return this.#made
     })
     try {
@@ -142,6 +166,8 @@ export class HttpWire {
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', () => socket.destroy())
+    // An upgraded connection never counts as idle.
+    this.#connections.use(request.socket)
     const refused = this.#guard.refuse(request)
     if (refused) return sendRaw(socket, refused)
     this.#upgrades.take(request, socket, head).catch((error) => {
@@ -156,7 +182,7 @@ function sendJson(response: ServerResponse, status: number, body: object): void 
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** What was sent along is not read: the connection ends with the answer. */
+/** The body of the request is not read: the connection ends with the answer. */
 function sendRefusal(response: ServerResponse, { code, message, details }: Refusal): void {
   response.setHeader('connection', 'close')
   sendJson(response, refusals[code].http, { error: { code, message, details } })
@@ -175,7 +201,7 @@ function sendRaw(socket: Duplex, { code, message, details }: Refusal): void {
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
 }
 
-async function listenOn(port: number, hosts: string[]): Promise<{ servers: Server[]; port: number }> {
+async function listenOn(port: number, hosts: readonly string[]): Promise<{ servers: Server[]; port: number }> {
   for (let tries = 1; ; tries++) {
     const servers: Server[] = []
     let chosen = port
@@ -197,20 +223,18 @@ async function listenOn(port: number, hosts: string[]): Promise<{ servers: Serve
   }
 }
 
-/** Undefined where the machine has no such address: one without IPv6 has no ::1. */
+/** Undefined where the machine has no such address. */
 function listenAt(port: number, host: string): Promise<Server | undefined> {
   const server = createServer({
     headersTimeout: headersMs,
     requestTimeout: requestMs,
-    connectionsCheckingInterval: 5_000,
+    connectionsCheckingInterval: 1_000,
   })
   server.timeout = silentMs
-  server.keepAliveTimeout = restMs
-  server.maxConnections = connectionsMax
+  server.keepAliveTimeout = keepAliveMs
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const isAbsent = host === '::1' && (error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT')
-      if (isAbsent) resolve(undefined)
+      if (isAbsent(host, error.code)) resolve(undefined)
       else reject(error)
     })
     server.listen({ port, host, ipv6Only: host === '::1' }, () => resolve(server))

@@ -1,37 +1,25 @@
-// A link without a wire: the daemon's own feed, its MCP sessions and tests talk to dispatch directly, as any client would.
+// A link without a wire: the daemon's own feed, its MCP sessions and tests call dispatch directly, as any client would.
 
-import {
-  type Closing,
-  ConnectionError,
-  type Connector,
-  errorFrom,
-  type Link,
-  type Turn,
-  type WatchSink,
-} from '@agent-relay/sdk'
+import { ConnectionError } from '@agent-relay/sdk'
+import type { Turn } from '@agent-relay/sdk/internal/client'
 import type { CallName, Hello, InputOf, OutputOf, WatchName, Welcome } from '@agent-relay/sdk/protocol'
-import type { Answer } from '../broker/call.ts'
+import { type Closing, errorFrom, type Link, type WatchSink } from '@agent-relay/sdk/wire'
+import type { Answer, Watch } from '../broker/call.ts'
 import type { Dispatch } from '../broker/dispatch.ts'
-import type { Door, Session } from '../broker/sessions.ts'
-import type { Watch } from '../broker/sink.ts'
-import { RefusalError, refusalOf } from '../refusal-error.ts'
+import { settle } from '../broker/provisional.ts'
+import type { Session } from '../broker/sessions/session.ts'
+import type { Door, Entrance } from '../broker/sessions/standing.ts'
+import { RefusalError, refusalOf } from '../core/refusal-error.ts'
 
-export function inProcess(dispatch: Dispatch, door: Door = 'owner'): Connector {
-  return (hello) => openInProcess(dispatch, door, hello)
-}
-
-/** `isModel`: it serves an MCP session, whose calls come in turns. */
-export async function openInProcess(
-  dispatch: Dispatch,
-  door: Door,
-  hello: Hello,
-  isModel = false,
-): Promise<InProcessLink> {
-  try {
-    const { session, welcome } = await dispatch.hello(door, hello, isModel)
-    return new InProcessLink(dispatch, session, welcome)
-  } catch (error) {
-    throw errorFrom(refusalOf(error))
+/** A `Connector` of the SDK. */
+export function inProcess(dispatch: Dispatch, entrance: Entrance | Door = 'owner') {
+  return async (hello: Hello): Promise<InProcessLink> => {
+    try {
+      const { session, welcome } = await dispatch.hello(entrance, hello)
+      return new InProcessLink(dispatch, session, welcome)
+    } catch (error) {
+      throw errorFrom(refusalOf(error))
+    }
   }
 }
 
@@ -99,7 +87,7 @@ export class InProcessLink implements Link {
       const abandoned = signal ? AbortSignal.any([ended, signal]) : ended
       return (await this.#dispatch.call(this.#session, op, input, id, abandoned)) as Answer<OutputOf<O>>
     } catch (error) {
-      // What failed because the link went is no answer: it may be asked again over another one.
+      // A call that failed because the link went was not answered: the client may ask again over another link.
       throw ended.aborted ? hasEnded() : errorFrom(refusalOf(error))
     } finally {
       this.pending--
@@ -114,6 +102,8 @@ export class InProcessLink implements Link {
   ): Promise<{ seq: number }> {
     if (this.#session.ended.aborted) throw hasEnded()
     try {
+      // The tables say whom messages and events are for, so the name must be stored first.
+      if (this.#session.provisional && op !== 'action.follow') await settle(this.#dispatch.workspace, this.#session)
       const watch = this.#dispatch.watch(this.#session, op, input, {
         isReady: () => this.#watches.has(id),
         item: (item) => sink.item(item as OutputOf<O>),

@@ -1,84 +1,144 @@
 // One MCP session inside the daemon: an agent's client in process, and the MCP server over it. The stdio pipe and HTTP both open these.
 
-import type { ServerOptions } from '@agent-relay/mcp'
-import { RelayError, type Turn, WorkspaceClient } from '@agent-relay/sdk'
-import type { Hello, Welcome } from '@agent-relay/sdk/protocol'
+import type { ClientInfo, Profile, Registered, ServerOptions } from '@agent-relay/mcp'
+import { RelayError } from '@agent-relay/sdk'
+import { type Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
+import { clis } from '@agent-relay/sdk/internal/clis'
+import { type Hello, limits, type Welcome } from '@agent-relay/sdk/protocol'
+import { errorFrom } from '@agent-relay/sdk/wire'
+import { register } from '../broker/admission.ts'
 import type { Dispatch } from '../broker/dispatch.ts'
-import { version } from '../version.ts'
-import { type Entry, enter } from './entering.ts'
+import { parse } from '../broker/operation-input.ts'
+import { nameProvisionally } from '../broker/provisional.ts'
+import { dayTokenMs } from '../broker/sessions/credentials.ts'
+import type { Session } from '../broker/sessions/session.ts'
+import type { Entrance } from '../broker/sessions/standing.ts'
+import type { Workspace } from '../broker/workspace.ts'
+import { refusalOf } from '../core/refusal-error.ts'
+import { version } from '../machine/version.ts'
 import { InProcessLink } from './in-process.ts'
 import { RoleSessions } from './roles.ts'
-import { registerForTheDay, takeName } from './taking-names.ts'
 
-/** Loaded with the first MCP session: a daemon that serves programs alone stays small. */
+/** Loaded with the first MCP session: a daemon that serves only programs stays small. */
 export const loadMcp = () => {
   mcp ??= import('@agent-relay/mcp')
   return mcp
 }
 let mcp: Promise<typeof import('@agent-relay/mcp')> | undefined
 
+/** How the client of an MCP session comes in. */
+export interface McpEntrance extends Omit<Entrance, 'kind'> {
+  /** A client without a name is given one that is stored only when it is needed: its session does not come back after its end. */
+  readonly isProvisional?: boolean
+}
+
 export interface McpSession {
   client: WorkspaceClient
   link: InProcessLink
   /** The server's options as far as the session decides them. */
-  options: Pick<ServerOptions, 'version' | 'agentName' | 'introduce' | 'register' | 'roles' | 'onInitialized'>
+  options: Pick<
+    ServerOptions,
+    'version' | 'agentName' | 'introduce' | 'register' | 'roles' | 'onInitialized' | 'onCall'
+  >
   /** The turn of one tools/call. */
   turn(id: string): Turn
-  /** Its client seems gone: another session of the agent may have what it was handed. */
+  /** Its client seems gone: another session of the agent may take the messages it was handed. */
   letGo(): void
 }
 
-/** What a client gets that asks for no toolset. */
+/** The toolset of a client that asks for none. */
 export function toolsetOf({ daemon }: Dispatch): string | undefined {
   return daemon.roles && 'lift'
 }
 
-/** `onAgent` is told who the session acts as: at once where a name was given, else when the client has introduced itself. */
+/** `onAgent` is called with the agent that the session acts as: at once if HELLO named one, else when the client has introduced itself. */
 export async function openMcpSession(
   dispatch: Dispatch,
-  entry: Entry,
+  { isProvisional = false, ...entrance }: McpEntrance,
   hello: Hello,
   onAgent: (agent: Pick<Welcome, 'agent' | 'token'>) => void = () => {},
 ): Promise<McpSession> {
-  const { session, welcome } = await enter(dispatch, entry, hello, true)
-  // The key proves whose name it may take, and no more: its holder would hear of everyone's mail, and take a live agent's name as its own.
-  session.isHolder = entry.isNobody === true
+  const { workspace, daemon } = dispatch
+  const { session, welcome } = await dispatch.hello({ ...entrance, kind: 'model' }, hello)
   const link = new InProcessLink(dispatch, session, welcome)
   const client = new WorkspaceClient(onlyOnce(link), { autoConnect: false })
   await client.connect()
   const { agent, token } = link.welcome
   if (agent !== undefined) onAgent({ agent, token })
-  // A name that nobody chose is given up for one that the agent wants.
-  let isAutomatic = false
   const introduce: ServerOptions['introduce'] = async (info) => {
-    if (session.agent !== undefined) return
-    const registered = await client.call('agent.register', nameAfter(info?.name))
-    isAutomatic = true
-    onAgent(registered)
+    if (session.agent !== undefined) return tellCli(workspace, client, info)
+    const wanted = nameAfter(info?.name)
+    if (isProvisional) return client.actsAs({ agent: nameProvisionally(workspace, session, wanted) })
+    onAgent(await client.call('agent.register', wanted))
+    workspace.sessions.nameIsGiven(session)
   }
   const register: ServerOptions['register'] = async (profile, info) => {
-    if (entry.isStateless) return registerForTheDay(dispatch, session, profile)
-    const described = { cli: nameAfter(info?.name).cli, ...profile }
-    const { token, ...registered } = await takeName(dispatch, session, client, described, isAutomatic)
-    isAutomatic = false
+    const cli = cliOf(info)
+    if (entrance.isStateless) return registerForTheDay(dispatch, session, { cli, ...profile })
+    const former = session.agent
+    // Asked again after it was numbered: `Ada` for `Ada-2` is the same wish.
+    const name = former?.replace(/-\d+$/, '') === profile.name ? former : profile.name
+    const described = { cli, ...profile, name }
+    const { token, ...registered } = await client.call('agent.register', described)
     onAgent({ agent: registered.agent, token })
     return registered
   }
-  const { workspace, daemon } = dispatch
-  const onInitialized = () => workspace.sessions.initialized(session)
-  const own = () => (isAutomatic ? undefined : session.agent)
+  // Believed on the owner's own socket only: nobody else starts a CLI here.
+  const isOwn = entrance.door === 'owner'
+  const onInitialized: ServerOptions['onInitialized'] = (info) =>
+    workspace.sessions.initialized(session, isOwn && info ? nameAfter(info.name).cli : undefined)
+  const onCall: ServerOptions['onCall'] = ({ threadId }) => {
+    if (isOwn && typeof threadId === 'string' && threadId.length <= limits.idCharsMax)
+      workspace.sessions.calledFrom(session, threadId)
+  }
+  const own = () => (session.isNameGiven ? undefined : session.agent)
   const roles = daemon.roles && new RoleSessions(dispatch, daemon.roles, own)
   void link.closed.then(() => roles?.close())
   return {
     client,
     link,
-    options: { version, agentName: agent, introduce, register, roles: daemon.roles, onInitialized },
+    options: { version, agentName: agent, introduce, register, roles: daemon.roles, onInitialized, onCall },
     turn: (id) => (roles ? roles.turn(id, link.turn(id)) : link.turn(id)),
     letGo: () => {
       if (session.ended.aborted) return
       for (const each of [session, ...(roles?.sessions ?? [])]) void dispatch.lost(each, [...each.handed])
     },
   }
+}
+
+/**
+ * For a client without a session: the name that it wants, with a token that proves it for a day. Nobody's session stays nobody's: others
+ * call over it too. An agent's own session may only be given another token of its own.
+ */
+export async function registerForTheDay(
+  dispatch: Dispatch,
+  session: Session,
+  profile: Profile & { cli?: string },
+): Promise<Registered> {
+  const { workspace } = dispatch
+  try {
+    const input = parse('agent.register', profile)
+    const { door } = session.standing
+    const tokenUntil = workspace.clock.now() + dayTokenMs
+    const named = session.agent === undefined ? (await dispatch.hello({ door, kind: 'model' }, {})).session : session
+    try {
+      const { agent, id, token } = await register(workspace, named, input, { tokenUntil })
+      return { agent, id, agentToken: token }
+    } finally {
+      if (named !== session) workspace.sessions.end(named)
+    }
+  } catch (error) {
+    throw errorFrom(refusalOf(error))
+  }
+}
+
+/** An agent that came with a name of its own: others see which CLI it runs in. A worker's is known from its start. */
+async function tellCli({ store }: Workspace, client: WorkspaceClient, info: ClientInfo): Promise<void> {
+  const name = client.agentName as string
+  const cli = cliOf(info)
+  if (cli === undefined || store.view.agent(name)?.cli === cli || store.view.workers.byName(name)) return
+  // The name is what counts.
+  await client.call('agent.register', { name, cli }).catch(() => {})
 }
 
 /** The session is the connection: when it ends, this client does not open another. */
@@ -91,19 +151,9 @@ function onlyOnce(link: InProcessLink) {
   }
 }
 
-const knownClis = [
-  'claude',
-  'codex',
-  'gemini',
-  'opencode',
-  'droid',
-  'copilot',
-  'qwen',
-  'cursor',
-  'windsurf',
-  'zed',
-  'vscode',
-]
+function cliOf(info: ClientInfo): string | undefined {
+  return info && nameAfter(info.name).cli
+}
 
 /** A readable name from what the client calls itself: `claude-code`, `codex`. Taken ones get a number. */
 export function nameAfter(clientName = 'agent'): { name: string; cli: string } {
@@ -112,5 +162,5 @@ export function nameAfter(clientName = 'agent'): { name: string; cli: string } {
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/-mcp-client.*$|^-+|-+$/g, '')
   const name = plain.slice(0, 40) || 'agent'
-  return { name, cli: knownClis.find((cli) => name.includes(cli)) ?? name }
+  return { name, cli: clis.find((cli) => name.includes(cli.name))?.name ?? name }
 }

@@ -1,15 +1,16 @@
-// How a person's browser comes in: a code that works once, for a cookie that this daemon signed. The page itself is page.ts's affair.
+// How a person's browser comes in: a code that works once, for a cookie that this daemon signed. The page itself is in page.ts.
 
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import { hashOf } from '../broker/credentials.ts'
 import type { Dispatch } from '../broker/dispatch.ts'
-import type { Clock } from '../clock.ts'
-import type { Callers, Worlds } from './callers.ts'
+import { hashOf } from '../broker/sessions/credentials.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import { type Clock, isAhead } from '../machine/clock.ts'
+import type { Held, ServedWorkspaces } from './callers.ts'
 
 export interface PageLoginOptions {
-  worlds: Worlds
+  served: Pick<ServedWorkspaces, 'named' | 'names'>
   clock: Clock
   /** Signs the cookies. Kept, so that a page outlives a restart of the daemon. */
   secretPath: string
@@ -17,26 +18,42 @@ export interface PageLoginOptions {
   keyOf(workspaceId: string): string | undefined
   /** What the person is called. */
   human: string
+  /** What they type for a link. */
+  linkCommand?: string
 }
 
 /** A workspace as its owner's browser may use it. */
-export interface PageEntry {
+export interface PageAccess {
   dispatch: Dispatch
   key: string
   human: string
+  /** The workspaces that the same cookie opens. */
+  workspaces: string[]
+  /** They are all that this daemon has. */
+  isAll: boolean
+  /** A new key of the workspace that the cookie was made for, its removal, a logout and the cookie's time each end it, whatever the page looks at. */
+  isGood(): boolean
+}
+
+/** What a code, and then its cookie, opens: one workspace, or with it every other one of this daemon. */
+interface Scope {
+  workspaceId: string
+  isAll: boolean
 }
 
 const codeMs = 5 * 60_000
 const cookieMs = 30 * 24 * 3_600_000
-/** A code is 40 bits; somebody who tries this many is guessing, and the codes that are out end. */
+/** A code has 40 bits. Somebody who tries this many wrong ones is guessing, and all open codes end. */
 const wrongCodesMax = 20
-/** Without letters that look like digits. */
+/** Before the random part of a cookie that opens every workspace; no random part can begin with it. */
+const allMark = '*'
+/** No letters that look like digits. */
 const codeLetters = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ'
 
 export class PageLogin {
   readonly #options: PageLoginOptions
-  /** By the code's hash. */
-  readonly #codes = new Map<string, { workspaceId: string; until: number }>()
+  /** By the code's hash; the time is the steady clock's. */
+  readonly #codes = new Map<string, Scope & { until: number; keyHash: string | undefined }>()
   #wrongCodes = 0
   #secret: Buffer
 
@@ -45,50 +62,78 @@ export class PageLogin {
     this.#secret = this.#readSecret() ?? this.#newSecret()
   }
 
-  newCode(workspaceId: string): { code: string; until: number } {
-    const letters = Array.from({ length: 8 }, () => codeLetters[randomInt(codeLetters.length)])
-    const code = `${letters.slice(0, 4).join('')}-${letters.slice(4).join('')}`
-    const until = this.#options.clock.now() + codeMs
-    this.#codes.set(hashOf(code), { workspaceId, until })
-    return { code, until }
+  denied(): RefusalError {
+    return new RefusalError('page.login', { command: this.#options.linkCommand ?? 'agent-relay dashboard' })
   }
 
-  /** The cookie's value, once; undefined for a code that is wrong, used or old. */
+  newCode(scope: Scope): { code: string; until: number } {
+    const letters = Array.from({ length: 8 }, () => codeLetters[randomInt(codeLetters.length)])
+    const code = `${letters.slice(0, 4).join('')}-${letters.slice(4).join('')}`
+    const { clock } = this.#options
+    const keyHash = this.#keyHash(scope.workspaceId)
+    this.#codes.set(hashOf(code), { ...scope, until: clock.steady() + codeMs, keyHash })
+    return { code, until: clock.now() + codeMs }
+  }
+
+  /** The cookie's value, once; undefined for a code that is wrong, used or old, or older than the key of its workspace. */
   redeem(code: string): { value: string; seconds: number } | undefined {
-    const now = this.#options.clock.now()
+    const { clock } = this.#options
+    const now = clock.steady()
     for (const [hash, { until }] of this.#codes) if (until <= now) this.#codes.delete(hash)
     const hash = hashOf(code.toUpperCase())
     const found = this.#codes.get(hash)
     if (!found) {
       if (++this.#wrongCodes < wrongCodesMax) return undefined
-      // Counted anew: else one wrong code, from a tab with an old link say, would end every later one.
+      // Counted from zero again: else one wrong code, from a tab with an old link say, would end every later one.
       this.#wrongCodes = 0
       this.#codes.clear()
       return undefined
     }
     this.#codes.delete(hash)
     this.#wrongCodes = 0
-    const content = `${found.workspaceId}.${now + cookieMs}.${randomBytes(12).toString('base64url')}`
-    return { value: `${content}.${this.#sign(content, found.workspaceId)}`, seconds: cookieMs / 1000 }
+    const { workspaceId, isAll, keyHash } = found
+    if (keyHash !== this.#keyHash(workspaceId)) return undefined
+    const nonce = `${isAll ? allMark : ''}${randomBytes(12).toString('base64url')}`
+    const content = `${workspaceId}.${clock.now() + cookieMs}.${nonce}`
+    const signature = this.#sign(content, workspaceId)
+    return signature === undefined ? undefined : { value: `${content}.${signature}`, seconds: cookieMs / 1000 }
   }
 
-  /** Whom the request's cookie stands for. A new key, a logout and its time each end it. */
-  find(request: IncomingMessage): PageEntry | undefined {
-    const value = cookieOf(request, this.cookieName(request))
-    const [workspaceId = '', until = '', nonce = '', signature = ''] = value?.split('.') ?? []
+  /** The person whom the request's cookie stands for, in the workspace of this name, else in the one that the cookie was made for. */
+  async find(request: IncomingMessage, name?: string): Promise<Held<PageAccess> | undefined> {
+    const value = cookieOf(request, this.cookieName(request)) ?? ''
+    const isGood = () => this.#isGood(value)
+    if (!isGood()) return undefined
+    const [workspaceId = '', , nonce = ''] = value.split('.')
+    const isAll = nonce.startsWith(allMark)
+    const access = await this.#access(isAll && name !== undefined ? { name } : { id: workspaceId })
+    if (!access) return undefined
+    const own = access.dispatch.workspace.name
+    if (name === undefined || name === own)
+      return { ...access, workspaces: isAll ? this.#options.served.names().sort() : [own], isAll, isGood }
+    access.release()
+    return undefined
+  }
+
+  #isGood(value: string): boolean {
+    const [workspaceId = '', until = '', nonce = '', signature = ''] = value.split('.')
     const expected = this.#sign(`${workspaceId}.${until}.${nonce}`, workspaceId)
-    if (!isSame(signature, expected) || Number(until) <= this.#options.clock.now()) return undefined
-    return this.entry(workspaceId)
+    const isOver = !isAhead(Number(until), this.#options.clock.now(), cookieMs)
+    return expected !== undefined && isSame(signature, expected) && !isOver
   }
 
-  entry(workspaceId: string): PageEntry | undefined {
-    const { worlds, keyOf, human } = this.#options
-    const dispatch = worlds.all().find(({ workspace }) => workspace.id === workspaceId)
-    const key = keyOf(workspaceId)
-    return dispatch && key !== undefined && dispatch.workspace.isKey(key) ? { dispatch, key, human } : undefined
+  async #access(
+    which: { id: string } | { name: string },
+  ): Promise<Held<Omit<PageAccess, 'workspaces' | 'isAll' | 'isGood'>> | undefined> {
+    const { served, keyOf, human } = this.#options
+    const found = await served.named(which)
+    const key = found && keyOf(found.dispatch.workspace.id)
+    if (found && key !== undefined && found.dispatch.workspace.isKey(key)) return { ...found, key, human }
+    found?.release()
+    return undefined
   }
 
-  /** Cookies know no ports: two daemons on one machine must not take each other's away. */
+  /** Cookies ignore ports: two daemons on one machine must not overwrite each other's. */
   cookieName({ socket }: IncomingMessage): string {
     return `agent_relay_${socket.localPort}`
   }
@@ -99,12 +144,16 @@ export class PageLogin {
     this.#secret = this.#newSecret()
   }
 
-  /** With the hash of the key in it, so that a cookie ends when the key is replaced. */
-  #sign(content: string, workspaceId: string): string {
-    const key = this.#options.keyOf(workspaceId) ?? ''
-    return createHmac('sha256', this.#secret)
-      .update(`${content}.${hashOf(key)}`)
-      .digest('base64url')
+  /** With the hash of the key in it, so that a cookie ends when the key is replaced. A workspace that was removed has none, and signs nothing. */
+  #sign(content: string, workspaceId: string): string | undefined {
+    const keyHash = this.#keyHash(workspaceId)
+    if (keyHash === undefined) return undefined
+    return createHmac('sha256', this.#secret).update(`${content}.${keyHash}`).digest('base64url')
+  }
+
+  #keyHash(workspaceId: string): string | undefined {
+    const key = this.#options.keyOf(workspaceId)
+    return key === undefined ? undefined : hashOf(key)
   }
 
   #readSecret(): Buffer | undefined {
@@ -123,13 +172,7 @@ export class PageLogin {
   }
 }
 
-/** By the cookie; on an open relay without one, for the workspace that a caller without a credential means. */
-export function entryOf(request: IncomingMessage, login: PageLogin, callers: Callers): PageEntry | undefined {
-  const byCookie = login.find(request)
-  return byCookie ?? (callers.isOpen ? login.entry(callers.find(undefined).dispatch.workspace.id) : undefined)
-}
-
-/** Sent by a page of this very address; a page of another one, even an allowed one, does not come in by the cookie. */
+/** The request was sent by a page of this address. A page of another one, even an allowed one, cannot use the cookie. */
 export function isOwnPage({ headers }: IncomingMessage): boolean {
   return headers.origin === `http://${headers.host}`
 }

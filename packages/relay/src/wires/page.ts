@@ -1,4 +1,4 @@
-// The page for people: its files, and the three questions it asks before its WebSocket is open. Who may come in is page-login.ts's affair.
+// The page for people: its files, and what it asks outside its WebSocket. Who may come in is decided in page-login.ts.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
@@ -7,10 +7,11 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { HttpBindings } from '@hono/node-server'
 import type { Context, Hono } from 'hono'
-import { RefusalError } from '../refusal-error.ts'
-import { jsonBody } from './body.ts'
+import { RefusalError } from '../core/refusal-error.ts'
 import type { Callers } from './callers.ts'
-import { entryOf, isOwnPage, type PageLogin } from './page-login.ts'
+import { isOwnPage, type PageLogin } from './page-login.ts'
+import type { PortConnections } from './port-connections.ts'
+import { jsonBody } from './requests.ts'
 
 /** Built from packages/dashboard. The same from the sources and from what they are built to. */
 const directory = fileURLToPath(new URL('../../dist/page/', import.meta.url))
@@ -44,7 +45,9 @@ const guards = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** A code and what stands around it: whoever asks has shown nothing yet. */
+/** The workspace is in the path, for the page to read: several tabs can have several. */
+const pagePath = /^\/w\/[^/]+\/?$/
+/** Enough for a code: whoever asks has shown no credential yet. */
 const codeBytesMax = 16 * 1024
 
 interface PageFile {
@@ -58,40 +61,57 @@ type PageContext = Context<{ Bindings: HttpBindings }>
 export interface PageOptions {
   login: PageLogin
   callers: Callers
+  connections: PortConnections
+  playDemo?(): Promise<string>
 }
 
-/** `/`, `/assets/*` and `/session`. */
-export function mountPage(app: Hono<never>, { login, callers }: PageOptions): void {
+/** `/` and `/w/NAME/`, which are the page itself, `/assets/*`, `/session`, and `/demo`, where there is one. */
+export function mountPage(app: Hono<never>, { login, callers, connections, playDemo }: PageOptions): void {
   const page = app as unknown as Hono<{ Bindings: HttpBindings }>
   let files: Map<string, PageFile> | undefined
   const serve = async (c: PageContext) => {
     files ??= readFiles()
-    const file = files.get(c.req.path)
+    const file = files.get(pagePath.test(c.req.path) ? '/' : c.req.path)
     if (!file) throw new RefusalError('route.unknown', { path: c.req.path, routes: ['/'] })
     return answerFile(c, file)
   }
   page.get('/', serve)
+  page.get('/w/*', serve)
   page.get('/assets/*', serve)
-  page.get('/session', (c) => {
-    const entry = entryOf(c.env.incoming, login, callers)
-    if (!entry) throw new RefusalError('page.login')
-    const { dispatch, human } = entry
-    return c.json({ workspace: dispatch.workspace.name, agent: human, isOpen: callers.isOpen }, 200, guards)
+  page.get('/session', async (c) => {
+    const access = await login.find(c.env.incoming, c.req.query('workspace'))
+    if (!access) throw login.denied()
+    access.release()
+    connections.know(c.env.incoming.socket)
+    const { dispatch, human, workspaces, isAll } = access
+    const { name: workspace } = dispatch.workspace
+    const hasDemo = isAll && playDemo !== undefined
+    return c.json({ workspace, workspaces, agent: human, isOpen: callers.isOpen, hasDemo }, 200, guards)
   })
   page.post('/session', async (c) => {
     mustBePage(c)
     const { code } = ((await jsonBody(c, 'session', codeBytesMax)) ?? {}) as { code?: unknown }
     const cookie = typeof code === 'string' && code.length <= 20 ? login.redeem(code) : undefined
-    if (!cookie) throw new RefusalError('page.login')
+    if (!cookie) throw login.denied()
+    connections.know(c.env.incoming.socket)
     return c.body(null, 204, { ...guards, 'set-cookie': cookieText(c, login, cookie.value, cookie.seconds) })
   })
+  if (playDemo)
+    page.post('/demo', async (c) => {
+      mustBePage(c)
+      const access = await login.find(c.env.incoming)
+      access?.release()
+      // It makes a workspace: a login for one alone could not even look at it.
+      if (!access?.isAll) throw login.denied()
+      return c.json({ workspace: await playDemo() }, 200, guards)
+    })
   page.delete('/session', (c) => {
     mustBePage(c)
     return c.body(null, 204, { ...guards, 'set-cookie': cookieText(c, login, '', 0) })
   })
 }
 
-/** A change is asked by the page itself: another site's form can neither set this header nor have this origin. */
+/** Only the page itself may ask for changes: another site's form can neither set this header nor have this origin. */
 function mustBePage(c: PageContext): void {
   if (c.req.header('x-relay-page') !== '1' || !isOwnPage(c.env.incoming))
     throw new RefusalError('auth.denied', { why: 'only the page itself may ask this.' })
@@ -107,14 +127,14 @@ async function answerFile(c: PageContext, { type, body, packed }: PageFile): Pro
     ...guards,
     'content-type': type,
     // The names of assets change with their content; the page's own does not.
-    'cache-control': c.req.path === '/' ? 'no-cache' : 'public, max-age=31536000, immutable',
+    'cache-control': type === types['.html'] ? 'no-cache' : 'public, max-age=31536000, immutable',
     vary: 'accept-encoding',
     ...(isPacked ? { 'content-encoding': 'gzip' } : {}),
   }
   return new Response(new Uint8Array(isPacked ? await packed : body), { headers })
 }
 
-/** All of them, read once: nothing else in that directory or around it can be asked for. */
+/** All files, read once, so that no other file in or around that directory can be requested. */
 function readFiles(): Map<string, PageFile> {
   const pack = promisify(gzip)
   const files = new Map<string, PageFile>()

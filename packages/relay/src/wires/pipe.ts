@@ -2,15 +2,15 @@
 
 import type { Socket } from 'node:net'
 import type { LinePort } from '@agent-relay/mcp'
-import { type RefusalLike, RelayError } from '@agent-relay/sdk'
-import { encodeFrame, type Hello, limits, refusal } from '@agent-relay/sdk/protocol'
+import { RelayError } from '@agent-relay/sdk'
+import { encodeFrame, type Hello, issuesText, limits, type Refusal, refusal } from '@agent-relay/sdk/protocol'
+import type { RefusalLike } from '@agent-relay/sdk/wire'
 import { z } from 'zod'
 import type { Dispatch } from '../broker/dispatch.ts'
-import { refusalOf } from '../refusal-error.ts'
-import type { Entry } from './entering.ts'
-import { loadMcp, openMcpSession, toolsetOf } from './mcp-session.ts'
+import { RefusalError, refusalOf } from '../core/refusal-error.ts'
+import { loadMcp, type McpEntrance, openMcpSession, toolsetOf } from './mcp-session.ts'
 
-/** What the pipe says of itself. Its id stays the same when it comes back after a restart of the daemon. */
+/** What the pipe says of itself. Its id stays the same when it connects again after a restart of the daemon. */
 const PipeHello = z.object({
   pipe: z.string().min(8).max(limits.idCharsMax),
   name: z.string().max(100).optional(),
@@ -21,6 +21,7 @@ const PipeHello = z.object({
   tools: z.string().max(200).optional(),
   push: z.string().max(40).optional(),
   host: z.number().int().positive().optional(),
+  cwd: z.string().max(4_096).optional(),
   /** JSON-RPC ids of calls that were sent and never answered: they follow, under the same ids. */
   calls: z
     .array(z.union([z.string(), z.number()]))
@@ -29,10 +30,10 @@ const PipeHello = z.object({
 })
 
 /** A host that does not read its MCP server's answers is not coming back. */
-const waitingBytesMax = 32 * 1024 * 1024
+const unreadAnswerBytesMax = 32 * 1024 * 1024
 
-/** How the pipe came in, with the credential that its upgrade has shown. */
-export interface PipeEntry extends Entry {
+/** How the pipe came in, with the credential of its HTTP upgrade. */
+export interface PipeEntrance extends McpEntrance {
   key?: string
   token?: string
 }
@@ -43,12 +44,18 @@ export interface PipeHandle {
   close(): void
 }
 
+/** Tells a pipe that no workspace serves it, and why. */
+export function refusePipe(socket: Socket, why: Refusal): PipeHandle {
+  socket.end(encodeFrame({ v: 1, type: 'ERROR', id: 'pipe', ts: Date.now(), payload: why }))
+  return { pending: 0, close: () => socket.destroy() }
+}
+
 export async function servePipe(
   dispatch: Dispatch,
   socket: Socket,
   payload: unknown,
   early: Uint8Array,
-  { key, token, ...entry }: PipeEntry = { door: 'owner' },
+  { key, token, ...entrance }: PipeEntrance = { door: 'owner' },
 ): Promise<PipeHandle> {
   const say = (type: 'WELCOME' | 'ERROR', content: unknown) => {
     socket.write(encodeFrame({ v: 1, type, id: 'pipe', ts: Date.now(), payload: content }))
@@ -60,8 +67,8 @@ export async function servePipe(
       ...(key === undefined ? {} : { key }),
       ...(token === undefined ? {} : { token }),
     }
-    const tools = toolsOf(toolsetsFor(dispatch, hello))
-    const { client, link, options, turn } = await openMcpSession(dispatch, entry, asSession(hello), (agent) =>
+    const tools = toolsOf(toolsetsFor(dispatch, entrance, hello))
+    const { client, link, options, turn } = await openMcpSession(dispatch, entrance, asSession(hello), (agent) =>
       say('WELCOME', agent),
     )
     const transport = new LineTransport(portOf(socket))
@@ -78,7 +85,7 @@ export async function servePipe(
       void client.disconnect()
     }
     socket.on('close', leave)
-    // It may have gone while all this was made ready.
+    // The host may have gone while this was prepared.
     if (socket.destroyed) leave()
     void link.closed.then(({ refusal: why }) => {
       if (why === undefined) return
@@ -101,9 +108,17 @@ export async function servePipe(
   }
 }
 
-/** Whoever carries out a run must be able to complete it, whatever else it was given. */
-function toolsetsFor(dispatch: Dispatch, { tools, token }: z.infer<typeof PipeHello>): string | undefined {
+/** Whoever carries out a run must be able to complete it, whatever else it was given. A lift's port serves the lift's tools alone. */
+function toolsetsFor(dispatch: Dispatch, { door }: McpEntrance, hello: z.infer<typeof PipeHello>): string | undefined {
+  const { tools, token } = hello
   const { workspace } = dispatch
+  const only = door === 'lift' ? toolsetOf(dispatch) : undefined
+  if (only !== undefined && tools !== undefined && tools !== only)
+    throw new RefusalError('input.invalid', {
+      operation: 'HELLO',
+      why: `this port serves the toolset ${only} and no other: unset RELAY_TOOLS`,
+    })
+  if (only !== undefined) return only
   const agent = token === undefined ? undefined : workspace.agentOfToken(token)
   const isAtWork = agent !== undefined && workspace.runs.isCarriedOutBy(agent)
   return isAtWork ? `${tools ?? 'relay'},agents` : (tools ?? toolsetOf(dispatch))
@@ -112,7 +127,7 @@ function toolsetsFor(dispatch: Dispatch, { tools, token }: z.infer<typeof PipeHe
 function portOf(socket: Socket): LinePort {
   return {
     write: (line, flushed) => {
-      if (socket.writableLength > waitingBytesMax) socket.destroy()
+      if (socket.writableLength > unreadAnswerBytesMax) socket.destroy()
       socket.write(line, flushed)
     },
     end: () => socket.end(),
@@ -122,19 +137,19 @@ function portOf(socket: Socket): LinePort {
 function parse(payload: unknown): z.infer<typeof PipeHello> {
   const result = PipeHello.safeParse(payload)
   if (result.success) return result.data
-  const { code, message } = refusal('frame.invalid', { why: z.prettifyError(result.error) })
+  const { code, message } = refusal('frame.invalid', { why: `HELLO: ${issuesText(result.error.issues)}` })
   throw new RelayError(message, { code })
 }
 
-/** In process a refusal arrives as the error that a client sees; its text says the mend. */
+/** In process a refusal arrives as the error that a client sees; its text says the fix. */
 function reasonOf(error: unknown): RefusalLike {
   if (!(error instanceof RelayError) || error.code === undefined) return refusalOf(error)
   const { code, message, retry, details } = error
   return { code, message, retry, details }
 }
 
-function asSession({ pipe, name, type, token, key, strict, host, calls = [] }: z.infer<typeof PipeHello>): Hello {
-  return { name, type, token, key, strict, host, session: pipe, calls: calls.map((rpcId) => callId(pipe, rpcId)) }
+function asSession({ pipe, name, type, token, key, strict, host, cwd, calls = [] }: z.infer<typeof PipeHello>): Hello {
+  return { name, type, token, key, strict, host, cwd, session: pipe, calls: calls.map((rpcId) => callId(pipe, rpcId)) }
 }
 
 /** A JSON-RPC id is unique within its pipe, and a pipe's id in the world. */

@@ -1,20 +1,20 @@
-// The roles of a lift: the one place where the input of a call says who acts. Each role that an MCP session names gets a session of the relay
-// of its own, opened with the first call and ended with the MCP session, so that what was handed to a reader that died comes back.
+// The roles of a lift: the one place where the input of a call says who acts. Each role that an MCP session names gets a session of its own in
+// the relay, opened with the first call and ended with the MCP session, so that messages handed to a reader that died come back.
 
-import { errorFrom, type Turn } from '@agent-relay/sdk'
+import type { Turn } from '@agent-relay/sdk/internal/client'
+import { errorFrom } from '@agent-relay/sdk/wire'
 import type { Dispatch } from '../broker/dispatch.ts'
-import type { Session } from '../broker/sessions.ts'
-import { RefusalError } from '../refusal-error.ts'
-import { enter } from './entering.ts'
+import type { Session } from '../broker/sessions/session.ts'
+import { RefusalError } from '../core/refusal-error.ts'
 import { InProcessLink } from './in-process.ts'
 
-/** Trusted as the open port is trusted: whoever reaches a lift may act as any of its roles. */
-const entry = { door: 'network', isTrusted: true } as const
+/** Whoever reaches a lift's port may act as any of its roles, and do nothing else. */
+const entrance = { door: 'lift', kind: 'model' } as const
 
-/** Makes the roles agents of the workspace, so that a message finds them before they have come. */
+/** Registers the roles as agents, so that messages reach them before they have connected. */
 export async function declareRoles(dispatch: Dispatch): Promise<void> {
   for (const name of dispatch.daemon.roles ?? []) {
-    const { session } = await enter(dispatch, entry, { name })
+    const { session } = await dispatch.hello(entrance, { name })
     dispatch.workspace.sessions.end(session)
   }
 }
@@ -38,7 +38,7 @@ export class RoleSessions {
     return this.#sessions
   }
 
-  /** The turn of one call, which may go on as a role. */
+  /** The turn of one call, which may continue as a role. */
   turn(id: string, turn: Turn): Turn {
     const turns = [turn]
     const as = (role: string): Turn => {
@@ -67,7 +67,7 @@ export class RoleSessions {
   }
 
   #turnAs(role: string, id: string): Turn {
-    // One turn for all its calls: they are numbered, and come back together.
+    // All calls of the role share one turn: they are numbered together, and read together.
     const opened = this.#linkOf(role).then((link) => link.turn(id))
     return {
       call: async (op, input, signal) => (await opened).call(op, input, signal),
@@ -84,7 +84,7 @@ export class RoleSessions {
   }
 
   async #open(role: string): Promise<InProcessLink> {
-    const { session, welcome } = await enter(this.#dispatch, entry, { name: role }, true)
+    const { session, welcome } = await this.#dispatch.hello(entrance, { name: role })
     this.#sessions.add(session)
     const link = new InProcessLink(this.#dispatch, session, welcome)
     if (this.#isClosed) void link.close()

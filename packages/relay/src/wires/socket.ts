@@ -1,64 +1,105 @@
 // The Unix socket: newline-delimited envelopes, bounded memory for each reader, and a socket file that only its owner can open.
 
-import { chmodSync, lstatSync, mkdirSync, unlinkSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, mkdirSync, unlinkSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { limits, type RefusalCode, type RefusalDetails } from '@agent-relay/sdk/protocol'
+import type { Dispatch } from '../broker/dispatch.ts'
+import { refusalOf } from '../core/refusal-error.ts'
 import { type Carrier, Connection, type Party } from './connection.ts'
-import { Intake } from './intake.ts'
+import { FirstLine, pipeHello } from './first-line.ts'
+import { refusePipe, servePipe } from './pipe.ts'
+import { farewellMs } from './port-connections.ts'
 
 /** Node's own default makes a thousand simultaneous connects fail with EAGAIN. */
 const backlog = 4096
 /** HELLO has to come within this. */
 export const helloMs = 5_000
-/** What may wait in memory for a reader that does not read. */
+/** How much may wait in memory for a reader that does not read. */
 export const waitingBytesMax = 2 * 1024 * 1024
 /** A reader that takes nothing of it for this long is cut off; nothing is lost, it was never counted as read. */
 export const stalledMs = 10_000
-/** After goodbye, how long the last bytes may take to leave. */
-const farewellMs = 5_000
+/** Longer than `farewellMs` over the network: a local client that is busy still hears why. Only the end of the wire waits for it, and not as long. */
+const localFarewellMs = 5_000
+/** How often to check that the socket file is still there. */
+const socketFileLookMs = 1_000
+const isPipe = process.platform === 'win32'
 
-/** Whoever is at the other end: a connection, or a pipe that carries MCP. */
-interface Caller {
+/** The other end: a connection, or a pipe that carries MCP. */
+interface OpenSocket {
   readonly pending: number
   close(reason: RefusalCode, details?: RefusalDetails): void
 }
 
 export class SocketWire {
   readonly path: string
-  readonly #server: Server
-  readonly #open = new Map<Socket, Caller>()
+  readonly #party: Party
+  readonly #open = new Map<Socket, OpenSocket>()
+  readonly #closed: Promise<void>[] = []
+  #server: Server | undefined
+  #look: NodeJS.Timeout | undefined
 
-  private constructor(path: string, server: Server) {
+  private constructor(path: string, party: Party) {
     this.path = path
-    this.#server = server
+    this.#party = party
   }
 
   /** Only the holder of the daemon's lock may call this: it takes the place of any socket file that is there. */
   static async listen(path: string, party: Party): Promise<SocketWire> {
-    const isPipe = process.platform === 'win32'
+    const wire = new SocketWire(path, party)
     if (!isPipe) clearThePlace(path)
-    const server = createServer((socket) => wire.#accept(socket, party))
-    const wire = new SocketWire(path, server)
+    await wire.#listen()
+    if (!isPipe) wire.#look = setInterval(() => void wire.#comeBack(), socketFileLookMs).unref()
+    return wire
+  }
+
+  async #listen(): Promise<void> {
+    const server = createServer((socket) => this.#accept(socket, this.#party))
     const umask = isPipe ? 0 : process.umask(0o177)
     try {
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject)
-        server.listen({ path, backlog }, resolve)
+        server.listen({ path: this.path, backlog }, resolve)
         if (!isPipe) process.umask(umask)
       })
     } finally {
       if (!isPipe) process.umask(umask)
     }
-    if (!isPipe) chmodSync(path, 0o600)
-    return wire
+    if (!isPipe) chmodSync(this.path, 0o600)
+    // A connection could not be accepted, for example because no descriptor is left. The others go on.
+    server.on('error', () => {})
+    this.#server = server
   }
 
-  /** No new ones; those that are open are told why and ended. */
+  /** Somebody removed the socket file, so nobody could connect any more. Open connections stay. */
+  async #comeBack(): Promise<void> {
+    if (existsSync(this.path) || !existsSync(dirname(this.path)) || !this.#server) return
+    this.#stopListening()
+    try {
+      await this.#listen()
+    } catch {
+      // Somebody else was faster; or the place cannot be written to, and the next commit says so.
+    }
+    if (this.#look === undefined) this.#stopListening()
+  }
+
+  #stopListening(): void {
+    const server = this.#server
+    if (server) this.#closed.push(new Promise((resolve) => server.close(() => resolve())))
+    this.#server = undefined
+  }
+
+  /** Accepts no new connections; the open ones are told why and ended. Who does not hang up in a moment is cut off: what was said can still be read. */
   async close(reason: RefusalCode, details?: RefusalDetails): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    clearInterval(this.#look)
+    this.#look = undefined
+    this.#stopListening()
     for (const connection of this.#open.values()) connection.close(reason, details)
-    await closed
+    const late = setTimeout(() => {
+      for (const socket of this.#open.keys()) socket.destroy()
+    }, farewellMs)
+    await Promise.all(this.#closed)
+    clearTimeout(late)
   }
 
   /** Resolves when no call is under way any more. */
@@ -68,7 +109,8 @@ export class SocketWire {
   }
 
   #accept(socket: Socket, party: Party): void {
-    this.#open.set(socket, noCaller)
+    // One that has not said HELLO yet connects again: it has nothing under way.
+    this.#open.set(socket, { pending: 0, close: () => socket.destroy() })
     socket.on('error', () => socket.destroy())
     socket.on('close', () => this.#open.delete(socket))
     const greeting = setTimeout(() => socket.destroy(), helloMs)
@@ -79,11 +121,11 @@ export class SocketWire {
       const pipe = party.pipe === undefined ? undefined : pipeHello(line)
       if (pipe !== undefined && party.pipe) return this.#pipe(socket, party.pipe, pipe, rest)
       this.#converse(socket, party, Buffer.concat([line, newline, rest]))
-    })
+    }, limits.requestBytesMax)
     socket.on('data', (chunk) => whole.push(chunk))
   }
 
-  /** MCP lines from here on; what has arrived meanwhile goes along. */
+  /** MCP lines from here on, and first what has arrived meanwhile. */
   #pipe(socket: Socket, serve: NonNullable<Party['pipe']>, hello: unknown, rest: Uint8Array): void {
     socket.pause()
     void serve(socket, hello, rest).then((handle) => this.#open.has(socket) && this.#open.set(socket, handle))
@@ -91,52 +133,31 @@ export class SocketWire {
 
   #converse(socket: Socket, party: Party, first: Uint8Array): void {
     const carrier = new SocketCarrier(socket, () => connection.close('session.stalled', { seconds: stalledMs / 1000 }))
-    const connection = new Connection(party, carrier)
+    const connection = new Connection(party, carrier, socket)
     this.#open.set(socket, connection)
-    const intake = new Intake(connection, carrier, socket)
     socket.on('drain', () => {
       carrier.drained()
-      intake.goOn()
       connection.drained()
     })
     socket.on('close', () => {
       carrier.closed()
       connection.gone()
     })
-    socket.on('data', (chunk) => intake.push(chunk))
-    intake.push(first)
+    socket.on('data', (chunk) => connection.push(chunk))
+    connection.push(first)
   }
 }
 
 const newline = Buffer.from('\n')
-const noCaller: Caller = { pending: 0, close() {} }
 
-/** A pipe's HELLO carries `mcp`; undefined for everything else, which the connection will answer or refuse. */
-export function pipeHello(line: Uint8Array): unknown {
-  const text = Buffer.from(line).toString()
-  if (!text.includes('"mcp"')) return undefined
-  try {
-    const { type, payload } = JSON.parse(text)
-    return type === 'HELLO' ? payload?.mcp : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** Collects until the first newline, or until it is longer than a line may be. */
-export class FirstLine {
-  readonly #done: (line: Uint8Array, rest: Uint8Array) => void
-  #bytes = Buffer.alloc(0)
-
-  constructor(done: (line: Uint8Array, rest: Uint8Array) => void) {
-    this.#done = done
-  }
-
-  push(chunk: Buffer): void {
-    this.#bytes = Buffer.concat([this.#bytes, chunk])
-    const end = this.#bytes.indexOf(10)
-    if (end >= 0) this.#done(this.#bytes.subarray(0, end), this.#bytes.subarray(end + 1))
-    else if (this.#bytes.length > limits.requestBytesMax) this.#done(this.#bytes, Buffer.alloc(0))
+/** A workspace as the party on its owner's socket. `visit` opens the workspace for whoever comes. */
+export function ownersParty(visit: <T>(work: (dispatch: Dispatch) => Promise<T>) => Promise<T>): Party {
+  return {
+    hello: (hello) => visit((dispatch) => dispatch.serve('owner', hello)),
+    pipe: (socket, hello, early) =>
+      visit((dispatch) => servePipe(dispatch, socket, hello, early)).catch((error) =>
+        refusePipe(socket, refusalOf(error)),
+      ),
   }
 }
 
@@ -176,7 +197,7 @@ class SocketCarrier implements Carrier {
     this.#isEnding = true
     this.#socket.end()
     this.#socket.resume()
-    const farewell = setTimeout(() => this.#socket.destroy(), farewellMs)
+    const farewell = setTimeout(() => this.#socket.destroy(), localFarewellMs)
     farewell.unref()
     this.#socket.once('close', () => clearTimeout(farewell))
   }
@@ -186,7 +207,7 @@ class SocketCarrier implements Carrier {
   }
 }
 
-/** A directory that others can enter, or that is not ours, is no place for a socket. What lies at `path` is stale: we hold the lock. */
+/** A socket must not lie in a directory that others can enter or that is not ours. What lies at `path` is stale: we hold the lock. */
 function clearThePlace(path: string): void {
   const directory = dirname(path)
   mkdirSync(directory, { recursive: true, mode: 0o700 })

@@ -13,30 +13,46 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { type RefusalCode, refusal } from '@agent-relay/sdk/protocol'
-import { RefusalError } from '../refusal-error.ts'
-import { type Callers, queryOf } from './callers.ts'
-import { entryOf, isOwnPage, type PageEntry, type PageLogin } from './page-login.ts'
+import { limits, type RefusalCode, refusal } from '@agent-relay/sdk/protocol'
+import { RefusalError } from '../core/refusal-error.ts'
+import { type Callers, type Held, queryOf } from './callers.ts'
+import { FirstLine, pipeHello } from './first-line.ts'
+import { isOwnPage, type PageAccess, type PageLogin } from './page-login.ts'
 import { type PipeHandle, servePipe } from './pipe.ts'
-import { FirstLine, helloMs, pipeHello } from './socket.ts'
+import { farewellMs, type PortConnections } from './port-connections.ts'
+import { helloMs } from './socket.ts'
 import type { WebSocketLimits, WebSocketWire } from './websocket.ts'
 
 const pipeProtocol = 'agent-relay-pipe'
-/** After goodbye, how long the last bytes may take to leave. */
-const farewellMs = 1_000
+
+export interface UpgradeOptions {
+  login: PageLogin
+  websocketLimits?: Partial<WebSocketLimits>
+  /** A lift's port, which serves MCP, and to its owner the page: no envelopes for anybody else. */
+  isLift?: boolean
+}
 
 export class Upgrades {
   readonly #callers: Callers
   readonly #login: PageLogin
+  readonly #connections: PortConnections
   readonly #websocketLimits: Partial<WebSocketLimits> | undefined
   readonly #pipes = new Map<Duplex, PipeHandle>()
   #websockets: Promise<WebSocketWire> | undefined
   #madeWebsockets: WebSocketWire | undefined
 
-  constructor(callers: Callers, login: PageLogin, websocketLimits?: Partial<WebSocketLimits>) {
+  readonly #isLift: boolean
+
+  constructor(
+    callers: Callers,
+    connections: PortConnections,
+    { login, websocketLimits, isLift = false }: UpgradeOptions,
+  ) {
     this.#callers = callers
     this.#login = login
+    this.#connections = connections
     this.#websocketLimits = websocketLimits
+    this.#isLift = isLift
   }
 
   /** Throws the refusal that is to be answered instead. */
@@ -45,24 +61,30 @@ export class Upgrades {
     const path = url.split('?', 1)[0] as string
     const protocol = headers.upgrade?.toLowerCase()
     if (path === '/pipe' && protocol === pipeProtocol) return this.#pipe(request, socket as Socket, head)
+    const isPage = queryOf(url).get('page') !== null
+    if (this.#isLift && !(path === '/ws' && isPage))
+      throw new RefusalError('route.unknown', { path, routes: ['/mcp', '/sse', '/pipe'] })
     if (path !== '/ws' || protocol !== 'websocket')
       throw new RefusalError('route.unknown', { path, routes: ['/ws', '/pipe'] })
-    if (queryOf(url).get('page') !== null) {
-      const entry = this.#pageEntry(request)
-      return (await this.#loadWebSockets()).upgradePage(request, socket, head, entry)
+    if (isPage) {
+      const access = await this.#pageAccess(request)
+      releaseAtEnd(socket, access.release)
+      return (await this.#loadWebSockets()).upgradePage(request, socket, head, access)
     }
-    // A wrong credential is refused at once; none at all may still come in HELLO.
-    const shown = headers.authorization === undefined ? undefined : this.#callers.identify(headers, url)
+    // A wrong credential is refused at once; a missing one may still come in HELLO.
+    const shown = headers.authorization === undefined ? undefined : await this.#callers.identify(headers, url)
+    shown?.release()
     const wanted = shown?.dispatch.workspace.name ?? queryOf(url).get('workspace') ?? undefined
     const websockets = await this.#loadWebSockets()
     websockets.upgrade(request, socket, head, shown?.key ?? shown?.token, wanted)
   }
 
-  /** A person's own page, by its cookie or on an open relay. */
-  #pageEntry(request: IncomingMessage): PageEntry {
-    const entry = isOwnPage(request) ? entryOf(request, this.#login, this.#callers) : undefined
-    if (!entry) throw new RefusalError('page.login')
-    return entry
+  /** The owner's page proves itself by its cookie, on an open port too, since the page has the rights of the key. */
+  async #pageAccess(request: IncomingMessage): Promise<Held<PageAccess>> {
+    const name = queryOf(request.url ?? '/').get('workspace') ?? undefined
+    const access = isOwnPage(request) ? await this.#login.find(request, name) : undefined
+    if (!access) throw this.#login.denied()
+    return access
   }
 
   endPages(): number {
@@ -83,16 +105,18 @@ export class Upgrades {
 
   #loadWebSockets(): Promise<WebSocketWire> {
     this.#websockets ??= import('./websocket.ts').then(({ WebSocketWire }) => {
-      this.#madeWebsockets = new WebSocketWire(this.#callers, this.#websocketLimits)
+      this.#madeWebsockets = new WebSocketWire(this.#callers, this.#connections, this.#websocketLimits)
       return this.#madeWebsockets
     })
     return this.#websockets
   }
 
-  #pipe(request: IncomingMessage, socket: Socket, head: Buffer): void {
-    const { dispatch, key, token } = this.#callers.identify(request.headers, request.url ?? '/')
+  async #pipe(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    const { dispatch, door, key, token, release } = await this.#callers.identify(request.headers, request.url ?? '/')
+    releaseAtEnd(socket, release)
+    this.#connections.know(socket)
     socket.setTimeout(0)
-    // Node's HTTP leaves half-closed sockets open; a pipe whose host is gone is over.
+    // Node's HTTP server leaves half-closed sockets open, but a pipe without a host is over.
     socket.on('end', () => socket.end())
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${pipeProtocol}\r\n\r\n`)
     const greeting = setTimeout(() => socket.destroy(), helloMs)
@@ -101,23 +125,33 @@ export class Upgrades {
       clearTimeout(greeting)
       this.#pipes.delete(socket)
     })
-    const first = new FirstLine((line, rest) => {
-      clearTimeout(greeting)
-      socket.removeAllListeners('data')
-      socket.pause()
-      const hello = pipeHello(line)
-      if (hello === undefined) {
-        const error = refusal('frame.invalid', { why: 'HELLO with mcp comes first' })
-        return void socket.end(
-          `${JSON.stringify({ v: 1, type: 'ERROR', id: 'pipe', ts: Date.now(), payload: error })}\n`,
-        )
-      }
-      const entry = { door: 'network', isTrusted: this.#callers.isOpen, key, token } as const
-      void servePipe(dispatch, socket, hello, rest, entry).then((pipe) => {
-        if (this.#pipes.has(socket)) this.#pipes.set(socket, pipe)
-      })
-    })
+    const isProven = key !== undefined || token !== undefined
+    const first = new FirstLine(
+      (line, rest) => {
+        clearTimeout(greeting)
+        socket.removeAllListeners('data')
+        socket.pause()
+        const hello = pipeHello(line)
+        if (hello === undefined) {
+          const error = refusal('frame.invalid', { why: 'HELLO with mcp comes first' })
+          return void socket.end(
+            `${JSON.stringify({ v: 1, type: 'ERROR', id: 'pipe', ts: Date.now(), payload: error })}\n`,
+          )
+        }
+        void servePipe(dispatch, socket, hello, rest, { door, key, token }).then((pipe) => {
+          if (this.#pipes.has(socket)) this.#pipes.set(socket, pipe)
+        })
+      },
+      isProven ? limits.requestBytesMax : limits.helloBytesMax,
+    )
     socket.on('data', (chunk: Buffer) => first.push(chunk))
     if (head.length > 0) first.push(head)
   }
+}
+
+/** A session keeps its workspace open; until the connection has one, the socket does. */
+function releaseAtEnd(socket: Duplex, release: () => void): void {
+  // The socket may have closed while the workspace was opened.
+  if (socket.destroyed) release()
+  else socket.once('close', release)
 }

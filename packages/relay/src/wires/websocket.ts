@@ -1,19 +1,19 @@
 // The socket's envelopes over WebSocket: one message is one envelope. A browser cannot set headers, so the credential may come in HELLO.
 
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Hello, limits, type RefusalCode } from '@agent-relay/sdk/protocol'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
+import { RefusalError } from '../core/refusal-error.ts'
 import type { Callers } from './callers.ts'
 import { type Carrier, Connection, type Party } from './connection.ts'
-import { Intake } from './intake.ts'
-import type { PageEntry } from './page-login.ts'
-import { seatOf } from './party.ts'
+import type { PageAccess } from './page-login.ts'
+import { farewellMs, type PortConnections } from './port-connections.ts'
 import { helloMs, stalledMs, waitingBytesMax } from './socket.ts'
 
-/** After goodbye, how long the other side may take to answer it. */
-const farewellMs = 1_000
 const newline = Buffer.from('\n')
+const loggedOut = 'this page was logged out.'
 
 export interface WebSocketLimits {
   helloMs: number
@@ -22,41 +22,48 @@ export interface WebSocketLimits {
 
 export class WebSocketWire {
   readonly #callers: Callers
+  readonly #connections: PortConnections
   readonly #limits: WebSocketLimits
   readonly #open = new Map<WebSocket, Connection>()
-  readonly #pages = new Set<WebSocket>()
+  readonly #pages = new Map<WebSocket, PageAccess>()
   // Compression is off: it costs memory for each connection, and a small message could unpack to a huge one.
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: limits.lineBytesMax, perMessageDeflate: false })
 
-  constructor(callers: Callers, limits: Partial<WebSocketLimits> = {}) {
+  constructor(callers: Callers, connections: PortConnections, limits: Partial<WebSocketLimits> = {}) {
     this.#callers = callers
+    this.#connections = connections
     this.#limits = { helloMs, stalledMs, ...limits }
   }
 
   /** `shown` is the credential of the upgrade's own headers, if it had one; `wanted` the workspace it named. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, shown?: string, wanted?: string): void {
-    this.#server.handleUpgrade(request, socket, head, (ws) => this.#accept(ws, this.#party(shown, wanted)))
+    const party = this.#party(shown, wanted)
+    this.#server.handleUpgrade(request, socket, head, (ws) => this.#accept(ws, request.socket, party))
   }
 
-  /** The owner's page: the person acts, with the key's rights, whatever the page says of itself. */
-  upgradePage(request: IncomingMessage, socket: Duplex, head: Buffer, { dispatch, key, human }: PageEntry): void {
+  /** The owner's page: the person acts with the rights of the key, whatever the page says of itself. */
+  upgradePage(request: IncomingMessage, socket: Duplex, head: Buffer, access: PageAccess): void {
+    const { dispatch, key, human, isGood } = access
     const party: Party = {
       hello: async ({ session, calls }: Hello) => {
+        // Its cookie may have ended since it was looked at, and before this page was known here.
+        if (!isGood()) throw new RefusalError('auth.revoked', { why: loggedOut })
         const hello: Hello = { name: human, type: 'human', key, session, calls }
-        return seatOf(dispatch, await dispatch.hello('network', hello))
+        return dispatch.serve({ door: 'network', kind: 'program', isPage: true }, hello)
       },
     }
     this.#server.handleUpgrade(request, socket, head, (ws) => {
-      this.#pages.add(ws)
+      this.#pages.set(ws, access)
       ws.on('close', () => this.#pages.delete(ws))
-      this.#accept(ws, party)
+      this.#accept(ws, request.socket, party)
     })
   }
 
+  /** Those whose cookie is no longer good, whichever workspace they look at. */
   endPages(): number {
-    const ended = this.#pages.size
-    for (const ws of this.#pages) this.#open.get(ws)?.close('auth.revoked', { why: 'this page was logged out.' })
-    return ended
+    const ended = [...this.#pages].filter(([, { isGood }]) => !isGood())
+    for (const [ws] of ended) this.#open.get(ws)?.close('auth.revoked', { why: loggedOut })
+    return ended.length
   }
 
   get pending(): number {
@@ -70,33 +77,46 @@ export class WebSocketWire {
   #party(shown: string | undefined, wanted: string | undefined): Party {
     return {
       hello: async (hello: Hello) => {
-        const found = this.#callers.find(hello.key ?? hello.token ?? shown, wanted)
-        const { dispatch, key, token } = found
-        const entered = await dispatch.hello('network', { ...hello, key, token: hello.token ?? token })
-        // Nobody in particular, on an open relay: counts as the key's holder.
-        const { session } = entered
-        if (key === undefined && session.agent === undefined) session.isHolder = true
-        return seatOf(dispatch, entered)
+        const found = await this.#callers.find(hello.key ?? hello.token ?? shown, wanted)
+        const { dispatch, door, key, token } = found
+        try {
+          return await dispatch.serve(door, { ...hello, key, token: hello.token ?? token })
+        } finally {
+          found.release()
+        }
       },
     }
   }
 
-  #accept(ws: WebSocket, party: Party): void {
-    const { helloMs, stalledMs } = this.#limits
-    const carrier = new WebSocketCarrier(ws, stalledMs, {
-      stalled: () => connection.close('session.stalled', { seconds: stalledMs / 1000 }),
-      drained: () => {
-        intake.goOn()
-        connection.drained()
+  /** From its WELCOME on the connection counts among those of authenticated callers. */
+  #known(socket: Socket, party: Party): Party {
+    return {
+      hello: async (hello) => {
+        const service = await party.hello(hello)
+        try {
+          this.#connections.know(socket)
+        } catch (error) {
+          service.leave()
+          throw error
+        }
+        return service
       },
+    }
+  }
+
+  #accept(ws: WebSocket, socket: Socket, party: Party): void {
+    const { helloMs, stalledMs } = this.#limits
+    const carrier = new WebSocketCarrier(ws, socket, stalledMs, {
+      stalled: () => connection.close('session.stalled', { seconds: stalledMs / 1000 }),
+      drained: () => connection.drained(),
     })
-    const connection = new Connection(party, carrier)
+    const connection = new Connection(this.#known(socket, party), carrier, ws)
     this.#open.set(ws, connection)
+    boundUntilGreeted(ws, socket, connection)
     const greeting = setTimeout(() => connection.hasGreeted || ws.terminate(), helloMs)
-    const intake = new Intake(connection, carrier, ws)
     ws.on('message', (data) => {
-      intake.push(bytesOf(data))
-      intake.push(newline)
+      connection.push(bytesOf(data))
+      connection.push(newline)
     })
     ws.on('error', () => ws.terminate())
     ws.on('close', () => {
@@ -108,32 +128,67 @@ export class WebSocketWire {
   }
 }
 
+/**
+ * Counts on the socket itself what comes before the greeting is over: `ws` collects the pieces of a message up to its longest, 12 MiB, and
+ * that limit is the same for all its connections.
+ */
+function boundUntilGreeted(ws: WebSocket, socket: Socket, connection: Connection): void {
+  const bytesMax = limits.helloBytesMax
+  let bytes = 0
+  const count = (chunk: Buffer) => {
+    bytes += chunk.length
+    if (connection.hasGreeted) socket.off('data', count)
+    else if (bytes > bytesMax) {
+      socket.off('data', count)
+      connection.close('frame.too-large', { bytesMax })
+      // The rest is not read; the connection ends after the farewell.
+      ws.pause()
+    }
+  }
+  socket.prependListener('data', count)
+}
+
 function bytesOf(data: RawData): Uint8Array {
   if (Array.isArray(data)) return Buffer.concat(data)
   return data instanceof ArrayBuffer ? new Uint8Array(data) : data
 }
 
-/** Counts what waits, and lets go of a reader that does not read. */
+/** Counts the bytes that wait, and drops a reader that does not read. */
 class WebSocketCarrier implements Carrier {
   readonly #ws: WebSocket
+  readonly #socket: Socket
   readonly #stalledMs: number
   readonly #told: { stalled(): void; drained(): void }
   #stall: NodeJS.Timeout | undefined
+  #isCorked = false
 
-  constructor(ws: WebSocket, stalledMs: number, told: { stalled(): void; drained(): void }) {
+  constructor(ws: WebSocket, socket: Socket, stalledMs: number, told: { stalled(): void; drained(): void }) {
     this.#ws = ws
+    this.#socket = socket
     this.#stalledMs = stalledMs
     this.#told = told
   }
 
   write(line: string, flushed?: () => void): void {
     if (this.#ws.readyState !== this.#ws.OPEN) return
+    this.#cork()
     this.#ws.send(line.trimEnd(), (error) => {
       if (error) return
       flushed?.()
       if (this.#stall && this.isReady()) this.#resume()
     })
     if (!this.isReady()) this.#stall ??= setTimeout(this.#told.stalled, this.#stalledMs)
+  }
+
+  /** All that is written in one turn leaves in one call of the system: a page that catches up gets many events in a turn. */
+  #cork(): void {
+    if (this.#isCorked) return
+    this.#isCorked = true
+    this.#socket.cork()
+    process.nextTick(() => {
+      this.#isCorked = false
+      this.#socket.uncork()
+    })
   }
 
   isReady(): boolean {

@@ -1,6 +1,6 @@
-// How a program in Node reaches its daemon when it says nothing else: found by discover.ts, afresh on every attempt, over the Unix socket.
+// How a program in Node reaches its daemon when it says nothing else: over the Unix socket that discover.ts finds, looked for again on every attempt.
 
-import { findDaemon, type Where, workingDirectory } from '../discover.ts'
+import { findDaemon, type Where, workingDirectory } from '../internal/discover.ts'
 import type { Connector } from '../link.ts'
 import { socketConnector } from './socket.ts'
 
@@ -17,7 +17,7 @@ export function defaultConnector(options: DefaultConnectorOptions = {}): Connect
   return async (hello) => {
     const found = await findDaemon({ ...options, cwd, project })
     const link = await socketConnector(found.socketPath)(hello)
-    // A scan takes whatever runs, but only once: after a loss it is that workspace again or none.
+    // A scan takes whatever runs, but only once: after a lost link it connects to that workspace again, or to nothing.
     if (found.source === 'scan') project = found.project
     return link
   }

@@ -1,18 +1,19 @@
 // The client's half of the protocol over anything that carries envelopes: calls and their answers, watches and their items, hello and goodbye.
-// Bytes, sockets and reconnecting are not here: a wire feeds `receive` and `lost`, and lasting.ts comes back.
+// Bytes and sockets are not here: a wire feeds `receive` and `lost`. Reconnecting is in lasting.ts.
 
 import { ConnectionError, errorFrom, type RefusalLike, type RelayError } from '../errors.ts'
-import { helloMs } from '../limits.ts'
+import { welcomeMs } from '../limits.ts'
 import type { Closing, Link, WatchSink } from '../link.ts'
 import { type Envelope, encodeFrame, type FrameType, type Hello, type Welcome } from '../protocol/frames.ts'
 import { isWithinBytes, limits } from '../protocol/limits.ts'
 import type { CallName, InputOf, OutputOf, WatchName } from '../protocol/operations.ts'
-import { type Refusal, refusal } from '../protocol/refusals.ts'
+import { frameRefusal } from '../protocol/refusals/frames.ts'
+import type { Refusal } from '../protocol/refusals.ts'
 
-/** The way out of a link: one line at a time. */
+/** What a link writes to: one line at a time. */
 export interface Outlet {
   write(line: string): void
-  /** Lets what was written leave, then ends; resolves when it is gone. */
+  /** Ends after the lines written so far; resolves when the connection is gone. */
   close(): Promise<void>
 }
 
@@ -47,7 +48,7 @@ export class EnvelopeLink implements Link {
 
   /** Says HELLO; the link is usable once this resolves. A refused HELLO rejects with the refusal's error. */
   async introduce(hello: Hello): Promise<this> {
-    const timer = setTimeout(() => this.lost(`no answer to HELLO within ${helloMs} ms`), helloMs)
+    const timer = setTimeout(() => this.lost(`no answer to HELLO within ${welcomeMs} ms`), welcomeMs)
     try {
       this.#welcome = (await this.#ask('HELLO', helloId, hello)) as Welcome
       return this
@@ -69,7 +70,7 @@ export class EnvelopeLink implements Link {
     id: string,
     sink: WatchSink<OutputOf<O>>,
   ): Promise<{ seq: number }> {
-    // Before the answer: items may stand right behind it in the same chunk.
+    // Before the answer: items may follow it in the same chunk.
     this.#watches.set(id, sink as WatchSink<unknown>)
     const established = this.#ask('CALL', id, { op, input }) as Promise<{ seq: number }>
     established.catch(() => this.#watches.delete(id))
@@ -120,7 +121,7 @@ export class EnvelopeLink implements Link {
     void this.#outlet.close()
   }
 
-  /** Ends the link for a reason given by either side; one that another try cannot mend also ends the calls in flight for good. */
+  /** Ends the link for a reason given by either side; one that another try cannot fix also ends the calls in flight for good. */
   refuse(given: Refusal): void {
     this.#finish(
       { how: 'refused', refusal: given },
@@ -137,7 +138,7 @@ export class EnvelopeLink implements Link {
     const line = lineOf(type, id, payload)
     // The daemon passes over a longer line without reading its id, so the answer would never find the call.
     if (!isWithinBytes(line, limits.lineBytesMax)) {
-      return Promise.reject(errorFrom(refusal('frame.too-large', { bytesMax: limits.lineBytesMax })))
+      return Promise.reject(errorFrom(frameRefusal('frame.too-large', { bytesMax: limits.lineBytesMax })))
     }
     const waiting = {} as Waiting
     waiting.promise = new Promise((resolve, reject) => {

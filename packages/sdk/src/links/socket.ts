@@ -1,18 +1,25 @@
-// The link over a Unix socket or a named pipe. What is said over it is envelopes.ts's affair, where the socket lies discover.ts's.
+// The link over a Unix socket or a named pipe. What is said over it: see envelopes.ts. Where the socket is: see discover.ts.
 
 import { connect, type Socket } from 'node:net'
 import { ConnectionError, DaemonNotRunningError } from '../errors.ts'
+import { lingerMs } from '../limits.ts'
 import type { Connector } from '../link.ts'
 import { FrameError, FrameParser } from '../protocol/frames.ts'
 import { limits } from '../protocol/limits.ts'
-import { refusal } from '../protocol/refusals.ts'
+import { frameRefusal } from '../protocol/refusals/frames.ts'
 import { EnvelopeLink, type Outlet } from './envelopes.ts'
 
-/** A socket whose other end does not close in turn is torn down after this. */
-const lingerMs = 1_000
-
 export function socketConnector(path: string): Connector {
-  return async (hello) => overSocket(await open(path)).introduce(hello)
+  return async (hello) => overSocket(await open(path)).introduce({ cwd: workingDirectory(), ...hello })
+}
+
+/** Undefined where it has been removed. */
+function workingDirectory(): string | undefined {
+  try {
+    return process.cwd()
+  } catch {
+    return undefined
+  }
 }
 
 function open(path: string): Promise<Socket> {
@@ -46,7 +53,7 @@ function overSocket(socket: Socket): EnvelopeLink {
     } catch (error) {
       if (!(error instanceof FrameError)) throw error
       // Asking again would bring the same answer again, so the calls in flight end with this.
-      link.refuse(refusal('frame.invalid', { why: `the daemon's answer: ${error.message}` }))
+      link.refuse(frameRefusal('frame.invalid', { why: `the daemon's answer: ${error.message}` }))
     }
   })
   socket.on('error', (error) => {

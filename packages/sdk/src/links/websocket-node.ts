@@ -1,24 +1,18 @@
-// The WebSocket link in Node, whose version 20 has no WebSocket of its own. Apart from websocket.ts, so that no browser bundle meets `ws`.
+// The WebSocket link in Node, over `ws` in every version: the WebSocket that Node has from 22 on says neither why a connection failed nor
+// that it did, if that happens at once. Apart from websocket.ts, so that no browser bundle meets `ws`.
 
 import type { Connector } from '../link.ts'
 import { limits } from '../protocol/limits.ts'
-import {
-  websocketConnector as plain,
-  platformsWebSocket,
-  type WebSocketLike,
-  type WebSocketOpener,
-} from './websocket.ts'
+import { websocketConnector as plain, type WebSocketLike, type WebSocketOpener } from './websocket.ts'
 
 export function websocketConnector(
   url: string,
-  { workspace, open = openAny }: { workspace?: string; open?: WebSocketOpener } = {},
+  { workspace, open = openWs }: { workspace?: string; open?: WebSocketOpener } = {},
 ): Connector {
   return plain(url, { workspace, open })
 }
 
-async function openAny(url: string): Promise<WebSocketLike> {
-  const Socket = platformsWebSocket()
-  if (Socket) return new Socket(url)
+async function openWs(url: string): Promise<WebSocketLike> {
   const { default: Ws } = await import('ws')
   return new Ws(url, { perMessageDeflate: false, maxPayload: limits.answerBytesMax }) as unknown as WebSocketLike
 }

@@ -2,10 +2,11 @@
 // Key and token go in HELLO, because a browser cannot set headers.
 
 import { ConnectionError, DaemonNotRunningError } from '../errors.ts'
+import { lingerMs, welcomeMs } from '../limits.ts'
 import type { Connector } from '../link.ts'
 import { FrameError, FrameParser } from '../protocol/frames.ts'
 import { limits } from '../protocol/limits.ts'
-import { refusal } from '../protocol/refusals.ts'
+import { frameRefusal } from '../protocol/refusals/frames.ts'
 import { EnvelopeLink, type Outlet } from './envelopes.ts'
 
 /** What browsers and the package `ws` have in common. */
@@ -21,8 +22,6 @@ export interface WebSocketLike {
 
 export type WebSocketOpener = (url: string) => WebSocketLike | Promise<WebSocketLike>
 
-/** One whose other end does not close in turn counts as gone after this. */
-const lingerMs = 1_000
 const isOpen = 1
 
 /** `url`: where the relay serves HTTP (`http://127.0.0.1:8101`), or its `/ws` itself. `workspace` chooses one where the relay is open. */
@@ -32,7 +31,12 @@ export function websocketConnector(
 ): Connector {
   const { workspace, open = openPlatforms } = options
   const address = addressOf(url, workspace)
-  return async (hello) => overWebSocket(await opened(await open(address), address)).introduce(hello)
+  return async (hello) => {
+    const made = open(address)
+    // A socket that fails at once reports it in the next microtask: add listeners before awaiting anything.
+    const socket = await opened(made instanceof Promise ? await made : made, address)
+    return overWebSocket(socket).introduce(hello)
+  }
 }
 
 function addressOf(url: string, workspace: string | undefined): string {
@@ -43,19 +47,21 @@ function addressOf(url: string, workspace: string | undefined): string {
   return address.href
 }
 
-/** Undefined where the platform has none of its own, as Node 20: there websocket-node.ts brings one. */
-export function platformsWebSocket(): (new (url: string) => WebSocketLike) | undefined {
-  return (globalThis as { WebSocket?: new (url: string) => WebSocketLike }).WebSocket
-}
-
+/** Not Node's own: see websocket-node.ts. */
 function openPlatforms(url: string): WebSocketLike {
-  const Socket = platformsWebSocket()
+  const { WebSocket: Socket } = globalThis as { WebSocket?: new (url: string) => WebSocketLike }
   if (!Socket) throw new ConnectionError('this platform has no WebSocket: give `open`', { retry: false })
   return new Socket(url)
 }
 
 function opened(socket: WebSocketLike, address: string): Promise<WebSocketLike> {
-  return new Promise((resolve, reject) => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const opening = new Promise<WebSocketLike>((resolve, reject) => {
+    // Somebody listens and does not answer: a stopped daemon, or another program.
+    timer = setTimeout(() => {
+      reject(new ConnectionError(`${address} did not answer within ${welcomeMs} ms`))
+      socket.close()
+    }, welcomeMs)
     socket.onopen = () => resolve(socket)
     socket.onerror = (event: { message?: string; error?: { code?: string } }) => {
       const { message = 'refused or unreachable', error } = event
@@ -67,6 +73,7 @@ function opened(socket: WebSocketLike, address: string): Promise<WebSocketLike> 
     }
     socket.onclose = () => reject(new ConnectionError(`${address} closed the connection`))
   })
+  return opening.finally(() => clearTimeout(timer))
 }
 
 function overWebSocket(socket: WebSocketLike): EnvelopeLink {
@@ -84,7 +91,7 @@ function overWebSocket(socket: WebSocketLike): EnvelopeLink {
     } catch (error) {
       if (!(error instanceof FrameError)) throw error
       // Asking again would bring the same answer again, so the calls in flight end with this.
-      link.refuse(refusal('frame.invalid', { why: `the daemon's answer: ${error.message}` }))
+      link.refuse(frameRefusal('frame.invalid', { why: `the daemon's answer: ${error.message}` }))
     }
   }
   // The close that follows tells the link.

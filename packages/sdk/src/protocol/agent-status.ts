@@ -1,7 +1,7 @@
 // A run as the tools agent_* and REST show it: the names of fields are those of the specification that MCP clients know.
 
 import { z } from 'zod'
-import { type Run, RunState } from './words.ts'
+import { type Run, RunState } from './runs.ts'
 
 export const AgentStatus = z.object({
   agent_id: z.string(),

@@ -1,7 +1,15 @@
 // What can happen, one type each. Facts are decided in core/, written once to the journal and shown to watchers as events.
 // A fact never carries a message body (the immutable message row does) and never changes its meaning: a new meaning is a new type.
 
-import type { ActionErrorCode, AgentProfile, HarnessName, Message, Policy, Route, WorkerStatus } from './words.ts'
+import type { ApprovalFact } from './facts/approvals.ts'
+import type { ClaimFact } from './facts/claims.ts'
+import type { HomeFact } from './facts/homes.ts'
+import type { RunFact } from './facts/runs.ts'
+import type { SpendNoted } from './facts/spend.ts'
+import type { Policy } from './policy.ts'
+import type { Route } from './routes.ts'
+import type { ActionErrorCode, AgentProfile, ControlName, Message, WorkerStatus } from './words.ts'
+import type { Worktree } from './worktrees.ts'
 
 /** The first fact of a workspace. */
 export interface WorkspaceBegan {
@@ -39,6 +47,19 @@ export interface AgentTokensRevoked {
   type: 'agent.tokens-revoked'
   agent: string
 }
+/** It is in no list any more. `isFree`: nothing that is kept names it, so another agent may have its name; otherwise nobody may. */
+export interface AgentRetired {
+  type: 'agent.retired'
+  agent: string
+  isFree: boolean
+}
+/** The agent was told its own situation, because its model's memory had been cut. The text is all that it was told. */
+export interface AgentBriefed {
+  type: 'agent.briefed'
+  agent: string
+  after: 'compact' | 'resume' | 'clear'
+  text: string
+}
 export interface ChannelCreated {
   type: 'channel.created'
   channel: string
@@ -55,6 +76,11 @@ export interface ChannelLeft {
   channel: string
   agent: string
   n: number
+}
+/** Only its maker had ever joined it, and nothing was said in it. */
+export interface ChannelRemoved {
+  type: 'channel.removed'
+  channel: string
 }
 /** A pair, a group or the broadcast came to be; the members of a pair or group are in it from its first message. */
 export interface ConversationOpened {
@@ -80,6 +106,14 @@ export interface DeliveryOffered {
   route: Route
   session?: string
   until?: number
+}
+/** Taken to be put before the agent, which has not been done yet: `session` keeps it from others until `until` (milliseconds). */
+export interface DeliveryHeld {
+  type: 'delivery.held'
+  message: string
+  agent: string
+  session?: string
+  until: number
 }
 /** The answer that carried it never arrived: no session holds it any more, and the next taker gets it. */
 export interface DeliveryReleased {
@@ -116,6 +150,10 @@ export interface ActionRegistered {
   outputSchema?: Record<string, unknown>
   availableTo?: string[]
   timeoutMs: number
+  /** What its session has shown: it came by the owner's socket, with the key, with a token, or with nothing. */
+  authority?: 'owner' | 'key' | 'token' | 'nobody'
+  /** The machine its session lives on; left out where the workspace lives on one machine alone. */
+  machine?: string
 }
 export interface ActionWithdrawn {
   type: 'action.withdrawn'
@@ -132,6 +170,8 @@ export interface ActionInvoked {
   session?: string
   inputBytes: number
   until: number
+  /** The machine that answers: that of the action. */
+  machine?: string
 }
 /** The output is the entry's body. */
 export interface ActionCompleted {
@@ -146,6 +186,16 @@ export interface ActionCompleted {
   durationMs: number
 }
 
+/** How a worker was asked for, where the fact says what became of it: by this it can be asked for again. */
+export interface WorkerAsked {
+  cli: string
+  command?: string[]
+  args?: string[]
+  control?: ControlName
+  /** Where its parent wished it to work; a worktree is made from there. */
+  cwd: string
+  worktree?: boolean
+}
 /** A program that its parent wishes to run. Its task is the entry's body. */
 export interface WorkerWished {
   type: 'worker.wished'
@@ -159,6 +209,16 @@ export interface WorkerWished {
   cwd: string
   /** The relay's MCP server is given to it; not where its arguments bring MCP configuration of their own. */
   isInjected: boolean
+  /** How its program is spoken to; left out: in its terminal. */
+  control?: 'acp'
+  /** It works in a checkout of its own, which is made before its program starts. */
+  worktree?: Worktree
+  /** The machine it runs on; left out where the workspace lives on one machine alone. */
+  machine?: string
+  /** Left out by versions that could not do it again. */
+  asked?: WorkerAsked
+  /** The worker whose task it was given again. */
+  again?: string
 }
 /** What somebody wishes of a running worker from now on. */
 export interface WorkerWishChanged {
@@ -168,7 +228,7 @@ export interface WorkerWishChanged {
   wish: 'run' | 'paused' | 'gone'
   reason?: string
 }
-/** How its program fares. */
+/** The status of its program. */
 export interface WorkerChanged {
   type: 'worker.changed'
   id: string
@@ -177,35 +237,15 @@ export interface WorkerChanged {
   pid?: number
   code?: number
   reason?: string
+  /** It is spoken to in its terminal from now on: what was wished did not work. */
+  control?: 'pty'
 }
-
-/** The contract is the entry's body: what an agent was asked is not for every watcher's eyes. */
-export interface RunStarted {
-  type: 'run.started'
+/** Its worktree held nothing that is nowhere else, or somebody said that it may go. */
+export interface WorkerWorktreeRemoved {
+  type: 'worker.worktree-removed'
   id: string
-  agent: string
-  parent: string
-  harness: HarnessName
-  model?: string
-  cwd?: string
+  worker: string
 }
-/** The payload belongs to the entry, like a body. */
-export interface RunCompleted {
-  type: 'run.completed'
-  id: string
-  agent: string
-  summary: string
-  /** Uncompressed; unset where nothing was handed over. */
-  payloadBytes?: number
-}
-export interface RunStopped {
-  type: 'run.stopped'
-  id: string
-  agent: string
-  /** Why it ended by itself, or what who stopped it said. */
-  reason?: string
-}
-
 export type Fact =
   | WorkspaceBegan
   | WorkspaceKeyIssued
@@ -214,12 +254,17 @@ export type Fact =
   | AgentUpdated
   | AgentTokenIssued
   | AgentTokensRevoked
+  | AgentRetired
+  | AgentBriefed
+  | HomeFact
   | ChannelCreated
   | ChannelJoined
   | ChannelLeft
+  | ChannelRemoved
   | ConversationOpened
   | MessageCreated
   | DeliveryOffered
+  | DeliveryHeld
   | DeliveryReleased
   | DeliveryRead
   | ReactionAdded
@@ -231,9 +276,11 @@ export type Fact =
   | WorkerWished
   | WorkerWishChanged
   | WorkerChanged
-  | RunStarted
-  | RunCompleted
-  | RunStopped
+  | WorkerWorktreeRemoved
+  | RunFact
+  | ClaimFact
+  | ApprovalFact
+  | SpendNoted
 
 /** Facts of one command, in the order they were decided. */
 export interface Entry {

@@ -1,5 +1,6 @@
 // Envelopes on the wire and how bytes become envelopes. A parser is fed with bytes and needs no socket.
 
+import { JsonDepthError, parseJson } from './json.ts'
 import { limits } from './limits.ts'
 
 export const frameTypes = [
@@ -15,7 +16,13 @@ export const frameTypes = [
   'BYE',
 ] as const
 /** Older spellings of a CALL, as the first protocol named them, with the operation each stands for. */
-export const callSpellings = { SEND: 'message.send', INBOX: 'inbox.take', WHO: 'agent.list' } as const
+export const callSpellings = {
+  SEND: 'message.send',
+  INBOX: 'inbox.take',
+  WHO: 'agent.list',
+  SPAWN: 'worker.spawn',
+  RELEASE: 'worker.release',
+} as const
 
 export type FrameType = (typeof frameTypes)[number] | keyof typeof callSpellings
 
@@ -56,6 +63,7 @@ const nothing = new Uint8Array(0)
  */
 export class FrameParser {
   readonly #bytesMax: number
+  readonly #depthMax: number
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   #lines: string[] = []
   #next = 0
@@ -63,8 +71,9 @@ export class FrameParser {
   #partialBytes = 0
   #skipping = false
 
-  constructor(bytesMax: number = limits.lineBytesMax) {
+  constructor(bytesMax: number = limits.lineBytesMax, depthMax: number = answerDepthMax) {
     this.#bytesMax = bytesMax
+    this.#depthMax = depthMax
   }
 
   push(chunk: Uint8Array): void {
@@ -82,7 +91,7 @@ export class FrameParser {
       }
       if (line === tooLong) throw tooLarge(this.#bytesMax)
       if (line === notUtf8) throw new FrameError('frame.invalid', 'not UTF-8')
-      if (line.trim() !== '') return toEnvelope(line)
+      if (line.trim() !== '') return toEnvelope(line, this.#depthMax)
     }
     return undefined
   }
@@ -150,40 +159,15 @@ const notUtf8 = '\nnot utf-8'
 
 const knownTypes = new Set<string>([...frameTypes, ...Object.keys(callSpellings)])
 
-/** No frame of ours is deeper than ten. */
-const depthMax = 64
-/** A shorter line can be as deep as it likes: what JSON.parse makes of it is small. */
-const deepCharsMin = 64 * 1024
+/** What a client may say once comes back to others a few levels deeper, in a list or an event: the daemon's answers have that much room. */
+const answerDepthMax = limits.jsonDepthMax + 16
 
-/** A million brackets in one line would become a hundred megabytes of arrays before anyone could refuse them. */
-function isTooDeep(line: string): boolean {
-  let depth = 0
-  for (let i = 0; i < line.length; i++) {
-    const char = line[i]
-    if (char === '"') i = endOfString(line, i)
-    if ((char === '[' || char === '{') && ++depth > depthMax) return true
-    if (char === ']' || char === '}') depth--
-  }
-  return false
-}
-
-/** Searched, not walked: a payload of eight million characters is one string. */
-function endOfString(line: string, start: number): number {
-  for (let end = line.indexOf('"', start + 1); end >= 0; end = line.indexOf('"', end + 1)) {
-    let escapes = end
-    while (line[escapes - 1] === '\\') escapes--
-    if ((end - escapes) % 2 === 0) return end
-  }
-  return line.length
-}
-
-function toEnvelope(line: string): Envelope {
-  if (line.length >= deepCharsMin && isTooDeep(line)) throw new FrameError('frame.invalid', 'nested too deeply')
+function toEnvelope(line: string, depthMax: number): Envelope {
   let value: unknown
   try {
-    value = JSON.parse(line)
-  } catch {
-    throw new FrameError('frame.invalid', 'not JSON')
+    value = parseJson(line, depthMax)
+  } catch (error) {
+    throw new FrameError('frame.invalid', error instanceof JsonDepthError ? error.message : 'not JSON')
   }
   if (typeof value !== 'object' || value === null) throw new FrameError('frame.invalid', 'not an object')
   const { v, type, id, ts, payload } = value as Partial<Envelope>
@@ -209,10 +193,14 @@ export interface Hello {
   /** The agent's own token, or the workspace key: a credential, never a claim. */
   token?: string
   key?: string
-  /** The id of an earlier session that this one continues. */
+  /** What WELCOME told an earlier session of the same agent, which this one continues; or a secret of the client's own. */
   session?: string
   /** The process that started it, on this machine. */
   host?: number
+  /** The client's own process, on this machine. It proves that by its title: see machine/process-tree.ts. */
+  process?: number
+  /** Where that process works: programs that the agent has started without a directory work there, if nothing better is known. */
+  cwd?: string
   /** Speak for the agent that one of these processes started, the nearest first: a hook, which knows its ancestors but no token. */
   hosts?: number[]
   /** The ids of that session's calls whose answers have not arrived: what they handed out was not received. */
@@ -220,6 +208,7 @@ export interface Hello {
 }
 
 export interface Welcome {
+  /** Shown in a later HELLO it continues this session: a secret. Others know the session by another id. */
   session: string
   workspace: string
   workspaceId: string

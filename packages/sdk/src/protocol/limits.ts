@@ -9,8 +9,12 @@ export const limits = {
   bodyBytesMax: 256 * KiB,
   /** One line that a client sends. The largest carries a run's payload of 8 MiB, with room for escaping. */
   lineBytesMax: 12 * MiB,
-  /** What carries no payload: an HTTP request, and the first line of a connection, read before anybody has said who it is. */
+  /** What carries no payload: an HTTP request, and the first line of a connection on the owner's socket. */
   requestBytesMax: 1 * MiB,
+  /** All that a connection over the network may send before it has shown a credential. */
+  helloBytesMax: 64 * KiB,
+  /** How deep JSON may nest that a client sends, on any wire. No frame or call of ours is deeper than ten; an action's schema or input may be. */
+  jsonDepthMax: 128,
   /** One line that the daemon sends: the largest is a run's payload again, compressed and in base64. */
   answerBytesMax: 12 * MiB,
   /** An inbox or history answer stops before this many bytes of bodies and says how many more wait. */
@@ -29,7 +33,15 @@ export const limits = {
   /** A wait for a reply never lasts longer: ten minutes. */
   waitMsMax: 600_000,
   waitMsDefault: 30_000,
+  /** A wake-up is a hint and may be lost, and a hold may expire without one: whoever waits looks again this often. */
+  lookAgainMs: 30_000,
+  /** A brief: at most 600 tokens, at two bytes a token, which is fewer than prose has. */
+  briefBytesMax: 1_200,
   eventsPageMax: 1_000,
+  /** How many are answered where nobody says how many. */
+  eventsPageDefault: 100,
+  searchMessagesDefault: 20,
+  threadMessagesDefault: 100,
   /** An action's input or output, as JSON. */
   actionBytesMax: 256 * KiB,
   actionMsDefault: 30_000,
@@ -51,11 +63,35 @@ export const limits = {
   /** The end of a running run's output, as others are shown it. */
   previewCharsMax: 2_000,
   runsAskedMax: 1_000,
+  /** A claim on a file ends this long after its holder's last edit of it. */
+  claimMs: 600_000,
+  /** While its holder goes on editing, that is written down once in this time. */
+  claimRenewMs: 60_000,
+  /** Claims in a workspace, those of one agent among them, and the files and whole directories that one call may name. */
+  claimsMax: 10_000,
+  claimsOfAgentMax: 1_000,
+  claimFilesMax: 1_000,
+  claimTreesMax: 100,
+  /** Approvals that are open at once in a workspace, what each shows of its input, and what an answer may say. */
+  approvalsMax: 1_000,
+  approvalsOfAgentMax: 100,
+  approvalInputCharsMax: 4_000,
+  approvalWordsCharsMax: 2_000,
+  /** A delegation ends by itself, at the latest after a week. */
+  delegationMsMax: 7 * 24 * 60 * 60_000,
+  delegationsMax: 100,
+  delegationStarsMax: 8,
   /** Requests to its model, tokens in and out, and time that one run of the built-in loop may use. */
   runTurnsMax: 200,
   runTokensMax: 2_000_000,
   runMsMax: 4 * 60 * 60_000,
 } as const
+
+/** A timer of Node or of a browser that is set for longer, 24 days, fires at once. */
+export const timerMsMax = 2 ** 31 - 1
+
+/** How an action's error code is written: `quota_exceeded`. */
+export const actionErrorCodePattern = /^[a-z][a-z0-9_]{0,63}$/
 
 const utf8 = new TextEncoder()
 

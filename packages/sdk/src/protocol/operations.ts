@@ -4,18 +4,20 @@
 import type { z } from 'zod'
 import { actionOperations } from './operations/actions.ts'
 import { agentOperations } from './operations/agents.ts'
+import { approvalOperations } from './operations/approvals.ts'
 import { channelOperations } from './operations/channels.ts'
+import { claimOperations } from './operations/claims.ts'
 import { daemonOperations } from './operations/daemon.ts'
 import { eventOperations } from './operations/events.ts'
 import { historyOperations } from './operations/history.ts'
 import { inboxOperations } from './operations/inbox.ts'
 import { messageOperations } from './operations/messages.ts'
 import { runOperations } from './operations/runs.ts'
+import { spendOperations } from './operations/spend.ts'
 import { workerOperations } from './operations/workers.ts'
 
 export type { WorkspaceEntry, WorkspaceStatus } from './operations/daemon.ts'
-export { RelayEvent } from './operations/events.ts'
-export type { OperationKind, Who } from './operations/rule.ts'
+export type { Network, OperationKind, OperationRule, Who } from './operations/rule.ts'
 
 export const operations = {
   ...agentOperations,
@@ -27,6 +29,9 @@ export const operations = {
   ...actionOperations,
   ...workerOperations,
   ...runOperations,
+  ...claimOperations,
+  ...approvalOperations,
+  ...spendOperations,
   ...daemonOperations,
 }
 
@@ -35,6 +40,8 @@ export type OperationName = keyof Operations
 export type CommandName = { [O in OperationName]: Operations[O]['kind'] extends 'command' ? O : never }[OperationName]
 export type WatchName = { [O in OperationName]: Operations[O]['kind'] extends 'watch' ? O : never }[OperationName]
 export type CallName = Exclude<OperationName, WatchName>
+/** Calls of the control socket, which the daemon itself answers. */
+export type OwnerCallName = { [O in CallName]: Operations[O]['who'] extends 'owner' ? O : never }[CallName]
 /** What a caller passes, and what a handler gets after the schema filled it in. */
 export type InputOf<O extends OperationName> = z.input<Operations[O]['input']>
 export type ParsedInputOf<O extends OperationName> = z.output<Operations[O]['input']>

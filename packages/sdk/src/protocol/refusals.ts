@@ -1,6 +1,16 @@
-// The closed list of expected "no"s. Each code states once: its text with the mend, whether trying again can help, HTTP status and exit code.
+// The closed list of expected "no"s. Each code states once: its text with the fix, whether trying again can help, HTTP status and exit code.
+// A fix that is not the same for agents, people and programs is in refusals/fixes.ts.
 
-export type RefusalDetails = Record<string, unknown>
+import { approvalRefusals } from './refusals/approvals.ts'
+import { claimRefusals } from './refusals/claims.ts'
+import { clusterRefusals } from './refusals/cluster.ts'
+import { fileRefusals } from './refusals/files.ts'
+import type { RefusalDetails, RefusalReader } from './refusals/fixes.ts'
+import { databaseFixes, elsewhere, fixFor, notInstalled, oneOf } from './refusals/fixes.ts'
+import { frameRefusals } from './refusals/frames.ts'
+import { workerRefusals } from './refusals/workers.ts'
+
+export { noticeFixes, type RefusalDetails, type RefusalReader } from './refusals/fixes.ts'
 
 interface RefusalRule {
   text: (details: RefusalDetails) => string
@@ -14,16 +24,20 @@ const usage = { retry: false, http: 400, exit: 2 }
 const absent = { retry: false, http: 404, exit: 1 }
 const clash = { retry: false, http: 409, exit: 1 }
 const denied = { retry: false, http: 403, exit: 77 }
+const unproven = { ...denied, http: 401 }
 const busy = { retry: true, http: 503, exit: 75 }
 
 const list = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value ?? ''))
-const oneOf = (value: unknown, lead: string): string =>
-  Array.isArray(value) && value.length > 0 ? ` ${lead} ${value.join(' or ')}?` : ''
 
 export const refusals = {
+  ...clusterRefusals,
+  ...claimRefusals,
+  ...fileRefusals,
+  ...approvalRefusals,
+  ...workerRefusals,
   'agent.unknown': {
     ...absent,
-    text: (d) => `Agent not found: ${d.name}.${oneOf(d.nearest, 'Did you mean')} All names: agent-relay who --all`,
+    text: (d) => `Agent not found: ${d.name}.${oneOf(d.nearest, 'Did you mean')}${elsewhere(d)}`,
   },
   'agent.name-taken': {
     ...clash,
@@ -33,12 +47,13 @@ export const refusals = {
     ...denied,
     text: (d) => `The name "${d.name}" belongs to an agent that is away. Give its token, or choose another name.`,
   },
-  'agent.required': {
-    ...denied,
-    exit: 77,
-    text: () => 'No agent is named. Register a name first; over HTTP, send an agent token or the header X-Relay-Agent.',
+  'agent.required': { ...denied, text: () => 'No agent is named.' },
+  'agent.name-retired': { ...denied, text: (d) => `"${d.name}" was retired; its name is kept. Take another name.` },
+  'agent.in-use': { ...clash, text: (d) => `${d.name} is still at work: ${d.why}. End that first.` },
+  'agent.handle-taken': {
+    ...clash,
+    text: (d) => `"${d.handle}" is the name or the handle of ${d.name}. Choose another.`,
   },
-  'agent.handle-taken': { ...clash, text: (d) => `The handle "${d.handle}" belongs to ${d.name}. Choose another.` },
   'action.name-taken': {
     ...clash,
     text: (d) => `The action "${d.name}" would be the tool ${d.tool}, which is ${d.by}. Choose another name.`,
@@ -49,10 +64,15 @@ export const refusals = {
   },
   'action.unknown': { ...absent, text: (d) => `You offer no action "${d.name}".` },
   'invocation.unknown': { ...absent, text: (d) => `No invocation ${d.invocation} is known to you.` },
-  'run.unknown': { ...absent, text: (d) => `Agent not found: ${d.run}. All runs: agent-relay runs status` },
+  'run.unknown': { ...absent, text: (d) => `Agent not found: ${d.run}.` },
   'run.not-yours': {
     ...denied,
     text: (d) => `The run ${d.run} belongs to ${d.agent} and to ${d.parent}, who asked for it. Tell them instead.`,
+  },
+  'run.running': { ...clash, text: (d) => `The run ${d.run} has not ended.` },
+  'run.elsewhere': {
+    ...clash,
+    text: (d) => `The run ${d.run} was carried out on ${d.machine}. Ask for it again there, or start another one here.`,
   },
   'run.no-payload': { ...absent, text: (d) => `The run ${d.run} has handed over no payload.` },
   'encoding.refused': {
@@ -64,11 +84,16 @@ export const refusals = {
     ...absent,
     text: (d) =>
       `Channel not found: ${d.channel}. There ${Array.isArray(d.channels) && d.channels.length === 1 ? 'is' : 'are'} ` +
-      `${list(d.channels)}. To make it: agent-relay channels create ${String(d.channel).replace('#', '')}`,
+      `${list(d.channels)}${Number(d.more) > 0 ? ` and ${d.more} more` : ''}.`,
   },
-  'channel.exists': { ...clash, text: (d) => `${d.channel} exists already. To enter it, join it.` },
-  'channel.not-member': { ...clash, text: (d) => `You are not in ${d.channel}. Join it first.` },
-  'channel.permanent': { ...clash, text: (d) => `Every agent is in ${d.channel}: it cannot be left.` },
+  'channel.exists': { ...clash, text: (d) => `${d.channel} exists already.` },
+  'channel.not-member': { ...clash, text: (d) => `You are not in ${d.channel}.` },
+  'channel.permanent': { ...clash, text: (d) => `Every agent is in ${d.channel}: it cannot be left or removed.` },
+  'channel.in-use': {
+    ...clash,
+    text: (d) =>
+      `${d.channel} cannot be removed: ${d.why}. Its maker can remove it while nobody else has joined it and nothing was said in it.`,
+  },
   'message.unknown': { ...absent, text: (d) => `No message ${d.message} is known to you.` },
   'message.not-yours': { ...denied, text: (d) => `Message ${d.message} was not addressed to you.` },
   'message.to-self': { ...usage, text: () => 'A message to yourself would reach nobody. Name another agent.' },
@@ -93,97 +118,64 @@ export const refusals = {
   },
   'wait.gone': {
     ...absent,
-    text: (d) => `${d.to} has gone (${d.reason}). The message ${d.message} is stored and waits in the inbox there.`,
+    text: ({ to, all, several, away }) =>
+      several === true
+        ? `${all} have been away for ${away}; it waits in their inboxes.`
+        : `${to} has been away for ${away}; it waits in their inbox.`,
   },
   'wait.cancelled': { ...clash, text: () => 'The wait was given up by its caller. The message is stored.' },
-  'worker.unknown': {
-    ...absent,
-    text: (d) => `No worker is named "${d.name}".${oneOf(d.nearest, 'Did you mean')} All workers: agent-relay workers`,
-  },
-  'worker.exists': {
-    ...clash,
-    text: (d) => `A worker named "${d.name}" is running. Release it, or choose another name.`,
-  },
-  'worker.exited': { ...clash, text: (d) => `Worker "${d.name}" has exited${d.reason ? `: ${d.reason}` : '.'}` },
-  'worker.died': {
-    retry: false,
-    http: 502,
-    exit: 1,
-    text: (d) => `${d.name} ended at once: ${d.reason}${d.screen ? `\nIts last screen:\n${d.screen}` : ''}`,
-  },
-  'worker.not-yours': {
-    ...denied,
-    text: (d) => `Worker "${d.name}" works for ${d.parent}: only its parent and people may ${d.what}.`,
-  },
-  'worker.too-many': {
-    ...busy,
-    text: (d) => `${d.count} workers are running, which is the most. Release one first: agent-relay release NAME`,
-  },
-  'worker.unavailable': { ...usage, http: 501, text: () => 'This relay starts no workers.' },
-  'cli.unknown': {
-    ...usage,
-    text: (d) =>
-      `There is no harness "${d.cli}". There are ${list(d.clis)}; for another program: --command "PROGRAM ARGS".`,
-  },
+  'cli.unknown': { ...usage, text: (d) => `There is no harness "${d.cli}". There are ${list(d.clis)}.` },
   'cli.not-installed': { ...absent, text: (d) => notInstalled(`${d.program}`, `${d.install}`) },
   'directory.unknown': { ...usage, text: (d) => `There is no directory ${d.path}.` },
+  'directory.required': { ...usage, text: () => 'It is not known where the program shall work.' },
+  'directory.private': {
+    ...denied,
+    text: (d) => `${d.path} belongs to the relay's own data: no program is started there. Name another directory.`,
+  },
+  'spawn.denied': { ...denied, text: (d) => `No program is started: ${d.why}` },
   'workspace.unknown': {
     ...absent,
-    text: (d) =>
-      `No workspace "${d.workspace}" is open here. To open it: agent-relay daemon start --project ${d.workspace}`,
+    text: (d) => `No workspace "${d.workspace}" is open here.${oneOf(d.nearest, 'Did you mean')}`,
   },
+  'workspace.closed': { ...absent, text: (d) => `Workspace "${d.workspace}" is not open.` },
   'workspace.exists': { ...clash, text: (d) => `A workspace "${d.workspace}" exists already. Its data: ${d.path}` },
   'workspace.busy': {
     ...clash,
     text: (d) =>
       `Workspace "${d.workspace}" is in use by ${list(d.agents)}. ` +
-      `To remove it all the same: agent-relay workspace remove ${d.workspace} --force`,
+      `To ${d.verb ?? 'remove'} it all the same: agent-relay workspace ${d.verb ?? 'remove'} ${d.workspace} --force`,
+  },
+  'workspace.pruning': {
+    ...clash,
+    text: (d) => `Workspace "${d.workspace}" is being pruned already. Try again when that is done.`,
   },
   'workspace.removed': { ...absent, http: 410, text: (d) => `Workspace "${d.workspace}" was removed by its owner.` },
-  'workspace.newer': {
-    retry: false,
-    http: 500,
-    exit: 78,
-    text: (d) =>
-      `${d.path} was written by a newer Agent Relay (schema ${d.found}, this one knows ${d.known}). Update this one.`,
-  },
-  'workspace.damaged': {
-    retry: false,
-    http: 500,
-    exit: 78,
-    text: (d) =>
-      `${d.path} is damaged (${d.reason}). It was left as it is. To move it away and start afresh: ${d.mend}\n` +
-      'If you have a copy of it, put that in its place before the start.',
-  },
   'config.invalid': {
     retry: false,
     http: 500,
     exit: 78,
-    text: (d) => `${d.path}: ${d.why}. Nothing was changed; mend the file or move it away.`,
+    text: (d) => `${d.path}: ${d.why}. Nothing was changed; fix the file or move it away.`,
   },
   'data.unusable': {
     ...denied,
     http: 500,
     text: (d) =>
       `The data directory ${d.path} cannot be used: ${d.why}. It must be a directory that you own and can write to: ` +
-      'mend it with chown or chmod, or choose another place with RELAY_DATA_DIR.',
+      'fix it with chown or chmod, or choose another place with RELAY_DATA_DIR.',
   },
   'auth.denied': { ...denied, text: (d) => `Not allowed: ${d.why}` },
   // Deliberately the same for no credential, an unknown one and an unknown workspace.
-  'auth.required': {
-    ...denied,
-    http: 401,
-    text: () => 'Send a valid workspace key or agent token: "Authorization: Bearer …".',
-  },
-  'auth.revoked': { ...denied, http: 401, text: (d) => `This session has ended: ${d.why} Connect with a valid one.` },
+  'auth.required': { ...unproven, text: () => 'Send a valid workspace key or agent token: "Authorization: Bearer …".' },
+  'payload.link': { ...denied, text: () => 'This link is not valid, or no longer. agent_status answers a new one.' },
+  'auth.revoked': { ...unproven, text: (d) => `This session has ended: ${d.why} Connect with a valid one.` },
   'page.none': {
     ...absent,
-    text: () => 'This daemon serves no page: it was started with --no-http. Restart it: agent-relay daemon restart',
+    text: () =>
+      'This daemon serves no page: it was started with --no-http. For a page: agent-relay daemon stop, then agent-relay daemon start',
   },
   'page.login': {
-    ...denied,
-    http: 401,
-    text: () => 'This page needs a link that works once, within five minutes. To get one: agent-relay dashboard',
+    ...unproven,
+    text: (d) => `This page needs a link that works once, within five minutes. To get one: ${d.command}`,
   },
   'origin.denied': {
     ...denied,
@@ -211,15 +203,39 @@ export const refusals = {
     exit: 1,
     text: () => 'The disk is full: nothing was stored. Free some space and try again.',
   },
+  'store.replaced': {
+    retry: false,
+    http: 500,
+    exit: 78,
+    text: (d) =>
+      `${d.path} is no longer what this daemon wrote: ${d.reason}. Nothing is acknowledged any more, and the daemon stops. ` +
+      `If a file was moved away, move it back and start again: agent-relay daemon start --project ${d.workspace}\n${databaseFixes(d)}`,
+  },
+  'call.abandoned': { ...busy, text: () => 'The caller left before the answer was ready. Ask again.' },
   'daemon.stopping': { ...busy, text: () => 'The relay daemon is stopping. Try again when it has started.' },
+  'daemon.descriptors': {
+    ...busy,
+    text: (d) =>
+      `The daemon may not open another file${d.limit === undefined ? '' : ` (its limit is ${d.limit})`}. Raise the limit with: ulimit -n 65536, then: agent-relay daemon restart`,
+  },
   'session.stalled': {
     ...busy,
     text: (d) => `The connection read nothing for ${d.seconds} s and was closed. Nothing is lost: reconnect.`,
   },
   'input.invalid': { ...usage, text: (d) => `Invalid input for ${d.operation}: ${d.why}` },
+  'call.reused': {
+    ...clash,
+    text: (d) =>
+      `The call id ${d.id} names another call already (${d.operation}), so nothing was done. ` +
+      'An id names one call: send a new call under a new id, and the same id only to repeat the same call.',
+  },
   'operation.unknown': { ...absent, exit: 2, text: (d) => `There is no operation "${d.operation}".` },
-  'frame.invalid': { ...usage, text: (d) => `Not a valid frame: ${d.why}` },
-  'frame.too-large': { ...usage, http: 413, text: (d) => `A line or body is at most ${d.bytesMax} bytes.` },
+  'connections.full': {
+    ...busy,
+    text: (d) =>
+      `All ${d.count} connections of this port are at work. Close one that is not needed, or try again in a moment.`,
+  },
+  ...frameRefusals,
   fault: { retry: true, http: 500, exit: 1, text: (d) => `The daemon failed: ${d.why}` },
 } satisfies Record<string, RefusalRule>
 
@@ -232,18 +248,26 @@ export interface Refusal {
   details: RefusalDetails
 }
 
+/** Its message is for programs, who get it as it is; whoever shows it to somebody else asks `messageFor`. */
 export function refusal(code: RefusalCode, details: RefusalDetails = {}): Refusal {
-  const rule: RefusalRule = refusals[code]
-  return { code, message: rule.text(details), retry: rule.retry, details }
+  return { code, message: wholeText(code, details, 'program'), retry: refusals[code].retry, details }
+}
+
+/** How this reader is told of it. A message that is not the table's, such as that of a newer daemon, stays as it is. */
+export function messageFor(
+  reader: RefusalReader,
+  { code, message, details = {} }: { code?: unknown; message: string; details?: RefusalDetails },
+): string {
+  if (!isRefusalCode(code) || message !== refusal(code, details).message) return message
+  return wholeText(code, details, reader)
+}
+
+function wholeText(code: RefusalCode, details: RefusalDetails, reader: RefusalReader): string {
+  const fix = fixFor(code, details, reader)
+  const text = (refusals[code] as RefusalRule).text(details)
+  return fix === '' ? text : `${text} ${fix}`
 }
 
 export function isRefusalCode(code: unknown): code is RefusalCode {
   return typeof code === 'string' && Object.hasOwn(refusals, code)
-}
-
-/** The user's own program has no install command; one that is given by its path is looked for nowhere else. */
-function notInstalled(program: string, install: string): string {
-  if (install !== '') return `${program} is not on PATH. Install it: ${install}`
-  if (program.includes('/')) return `${program} is no program that could be run.`
-  return `${program} is not on PATH, as the daemon has it. Give the path of its file, or restart the daemon from here.`
 }

@@ -15,7 +15,7 @@ export const ownTools: ReadonlySet<string> = new Set([
   ],
   ...['list_inbox', 'mark_read', 'subscribe_events', 'list_events', 'flush_deliveries', 'workspace_status'],
   ...['actions_list', 'actions_invoke', 'actions_result'],
-  ...['agent_start', 'agent_status', 'agent_complete', 'agent_stop'],
+  ...['agent_start', 'agent_status', 'agent_complete', 'agent_stop', 'agent_payload'],
   ...['post_message', 'read_messages', 'list_pending'],
 ])
 

@@ -1,7 +1,10 @@
 // The nouns of the relay as schemas and types. No behaviour.
 
 import { z } from 'zod'
-import { isWithinBytes, limits } from './limits.ts'
+import { actionErrorCodePattern, isWithinBytes, limits } from './limits.ts'
+import { reaches, routes } from './routes.ts'
+import { Spend } from './spend.ts'
+import { Worktree } from './worktrees.ts'
 
 /** U+0000 is refused: one of the two SQLite drivers reads such text back cut, and no agent means to send it. */
 const plainText = z.string().refine((text) => !text.includes('\0'), 'must not contain the character U+0000')
@@ -43,11 +46,6 @@ export const Body = plainText
   .refine((text) => isWithinBytes(text, limits.bodyBytesMax), {
     message: `a message body is at most ${limits.bodyBytesMax / 1024} KiB: write the rest to a file and name it`,
   })
-
-/** How a message reached its reader. Those of `heldRoutes` hide it from the agent's other sessions for a while. */
-export const routes = ['take', 'deliver', 'wait', 'push', 'paste', 'hint', 'hook'] as const
-export type Route = (typeof routes)[number]
-export const heldRoutes: readonly Route[] = ['take', 'deliver', 'wait']
 
 export const ReceiptState = z.enum(['stored', 'offered', 'read'])
 
@@ -100,7 +98,10 @@ export const Receipt = z.object({
   storedAt: z.string(),
   offeredAt: z.string().optional(),
   route: z.enum(routes).optional(),
+  /** A hook has taken it and has not shown it yet: it is kept from others until then, or until the hook is gone. */
+  heldUntil: z.string().optional(),
   readAt: z.string().optional(),
+  machine: z.string().optional(),
 })
 export type Receipt = z.infer<typeof Receipt>
 
@@ -113,14 +114,21 @@ export type WorkerState = (typeof workerStates)[number]
 /** Those that are recorded; busy and idle come and go within seconds and are only shown. */
 export type WorkerStatus = Exclude<WorkerState, 'busy' | 'idle'>
 
+/** How the daemon speaks with a worker's program: it types into the terminal and reads the screen, or uses a protocol of the CLI's. */
+export const controls = ['pty', 'acp'] as const
+export type ControlName = (typeof controls)[number]
+
 export const Worker = z.object({
   id: z.string(),
   name: z.string(),
   cli: z.string(),
   model: z.string().optional(),
-  /** Who asked for it, and is told how it fares. */
+  /** Who asked for it, and is told what becomes of it. */
   parent: z.string(),
   cwd: z.string(),
+  /** Left out once it was removed. */
+  worktree: Worktree.optional(),
+  control: z.enum(controls),
   status: z.enum(workerStates),
   /** Why it is blocked, or how it ended. */
   reason: z.string().optional(),
@@ -128,6 +136,10 @@ export const Worker = z.object({
   code: z.number().optional(),
   startedAt: z.string(),
   changedAt: z.string(),
+  /** The id of the worker whose task it was given again. */
+  again: z.string().optional(),
+  /** What it has used of its model; left out where that is not known. */
+  spend: Spend.optional(),
 })
 export type Worker = z.infer<typeof Worker>
 
@@ -146,8 +158,17 @@ export const Agent = z.object({
   waitingFor: z.object({ agent: z.string(), since: z.string() }).optional(),
   unread: z.number(),
   lastCallAt: z.string().optional(),
+  /** How a message gets to it; unset while it is offline. */
+  reached: z.enum(reaches).optional(),
+  /** It may not go on until somebody answers an approval. What it wants to do is told to those who may know it. */
+  blocked: z.object({ since: z.string(), tool: z.string().optional(), input: z.string().optional() }).optional(),
   /** Where the daemon runs its program. */
   worker: Worker.pick({ status: true, reason: true }).optional(),
+  /** What it has in hand: its contract, else the task it was hired for. Its first line, unless the whole was asked for; for those who may see it. */
+  task: z.string().optional(),
+  machine: z.string().optional(),
+  /** What it has used of its models; told to those who may know it, where it is known. */
+  spend: Spend.optional(),
 })
 export type Agent = z.infer<typeof Agent>
 
@@ -174,18 +195,22 @@ export const ActionName = z
   )
 export const JsonSchema = z.record(z.string(), z.unknown())
 
-/** What went wrong with an invocation; the list is closed. */
-export const actionErrorCodes = [
-  'invalid_input',
-  'invalid_output',
-  'permission_denied',
-  'unknown_action',
-  'provider_offline',
-  'timeout',
-  'handler_failed',
-] as const
-export const ActionErrorCode = z.enum(actionErrorCodes)
-export type ActionErrorCode = z.infer<typeof ActionErrorCode>
+/** What went wrong with an invocation: a code of the relay's own, or one that the action's handler chose. */
+export const ActionErrorCode = z
+  .string()
+  .regex(
+    actionErrorCodePattern,
+    'an error code is named like quota_exceeded: up to 64 small letters, digits and "_", a letter first',
+  )
+export type ActionErrorCode =
+  | 'invalid_input'
+  | 'invalid_output'
+  | 'permission_denied'
+  | 'unknown_action'
+  | 'provider_offline'
+  | 'timeout'
+  | 'handler_failed'
+  | (string & {}) // Open, and editors still offer the others.
 
 export const ActionInfo = z.object({
   name: z.string(),
@@ -209,7 +234,11 @@ export const ActionEnvelope = z.discriminatedUnion('ok', [
     error: z.object({ code: ActionErrorCode, message: z.string() }),
   }),
 ])
-export type ActionEnvelope = z.infer<typeof ActionEnvelope>
+type EnvelopeFields = z.infer<typeof ActionEnvelope>
+/** `output` and `error` may be read before `ok` is: the one that is not there is undefined. */
+export type ActionEnvelope =
+  | (Extract<EnvelopeFields, { ok: true }> & { error?: undefined })
+  | (Extract<EnvelopeFields, { ok: false }> & { output?: undefined })
 
 /** Who calls, from the session's credential; never from arguments. */
 export const Caller = z.object({
@@ -217,6 +246,7 @@ export const Caller = z.object({
   id: z.string(),
   name: z.string(),
   handle: z.string().optional(),
+  /** Names one session of the caller's; it cannot be continued with it. */
   sessionId: z.string().optional(),
 })
 export type Caller = z.infer<typeof Caller>
@@ -242,48 +272,6 @@ export const Summary = plainText.refine((text) => isWithinBytes(text, limits.sum
 export const Payload = z.string().refine((text) => isWithinBytes(text, limits.payloadBytesMax), {
   message: `a payload is at most ${limits.payloadBytesMax / 1024 / 1024} MiB: write it to a file and name that in the summary`,
 })
-
-/** Who carries a run out: the built-in loop, a worker with that CLI, or an agent outside of both. */
-export const harnesses = ['loop', 'claude', 'codex', 'opencode', 'gemini', 'external'] as const
-export const HarnessName = z.enum(harnesses)
-export type HarnessName = z.infer<typeof HarnessName>
-export const runStatuses = ['ready', 'running', 'stopped', 'completed'] as const
-export const RunState = z.enum(runStatuses)
-export type RunState = z.infer<typeof RunState>
-
-/** A contract given to an agent. */
-export const Run = z.object({
-  id: z.string(),
-  /** The agent that carries it out. */
-  agent: z.string(),
-  /** Who asked for it. */
-  parent: z.string(),
-  harness: z.string(),
-  model: z.string().optional(),
-  status: RunState,
-  startedAt: z.string(),
-  completedAt: z.string().optional(),
-  stoppedAt: z.string().optional(),
-  stopReason: z.string().optional(),
-  summary: z.string().optional(),
-  /** Of the payload, uncompressed. */
-  payloadSize: z.number().optional(),
-  payloadUrl: z.string().optional(),
-  /** Why it waits for a person, where its worker does: a dialog. */
-  blocked: z.string().optional(),
-  /** The end of its output while it runs; of a stopped one, where it is asked for by its id, the last screen of its worker. */
-  preview: z.string().optional(),
-})
-export type Run = z.infer<typeof Run>
-
-/** What a workspace allows beyond what every agent may do. */
-export const Policy = z.object({
-  /** Whose terminals an agent may see, by its name; `*` stands for all. A parent always sees its own workers. */
-  terminal: z.record(AgentName, z.array(z.union([z.literal('*'), AgentName])).max(1_000)),
-  /** The workspaces whose key holders may write here, over the network too; `*` stands for all of this daemon. */
-  writers: z.union([z.literal('*'), z.array(WorkspaceName).max(1_000)]),
-})
-export type Policy = z.infer<typeof Policy>
 
 export const Channel = z.object({ name: z.string(), members: z.number(), messages: z.number(), joined: z.boolean() })
 export type Channel = z.infer<typeof Channel>

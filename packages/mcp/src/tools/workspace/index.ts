@@ -1,27 +1,30 @@
-// The tools of toolset `workspace`, in the order in which they are listed.
+// Toolset `workspace`: all its tools, and workspace_status itself. The others are in files by noun.
 
-import type { Tool } from '../tool.ts'
-import { actionsInvokeTool } from './actions-invoke.ts'
-import { actionsListTool } from './actions-list.ts'
-import { actionsResultTool } from './actions-result.ts'
-import { flushDeliveriesTool } from './flush-deliveries.ts'
-import { joinChannelTool } from './join-channel.ts'
-import { leaveChannelTool } from './leave-channel.ts'
-import { listAgentsTool } from './list-agents.ts'
-import { listChannelsTool } from './list-channels.ts'
-import { listEventsTool } from './list-events.ts'
-import { listInboxTool } from './list-inbox.ts'
-import { markReadTool } from './mark-read.ts'
-import { reactTool } from './react.ts'
-import { registerAgentTool } from './register-agent.ts'
-import { replyTool } from './reply.ts'
-import { sendMessageTool } from './send-message.ts'
-import { subscribeEventsTool } from './subscribe-events.ts'
-import { workspaceStatusTool } from './workspace-status.ts'
+import { z } from 'zod'
+import { actionTools } from '../actions.ts'
+import { envelopeTool, type Tool } from '../tool.ts'
+import { listAgentsTool, registerAgentTool } from './agents.ts'
+import { joinChannelTool, leaveChannelTool, listChannelsTool } from './channels.ts'
+import { listEventsTool, subscribeEventsTool } from './events.ts'
+import { flushDeliveriesTool, listInboxTool, markReadTool } from './inbox.ts'
+import { reactTool, replyTool, sendMessageTool } from './messages.ts'
 
-/** For hosts that do not take changes of the list: what was offered later is reached through these. */
-export const actionTools: readonly Tool[] = [actionsListTool, actionsInvokeTool, actionsResultTool]
+const workspaceStatusTool = envelopeTool({
+  name: 'workspace_status',
+  title: 'Workspace status',
+  description: 'Who you are, and the status of the workspace and its daemon.',
+  input: z.object({}),
+  hints: { readOnly: true, idempotent: true },
+  isForAnyone: true,
+  run: async (client) => {
+    const status = await client.call('workspace.status', {})
+    const { workspace, agent, daemonVersion, uptimeMs, agents, sessions, messages, seq, lagMs } = status
+    const note = agent === undefined ? 'You act as no agent yet: call register_agent.' : undefined
+    return { workspace, agent, daemonVersion, uptimeMs, agents, sessions, messages, seq, lagMs, note }
+  },
+})
 
+/** In the order in which they are listed. */
 export const workspaceTools: readonly Tool[] = [
   registerAgentTool,
   listAgentsTool,

@@ -1,13 +1,23 @@
 // `actions`: what programs offer to agents, and calling one by hand.
 
 import type { ActionEnvelope } from '@agent-relay/sdk/protocol'
-import { CommandError, exits, type Run } from '../command.ts'
-import { withClient } from '../context.ts'
+import { limits } from '@agent-relay/sdk/wire'
+import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../command.ts'
+import { withClient } from '../connection.ts'
+import { readNamed } from '../stdin.ts'
 import { clean, oneLine } from '../text.ts'
 
-export const list: Run = async (invocation) => {
-  const { print } = invocation
-  await withClient(invocation, 'agent', async ({ client }) => {
+const list: NamedCommand = {
+  name: 'list',
+  text: 'the actions that programs offer now',
+  isDefault: true,
+  examples: ['agent-relay actions', 'agent-relay actions list --json'],
+  run: runList,
+}
+
+async function runList(context: Context): Promise<void> {
+  const { print } = context
+  await withClient(context, 'agent', async ({ client }) => {
     const { actions } = await client.call('action.list', {})
     if (print.isJson) return void (await print.json({ actions }))
     if (actions.length === 0) return print.say('No program offers an action now.')
@@ -18,11 +28,27 @@ export const list: Run = async (invocation) => {
   })
 }
 
-export const invoke: Run = async (invocation) => {
-  const { args, options, print } = invocation
+interface InvokeOptions {
+  timeout?: number
+}
+
+const invoke: NamedCommand<InvokeOptions> = {
+  name: 'invoke',
+  args: '<name> [input]',
+  takes: 'actions',
+  text: 'call one; the input is JSON, - reads it from stdin',
+  options: { timeout: { flags: '--timeout <ms>', text: 'wait at most this long', number: [1, 600_000] } },
+  examples: [`agent-relay actions invoke review.submit_vote '{"proposalId": "7", "vote": "approve"}'`],
+  run: runInvoke,
+}
+
+export const actions: CliCommand = { examples: ['agent-relay actions'], commands: [list, invoke] }
+
+async function runInvoke(context: Context<InvokeOptions>): Promise<void> {
+  const { args, options, print } = context
   const [name, text] = args as [string, string | undefined]
-  const input = parse(text === '-' ? await fromStdin() : (text ?? '{}'))
-  await withClient(invocation, 'agent', async ({ client }) => {
+  const input = parse(text === '-' ? await readNamed('-', 'The input', limits.actionBytesMax) : (text ?? '{}'))
+  await withClient(context, 'agent', async ({ client }) => {
     const done = await print.during(
       `calling ${oneLine(name)}`,
       client.call('action.invoke', { name, input, timeoutMs: options.timeout }),
@@ -33,7 +59,7 @@ export const invoke: Run = async (invocation) => {
   })
 }
 
-/** The relay's own words for an unknown one name a tool, which a person has not. */
+/** The relay's own text for an unknown action names a tool that only agents have. */
 function failureText({ action, error, invocationId }: Extract<ActionEnvelope, { ok: false }>): string {
   const isUnknown = error.code === 'unknown_action'
   const why = isUnknown ? 'There is no such action. All actions: agent-relay actions' : error.message
@@ -46,10 +72,4 @@ function parse(text: string): unknown {
   } catch (error) {
     throw new CommandError(`The input is not JSON: ${(error as Error).message}`, exits.usage)
   }
-}
-
-async function fromStdin(): Promise<string> {
-  let text = ''
-  for await (const chunk of process.stdin.setEncoding('utf8')) text += chunk
-  return text
 }

@@ -1,14 +1,170 @@
-// `agents …`: what the holder of the workspace key may do about agents. Seeing them is who.ts's affair.
+// `who`, which is also `agents`: the agents of a workspace, with what each is doing. And `agents revoke` and
+// `agents retire`, for the holder of the workspace key.
 
-import type { Run } from '../command.ts'
-import { withClient } from '../context.ts'
-import { oneLine } from '../text.ts'
+import type { RelayClient } from '@agent-relay/sdk'
+import { dataDir } from '@agent-relay/sdk/internal/discover'
+import { spendText } from '@agent-relay/sdk/internal/spend-text'
+import type { Agent } from '@agent-relay/sdk/protocol'
+import { httpPortDefault, usualPort } from '../../machine/http-port.ts'
+import type { CliCommand, Context, NamedCommand } from '../command.ts'
+import { withClient } from '../connection.ts'
+import { control, nextId } from '../control-socket.ts'
+import { ageOf, oneLine } from '../text.ts'
+import { stateText } from './workers/workers.ts'
 
-export const revoke: Run = async (invocation) => {
-  const { args, print } = invocation
-  await withClient(invocation, 'anyone', async ({ client }) => {
+interface WhoOptions {
+  all?: boolean
+  everywhere?: boolean
+}
+
+export const who: CliCommand<WhoOptions> = {
+  options: {
+    all: { flags: '--all', text: 'include those that are away' },
+    everywhere: { flags: '--everywhere', text: 'of every workspace that is open, each agent with its address' },
+  },
+  examples: ['agent-relay who', 'agent-relay who --everywhere', 'agent-relay who --all --json'],
+  run,
+}
+
+async function run(context: Context<WhoOptions>): Promise<void> {
+  const { options, print } = context
+  await withClient(context, 'anyone', async ({ client }) => {
+    const agents = options.everywhere ? await everywhere(context, client) : await agentsOf(context, client)
+    const shown = options.all ? agents : agents.filter(({ status }) => status !== 'offline')
+    if (print.isJson) return void (await print.json({ agents: shown }))
+    const hasTasks = shown.some(({ task }) => task !== undefined)
+    if (shown.length > 0) {
+      const isSpent = shown.some(({ spend }) => spend)
+      await print.table(
+        [
+          { head: 'NAME' },
+          { head: 'TYPE', spare: 4 },
+          { head: 'CLI', mayShrink: true, spare: 1 },
+          { head: 'STATE', mayShrink: true },
+          { head: 'UNREAD', toTheRight: true },
+          { head: 'LAST CALL', spare: 3 },
+          { head: 'REACHED' },
+          ...(isSpent ? [{ head: 'SPENT', spare: 5 }] : []),
+          { head: '', mayShrink: true, spare: 2 },
+          ...(hasTasks ? [{ head: 'TASK', mayShrink: true, spare: 5 }] : []),
+        ],
+        shown.map((agent) => [...row(agent, isSpent), ...(hasTasks ? [oneLine(agent.task ?? '')] : [])]),
+      )
+    }
+    await sayPort(context, client)
+    const away = agents.length - shown.length
+    const nobody = shown.length === 0 ? 'Nobody is connected. ' : ''
+    // In a workspace at rest they are not counted.
+    if (options.everywhere && !options.all) print.say(`${nobody}Those who are away: agent-relay who --everywhere --all`)
+    else if (agents.length === 0)
+      print.say('Nobody has registered yet. An agent does so by its first call: agent-relay inbox --as Bob')
+    else if (away > 0) print.say(`${nobody}${away} away: agent-relay who --all`)
+  })
+}
+
+/** Where the daemon had to take another port than the usual one. */
+async function sayPort({ env, print }: Context, client: RelayClient): Promise<void> {
+  if (usualPort(dataDir(env)) === httpPortDefault) return
+  const { url } = await client.call('workspace.status', {})
+  if (url !== undefined) print.say(`HTTP is at ${url}`)
+}
+
+async function agentsOf({ print }: Context, client: RelayClient, project?: string): Promise<Agent[]> {
+  return (await client.call('agent.list', { includeOffline: true, whole: print.isJson, project })).agents
+}
+
+/** Named by their addresses. Nobody is connected to a workspace at rest, so it is left so unless those who are away are wanted too. */
+async function everywhere(context: Context<WhoOptions>, client: RelayClient): Promise<Agent[]> {
+  const { env, options } = context
+  const link = await control(env)
+  const { workspaces } = await link.call('workspace.list', {}, nextId('c')).finally(() => link.close())
+  const lists = workspaces
+    .filter(({ open, atRest }) => open && (options.all || !atRest))
+    .map(async ({ name: workspace }) => {
+      const agents = await agentsOf(context, client, workspace)
+      return agents.map((agent) => ({ ...agent, name: `${workspace}:${agent.name}` }))
+    })
+  return (await Promise.all(lists)).flat()
+}
+
+/** The daemon stops counting here. */
+const countedMax = 1_000
+
+function row(agent: Agent, isSpent: boolean): string[] {
+  const { name, type, cli, status, waitingFor, unread, lastCallAt, reached, parent, role, worker, blocked, machine } =
+    agent
+  const program = blocked ? blockedText(blocked) : worker && worker.status !== 'ready' ? stateText(worker) : status
+  const state = waitingFor ? `waiting for ${waitingFor.agent}, ${ageOf(waitingFor.since)}` : program
+  const notes = [
+    ...(role ? [role] : []),
+    ...(parent === undefined ? [] : [`worker of ${parent}`]),
+    ...(machine === undefined ? [] : [`on ${machine}`]),
+  ]
+  const cells = [
+    name,
+    type,
+    cli ?? '–',
+    state,
+    unread < countedMax ? String(unread) : `${countedMax}+`,
+    lastCallAt ? ageOf(lastCallAt) : '–',
+    reached ?? '–',
+    ...(isSpent ? [agent.spend ? spendText(agent.spend) : ''] : []),
+    notes.join(', '),
+  ]
+  return cells.map(oneLine)
+}
+
+/** `blocked: Bash "rm -rf dist", 40 s` */
+function blockedText({ tool, input, since }: NonNullable<Agent['blocked']>): string {
+  const what = tool === undefined ? 'waits for an approval' : `${tool} "${input}"`
+  return `blocked: ${what}, ${ageOf(since)}`
+}
+
+const revoke: NamedCommand = {
+  name: 'revoke',
+  args: '<name>',
+  takes: 'agents',
+  text: "make an agent's tokens invalid, and end the connections that use one",
+  examples: ['agent-relay agents revoke Bob'],
+  run: runRevoke,
+}
+
+const list: NamedCommand<WhoOptions> = {
+  ...who,
+  name: 'list',
+  text: 'the agents that are connected, and what they do: the same as who',
+  isDefault: true,
+  examples: ['agent-relay agents', 'agent-relay agents list --all --json'],
+}
+
+const retire: NamedCommand = {
+  name: 'retire',
+  args: '<name>',
+  takes: 'agents',
+  text: 'take an agent that is away out of every list, for good; its messages stay',
+  examples: ['agent-relay agents retire Bob'],
+  run: runRetire,
+}
+
+export const agents: CliCommand = { commands: [list, revoke, retire] }
+
+async function runRetire(context: Context): Promise<void> {
+  const { args, print } = context
+  await withClient(context, 'anyone', async ({ client }) => {
+    const { agent, isFree } = await client.call('agent.retire', { name: args[0] as string })
+    if (print.isJson) return void (await print.json({ agent, isFree }))
+    const name = isFree ? 'The name is free again.' : 'What it said or did names it, so nobody else can take the name.'
+    await print.line(`${oneLine(agent)} is retired. ${name}`)
+  })
+}
+
+async function runRevoke(context: Context): Promise<void> {
+  const { args, print } = context
+  await withClient(context, 'anyone', async ({ client }) => {
     const done = await client.call('agent.revoke', { name: args[0] as string })
     if (print.isJson) return void (await print.json(done))
-    await print.line(`The tokens of ${oneLine(done.agent)} are invalid now, and what was connected with one has ended.`)
+    await print.line(
+      `The tokens of ${oneLine(done.agent)} no longer work, and the connections that used one have ended.`,
+    )
   })
 }

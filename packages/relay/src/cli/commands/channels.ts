@@ -1,13 +1,20 @@
-// `channels`: the rooms of a workspace, and making, entering and leaving them.
+// `channels`: the rooms of a workspace, and making, entering, leaving and removing them.
 
-import type { CallName } from '@agent-relay/sdk/protocol'
-import type { Run } from '../command.ts'
-import { withClient } from '../context.ts'
+import type { CliCommand, Context, NamedCommand } from '../command.ts'
+import { withClient } from '../connection.ts'
 import { oneLine } from '../text.ts'
 
-export const list: Run = async (invocation) => {
-  const { print } = invocation
-  await withClient(invocation, 'anyone', async ({ client, welcome }) => {
+const list: NamedCommand = {
+  name: 'list',
+  text: 'all channels',
+  isDefault: true,
+  examples: ['agent-relay channels'],
+  run: runList,
+}
+
+async function runList(context: Context): Promise<void> {
+  const { print } = context
+  await withClient(context, 'anyone', async ({ client, welcome }) => {
     const { channels } = await client.call('channel.list', {})
     if (print.isJson) return void (await print.json({ channels }))
     await print.table(
@@ -27,23 +34,45 @@ export const list: Run = async (invocation) => {
   })
 }
 
-export const create = changing('channel.create', (agent, channel) => `${channel} is there now, and ${agent} is in it.`)
-export const join = changing('channel.join', (agent, channel) => `${agent} is in ${channel}, from its next message on.`)
-export const leave = changing(
-  'channel.leave',
-  (agent, channel) => `${agent} has left ${channel}. What was unread stays in the inbox.`,
+const create = changing(
+  'create',
+  'make a channel and enter it',
+  (agent, channel) => `${channel} is created, and ${agent} is in it.`,
+)
+const join = changing(
+  'join',
+  'enter a channel',
+  (agent, channel) => `${agent} has joined ${channel} and gets its messages from now on.`,
+)
+const leave = changing(
+  'leave',
+  'leave a channel',
+  (agent, channel) => `${agent} has left ${channel}. Unread messages stay in the inbox.`,
+)
+const remove = changing(
+  'remove',
+  'remove a channel that you made, while nobody else has joined it and nothing was said in it',
+  (_, channel) => `${channel} is removed.`,
 )
 
+export const channels: CliCommand = {
+  examples: ['agent-relay channels', 'agent-relay channels create build'],
+  commands: [list, create, join, leave, remove],
+}
+
 function changing(
-  op: CallName & `channel.${'create' | 'join' | 'leave'}`,
+  verb: 'create' | 'join' | 'leave' | 'remove',
+  text: string,
   say: (agent: string, channel: string) => string,
-): Run {
-  return async (invocation) => {
-    const { args, print } = invocation
-    await withClient(invocation, 'agent', async ({ client, welcome }) => {
-      const done = await client.call(op, { channel: args[0] as string })
+): NamedCommand {
+  const run = async (context: Context) => {
+    const { args, print } = context
+    await withClient(context, 'agent', async ({ client, welcome }) => {
+      const done = await client.call(`channel.${verb}`, { channel: args[0] as string })
       if (print.isJson) await print.json(done)
       else await print.line(say(welcome.agent as string, oneLine(done.channel)))
     })
   }
+  const takes = verb === 'create' ? undefined : 'channels'
+  return { name: verb, args: '<name>', takes, text, examples: [`agent-relay channels ${verb} build --as Alice`], run }
 }

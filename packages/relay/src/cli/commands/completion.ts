@@ -1,117 +1,123 @@
-// `completion`: a script for bash, zsh or fish that completes commands, options and agent names, made from the catalog of commands. And
-// the names themselves, for such a script: asked of the daemon, fast and without a word when there is none.
+// `completion`: a script for bash, zsh or fish that completes commands, options, names and ids, made from the catalog of commands. And
+// `complete`, which such a script runs: see complete.ts.
 
-import { CommandError, exits, type Run } from '../command.ts'
-import { withClient } from '../context.ts'
-import { Print } from '../print.ts'
-import type { CommandRule, OptionRule } from '../rule.ts'
+import { type CliCommand, type CliOption, CommandError, exits, type NamedCommand } from '../command.ts'
+import { type Completed, complete, completed } from '../complete.ts'
+import { allOptions } from '../options.ts'
 
-/** A person who pressed Tab waits. */
-const namesMs = 800
-
-/** One place in the tree of commands, with the words that may come there. */
-interface Place {
+/** One place in the tree of commands, with the words that may follow it. */
+interface CompletionPoint {
   /** `daemon start`; empty at the top. */
   path: string
   words: { name: string; text: string }[]
-  options: { names: string[]; text: string; values?: readonly string[]; takesAgent?: boolean; takesValue: boolean }[]
-  takesAgent: boolean
+  options: { names: string[]; text: string; values?: readonly string[]; takes?: Completed; takesValue: boolean }[]
+  takes?: Completed
 }
 
-const shells: Record<string, (places: Place[]) => string> = { bash, zsh, fish }
+const shells: Record<string, (places: CompletionPoint[]) => string> = { bash, zsh, fish }
 
-export const completion =
-  (catalog: CommandRule[]): Run =>
-  async ({ args, print }) => {
+/** Loads every command, to complete them all. The launcher prints the script that was made with the build, if it can. */
+export const completion = (allCommands: () => Promise<NamedCommand[]>): CliCommand => ({
+  words: Object.keys(shells),
+  examples: [
+    'eval "$(agent-relay completion bash)"',
+    'agent-relay completion zsh > ~/.zfunc/_agent-relay',
+    'agent-relay completion fish > ~/.config/fish/completions/agent-relay.fish',
+  ],
+  isNobody: true,
+  run: async ({ args, print }) => {
     const [shell] = args as [string]
-    const scriptOf = shells[shell]
-    if (!scriptOf)
+    if (!shells[shell])
       throw new CommandError(`Unknown shell: ${shell}. There are: ${Object.keys(shells).join(', ')}`, exits.usage)
-    const script = scriptOf(placesOf({ name: '', text: '', commands: catalog }, '')).trimEnd()
+    const script = (await completionScripts(allCommands))[shell] as string
     await (print.isJson ? print.json({ shell, script }) : print.line(script))
-  }
+  },
+})
 
-export const agentNames: Run = async (invocation) => {
-  setTimeout(() => process.exit(0), namesMs).unref()
-  const silent = { write: () => true } as unknown as NodeJS.WriteStream
-  const print = new Print(process.stdout, silent, invocation.env)
-  try {
-    await withClient({ ...invocation, print }, 'anyone', async ({ client }) => {
-      const { agents } = await client.call('agent.list', { includeOffline: true })
-      for (const { name } of agents) await print.line(name)
-    })
-  } catch {
-    // No daemon, no names.
-  }
+/** By shell. */
+export async function completionScripts(allCommands: () => Promise<NamedCommand[]>): Promise<Record<string, string>> {
+  const places = placesOf({ name: '', text: '', isGroup: true, commands: await allCommands() }, '')
+  return Object.fromEntries(Object.entries(shells).map(([shell, scriptOf]) => [shell, scriptOf(places).trimEnd()]))
 }
 
-function placesOf(rule: CommandRule, path: string): Place[] {
-  const commands = (rule.commands ?? []).filter(({ isHidden }) => !isHidden)
-  const common: OptionRule[] = rule.commands
-    ? []
-    : [
-        { flags: '--json', text: 'JSON for programs' },
-        { flags: '--project <name>', text: 'the workspace' },
-        { flags: '--as <name>', text: 'the agent to act as', isHidden: rule.isNobody },
-      ]
-  const own = rule.options ?? []
-  const options = [...own, ...common.filter(({ flags }) => !own.some((each) => longOf(each.flags) === longOf(flags)))]
+/** For its help alone: the launcher answers it before this is loaded. */
+export const completing: CliCommand = {
+  words: completed,
+  isNobody: true,
+  run: ({ args: [what, ...line], env }) => complete(what, line, env),
+}
+
+function placesOf(command: NamedCommand, path: string): CompletionPoint[] {
+  const commands = (command.commands ?? []).filter(({ isHidden }) => !isHidden)
+  const words = [...commands, ...(command.words ?? []).map((name) => ({ name, text: '' }))]
+  const options = [...allOptions(command).filter(({ isHidden }) => !isHidden), help]
   const place = {
     path,
-    words: [...commands, ...(rule.words ?? []).map((name) => ({ name, text: '' }))].map(({ name, text }) => ({
-      name,
-      text,
-    })),
-    options: [...options.filter(({ isHidden }) => !isHidden), { flags: '-h, --help', text: 'show this help' }].map(
-      optionOf,
-    ),
-    takesAgent: rule.takesAgent === true,
+    words: words.map(({ name, text }) => ({ name, text })),
+    options: options.map(optionOf),
+    takes: command.takes,
   }
-  return [place, ...commands.flatMap((sub) => placesOf(sub, `${path} ${sub.name}`.trim()))]
+  const namesOf = ({ name, alias }: NamedCommand) => (alias === undefined ? [name] : [name, alias])
+  return [place, ...commands.flatMap((sub) => namesOf(sub).flatMap((name) => placesOf(sub, `${path} ${name}`.trim())))]
 }
 
-function optionOf({ flags, text, choices, words }: OptionRule): Place['options'][number] {
+const help: CliOption = { flags: '-h, --help', text: 'show this help' }
+
+function optionOf({ flags, text, choices, words }: CliOption): CompletionPoint['options'][number] {
   const names = flags.split(/[ ,]+/).filter((part) => part.startsWith('-'))
-  const takesAgent = ['--as', '--from'].includes(longOf(flags))
-  return { names, text, values: choices ?? words, takesAgent, takesValue: /[<[]/.test(flags) }
+  const takesValue = /[<[]/.test(flags)
+  const takes = takesValue ? valuesOf[longOf(flags)] : undefined
+  return { names, text, values: choices ?? words, takes, takesValue }
+}
+
+/** What options of these names take, in whichever command. */
+const valuesOf: Record<string, Completed> = {
+  '--as': 'agents',
+  '--from': 'agents',
+  '--agent': 'agents',
+  '--project': 'projects',
+  '--channel': 'channels',
 }
 
 function longOf(flags: string): string {
   return flags.split(/[ ,]+/).find((part) => part.startsWith('--')) ?? ''
 }
 
-const askNames = 'agent-relay agent-names 2>/dev/null'
+/** `words` are those of the line, the command first: the same program is asked, for the workspace that the line names. */
+function asking(what: Completed, words: string): string {
+  return `$("\${command}" complete ${what} ${words} 2>/dev/null)`
+}
 
-/** `case` arms that say which words a command's own name may be followed by. */
-function known(places: Place[]): string {
+/** A `case` pattern of all commands. */
+function known(places: CompletionPoint[]): string {
   return places
     .filter(({ path }) => path !== '')
     .map(({ path }) => `'${path}'`)
     .join('|')
 }
 
-function arms(places: Place[], body: (place: Place) => string): string {
+function arms(places: CompletionPoint[], body: (place: CompletionPoint) => string): string {
   return places.map((place) => `    '${place.path}') ${body(place)} ;;`).join('\n')
 }
 
-/** Options of one kind of value share an arm: most of them take one that cannot be known. */
-function valueArms(places: Place[]): string {
+/** Options with the same values share an arm; most options have values that cannot be completed. */
+function valueArms(places: CompletionPoint[], line: string): string {
   const patterns = new Map<string, string[]>()
   for (const { path, options } of places) {
-    for (const { names, values = [], takesAgent, takesValue } of options) {
+    for (const { names, values = [], takes, takesValue } of options) {
       if (!takesValue) continue
-      const words = takesAgent ? `$(${askNames})` : values.join(' ')
+      const words = takes ? asking(takes, line) : values.join(' ')
       patterns.set(words, [...(patterns.get(words) ?? []), ...names.map((name) => `'${path} ${name}'`)])
     }
   }
   return [...patterns].map(([words, all]) => `    ${all.join('|')}) words="${words}"; isValue=1 ;;`).join('\n')
 }
 
-/** bash and zsh share what finds the words; they differ in where a command line is found and where words go. */
-function finder(places: Place[], line: string): string {
-  const wordsOf = ({ words, options, takesAgent }: Place) => {
+/** bash and zsh share this part; they differ in where the command line comes from and where the words go. */
+function finder(places: CompletionPoint[], line: string): string {
+  const wordsOf = ({ words, options, takes }: CompletionPoint) => {
     const all = [...words.map(({ name }) => name), ...options.flatMap(({ names }) => names)].join(' ')
-    return `words="${takesAgent ? `$(${askNames}) ` : ''}${all}"`
+    return `words="${takes ? `${asking(takes, line)} ` : ''}${all}"`
   }
   return `  local at='' word words='' isValue=''
   for word in ${line}; do
@@ -120,17 +126,17 @@ function finder(places: Place[], line: string): string {
     esac
   done
   case "$at $previous" in
-${valueArms(places)}
+${valueArms(places, line)}
   esac
   [ -n "$isValue" ] || case "$at" in
 ${arms(places, wordsOf)}
   esac`
 }
 
-function bash(places: Place[]): string {
+function bash(places: CompletionPoint[]): string {
   return `# Completion of agent-relay for bash. To load it: eval "$(agent-relay completion bash)"
 _agent_relay() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
+  local command="\${COMP_WORDS[0]}" current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
 ${finder(places, `"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`)}
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
@@ -138,11 +144,11 @@ complete -F _agent_relay agent-relay
 `
 }
 
-function zsh(places: Place[]): string {
+function zsh(places: CompletionPoint[]): string {
   return `#compdef agent-relay
 # Completion of agent-relay for zsh. Put it into a directory of $fpath as _agent-relay.
 _agent_relay() {
-  local previous="\${words[CURRENT-1]}"
+  local command="\${words[1]}" previous="\${words[CURRENT-1]}"
   local -a line=("\${(@)words[2,CURRENT-1]}")
 ${finder(places, `"\${line[@]}"`).replaceAll('words', 'found')}
   compadd -- \${=found}
@@ -151,17 +157,18 @@ compdef _agent_relay agent-relay
 `
 }
 
-function fish(places: Place[]): string {
-  const lines = places.flatMap(({ path, words, options, takesAgent }) => {
+function fish(places: CompletionPoint[]): string {
+  const asked = (what: Completed) => `(__agent_relay_ask ${what})`
+  const lines = places.flatMap(({ path, words, options, takes }) => {
     const condition = `__agent_relay_at '${path}'`
     const line = (rest: string) => `complete -c agent-relay -f -n "${condition}" ${rest}`
     const said = (text: string) => `-d '${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
     return [
       ...words.map(({ name, text }) => line(`-a ${name} ${said(text)}`)),
-      ...options.map(({ names, text, values, takesAgent, takesValue }) => {
+      ...options.map(({ names, text, values, takes, takesValue }) => {
         const flags = names.map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`))
-        const value = takesAgent
-          ? `-x -a '(${askNames})'`
+        const value = takes
+          ? `-x -a '${asked(takes)}'`
           : values
             ? `-x -a '${values.join(' ')}'`
             : takesValue
@@ -169,10 +176,14 @@ function fish(places: Place[]): string {
               : ''
         return line(`${flags.join(' ')} ${value} ${said(text)}`.replace(/ {2,}/g, ' '))
       }),
-      ...(takesAgent ? [line(`-a '(${askNames})'`)] : []),
+      ...(takes ? [line(`-a '${asked(takes)}'`)] : []),
     ]
   })
   return `# Completion of agent-relay for fish. Put it into ~/.config/fish/completions/agent-relay.fish
+function __agent_relay_ask
+  set -l line (commandline -opc)
+  $line[1] complete $argv[1] $line[2..] 2>/dev/null
+end
 function __agent_relay_at
   set -l at
   for word in (commandline -opc)[2..]

@@ -1,31 +1,48 @@
 // `dashboard`: a link to the page for people, opened in the browser where there is one.
 
 import { spawn } from 'node:child_process'
-import type { Env } from '@agent-relay/sdk/discover'
-import type { Run } from '../command.ts'
-import { choose, control, nextId } from '../starting.ts'
+import type { Env } from '@agent-relay/sdk/internal/discover'
+import type { CliCommand, Context } from '../command.ts'
+import { meantWorkspace } from '../connection.ts'
+import { control, nextId } from '../control-socket.ts'
+import { controlAsPerson } from '../person.ts'
 
-export const run: Run = async (invocation) => {
-  const { options, print, env } = invocation
-  const link = await control(env)
-  try {
-    if (options.logout) {
-      const { ended } = await link.call('page.logout', {}, nextId('c'))
-      if (print.isJson) await print.json({ ended })
-      else await print.line(`Logged out: every link and login of the page has ended (${ended} open).`)
-      return
-    }
-    const { project: workspace } = choose(invocation, env)
-    const { url, until } = await link.call('page.link', { workspace }, nextId('c'))
-    if (print.isJson) return void (await print.json({ url, until }))
-    await print.line(`${url}${until === undefined ? '' : '      once, within five minutes'}`)
-    if (options.open !== false) open(url, env)
-  } finally {
-    await link.close()
-  }
+interface DashboardOptions {
+  only?: string
+  open?: boolean
+  logout?: boolean
 }
 
-/** The program is given the address as an argument, never through a shell. Without a desktop there is only the printed link. */
+export const dashboard: CliCommand<DashboardOptions> = {
+  options: {
+    only: { flags: '--only <name>', text: 'a link that opens this workspace alone; else it opens all of them' },
+    open: { flags: '--no-open', text: 'only print the link' },
+    logout: { flags: '--logout', text: 'end every link and login of the page' },
+  },
+  examples: ['agent-relay dashboard', 'agent-relay dashboard --only app', 'agent-relay dashboard --logout'],
+  isNobody: true,
+  run,
+}
+
+async function run(context: Context<DashboardOptions>): Promise<void> {
+  const { options, print, env } = context
+  if (options.logout) return logout(context)
+  const workspace = options.only ?? meantWorkspace(context, env)
+  const input = { workspace, only: options.only !== undefined }
+  const { url, until } = await controlAsPerson(env, (link) => link.call('page.link', input, nextId('c')))
+  if (print.isJson) return void (await print.json({ url, until }))
+  await print.line(`${url}      once, within five minutes`)
+  if (options.open !== false) open(url, env)
+}
+
+async function logout({ print, env }: Context): Promise<void> {
+  const link = await control(env)
+  const { ended } = await link.call('page.logout', {}, nextId('c')).finally(() => link.close())
+  if (print.isJson) await print.json({ ended })
+  else await print.line(`Logged out: every link and login of the page has ended (${ended} open).`)
+}
+
+/** Starts the browser without a shell. Without a desktop there is only the printed link. */
 function open(url: string, env: Env): void {
   const isDesktop = process.platform !== 'linux' || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY)
   if (!isDesktop || !process.stdout.isTTY) return

@@ -1,47 +1,191 @@
-// `tail` and `events`: what happens now, and what has happened. With the workspace key all of it, else what concerns the agent.
+// `tail` and `events`: what happens now, and what has happened. With the workspace key all events, otherwise those that the agent may see.
 
-import { limits, type RelayEvent } from '@agent-relay/sdk'
-import type { Run } from '../command.ts'
-import { withClient } from '../context.ts'
+import type { RelayClient, RelayEvent } from '@agent-relay/sdk'
+import { listEvents } from '@agent-relay/sdk/internal/client'
+import type { InputOf, OutputOf } from '@agent-relay/sdk/protocol'
+import { limits } from '@agent-relay/sdk/wire'
+import { fromArchive } from '../archive.ts'
+import { type CliCommand, type CliOption, CommandError, type Context, exits } from '../command.ts'
+import { withClient } from '../connection.ts'
 import { awaitEnding } from '../ending.ts'
-import { follow, sayLosses } from '../following.ts'
+import { follow, followForEyes, sayLosses } from '../feed.ts'
 import { eventLine } from '../lines.ts'
+import { limit } from '../options.ts'
 import type { Print } from '../print.ts'
 
-const shownDefault = 100
+const type = {
+  flags: '--type <name>',
+  text: 'only events of this type, e.g. message.created or channel.*',
+  isList: true,
+} satisfies CliOption
 
-export const tail: Run = async (invocation) => {
-  const { options, print } = invocation
+interface TailOptions {
+  type?: string[]
+}
+
+export const tail: CliCommand<TailOptions> = {
+  options: { type },
+  examples: ['agent-relay tail', 'agent-relay tail --type message.created --json'],
+  run: runTail,
+}
+
+async function runTail(context: Context<TailOptions>): Promise<void> {
+  const { options, print } = context
   const ending = awaitEnding()
-  await withClient(invocation, 'anyone', async ({ client, welcome }) => {
+  await withClient(context, 'anyone', async ({ client, welcome }) => {
     sayLosses(client, print, ending)
     if (!print.isJson) print.say(`Following ${welcome.workspace}; Ctrl-C ends.`)
+    // A person reads a terminal; piped output goes to a program, which gets every event.
+    if (print.isForEyes) return followForEyes(client, options.type, print, ending)
     await follow(client, { types: options.type }, (event) => show(print, event, false), ending)
   })
 }
 
-export const events: Run = async (invocation) => {
-  const { options, print } = invocation
+interface EventsOptions {
+  since?: string
+  before?: number
+  type?: string[]
+  limit?: number
+  follow?: boolean
+  archive?: boolean
+}
+
+export const events: CliCommand<EventsOptions> = {
+  options: {
+    since: {
+      flags: '--since <when>',
+      text: 'the first events after this number, or since then: 10m, 2h, 1d, or a time as in 2026-01-31T09:00',
+    },
+    before: {
+      flags: '--before <n>',
+      text: 'the newest events before this number',
+      number: [1, Number.MAX_SAFE_INTEGER],
+    },
+    type,
+    limit: { ...limit, text: 'show at most this many (100)' },
+    archive: { flags: '--archive', text: 'those that were pruned, for the key holder' },
+    follow: { flags: '--follow', text: 'then go on with what comes, until Ctrl-C; with --since all after that' },
+  },
+  examples: [
+    'agent-relay events --limit 20',
+    'agent-relay events --type "channel.*" --follow',
+    'agent-relay events --since 10m',
+    'agent-relay events --since 120 --follow --json',
+    'agent-relay events --archive --since 0',
+  ],
+  run: runEvents,
+}
+
+async function runEvents(context: Context<EventsOptions>): Promise<void> {
+  const { options, print } = context
+  if (options.archive) return showArchived(context)
   const ending = options.follow ? awaitEnding() : undefined
-  await withClient(invocation, 'anyone', async ({ client }) => {
-    const { since = 0, type: types } = options
+  await withClient(context, 'anyone', async ({ client }) => {
+    const { before, type: types } = options
+    const since = options.since === undefined ? undefined : await numberSince(client, options.since)
+    const limit = options.limit ?? limits.eventsPageDefault
     if (ending) {
       sayLosses(client, print, ending)
-      return follow(client, { since, types }, (event) => show(print, event, true), ending)
+      const from = since ?? (await showNewest(client, { types, limit }, print))
+      return follow(client, { since: from, types }, (event) => show(print, event, true), ending)
     }
-    const limit = Math.min(options.limit ?? shownDefault, limits.eventsPageMax)
-    const page = await client.call('event.list', { since, types, limit })
+    const page = exactly(limit, await listEvents(client, { since, before, types, limit }), since !== undefined)
     if (print.isJson) return void (await print.json(page))
-    for (const event of page.events) show(print, event, true)
+    for (const event of page.events) void show(print, event, true)
     if (page.events.length === 0) print.say('No events.')
-    else if (page.events.length >= limit) print.say(`To go on: agent-relay events --since ${page.next}`)
+    if (page.pruned !== undefined)
+      print.say(
+        `Up to ${page.pruned}, what was over was pruned: it is not among these. To see it: agent-relay events --archive`,
+      )
+    const [filter, first] = [filterWords(options), page.events[0]?.seq]
+    if (page.cut !== undefined)
+      print.say(
+        `All of ${first}: agent-relay events --since ${Number(first) - 1}${filterWords({ type: types, limit: limit + page.cut })}`,
+      )
+    if (page.earlier !== undefined) print.say(`Earlier ones: agent-relay events --before ${page.earlier}${filter}`)
+    else if (since !== undefined && page.more) print.say(`To go on: agent-relay events --since ${page.next}${filter}`)
   })
 }
 
-function show(print: Print, event: RelayEvent, isNumbered: boolean): void {
-  if (print.isJson) void print.json(event)
-  else
-    void print.line(
-      isNumbered ? `${String(event.seq).padStart(6)} ${eventLine(print, event)}` : eventLine(print, event),
+async function showArchived(context: Context<EventsOptions>): Promise<void> {
+  const { options, print, env } = context
+  const { since, before = Number.MAX_SAFE_INTEGER, type, limit = limits.eventsPageDefault } = options
+  if (options.follow || (since !== undefined && !/^\d{1,15}$/.test(since)))
+    throw new CommandError('With --archive, --since takes the number of an event, and --follow nothing.', exits.usage)
+  await withClient(context, 'holder', async ({ welcome }) => {
+    const isWanted = (event: RelayEvent) =>
+      event.seq > Number(since ?? 0) && event.seq < before && (type ?? ['*']).some((each) => isOf(each, event.type))
+    const found = await fromArchive(env, welcome.workspace, { limit, isUpward: since !== undefined, isWanted })
+    if (print.isJson) return void (await print.json(found))
+    for (const event of found.events) void show(print, event, true)
+    if (found.events.length === 0) print.say('No such events in the archive.')
+    if (found.more > 0) print.say(`${found.more} more: --limit, --since and --before show them.`)
+  })
+}
+
+/** `action.*` names a family, `*` all. */
+function isOf(pattern: string, type: string): boolean {
+  return pattern.endsWith('*') ? type.startsWith(pattern.slice(0, -1)) : pattern === type
+}
+
+const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** The number of the last event before that time. */
+async function numberSince(client: RelayClient, when: string): Promise<number> {
+  if (/^\d{1,15}$/.test(when)) return Number(when)
+  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(when) ?? []
+  const time = count === undefined ? Date.parse(when) : Date.now() - Number(count) * (unitMs[unit] as number)
+  if (Number.isNaN(time) || !/^\d/.test(when))
+    throw new CommandError(
+      `--since is "${when}": it must be the number of an event, 10m, 2h or 1d, or a time as in 2026-01-31T09:00`,
+      exits.usage,
     )
+  // Times grow with the numbers, so the place is found by halving.
+  let [low, high] = [0, (await listEvents(client, { limit: 1 })).next]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const [next] = (await listEvents(client, { since: middle, limit: 1 })).events
+    if (next === undefined || Date.parse(next.ts) >= time) high = middle
+    else low = next.seq
+  }
+  return low
+}
+
+/** Returns the number to go on from. */
+async function showNewest(client: RelayClient, asked: InputOf<'event.list'>, print: Print): Promise<number> {
+  const page = await listEvents(client, asked)
+  for (const event of exactly(asked.limit as number, page, false).events) await show(print, event, true)
+  return page.next
+}
+
+/** `cut`: a single entry has more events than were asked for, and this many were left out. */
+type ExactPage = OutputOf<'event.list'> & { cut?: number }
+
+/**
+ * A page of the daemon ends between entries, and an entry may hold several events. Here it ends after as many as were asked for; the entry
+ * that is cut begins the next page, unless it fills this one.
+ */
+function exactly(limit: number, page: OutputOf<'event.list'>, isUpward: boolean): ExactPage {
+  const cut = page.events.length - limit
+  if (cut <= 0) return page
+  const events = isUpward ? page.events.slice(0, limit) : page.events.slice(-limit)
+  const seq = (isUpward ? events.at(-1) : events[0])?.seq as number
+  const isFilled = events.every((event) => event.seq === seq)
+  const again = isFilled ? 0 : 1
+  const earlier = seq + again
+  const cursor = isUpward ? { next: seq - again, more: page.more || again > 0 } : earlier > 1 ? { earlier } : {}
+  return { ...page, events, ...cursor, ...(isFilled ? { cut } : {}) }
+}
+
+/** Repeats the filter, for the next page. Quoted, because a shell would expand `*`. */
+function filterWords({ type, limit }: EventsOptions): string {
+  const types = (type ?? []).map((each) => ` --type "${each}"`).join('')
+  return limit === undefined ? types : `${types} --limit ${limit}`
+}
+
+function show(print: Print, event: RelayEvent, isNumbered: boolean): Promise<boolean> {
+  if (print.isJson) return print.json(event)
+  return print.line(
+    isNumbered ? `${String(event.seq).padStart(6)} ${eventLine(print, event)}` : eventLine(print, event),
+  )
 }

@@ -1,10 +1,13 @@
 // Claude Code: MCP by --mcp-config, messages by its hooks (given with --settings), so that nothing has to be typed into it.
 
 import { join } from 'node:path'
+import { hookSeconds } from '@agent-relay/sdk/internal/clis'
+import { quotedWord } from '../../machine/quoted-word.ts'
 import {
   ctrlC,
   type Harness,
   hasFlag,
+  known,
   type LaunchContext,
   readSigns,
   type Signs,
@@ -12,26 +15,23 @@ import {
   serverName,
 } from './harness.ts'
 
-/** Of 2.1.325. */
+/** Signs of version 2.1.325. */
 const signs: Signs = {
   blocked: { line: /\bEsc to cancel\b/ },
   busy: { title: /^[◐◑◒◓⠂-⣿]/u, line: /\besc to interrupt\b/ },
   idle: { title: /^✳/u },
 }
 
-/** A waiter that was started long ago is of no harm: it ends with its session. */
+/** Those that may write files: before each of them the relay is asked. */
+const editTools = 'Write|Edit|MultiEdit|NotebookEdit|Bash'
+/** A waiter that was started long ago does no harm: it ends with its session. */
 const waitSeconds = 24 * 60 * 60
-/** A turn waits for these hooks: they must not hold it up when the daemon is busy. */
-const hookSeconds = 5
 
 export const claude: Harness = {
-  name: 'claude',
-  program: 'claude',
+  ...known('claude'),
   install: 'npm install -g @anthropic-ai/claude-code',
-  hasMcp: true,
   typing: { enterDelayMs: 100 },
   exitKeys: [ctrlC, ctrlC],
-  toolPrefix: `mcp__${serverName}__`,
   hookGraceMs: 2_000,
   bringsOwnMcp: (args) => args.some((arg) => arg.includes('mcp-config')),
   read: (view) => readSigns(signs, view),
@@ -43,7 +43,7 @@ export const claude: Harness = {
       string,
     ]
     const { command, args } = context.server
-    // Two --settings are not merged: the user's own go before our hooks, and messages are typed then.
+    // Two --settings are not merged: the user's own win over our hooks, and messages are typed instead.
     const isHooked = !hasFlag(context.args, '--settings')
     const files = [
       {
@@ -55,7 +55,7 @@ export const claude: Harness = {
     ]
     if (isHooked) files.push({ path: settings, text: json({ hooks: hooksOf(context) }) })
     return {
-      // The first two flags take as many values as follow: one that takes a single value, or a flag of the user's, must come next.
+      // The first two flags take all values that follow, so a flag with a single value, or one of the user's, must come next.
       args: [
         '--mcp-config',
         mcp,
@@ -76,23 +76,29 @@ function separated(isApart: boolean, args: readonly string[]): readonly string[]
   return isApart || args.length === 0 || args[0]?.startsWith('-') ? args : ['--', ...args]
 }
 
-/** At every turn's boundary what waits is handed over; in between one waiter wakes an idle session (asyncRewake: exit 2, text on stderr). */
+/**
+ * Hooks hand over waiting messages at the boundaries of a turn; one waiter wakes an idle session (asyncRewake: exit 2, text on stderr). Their parent
+ * is Claude Code itself, by which the daemon knows the waiter; their last word tells them apart from those in the user's own settings.
+ */
 function hooksOf({ hook }: LaunchContext): Record<string, unknown> {
-  const command = (event: string) => [hook.command, ...hook.args, event].map(quoted).join(' ')
+  const command = (event: string, ...more: string[]) =>
+    `exec ${[hook.command, ...hook.args, event, '--cli', 'claude', ...more, '--worker'].map(quotedWord).join(' ')}`
   const now = (event: string) => ({ type: 'command', command: command(event), timeout: hookSeconds })
-  const wait = { type: 'command', command: command('wait'), asyncRewake: true, timeout: waitSeconds }
+  const wait = (event: string) => ({
+    type: 'command',
+    command: command('wait', event),
+    asyncRewake: true,
+    timeout: waitSeconds,
+  })
   const on = (...hooks: object[]) => [{ hooks }]
   return {
-    SessionStart: on(now('SessionStart'), wait),
+    SessionStart: on(now('SessionStart'), wait('SessionStart')),
     UserPromptSubmit: on(now('UserPromptSubmit')),
+    PreToolUse: [{ matcher: editTools, hooks: [now('PreToolUse')] }],
     PostToolUse: on(now('PostToolUse')),
-    Stop: on(now('Stop'), wait),
+    PermissionRequest: on({ ...now('PermissionRequest'), timeout: waitSeconds }),
+    Stop: on(now('Stop'), wait('Stop')),
   }
-}
-
-/** For the shell that runs a hook. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
 function json(value: object): string {

@@ -1,8 +1,8 @@
 // Codex: MCP by one -c override, which merges with the user's configuration and changes no file.
 
-import { ctrlC, type Harness, type LaunchContext, readSigns, type Signs, serverName } from './harness.ts'
+import { ctrlC, type Harness, known, type LaunchContext, readSigns, type Signs, serverName } from './harness.ts'
 
-/** Of 0.166.0. */
+/** Signs of version 0.166.0. */
 const signs: Signs = {
   blocked: { title: /^\[ . \] Action Required/, line: /^\s*Press enter to (?:confirm|continue)/i },
   busy: { title: /^[⠁-⣿]/u, line: /\besc to interrupt\b/i, lines: 6 },
@@ -10,13 +10,10 @@ const signs: Signs = {
 }
 
 export const codex: Harness = {
-  name: 'codex',
-  program: 'codex',
+  ...known('codex'),
   install: 'npm install -g @openai/codex',
-  hasMcp: true,
   typing: { enterDelayMs: 100 },
   exitKeys: [ctrlC, ctrlC],
-  toolPrefix: 'mcp__agent_relay__',
   bringsOwnMcp: (args) =>
     args.some((arg) => arg.includes(`mcp_servers.${serverName}`) || /\bmcp_servers\s*=/.test(arg)),
   read: (view) => readSigns(signs, view),
@@ -34,7 +31,7 @@ function overrides({ server, identity, cwd }: LaunchContext): string[] {
     `args=[${server.args.map(toml).join(',')}]`,
     // Its MCP children get a clean environment: names only, so that no value stands in an argument.
     `env_vars=[${Object.keys(identity).map(toml).join(',')}]`,
-    // Else the first request may leave before the tools are there.
+    // Otherwise the first request may leave before the tools are there.
     'required=true',
     'default_tools_approval_mode="approve"',
   ]
@@ -47,7 +44,7 @@ function overrides({ server, identity, cwd }: LaunchContext): string[] {
   ]
 }
 
-/** A JSON string is a TOML string, but for the one character that JSON leaves as it is. */
+/** A JSON string is a TOML string, except for one character that JSON does not escape. */
 function toml(text: string): string {
   return JSON.stringify(text).replaceAll('\x7f', '\\u007f')
 }

@@ -1,6 +1,6 @@
-// Factory's droid, from its documentation alone: one entry is added once by its own command; what differs per worker is in the environment.
+// Factory's droid, written from its documentation alone: one entry is added once by its own command; what differs per worker is in the environment.
 
-import { ctrlC, type Harness, identityNames, readSigns, type Signs, serverName } from './harness.ts'
+import { ctrlC, type Harness, identityNames, known, readSigns, type Signs, serverName } from './harness.ts'
 
 const signs: Signs = {
   blocked: {},
@@ -9,14 +9,10 @@ const signs: Signs = {
 }
 
 export const droid: Harness = {
-  name: 'droid',
-  program: 'droid',
+  ...known('droid'),
   install: 'npm install -g droid',
-  hasMcp: true,
   typing: { enterDelayMs: 400 },
   exitKeys: [ctrlC, ctrlC],
-  // How its models see the names is not known here; the bare name is right in the end of it.
-  toolPrefix: '',
   bringsOwnMcp: (args) => args.some((arg) => arg.includes('mcp-config')),
   read: (view) => readSigns(signs, view),
   launch({ server, model, args, isInjected }) {

@@ -1,17 +1,19 @@
-// Gemini CLI: it knows no MCP flag, so one entry is added once by its own command; what differs per worker is in the environment.
+// Gemini CLI: it has no MCP flag, so one entry is added once by its own command; what differs per worker is in the environment.
 
+import { cliOf } from '@agent-relay/sdk/internal/clis'
 import {
   ctrlC,
   type Harness,
   hasFlag,
   identityNames,
+  known,
   type Launch,
   readSigns,
   type Signs,
   serverName,
 } from './harness.ts'
 
-/** Of 0.61.0. */
+/** Signs of version 0.61.0. */
 const signs: Signs = {
   // The line is the marked one of every choice it offers; its title says ready over some of them.
   blocked: { title: /^✋/u, line: /^[\s│]*● \d+\. /u, lines: 8 },
@@ -19,15 +21,18 @@ const signs: Signs = {
   idle: { title: /^◇/u },
 }
 
+/** As version 0.61.0 titles a tool of ours. A tool with a parameter `command` has that as its title: the id, which begins with its name, must fit too. */
+const ownTitle = new RegExp(`^\\w+ \\(${serverName} MCP Server\\)$`)
+
+/** It starts no MCP server in a folder that is not trusted, nor one that it is given over ACP. */
+const trusted = { GEMINI_CLI_TRUST_WORKSPACE: 'true' }
+
 export const gemini: Harness = {
-  name: 'gemini',
-  program: 'gemini',
+  ...known('gemini'),
   install: 'npm install -g @google/gemini-cli',
-  hasMcp: true,
   // Enter within 30 ms of the text is a newline, and was lost once at 120 ms.
   typing: { enterDelayMs: 400 },
   exitKeys: [ctrlC, ctrlC],
-  toolPrefix: `mcp_${serverName}_`,
   bringsOwnMcp: (args) => hasFlag(args, '--allowed-mcp-server-names'),
   read: (view) => readSigns(signs, view),
   launch({ server, model, args, isInjected }): Launch {
@@ -36,7 +41,15 @@ export const gemini: Harness = {
     const add = ['mcp', 'add', '-s', 'user', '--trust', ...variables, serverName, server.command, ...server.args]
     const own = [...(model === undefined ? [] : ['-m', model]), ...args]
     if (!isInjected) return { args: own, env: {} }
-    // In a folder that is not trusted it starts no MCP server.
-    return { args: own, env: { GEMINI_CLI_TRUST_WORKSPACE: 'true' }, before: [{ args: add }] }
+    return { args: own, env: trusted, before: [{ args: add }] }
+  },
+  acp: {
+    mcp: 'stdio',
+    launch: ({ model, args, isInjected }) => ({
+      args: ['--acp', ...(model === undefined ? [] : ['-m', model]), ...args],
+      env: isInjected ? trusted : {},
+    }),
+    isOwnTool: ({ id, title, kind }) =>
+      kind === 'other' && ownTitle.test(title) && id.startsWith(cliOf('gemini').toolPrefix),
   },
 }

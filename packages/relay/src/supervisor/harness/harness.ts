@@ -1,45 +1,86 @@
-// The contract of a harness: all that differs from one agent CLI to the next. One file per CLI implements it; who runs what it says is the supervisor.
+// The contract of a harness: everything that differs from one agent CLI to the next. One file per CLI implements it; the supervisor uses it.
+
+import { cliOf, type NameWith } from '@agent-relay/sdk/internal/clis'
 
 export interface Harness {
   readonly name: string
   /** Looked up on PATH; undefined for `plain`, whose command is the user's. */
   readonly program: string | undefined
-  /** The command that installs it, for the refusal when it is not there. */
+  /** The command that installs it, shown when it is missing. */
   readonly install: string
   /** False: ready means a quiet screen, and answers go by `agent-relay send`. */
   readonly hasMcp: boolean
-  /** User arguments that carry MCP configuration for this CLI already: then nothing is injected. */
+  /** Do the user's arguments carry MCP configuration already? Then nothing is injected. */
   bringsOwnMcp(args: readonly string[]): boolean
   /** How it is started with the relay in it. Pure: what to run, with which arguments, files and environment. */
   launch(context: LaunchContext): Launch
   /** What the bottom of the screen and the title tell; undefined: no sign (quiet time decides). */
-  read(view: View): Sign | undefined
+  read(screen: ScreenText): Sign | undefined
   /** Between a paste and Enter. Both are for an idle prompt alone: a busy Codex is interrupted by Enter. */
   readonly typing: { enterDelayMs: number }
   /** Polite exit, such as two Ctrl-C. */
   readonly exitKeys: readonly string[]
   /** `mcp__agent-relay__`, as the model sees relay_send. */
   readonly toolPrefix: string
-  /** Its hooks take messages from the inbox by themselves: keystrokes are for what is still untaken after this, while it is idle. */
+  /** Its hooks take messages by themselves; while it is idle, messages that are still there after this time are typed. */
   readonly hookGraceMs?: number
   /** The CLI's own door for messages, where one was verified; else keystrokes. */
-  door?(context: LaunchContext): Door
+  ownDoor?(context: LaunchContext): OwnDoor
+  /** It speaks ACP, which is used unless somebody wants its terminal. */
+  readonly acp?: AcpHarness
+  /** The relay cannot type into it. */
+  readonly isAcpOnly?: true
+}
+
+export interface AcpHarness {
+  launch(context: LaunchContext): Launch
+  /** How it takes our MCP server. Every ACP agent shall take `stdio`; Copilot refuses it. */
+  readonly mcp: 'stdio' | 'http'
+  /**
+   * Whether a permission that it asks for is for one of our own tools, so that nobody has to be asked. Told by what the program itself writes
+   * there: a model may choose the words of a command.
+   */
+  isOwnTool(call: AskedTool): boolean
+  /** The tokens that it tells with a turn are those of the whole conversation. */
+  readonly countsConversation?: true
+}
+
+/** As ACP's `session/new` takes one. */
+export type McpServer =
+  | { name: string; command: string; args: string[]; env: Variable[] }
+  | { type: 'http'; name: string; url: string; headers: Variable[] }
+interface Variable {
+  name: string
+  value: string
+}
+
+/** The tool for which an ACP agent asks permission, as far as it says. */
+export interface AskedTool {
+  id: string
+  title: string
+  kind: string
 }
 
 export type Sign = 'busy' | 'idle' | 'blocked'
 
-export interface View {
+/** What a person sees of a terminal. */
+export interface ScreenText {
   title: string
   lines: readonly string[]
+}
+
+export interface Program {
+  command: string
+  args: readonly string[]
 }
 
 export interface LaunchContext {
   /** Private to this worker (0700), and removed with it. */
   directory: string
   /** How our stdio MCP server is started: absolute Node, `agent-relay-mcp`, `serve`. */
-  server: { command: string; args: readonly string[] }
+  server: Program
   /** How `agent-relay-mcp hook` is started; the event follows. */
-  hook: { command: string; args: readonly string[] }
+  hook: Program
   /** RELAY_SOCKET (or RELAY_BASE_URL), RELAY_AGENT_NAME, RELAY_AGENT_TOKEN …: goes into the child's environment, never into an argument. */
   identity: Readonly<Record<string, string>>
   model?: string
@@ -47,7 +88,7 @@ export interface LaunchContext {
   cwd: string
   /** The allowed part of the owner's environment, to merge with (OPENCODE_CONFIG_CONTENT). */
   env: Readonly<Record<string, string | undefined>>
-  /** A free port on loopback, for a CLI whose door is HTTP. Without one it has no door. */
+  /** A free port on loopback, for a CLI whose own door is HTTP. Without one it has none. */
   port?: number
   isInjected: boolean
 }
@@ -62,15 +103,25 @@ export interface Launch {
   before?: { args: string[] }[]
 }
 
-export interface Door {
+export interface OwnDoor {
   /** True: handed over. False: use keystrokes. */
   send(text: string): Promise<boolean>
 }
 
-/** The name of our server in every CLI's configuration. */
-export const serverName = 'agent-relay'
+export { serverName } from '@agent-relay/sdk/internal/clis'
 
-/** All that an entry made once must pass on, whichever way to the daemon a later worker is given. */
+/** What the table of CLIs says about one. */
+export function known(name: NameWith<'worker'>): Pick<Harness, 'name' | 'program' | 'hasMcp' | 'toolPrefix'> {
+  const cli = cliOf(name)
+  return {
+    name,
+    program: cli.program,
+    hasMcp: cli.worker === 'mcp',
+    toolPrefix: 'toolPrefix' in cli ? cli.toolPrefix : '',
+  }
+}
+
+/** The variables that an entry made once must pass on, whichever way a later worker reaches the daemon. */
 export const identityNames = [
   'RELAY_SOCKET',
   'RELAY_BASE_URL',
@@ -98,9 +149,9 @@ interface Look {
 /** What each sign looks like, in one table per CLI: texts and glyphs drift with versions. A dialog goes before everything. */
 export type Signs = Record<Sign, Look>
 
-export function readSigns(signs: Signs, { title, lines }: View): Sign | undefined {
+export function readSigns(signs: Signs, { title, lines }: ScreenText): Sign | undefined {
   const written = lines.map((line) => line.trimEnd()).filter((line) => line !== '')
-  // It has not drawn itself yet, however quiet it is: what is typed now may reach a terminal that nobody reads.
+  // An empty screen: the program has not drawn itself yet, and what is typed now may be lost.
   if (written.length === 0) return 'busy'
   const shows = ({ title: inTitle, line: inLine, lines: high = 2 }: Look) =>
     inTitle?.test(title) || (inLine !== undefined && written.slice(-high).some((line) => inLine.test(line)))

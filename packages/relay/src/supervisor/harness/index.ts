@@ -1,5 +1,8 @@
-// The harnesses by the name that `--cli` takes.
+// The harnesses by the name that `--cli` takes: one for each worker in the table of CLIs, `plain` for any other
+// program, and `acp` for any other that speaks ACP.
 
+import { clisWith, type NameWith } from '@agent-relay/sdk/internal/clis'
+import { acp, copilot } from './acp.ts'
 import { claude } from './claude.ts'
 import { codex } from './codex.ts'
 import { droid } from './droid.ts'
@@ -8,7 +11,9 @@ import type { Harness } from './harness.ts'
 import { opencode } from './opencode.ts'
 import { aider, goose, plain } from './plain.ts'
 
-export const harnesses: readonly Harness[] = [claude, codex, opencode, gemini, droid, goose, aider, plain]
+const byName: Record<NameWith<'worker'>, Harness> = { claude, codex, gemini, droid, opencode, copilot, goose, aider }
+
+export const harnesses: readonly Harness[] = [...clisWith('worker').map(({ name }) => byName[name]), plain, acp]
 
 export function harnessOf(cli: string): Harness | undefined {
   return harnesses.find(({ name }) => name === cli)

@@ -1,10 +1,11 @@
-// opencode: MCP by configuration in its environment, an agent of ours to run as, and its own HTTP server as the door for messages.
+// opencode: MCP by configuration in its environment, an agent of ours to run as, and its HTTP server as its own door for messages.
 
 import { createHash } from 'node:crypto'
 import {
   ctrlC,
   type Harness,
   hasFlag,
+  known,
   type LaunchContext,
   readSigns,
   type Signs,
@@ -12,26 +13,23 @@ import {
   serverName,
 } from './harness.ts'
 
-/** Of 1.18.18. Its title tells nothing. */
+/** Signs of version 1.18.18. Its title says nothing. */
 const signs: Signs = {
   blocked: { line: /\bAllow once\s+Allow always\s+Reject\b/, lines: 4 },
   busy: { line: /\besc (?:again to )?interrupt\b/ },
   idle: { line: /\bctrl\+p commands\b/, lines: 3 },
 }
 
-/** The door is on loopback and answers at once, or not at all. */
+/** Its own door is on loopback and answers at once, or not at all. */
 const doorMs = 3_000
 
 type Json = Record<string, unknown>
 
 export const opencode: Harness = {
-  name: 'opencode',
-  program: 'opencode',
+  ...known('opencode'),
   install: 'npm install -g opencode-ai',
-  hasMcp: true,
   typing: { enterDelayMs: 100 },
   exitKeys: [ctrlC, ctrlC],
-  toolPrefix: `${serverName}_`,
   bringsOwnMcp: (args) => hasFlag(args, '--agent'),
   read: (view) => readSigns(signs, view),
   launch(context) {
@@ -50,10 +48,10 @@ export const opencode: Harness = {
       },
     }
   },
-  door: (context) => ({ send: (text) => send(context, text) }),
+  ownDoor: (context) => ({ send: (text) => send(context, text) }),
 }
 
-/** Merged with what the user has put there: it would be replaced otherwise. */
+/** Merged with the user's own value, which would be replaced otherwise. */
 function configuration({ env, server }: LaunchContext): Json {
   const own = parse(env.OPENCODE_CONFIG_CONTENT)
   const command = [server.command, ...server.args]
@@ -75,14 +73,14 @@ function parse(content: string | undefined): Json {
   }
 }
 
-/** Else anyone on this machine could talk to the worker. Made from its token, which whoever can read the one can read too. */
+/** A password, so that not everybody on this machine can talk to the worker. Made from its token: whoever can read one can read the other. */
 function password({ identity, directory }: LaunchContext): string {
   return createHash('sha256')
     .update(`${identity.RELAY_AGENT_TOKEN ?? ''}\n${directory}`)
     .digest('hex')
 }
 
-/** Into the session that was used last; before the first one there is none, and the prompt is filled in and submitted instead. */
+/** Sends to the session that was used last. Before the first session, the prompt is filled in and submitted instead. */
 async function send(context: LaunchContext, text: string): Promise<boolean> {
   if (context.port === undefined || hasFlag(context.args, '--port')) return false
   const ask = asker(context.port, password(context))
@@ -92,8 +90,8 @@ async function send(context: LaunchContext, text: string): Promise<boolean> {
       .filter(({ parentID }) => parentID === undefined)
       .sort((a, b) => (b.time?.updated ?? 0) - (a.time?.updated ?? 0))
     if (newest) {
-      const agent = context.isInjected ? { agent: serverName } : {}
-      await ask('POST', `/session/${newest.id}/prompt_async`, { ...agent, parts: [{ type: 'text', text }] })
+      const body = { agent: agentOf(context), parts: [{ type: 'text', text }] }
+      await ask('POST', `/session/${newest.id}/prompt_async`, body)
     } else {
       await ask('POST', '/tui/append-prompt', { text })
       await ask('POST', '/tui/submit-prompt', {})
@@ -102,6 +100,13 @@ async function send(context: LaunchContext, text: string): Promise<boolean> {
   } catch {
     return false
   }
+}
+
+/** The agent of opencode that the worker was started as. Without it opencode takes its default, which may edit where that one only reads. */
+function agentOf({ isInjected, args }: LaunchContext): string | undefined {
+  if (isInjected) return serverName
+  const at = args.findIndex((arg) => /^--agent(=|$)/.test(arg))
+  return at < 0 ? undefined : (args[at]?.split('=', 2)[1] ?? args[at + 1])
 }
 
 function asker(port: number, secret: string) {

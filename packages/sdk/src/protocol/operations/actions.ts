@@ -12,6 +12,7 @@ export const actionOperations = {
   'action.register': {
     kind: 'command',
     who: 'agent',
+    network: 'open',
     summary: 'Offer an action to the agents of the workspace, for as long as this session lives.',
     input: z.object({
       name: ActionName,
@@ -27,6 +28,7 @@ export const actionOperations = {
   'action.withdraw': {
     kind: 'command',
     who: 'agent',
+    network: 'open',
     summary: 'Offer an action no longer; calls under way end with provider_offline.',
     input: z.object({ name: ActionName }),
     output: z.object({ withdrawn: z.number() }),
@@ -34,13 +36,20 @@ export const actionOperations = {
   'action.list': {
     kind: 'query',
     who: 'anyone',
+    network: 'open',
     summary: 'The actions that you may call now; without a name, those that are open to all.',
-    input: z.object({}),
+    input: z.object({
+      /** Only those that agents are shown unasked: registered on the owner's socket or with the key. */
+      unasked: z.boolean().optional(),
+      /** Not more than this many, in the order of their names. */
+      limit: z.number().int().min(1).optional(),
+    }),
     output: z.object({ actions: z.array(ActionInfo) }),
   },
   'action.invoke': {
     kind: 'command',
     who: 'agent',
+    network: 'open',
     summary: 'Call an action and answer its result; every outcome is an envelope, never a fault.',
     input: z.object({ name: z.string().min(1).max(64), input: z.unknown(), timeoutMs: timeoutMs.optional() }),
     output: ActionEnvelope,
@@ -48,6 +57,7 @@ export const actionOperations = {
   'action.result': {
     kind: 'query',
     who: 'agent',
+    network: 'open',
     summary: 'The result of an earlier call of yours, or that it is still under way.',
     input: z.object({ invocation }),
     output: z.object({ running: z.boolean(), result: ActionEnvelope.optional() }),
@@ -55,6 +65,7 @@ export const actionOperations = {
   'action.follow': {
     kind: 'watch',
     who: 'agent',
+    network: 'open',
     summary: 'Send each call of the actions this session offers (EVENT); it is answered by action.answer.',
     input: z.object({}),
     output: Invocation,
@@ -62,6 +73,7 @@ export const actionOperations = {
   'action.answer': {
     kind: 'command',
     who: 'agent',
+    network: 'open',
     summary: 'Give the output of a call, or say what went wrong. The first answer counts.',
     input: z.object({
       invocation,

@@ -1,4 +1,4 @@
-// Operations on agents: taking a name, seeing who is there, taking tokens back.
+// Operations on agents: taking a name, seeing who is there, taking tokens back, retiring one.
 
 import { z } from 'zod'
 import { Agent, AgentName, AgentProfile, WorkspaceName } from '../words.ts'
@@ -8,6 +8,7 @@ export const agentOperations = {
   'agent.register': {
     kind: 'command',
     who: 'anyone',
+    network: 'open',
     summary:
       'Take a name: a new one, an offline one, or one whose token is shown. The session acts as that agent from then on.',
     input: AgentProfile.extend({
@@ -20,19 +21,43 @@ export const agentOperations = {
   'agent.list': {
     kind: 'query',
     who: 'anyone',
+    network: 'open',
     summary: 'Agents with their state, newest call first.',
     input: z.object({
       includeIdle: z.boolean().optional(),
       includeOffline: z.boolean().optional(),
+      /** Each task as it was given, not its first line alone. */
+      whole: z.boolean().optional(),
       project: WorkspaceName.optional(),
     }),
     output: z.object({ agents: z.array(Agent) }),
   },
+  'agent.brief': {
+    kind: 'command',
+    who: 'agent',
+    network: 'token',
+    summary:
+      'Your own situation in a few lines, for a model whose memory was cut: who you are, who hired you and for what, open answers, unread messages, workers and runs.',
+    /** Without `after`: only if one is due, because the agent's CLI has said that it cut the memory and nobody has told the agent yet. */
+    input: z.object({ after: z.enum(['compact', 'resume', 'clear']).optional() }),
+    /** Empty, if none is due, or if another session of the agent was told a moment ago. */
+    output: z.object({ text: z.string() }),
+  },
   'agent.revoke': {
     kind: 'command',
     who: 'holder',
+    network: 'key',
     summary: 'Make all tokens of an agent invalid, and end the sessions that have shown one.',
     input: z.object({ name: AgentName }),
     output: z.object({ agent: z.string() }),
+  },
+  'agent.retire': {
+    kind: 'command',
+    who: 'holder',
+    network: 'key',
+    summary:
+      'Take an agent that is away out of every list, for good. Its messages stay; its name is free again only if no message, run, worker, action or agent names it.',
+    input: z.object({ name: AgentName }),
+    output: z.object({ agent: z.string(), isFree: z.boolean() }),
   },
 } satisfies OperationTable

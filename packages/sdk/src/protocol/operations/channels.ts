@@ -1,4 +1,4 @@
-// Operations on channels: making, entering, leaving, listing.
+// Operations on channels: making, entering, leaving, removing, listing.
 
 import { z } from 'zod'
 import { Channel, ChannelName } from '../words.ts'
@@ -8,6 +8,7 @@ export const channelOperations = {
   'channel.create': {
     kind: 'command',
     who: 'agent',
+    network: 'open',
     summary: 'Make a channel and enter it.',
     input: z.object({ channel: ChannelName }),
     output: z.object({ channel: z.string() }),
@@ -15,20 +16,39 @@ export const channelOperations = {
   'channel.join': {
     kind: 'command',
     who: 'agent',
-    summary: 'Enter a channel, from its current message on; makes it if there is none.',
-    input: z.object({ channel: ChannelName }),
-    output: z.object({ channel: z.string() }),
+    network: 'open',
+    summary: 'Enter a channel, from its current message on.',
+    input: z.object({
+      channel: ChannelName,
+      /** Make the channel if there is none. */
+      create: z.boolean().optional(),
+    }),
+    output: z.object({
+      channel: z.string(),
+      /** There was none: this call made it. */
+      created: z.boolean().optional(),
+    }),
   },
   'channel.leave': {
     kind: 'command',
     who: 'agent',
+    network: 'open',
     summary: 'Leave a channel. What was not read yet stays in the inbox.',
+    input: z.object({ channel: ChannelName }),
+    output: z.object({ channel: z.string() }),
+  },
+  'channel.remove': {
+    kind: 'command',
+    who: 'agent',
+    network: 'open',
+    summary: 'Remove a channel that you made, while nobody else has joined it and nothing was said in it.',
     input: z.object({ channel: ChannelName }),
     output: z.object({ channel: z.string() }),
   },
   'channel.list': {
     kind: 'query',
     who: 'anyone',
+    network: 'open',
     summary: 'All channels, with members and messages counted.',
     input: z.object({}),
     output: z.object({ channels: z.array(Channel) }),

@@ -1,7 +1,8 @@
 // Operations on a workspace as a whole, and those of the daemon's own socket.
 
 import { z } from 'zod'
-import { Policy, WorkspaceName } from '../words.ts'
+import { Policy } from '../policy.ts'
+import { WorkspaceName } from '../words.ts'
 import type { OperationTable } from './rule.ts'
 
 const WorkspaceStatus = z.object({
@@ -23,19 +24,38 @@ const WorkspaceStatus = z.object({
 })
 export type WorkspaceStatus = z.infer<typeof WorkspaceStatus>
 
+/** What the files of a workspace take on the disk. */
+const FileBytes = z.object({ database: z.number(), log: z.number(), search: z.number(), archive: z.number() })
+
 const WorkspaceEntry = z.object({
   name: z.string(),
   id: z.string().optional(),
   open: z.boolean(),
+  /** Of one that is open: nobody uses it, so its database is closed until somebody does. */
+  atRest: z.boolean().optional(),
+  /** Several machines share it. */
+  shared: z.boolean().optional(),
+  /** The directory that it was named after. */
+  directory: z.string().optional(),
+  /** Who is connected, and whose programs run. */
+  users: z.array(z.string()).optional(),
+  /** Those whose programs run: they end with the daemon. */
+  workers: z.array(z.string()).optional(),
   socketPath: z.string(),
   path: z.string(),
+  /** What its files take on the disk, in bytes. */
+  bytes: FileBytes.optional(),
 })
 export type WorkspaceEntry = z.infer<typeof WorkspaceEntry>
+
+/** On the machine of the daemon, from its root. */
+const Path = z.string().min(1).max(4096)
 
 export const daemonOperations = {
   'workspace.status': {
     kind: 'query',
     who: 'anyone',
+    network: 'open',
     summary: 'Version, uptime, counts and event-loop lag.',
     input: z.object({}),
     output: WorkspaceStatus,
@@ -43,13 +63,16 @@ export const daemonOperations = {
   'workspace.policy': {
     kind: 'query',
     who: 'agent',
-    summary: 'What this workspace allows: who may see whose terminal, which other workspaces may write here.',
+    network: 'token',
+    summary:
+      'What this workspace allows: who may see whose terminal, which workspaces may write here, what a token may start.',
     input: z.object({}),
     output: Policy,
   },
   'workspace.set-policy': {
     kind: 'command',
     who: 'holder',
+    network: 'key',
     summary: 'Change the policy; a part that is left out stays as it is.',
     input: Policy.partial(),
     output: Policy,
@@ -57,35 +80,141 @@ export const daemonOperations = {
   'workspace.open': {
     kind: 'command',
     who: 'owner',
-    summary: 'Open a workspace in this daemon, making it if it is new. `directory` is the one it is named after.',
-    input: z.object({ workspace: WorkspaceName, directory: z.string().max(4096).optional() }),
+    network: 'never',
+    summary:
+      'Open a workspace in this daemon, making it if it is new, unless `mustExist` is set. `directory` is the one it is named after.',
+    input: z.object({
+      workspace: WorkspaceName,
+      directory: z.string().max(4096).optional(),
+      mustExist: z.boolean().optional(),
+    }),
     output: WorkspaceEntry.extend({ created: z.boolean() }),
   },
   'workspace.create': {
     kind: 'command',
     who: 'owner',
+    network: 'never',
     summary: 'Make a workspace and answer its key, this once.',
     input: z.object({ workspace: WorkspaceName }),
     output: WorkspaceEntry.extend({ key: z.string() }),
   },
+  'workspace.close': {
+    kind: 'command',
+    who: 'owner',
+    network: 'never',
+    summary:
+      'Close a workspace until somebody opens it again. Refused while somebody is connected, unless `force` is set.',
+    input: z.object({ workspace: WorkspaceName, force: z.boolean().optional() }),
+    output: WorkspaceEntry,
+  },
   'workspace.remove': {
     kind: 'command',
     who: 'owner',
+    network: 'never',
     summary:
       'Remove a workspace with everything in it, for good. Refused while somebody is connected, unless `force` is set.',
     input: z.object({ workspace: WorkspaceName, force: z.boolean().optional() }),
     output: z.object({ workspace: z.string(), path: z.string() }),
   },
+  'workspace.share': {
+    kind: 'command',
+    who: 'owner',
+    network: 'never',
+    summary:
+      'Move a workspace into the cluster of this machine, so that others can open it too. No number changes. Refused while somebody is connected, unless `force` is set.',
+    input: z.object({ workspace: WorkspaceName, force: z.boolean().optional() }),
+    output: WorkspaceEntry.extend({ entries: z.number() }),
+  },
+  'workspace.unshare': {
+    kind: 'command',
+    who: 'owner',
+    network: 'never',
+    summary:
+      'Take a shared workspace back: it lives on this machine alone again, and the others keep what they have, for reading. Refused while somebody is connected, unless `force` is set.',
+    input: z.object({ workspace: WorkspaceName, force: z.boolean().optional() }),
+    output: WorkspaceEntry.extend({ entries: z.number() }),
+  },
+  'workspace.reconcile': {
+    kind: 'command',
+    who: 'owner',
+    network: 'never',
+    summary:
+      'The database of a shared workspace has lost what it had acknowledged: store again what this machine had stored there, and go on with it. Refused while somebody is connected, unless `force` is set.',
+    input: z.object({ workspace: WorkspaceName, force: z.boolean().optional() }),
+    output: WorkspaceEntry.extend({
+      lost: z.number().describe('Entries that this machine had and the database had not.'),
+      restored: z.number().describe('Of these, those that this machine has stored again.'),
+      others: z.number().describe('Of these, those of other machines, which bring back their own.'),
+      left: z.number().describe('Of these, those of this machine that were not brought back.'),
+      kept: z.string().optional().describe('The former copy, as it was.'),
+    }),
+  },
   'workspace.rotate-key': {
     kind: 'command',
     who: 'owner',
+    network: 'never',
     summary: 'Give a workspace a new key and answer it. The former one ends, with every session that has shown it.',
     input: z.object({ workspace: WorkspaceName }),
     output: WorkspaceEntry.extend({ key: z.string() }),
   },
+  'workspace.copy': {
+    kind: 'command',
+    who: 'owner',
+    network: 'never',
+    summary: 'Copy the database of a workspace, as of one commit, into a new file, while it is in use.',
+    input: z.object({ workspace: WorkspaceName, to: Path }),
+    output: z.object({ workspace: z.string(), path: z.string() }),
+  },
+  'workspace.prune': {
+    kind: 'command',
+    who: 'owner',
+    network: 'never',
+    summary:
+      'Take what is older and over out of a workspace, into a compressed file in its folder `archive`, while it is in use. Nothing unread, no open question and nothing that runs is touched. `dryRun`: only count. `delete`: keep nothing of it.',
+    input: z.object({
+      workspace: WorkspaceName,
+      olderMs: z.number().int().min(0),
+      dryRun: z.boolean().optional(),
+      delete: z.boolean().optional(),
+    }),
+    output: z.object({
+      workspace: z.string(),
+      path: z.string(),
+      through: z.number().describe('The last entry that is older.'),
+      messages: z.number(),
+      events: z.number().describe('Of these messages, and of all else that is over.'),
+      archive: z
+        .object({ file: z.string(), bytes: z.number() })
+        .optional()
+        .describe('The file in the folder `archive` of the path.'),
+      held: z
+        .array(
+          z.object({
+            conversation: z.string(),
+            n: z.number(),
+            messages: z.number(),
+            unreadBy: z.array(z.string()),
+            isAsked: z.boolean(),
+          }),
+        )
+        .describe('Where older messages stay: from which one on, and who has not read that one or owes an answer.'),
+      before: FileBytes.optional(),
+      after: FileBytes.optional(),
+    }),
+  },
+  'workspace.place': {
+    kind: 'command',
+    who: 'owner',
+    network: 'never',
+    summary:
+      'Open a workspace from a folder that `agent-relay workspace restore` has prepared in the data directory. Refused where there is one of this name, unless it is `home` and nobody was ever in it.',
+    input: z.object({ workspace: WorkspaceName, from: Path, key: z.string().min(1).max(200) }),
+    output: WorkspaceEntry,
+  },
   'workspace.find': {
     kind: 'query',
     who: 'owner',
+    network: 'never',
     summary: 'The open workspace that a key belongs to.',
     input: z.object({ key: z.string().min(1).max(200) }),
     output: WorkspaceEntry,
@@ -93,13 +222,19 @@ export const daemonOperations = {
   'workspace.list': {
     kind: 'query',
     who: 'owner',
-    summary: 'The workspaces of this data directory.',
+    network: 'never',
+    summary: 'The workspaces of this data directory, and those of its cluster that nobody has opened here.',
     input: z.object({}),
-    output: z.object({ workspaces: z.array(WorkspaceEntry) }),
+    output: z.object({
+      workspaces: z.array(WorkspaceEntry),
+      /** Why the cluster could not be asked for those that are only there. */
+      clusterFault: z.string().optional(),
+    }),
   },
   'daemon.status': {
     kind: 'query',
     who: 'owner',
+    network: 'never',
     summary: 'Version, process id, uptime and open workspaces of the daemon.',
     input: z.object({}),
     output: z.object({
@@ -116,25 +251,39 @@ export const daemonOperations = {
           mayBeRemote: z.boolean().optional(),
           isOpen: z.boolean().optional(),
           allowOrigins: z.array(z.string()).optional(),
+          pageUrl: z.string().optional(),
           home: z.string().optional(),
         })
         .optional(),
       residentMb: z.number(),
       lagMs: WorkspaceStatus.shape.lagMs,
+      /** A session started it: it ends some time after the last one. */
+      endsUnattended: z.boolean().optional(),
       workspaces: z.array(WorkspaceEntry),
     }),
+  },
+  'daemon.person': {
+    kind: 'query',
+    who: 'owner',
+    network: 'never',
+    summary:
+      'Answers a person at a terminal, and refuses who may be an agent: asked before a key or a policy is given out.',
+    input: z.object({}),
+    output: z.object({}),
   },
   'page.link': {
     kind: 'command',
     who: 'owner',
+    network: 'never',
     summary: 'A link to the page for people, with a code that works once and not for long.',
-    input: z.object({ workspace: WorkspaceName }),
-    /** Without `until` it needs no code: the relay is open. */
-    output: z.object({ url: z.string(), until: z.string().optional() }),
+    /** It opens on this workspace, and every other one of the daemon with it, unless `only` is set. */
+    input: z.object({ workspace: WorkspaceName, only: z.boolean().optional() }),
+    output: z.object({ url: z.string(), until: z.string() }),
   },
   'page.logout': {
     kind: 'command',
     who: 'owner',
+    network: 'never',
     summary: 'End every login of the page: codes, cookies and open connections.',
     input: z.object({}),
     output: z.object({ ended: z.number() }),
@@ -142,6 +291,7 @@ export const daemonOperations = {
   'daemon.stop': {
     kind: 'command',
     who: 'owner',
+    network: 'never',
     summary: 'Answer what is in flight, then stop.',
     input: z.object({}),
     output: z.object({ stopping: z.literal(true) }),

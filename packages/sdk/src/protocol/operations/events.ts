@@ -1,6 +1,7 @@
 // Operations on events: facts as watchers see them.
 
 import { z } from 'zod'
+import type { RelayEvent } from '../events.ts'
 import { limits } from '../limits.ts'
 import { Message } from '../words.ts'
 import type { OperationTable } from './rule.ts'
@@ -10,30 +11,47 @@ const eventFilter = z.object({
   types: z.array(z.string().max(80)).max(50).optional(),
 })
 
-/** One fact as a watcher sees it; a `message.created` carries the whole message, body included. */
-export const RelayEvent = z.object({
+/** The fields of every event. What `fact` holds for which `type` is a matter of types alone: see events.ts. */
+const event = z.object({
   seq: z.number(),
   ts: z.string(),
   by: z.string(),
   type: z.string(),
   fact: z.record(z.string(), z.unknown()),
   message: Message.optional(),
-})
-export type RelayEvent = z.infer<typeof RelayEvent>
+}) as unknown as z.ZodType<RelayEvent>
 
 export const eventOperations = {
   'event.list': {
     kind: 'query',
     who: 'anyone',
-    summary: 'Events after a number, oldest first: those of your own conversations, or all for the key holder.',
-    input: eventFilter.extend({ limit: z.number().int().min(1).max(limits.eventsPageMax).optional() }),
-    output: z.object({ events: z.array(RelayEvent), next: z.number() }),
+    network: 'open',
+    summary:
+      'A page of events, oldest first: the newest, or those after a number. Those of your own conversations, or all for the key holder.',
+    input: eventFilter.extend({
+      /** Only numbers below it. */
+      before: z.number().int().min(1).optional(),
+      limit: z.number().int().min(1).max(limits.eventsPageMax).optional(),
+    }),
+    output: z.object({
+      events: z.array(event),
+      /** Go on with `since: next`: nothing is left out, nothing comes twice. */
+      next: z.number(),
+      /** The journal goes on after `next`: a page may be short, or empty, because it was full or took long. */
+      more: z.boolean(),
+      /** Of a page without `since`: go further back with `before: earlier`. Nothing lies further back, if it is missing. */
+      earlier: z.number().optional(),
+      /** What was over by then was pruned up to this number, where the page begins before it: those events are not in the journal any more. */
+      pruned: z.number().optional(),
+    }),
   },
   'event.follow': {
     kind: 'watch',
     who: 'anyone',
-    summary: 'Send each event after a number (default: from now), without a gap (EVENT).',
-    input: eventFilter,
-    output: RelayEvent,
+    network: 'open',
+    summary:
+      'Send each event after a number (default: from now), without a gap (EVENT). `newest`, for a screen and with the key: at most this many ten times a second, the newest; the others are counted in an event `events.skipped`.',
+    input: eventFilter.extend({ newest: z.number().int().min(1).max(limits.eventsPageMax).optional() }),
+    output: event,
   },
 } satisfies OperationTable

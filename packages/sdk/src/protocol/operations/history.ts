@@ -11,6 +11,7 @@ export const historyOperations = {
   'conversation.list': {
     kind: 'query',
     who: 'agent',
+    network: 'open',
     summary: 'Your conversations with their last message and what is unread, newest first; all for the key holder.',
     input: z.object({ limit: page.optional() }),
     output: z.object({ conversations: z.array(Conversation), more: z.number() }),
@@ -18,6 +19,7 @@ export const historyOperations = {
   'message.list': {
     kind: 'query',
     who: 'agent',
+    network: 'open',
     summary: 'A page of a conversation by its numbers, oldest first; the newest page, if no number is given.',
     input: z
       .object({
@@ -47,6 +49,7 @@ export const historyOperations = {
   'agent.mail': {
     kind: 'query',
     who: 'agent',
+    network: 'open',
     summary: "What waits for an agent, or what it has sent lately: your own, any agent's for the key holder.",
     input: z.object({ agent: AgentName, box: z.enum(['inbox', 'sent']), limit: page.optional() }),
     output: z.object({ messages: z.array(InboxMessage), more: z.number() }),

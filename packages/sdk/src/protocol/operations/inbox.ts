@@ -2,7 +2,8 @@
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
-import { Address, ChannelName, InboxMessage, MessageId, Thread } from '../words.ts'
+import { hostRoutes } from '../routes.ts'
+import { Address, ChannelName, InboxMessage, Message, MessageId, Thread } from '../words.ts'
 import { type OperationTable, page } from './rule.ts'
 
 const inboxFilter = z.object({
@@ -10,6 +11,8 @@ const inboxFilter = z.object({
   /** Stop before this many bytes of bodies; one message is always handed out. */
   bytesMax: z.number().int().min(1).max(limits.pageBytesMax).optional(),
   unreadOnly: z.boolean().optional(),
+  /** Look back, as with `unreadOnly: false`, at what came before this message: the first one of a page leads to the page before. */
+  before: MessageId.optional(),
   from: Address.optional(),
   channel: ChannelName.optional(),
   thread: Thread.optional(),
@@ -19,12 +22,15 @@ export const inboxOperations = {
   'inbox.take': {
     kind: 'command',
     who: 'agent',
+    network: 'lift',
     summary: 'Hand out unread messages, oldest first. They count as read at your next call.',
     input: inboxFilter.extend({
       /** `hook`: for the agent's next turn. What was put before it already is left out, nothing counts as read until it is offered, and what does not fit into `bytesMax` waits for an event that has room. */
       route: z.enum(['take', 'hook']).optional(),
       /** With `hook`: also what was put before it earlier, for a session that has just begun. */
       again: z.boolean().optional(),
+      /** With `again`: when that session began, in ms. What was put before the agent since then, this session has seen. */
+      begun: z.number().optional(),
       /** Where there is none, wait this long for one to come, in ms. An agent's newest wait ends its earlier one. */
       wait: z.number().int().min(1).max(limits.waitMsMax).optional(),
     }),
@@ -33,6 +39,7 @@ export const inboxOperations = {
   'inbox.peek': {
     kind: 'query',
     who: 'agent',
+    network: 'open',
     summary: 'Look at the inbox; nothing is handed out.',
     input: inboxFilter,
     output: inboxPage,
@@ -40,6 +47,7 @@ export const inboxOperations = {
   'inbox.read': {
     kind: 'command',
     who: 'agent',
+    network: 'open',
     summary: 'Mark messages, or all of a thread, as read.',
     input: z.object({ messages: z.array(MessageId).max(limits.pageMessagesMax).optional(), thread: Thread.optional() }),
     output: z.object({ read: z.number() }),
@@ -47,16 +55,28 @@ export const inboxOperations = {
   'inbox.offer': {
     kind: 'command',
     who: 'agent',
-    summary: 'Say that messages were put before you by a push, a paste or a hook. They stay in the inbox until read.',
+    network: 'open',
+    summary:
+      'Say that messages were put before you outside any answer, by a hook or a paste. They stay in the inbox until read.',
     input: z.object({
       messages: z.array(MessageId).min(1).max(limits.pageMessagesMax),
-      route: z.enum(['push', 'paste', 'hook']),
+      route: z.enum(['push', 'paste', ...hostRoutes]),
     }),
     output: z.object({ offered: z.number() }),
+  },
+  'inbox.owed': {
+    kind: 'query',
+    who: 'agent',
+    network: 'open',
+    summary:
+      'The messages to which you still owe an answer, newest first: direct questions, and whatever somebody waits for now.',
+    input: z.object({ limit: page.optional() }),
+    output: z.object({ messages: z.array(Message), more: z.number() }),
   },
   'inbox.count': {
     kind: 'query',
     who: 'agent',
+    network: 'lift',
     summary: 'How many unread messages a take would hand out now, by kind and by sender or channel.',
     input: z.object({}),
     output: z.object({
@@ -65,11 +85,14 @@ export const inboxOperations = {
       sources: z.record(z.string(), z.number()),
       /** The number of the newest of them: a caller who has told of it needs not tell again. */
       newest: z.number(),
+      /** A brief is due: `agent.brief` has it. */
+      briefDue: z.literal(true).optional(),
     }),
   },
   'inbox.follow': {
     kind: 'watch',
     who: 'agent',
+    network: 'open',
     summary: 'Send each message of the inbox as it comes (DELIVER); the receiver marks it read.',
     input: z.object({}),
     output: InboxMessage,

@@ -20,6 +20,7 @@ export const messageOperations = {
   'message.send': {
     kind: 'command',
     who: 'agent',
+    network: 'lift',
     summary: 'Store a message for an agent, several, a channel or everyone; with `wait`, answer when the reply came.',
     input: z
       .object({
@@ -29,6 +30,8 @@ export const messageOperations = {
         thread: Thread.optional(),
         replyTo: MessageId.optional(),
         kind: MessageKind.optional(),
+        /** Make the channel that it is for, if there is none. */
+        create: z.boolean().optional(),
         wait: z.object({ timeoutMs: z.number().int().min(1).max(limits.waitMsMax).optional() }).optional(),
       })
       .refine(({ to, replyTo }) => to !== undefined || replyTo !== undefined, {
@@ -49,6 +52,7 @@ export const messageOperations = {
   'message.react': {
     kind: 'command',
     who: 'agent',
+    network: 'open',
     summary: 'Put an emoji on a message, or take it off.',
     input: z.object({ message: MessageId, emoji: Emoji, remove: z.boolean().optional() }),
     output: z.object({ message: z.string() }),
@@ -56,25 +60,45 @@ export const messageOperations = {
   'message.thread': {
     kind: 'query',
     who: 'agent',
+    network: 'open',
     summary: 'The messages of a thread that you may see, oldest first.',
-    input: z.object({ thread: Thread, limit: page.optional() }),
-    output: z.object({ messages: z.array(Message), more: z.number() }),
+    input: z.object({
+      thread: Thread,
+      /** Only messages with a `seq` above it. */
+      after: z.number().int().min(0).optional(),
+      limit: page.optional(),
+    }),
+    output: z.object({
+      messages: z.array(Message),
+      more: z.number(),
+      /** Go on with `after: next`: the page was full, or took long. Nothing is left, if it is missing. */
+      next: z.number().optional(),
+    }),
   },
   'message.search': {
     kind: 'query',
     who: 'agent',
+    network: 'open',
     summary: 'Full-text search over the bodies you may see, newest first.',
     input: z.object({
       text: z.string().min(1).max(limits.searchCharsMax),
       limit: page.optional(),
       from: Address.optional(),
       channel: ChannelName.optional(),
+      /** Only messages with a `seq` below it. */
+      before: z.number().int().min(1).optional(),
     }),
-    output: z.object({ messages: z.array(Message), more: z.number() }),
+    output: z.object({
+      messages: z.array(Message),
+      more: z.number(),
+      /** Go on with `before: next`: the page was full, or took long. Nothing is left, if it is missing. */
+      next: z.number().optional(),
+    }),
   },
   'message.receipts': {
     kind: 'query',
     who: 'agent',
+    network: 'open',
     summary: 'For each recipient of a message you sent or received: stored, offered or read, with times.',
     input: z.object({ message: MessageId }),
     output: z.object({ message: z.string(), receipts: z.array(Receipt) }),

@@ -8,12 +8,20 @@ import { limits } from '../limits.ts'
  * owner: the data directory's owner, on the control socket; such an operation belongs to the daemon, not to a workspace.
  */
 export type Who = 'anyone' | 'agent' | 'holder' | 'owner'
+/**
+ * The least that a session must have shown to ask it over the network; on the owner's own socket nothing needs to be shown.
+ * lift: nothing, even on a lift's port. open: nothing, on an open port. run: as open, but an input that starts a program needs what `spawn` needs.
+ * token: an agent's token. spawn: the key, or a token where policy.spawn allows it. key: the workspace key.
+ * never: it cannot be asked there.
+ */
+export type Network = 'lift' | 'open' | 'run' | 'token' | 'spawn' | 'key' | 'never'
 /** command: changes something, through the engine. query: reads. watch: keeps sending until it is ended. */
 export type OperationKind = 'command' | 'query' | 'watch'
 
 export interface OperationRule {
   kind: OperationKind
   who: Who
+  network: Network
   summary: string
   input: z.ZodType
   output: z.ZodType

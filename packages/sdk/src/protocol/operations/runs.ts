@@ -1,8 +1,9 @@
-// Operations on runs: contracts given to agents, how they fare, and what they hand over. Their events come by event.follow.
+// Operations on runs: contracts given to agents, their status, and what they hand over. Their events come by event.follow.
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
-import { AgentName, Contract, HarnessName, ModelName, Payload, Run, RunState, Summary } from '../words.ts'
+import { HarnessName, Run, RunState } from '../runs.ts'
+import { AgentName, Contract, ModelName, Payload, Summary } from '../words.ts'
 import { type OperationTable, page } from './rule.ts'
 
 const run = z.string().min(1).max(limits.idCharsMax)
@@ -11,36 +12,60 @@ export const runOperations = {
   'run.start': {
     kind: 'command',
     who: 'anyone',
+    network: 'run',
     summary: 'Give an agent a contract; answers at once, with the run that has begun. A message tells you of its end.',
-    input: z.object({
-      contract: Contract,
-      /** The built-in loop, if left out. */
-      harness: HarnessName.optional(),
-      model: ModelName.optional(),
-      cwd: z.string().min(1).max(4_096).optional(),
-      /** Who carries out an `external` run; the one who asks, if left out. */
-      agent: AgentName.optional(),
-    }),
-    output: Run,
+    input: z
+      .object({
+        contract: Contract.optional(),
+        /** A run that has ended, by its id or its agent's name: the same contract again, by the same kind of agent, for who asked for it then. */
+        again: run.optional(),
+        /** If left out: the built-in loop, or without a model the first CLI on PATH. */
+        harness: HarnessName.optional(),
+        model: ModelName.optional(),
+        cwd: z.string().min(1).max(4_096).optional(),
+        /** Of a run by a CLI: in a git worktree of its own. */
+        worktree: z.boolean().optional(),
+        /** Who carries out an `external` run; the one who asks, if left out. */
+        agent: AgentName.optional(),
+      })
+      .refine(({ contract, again }) => contract !== undefined || again !== undefined, {
+        message: 'a run needs a contract',
+      })
+      .refine(
+        ({ again, ...others }) => again === undefined || Object.values(others).every((each) => each === undefined),
+        {
+          message: '`again` says all of it: leave the others out',
+        },
+      ),
+    /** `note`: what the asker would not expect, such as that it will stop at once. */
+    output: Run.extend({ note: z.string().optional() }),
   },
   'run.status': {
     kind: 'query',
     who: 'anyone',
+    network: 'open',
     summary:
-      'How runs fare, by their ids; workers too, by their names. An unknown id is an error of its own, not of the call.',
-    input: z.object({ runs: z.array(run).max(limits.runsAskedMax) }),
+      'The status of runs, by their ids; of workers too, by their names. An unknown id is an error of its own, not of the call.',
+    /** `whole`: each with its contract, as far as one answer carries them (4 MiB). */
+    input: z.object({ runs: z.array(run).max(limits.runsAskedMax), whole: z.boolean().optional() }),
     output: z.object({ runs: z.array(z.union([Run, z.object({ id: z.string(), error: z.string() })])) }),
   },
   'run.list': {
     kind: 'query',
     who: 'anyone',
+    network: 'open',
     summary: 'The runs you asked for or carry out, newest first; all of them for people and the key holder.',
-    input: z.object({ status: RunState.optional(), limit: page.optional() }),
-    output: z.object({ runs: z.array(Run) }),
+    /** `whole`: each with its contract, not its first line alone, as far as one answer carries them (4 MiB). */
+    input: z.object({ status: RunState.optional(), limit: page.optional(), whole: z.boolean().optional() }),
+    output: z.object({
+      /** `title`: the first line of the contract. */
+      runs: z.array(Run.extend({ title: z.string() })),
+    }),
   },
   'run.complete': {
     kind: 'command',
     who: 'anyone',
+    network: 'open',
     summary:
       'Say that a run is done. For its own agent, who asked for it, and the key holder; a second time changes nothing.',
     input: z.object({ run, summary: Summary, payload: Payload.optional() }),
@@ -49,6 +74,7 @@ export const runOperations = {
   'run.stop': {
     kind: 'command',
     who: 'anyone',
+    network: 'open',
     summary: 'End a run: its model is asked nothing more. One that is over already stays as it is.',
     input: z.object({ run, reason: z.string().max(2_000).optional() }),
     output: Run,
@@ -56,6 +82,7 @@ export const runOperations = {
   'run.contract': {
     kind: 'query',
     who: 'anyone',
+    network: 'open',
     summary: 'What a run was asked: for its agent, who asked for it, people and the key holder.',
     input: z.object({ run }),
     output: z.object({ contract: z.string() }),
@@ -63,6 +90,7 @@ export const runOperations = {
   'run.payload': {
     kind: 'query',
     who: 'anyone',
+    network: 'open',
     summary: 'What a run handed over: gzip, in base64.',
     input: z.object({ run }),
     output: z.object({ size: z.number(), gzip: z.string() }),

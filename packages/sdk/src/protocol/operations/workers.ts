@@ -2,29 +2,39 @@
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
-import { AgentName, Body, Label, ModelName, Worker } from '../words.ts'
+import { AgentName, AgentRole, Body, controls, Label, ModelName, Worker } from '../words.ts'
+import { WorktreeChanges } from '../worktrees.ts'
 import type { OperationTable } from './rule.ts'
 
 const named = z.object({ name: AgentName })
 const words = z.array(z.string().max(4_000)).max(200)
 const reason = Label.optional()
+/** A worker's name, or the branch of its worktree where a name has left several. */
+const tree = Label.min(1)
 const cells = z.number().int().min(2).max(1_000)
 
 export const workerOperations = {
   'worker.spawn': {
     kind: 'command',
     who: 'agent',
+    network: 'spawn',
     summary: 'Start a worker of yours; answered once its program has started and lives, or with its last screen.',
     input: named.extend({
       /** A harness: claude, codex, …; `plain` for any program, given by `command`. */
       cli: Label.min(1),
       command: words.min(1).optional(),
+      /** `acp`: the program speaks ACP on its stdin and stdout. `pty`: it is typed into, also where it speaks ACP. Left out: the best that the harness has. */
+      control: z.enum(controls).optional(),
       /** The user's own arguments for the CLI. */
       args: words.optional(),
       task: Body.optional(),
       model: ModelName.optional(),
-      /** Where it works; else where its parent does, if that is a worker, and else the workspace's directory. A relative path starts there too. */
+      /** `lead`: what others send to `project:lead` goes to it. */
+      role: AgentRole.optional(),
+      /** Where it works; else where its parent does, if that is a worker or a run, else the project's directory, else that of the parent's host. A relative path starts there too. */
       cwd: z.string().min(1).max(4_000).optional(),
+      /** In a git worktree of its own, on a branch of its own, from the commit that is checked out there. */
+      worktree: z.boolean().optional(),
     }),
     output: z.object({
       worker: Worker,
@@ -32,16 +42,28 @@ export const workerOperations = {
       note: z.string().optional(),
     }),
   },
+  'worker.retry': {
+    kind: 'command',
+    who: 'agent',
+    network: 'spawn',
+    summary:
+      'Give a worker that has exited its task again: the same program in the same place, for the same parent. Answered as worker.spawn is.',
+    input: named,
+    output: z.object({ worker: Worker, note: z.string().optional() }),
+  },
   'worker.release': {
     kind: 'command',
     who: 'agent',
+    network: 'token',
     summary: 'End a worker: politely, then by force, with everything it started.',
     input: named.extend({ reason }),
-    output: z.object({ worker: Worker }),
+    /** `note`: where its work is, if its worktree holds some and was kept. */
+    output: z.object({ worker: Worker, note: z.string().optional() }),
   },
   'worker.pause': {
     kind: 'command',
     who: 'agent',
+    network: 'token',
     summary: 'Stop a worker where it is; its mail waits.',
     input: named,
     output: z.object({ worker: Worker }),
@@ -49,6 +71,7 @@ export const workerOperations = {
   'worker.resume': {
     kind: 'command',
     who: 'agent',
+    network: 'token',
     summary: 'Let a paused worker go on; what waited reaches it as one text.',
     input: named,
     output: z.object({ worker: Worker }),
@@ -56,13 +79,52 @@ export const workerOperations = {
   'worker.list': {
     kind: 'query',
     who: 'anyone',
-    summary: 'The workers that run; all that ever ran, newest first, if asked for.',
-    input: z.object({ all: z.boolean().optional() }),
-    output: z.object({ workers: z.array(Worker) }),
+    network: 'token',
+    summary:
+      'Your workers that run; all that ever ran, newest first, if asked for. Of everybody for people and the key holder.',
+    /** `whole`: each task as it was given, not its first line alone, as far as one answer carries them (4 MiB). */
+    input: z.object({ all: z.boolean().optional(), whole: z.boolean().optional() }),
+    output: z.object({
+      /** `task`: the first line of it, unless the whole was asked for. */
+      workers: z.array(Worker.extend({ task: z.string().optional() })),
+    }),
+  },
+  'worker.changes': {
+    kind: 'query',
+    who: 'anyone',
+    network: 'token',
+    summary: 'What your workers have changed in their worktrees; also of those that have exited and left theirs.',
+    input: z.object({ name: tree.optional() }),
+    output: z.object({
+      /** `error`: git could not say. */
+      workers: z.array(Worker.extend({ changes: WorktreeChanges.optional(), error: z.string().optional() })),
+    }),
+  },
+  'worker.diff': {
+    kind: 'query',
+    who: 'agent',
+    network: 'token',
+    summary: "All that a worker has changed in its worktree, committed or not, as git's diff.",
+    input: z.object({ name: tree }),
+    output: z.object({ worker: Worker, text: z.string(), isCut: z.boolean() }),
+  },
+  'worker.sweep': {
+    kind: 'command',
+    who: 'agent',
+    network: 'token',
+    summary:
+      'Remove worktrees that exited workers left and that hold no work. With `discard`, which people alone may say, the named one with all its work.',
+    input: z
+      .object({ name: tree.optional(), discard: z.boolean().optional() })
+      .refine(({ name, discard }) => !discard || name, {
+        message: 'discard needs a name',
+      }),
+    output: z.object({ removed: z.array(Worker), kept: z.array(Worker.extend({ why: z.string() })) }),
   },
   'worker.screen': {
     kind: 'query',
     who: 'agent',
+    network: 'token',
     summary:
       "The text on a worker's screen, or what stood there when it exited: for its parent, people, and those whom the policy names.",
     input: named.extend({ lines: z.number().int().min(1).max(10_000).optional() }),
@@ -75,6 +137,7 @@ export const workerOperations = {
   'worker.follow': {
     kind: 'watch',
     who: 'agent',
+    network: 'token',
     summary: "A worker's terminal: what it has printed so far, then what it prints (EVENT).",
     input: named,
     /** `isPast`: printed before the watch began. */
@@ -83,6 +146,7 @@ export const workerOperations = {
   'worker.type': {
     kind: 'command',
     who: 'agent',
+    network: 'key',
     summary: "Type into a worker's terminal, as a person at its keyboard would.",
     input: named.extend({ data: z.string().min(1).max(limits.keysBytesMax) }),
     output: z.object({}),
@@ -90,6 +154,7 @@ export const workerOperations = {
   'worker.resize': {
     kind: 'command',
     who: 'agent',
+    network: 'token',
     summary: "Give a worker's terminal another size.",
     input: named.extend({ cols: cells, rows: cells }),
     output: z.object({}),

@@ -1,0 +1,37 @@
+// One agent in the list from which one is chosen.
+
+import { type Branch, stateOf, type Worker } from '../store/fleet.ts'
+import { linkTo } from '../store/page-address.ts'
+import { Count, Face, State } from './bits.tsx'
+import { Spent } from './spent.tsx'
+
+interface AgentPickProps {
+  branch: Branch
+  chosen: string
+  me: string
+  workers: ReadonlyMap<string, Worker>
+}
+
+export function AgentPick({ branch: { agent, depth }, chosen, me, workers }: AgentPickProps) {
+  const { name } = agent
+  return (
+    <li>
+      <a
+        data-item
+        className={`pick depth-${Math.min(depth, 3)}`}
+        href={linkTo('agent', [name])}
+        aria-current={name === chosen ? 'true' : undefined}
+      >
+        <Face name={name} />
+        <span className="pick-main">
+          <b className="clip">{name}</b>
+          <State state={stateOf(agent, workers.get(name))} />
+        </span>
+        <span className="muted small pick-end">
+          <Spent spend={agent.spend} />
+        </span>
+        <Count value={agent.unread} label="unread" isQuiet={name !== me} />
+      </a>
+    </li>
+  )
+}

@@ -1,0 +1,161 @@
+// What an agent may not do until somebody says so, and the choices: what lets something happen is held for a moment, in which it can be taken
+// back, and a refusal may come with words for the model.
+
+import { type FormEvent, useEffect, useState } from 'react'
+import { type Approval, type ApprovalChoice, answerApproval, type Closing, closings } from '../store/approvals.ts'
+import { useCell } from '../store/cell.ts'
+import { connection } from '../store/connection.ts'
+import { Failure } from './bits.tsx'
+import { diffLines } from './code.tsx'
+
+/** Long enough to see what was pressed, and to press again. */
+const heldMs = 1_500
+
+const names: Record<ApprovalChoice['kind'], string> = {
+  allow: 'Allow once',
+  always: 'Always allow',
+  deny: 'Deny',
+  other: 'Choose',
+}
+
+const nameOf = ({ kind, label }: ApprovalChoice): string => label ?? names[kind]
+
+/** What it wants, after its name. A dialog that the relay only sees on a screen has no tool. */
+export const wantsText = ({ tool }: Pick<Approval, 'tool'>): string =>
+  tool === 'dialog' ? 'has a dialog open' : `wants to use ${tool}`
+
+const kindsDone: Readonly<Record<string, string>> = {
+  allow: 'Allowed once',
+  always: 'Allowed from now on',
+  deny: 'Denied',
+}
+const howsDone: Readonly<Record<string, string>> = {
+  terminal: 'Answered at its terminal.',
+  timeout: 'Given up: nobody answered in time.',
+  cancelled: 'Given up by the agent.',
+  gone: 'Over: the agent has gone.',
+  restart: 'Over: the daemon was started again.',
+}
+
+/** How it ended, for a row that is still in its place. */
+export function Ended({ approval: { id } }: { approval: Approval }) {
+  const closing = useCell(closings).get(id)
+  const { agent: me } = useCell(connection)
+  return <>{closing ? endedText(closing, me) : 'Closed.'}</>
+}
+
+function endedText(closing: Closing, me: string): string {
+  const { how, kind = '', by } = closing
+  if (how !== 'answered') return howsDone[how] ?? 'Closed.'
+  return `${kindsDone[kind] ?? 'Answered'}${by === me ? '' : ` by ${by}`}.`
+}
+
+const diff = /^(?:diff --git |--- |@@ -)/m
+
+const hiddenText = (chars: number): string => {
+  if (chars === 0) return 'It holds characters that cannot be shown.'
+  return chars === 1 ? '1 more character is not shown.' : `${chars.toLocaleString('en')} more characters are not shown.`
+}
+
+export const ApprovalText = ({ approval: { input, hidden, directory } }: { approval: Approval }) => (
+  <>
+    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard */}
+    <pre className="screen" tabIndex={0}>
+      {diff.test(input) ? diffLines(input) : input.trim()}
+    </pre>
+    {hidden !== undefined && <p className="need-hidden small">{hiddenText(hidden.chars)}</p>}
+    {directory !== undefined && <p className="muted small clip">in {directory}</p>}
+  </>
+)
+
+export function ApprovalTools({ approval }: { approval: Approval }) {
+  const [held, setHeld] = useState<ApprovalChoice>()
+  const [denied, setDenied] = useState<ApprovalChoice>()
+  const [why, setWhy] = useState<string>()
+  const answer = (choice: ApprovalChoice, words?: string): void => {
+    setWhy(undefined)
+    answerApproval(approval, choice.id, words).catch((error) => {
+      setHeld(undefined)
+      setWhy(error.message)
+    })
+  }
+  // Not sent where the row goes meanwhile: whoever comes back decides again.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each choice
+  useEffect(() => {
+    if (!held) return
+    const timer = setTimeout(() => answer(held), heldMs)
+    return () => clearTimeout(timer)
+  }, [held])
+  const { choices } = approval
+  const press = (choice: ApprovalChoice): void => (choice.kind === 'deny' ? setDenied(choice) : setHeld(choice))
+  if (held)
+    return (
+      <>
+        <span className="need-held">{nameOf(held)} …</span>
+        <button type="button" className="quiet" onClick={() => setHeld(undefined)}>
+          Take it back
+        </button>
+      </>
+    )
+  if (denied) return <Deny choice={denied} why={why} onSend={answer} onClose={() => setDenied(undefined)} />
+  return (
+    <>
+      {choices.map((choice) => (
+        <button
+          key={choice.id}
+          type="button"
+          className={choice.kind === 'allow' ? 'main-button' : 'quiet'}
+          data-key={keyFor(choice, approval)}
+          onClick={() => press(choice)}
+        >
+          {nameOf(choice)}
+        </button>
+      ))}
+      <Failure text={why} />
+    </>
+  )
+}
+
+/** Only the first of a kind has a key; and what is not shown in full is not allowed by one. */
+function keyFor(choice: ApprovalChoice, { choices, hidden }: Approval): string | undefined {
+  const { kind } = choice
+  if (kind === 'allow' && hidden) return undefined
+  return (kind === 'allow' || kind === 'deny') && choices.find((each) => each.kind === kind) === choice
+    ? kind
+    : undefined
+}
+
+interface DenyProps {
+  choice: ApprovalChoice
+  why: string | undefined
+  onSend(choice: ApprovalChoice, words: string): void
+  onClose(): void
+}
+
+function Deny({ choice, why, onSend, onClose }: DenyProps) {
+  const [words, setWords] = useState('')
+  const send = (event: FormEvent): void => {
+    event.preventDefault()
+    onSend(choice, words)
+  }
+  return (
+    <form className="need-deny" onSubmit={send}>
+      <input
+        // biome-ignore lint/a11y/noAutofocus: it opens because the person asked for it
+        autoFocus
+        aria-label="Why not"
+        placeholder="Why not, or what to do instead (may be left empty)"
+        value={words}
+        onChange={(event) => setWords(event.target.value)}
+        onKeyDown={(event) => event.key === 'Escape' && onClose()}
+      />
+      <button type="submit" className="main-button danger">
+        {nameOf(choice)}
+      </button>
+      <button type="button" className="quiet" onClick={onClose}>
+        Cancel
+      </button>
+      <Failure text={why} />
+    </form>
+  )
+}

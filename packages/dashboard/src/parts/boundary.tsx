@@ -1,0 +1,36 @@
+// What is shown in place of a part of the page that failed: the rest stays usable, and whoever reports it can say what happened.
+
+import { Component, type ReactNode } from 'react'
+
+interface BoundaryProps {
+  /** What failed, for people. */
+  name: string
+  children: ReactNode
+}
+
+/** With a `key` that changes, it tries again: each view has its own. */
+export class Boundary extends Component<BoundaryProps, { error?: Error }> {
+  override state: { error?: Error } = {}
+
+  static getDerivedStateFromError(error: unknown): { error: Error } {
+    return { error: error instanceof Error ? error : new Error(String(error)) }
+  }
+
+  override render(): ReactNode {
+    const { name, children } = this.props
+    const { error } = this.state
+    if (!error) return children
+    return (
+      <div className="empty" role="alert">
+        <p className="empty-title">{name} could not be shown</p>
+        <p className="muted">
+          This is a fault of the page, or the daemon is of another version by now. What you have begun to write is kept.
+        </p>
+        <p className="mono small">{error.message}</p>
+        <button type="button" className="main-button" onClick={() => location.reload()}>
+          Reload the page
+        </button>
+      </div>
+    )
+  }
+}

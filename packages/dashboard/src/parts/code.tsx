@@ -1,0 +1,76 @@
+// Code as it was written: it scrolls instead of wrapping, can be copied, and has its colours where its language is known. Diffs are coloured by
+// their lines.
+
+import { createElement, Fragment, type ReactNode, useEffect, useState } from 'react'
+import { Copy } from './bits.tsx'
+import type { CodeNode } from './highlight.ts'
+
+/** Longer code, and code with a longer line, has no colours: the time to find them grows with the square of a line's length. */
+const [highlightedCharsMax, highlightedLineCharsMax] = [10_000, 500]
+
+const isHighlightable = (code: string): boolean =>
+  code.length <= highlightedCharsMax && code.split('\n').every((line) => line.length <= highlightedLineCharsMax)
+
+export function Code({ text, language }: { text: string; language: string }) {
+  const code = text.replace(/\n$/, '')
+  const isDiff = /^(?:diff|patch)$/i.test(language) || /^(?:diff --git |--- [^\n]+\n\+\+\+ |@@ -\d)/.test(code)
+  return (
+    <div className="code">
+      <div className="code-head">
+        <span className="muted small clip">{language}</span>
+        <Copy text={code} label="Copy" />
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard */}
+      <pre tabIndex={0}>
+        <code>{isDiff ? diffLines(code) : <Coloured code={code} language={language} />}</code>
+      </pre>
+    </div>
+  )
+}
+
+function Coloured({ code, language }: { code: string; language: string }) {
+  const [nodes, setNodes] = useState<readonly CodeNode[]>()
+  useEffect(() => {
+    setNodes(undefined)
+    if (language === '' || !isHighlightable(code)) return
+    let isCurrent = true
+    // Loaded when the first code with a language is shown.
+    void import('./highlight.ts').then(({ highlighted }) => isCurrent && setNodes(highlighted(code, language)))
+    return () => {
+      isCurrent = false
+    }
+  }, [code, language])
+  return nodes ? coloured(nodes) : code
+}
+
+/** As single children, which need no keys: the parts of one text keep their places. */
+const inOrder = (parts: readonly ReactNode[]): ReactNode => createElement(Fragment, null, ...parts)
+
+const coloured = (nodes: readonly CodeNode[]): ReactNode =>
+  inOrder(nodes.map((node) => (typeof node === 'string' ? node : inSpan(node.className, coloured(node.children)))))
+
+const inSpan = (className: string, children: ReactNode): ReactNode => createElement('span', { className }, children)
+
+const lineKinds: [start: RegExp, className: string][] = [
+  [/^(?:diff |index |--- |\+\+\+ |new file|deleted file|similarity|rename |old mode|new mode|Binary )/, 'diff-head'],
+  [/^@@/, 'diff-place'],
+  [/^\+/, 'diff-added'],
+  [/^-/, 'diff-removed'],
+]
+
+/** Neighbouring lines of one kind are drawn together: a long diff is some hundred elements, not as many as it has lines. */
+export function diffLines(text: string): ReactNode {
+  const runs: { className: string | undefined; lines: string[] }[] = []
+  for (const line of text.split('\n')) {
+    const className = lineKinds.find(([start]) => start.test(line))?.[1]
+    const last = runs.at(-1)
+    if (last && last.className === className) last.lines.push(line)
+    else runs.push({ className, lines: [line] })
+  }
+  return inOrder(
+    runs.map(({ className, lines }, i) => {
+      const block = lines.join('\n') + (i < runs.length - 1 ? '\n' : '')
+      return className === undefined ? block : inSpan(className, block)
+    }),
+  )
+}

@@ -1,0 +1,68 @@
+// Files in hand: which agent is editing which files, since when, and what it was asked to do. Nothing where nobody has claimed a file.
+
+import { cleanLine, type OutputOf } from '@agent-relay/sdk/internal/page'
+import { useEffect } from 'react'
+import { Cell, useCell } from '../store/cell.ts'
+import { client, connection } from '../store/connection.ts'
+import { onEvents } from '../store/events.ts'
+import { linkTo } from '../store/page-address.ts'
+import { Refresh } from '../store/refresh.ts'
+import { Ago } from './time.tsx'
+
+type Claims = OutputOf<'claim.list'>['claims']
+
+/** Of one agent, those that are shown. */
+const filesShown = 8
+
+const claims = new Cell<Claims>([])
+/** A claim whose time has passed ends without an event. */
+const refresh = new Refresh(async () => claims.set((await client.call('claim.list', {})).claims), {
+  ...{ minMs: 1_000, idleMs: 30_000 },
+})
+onEvents((events) => events.some(({ type }) => type.startsWith('claim.')) && refresh.hint())
+connection.listen(() => connection.value.phase === 'up' && refresh.hint())
+
+export function InHand() {
+  const held = useCell(claims)
+  useEffect(() => refresh.hint(), [])
+  if (held.length === 0) return null
+  const holders = [...new Set(held.map(({ agent }) => agent))]
+  return (
+    <section aria-labelledby="in-hand">
+      <div className="section-head">
+        <h2 id="in-hand">Files in hand</h2>
+        <span className="muted num small">{held.length}</span>
+      </div>
+      <ul className="latest-list">
+        {holders.map((agent) => (
+          <Holder key={agent} agent={agent} held={held.filter((claim) => claim.agent === agent)} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function Holder({ agent, held }: { agent: string; held: Claims }) {
+  const task = held[0]?.task
+  const more = held.length - filesShown
+  return (
+    <li>
+      <a data-item className="latest-item" href={linkTo('agent', [agent])}>
+        <span className="latest-head">
+          <b className="clip">{agent}</b>
+          <span className="muted small">
+            <Ago ts={held.map(({ since }) => since).sort()[0]} />
+          </span>
+        </span>
+        <span className="mono small clip-2" title={held.map(({ root, file }) => `${root}/${file}`).join('\n')}>
+          {held
+            .slice(0, filesShown)
+            .map(({ file }) => cleanLine(file))
+            .join(', ')}
+          {more > 0 && ` and ${more} more`}
+        </span>
+        {task && <bdi className="muted clip">{cleanLine(task)}</bdi>}
+      </a>
+    </li>
+  )
+}

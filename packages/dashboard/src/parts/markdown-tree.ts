@@ -1,0 +1,116 @@
+// Markdown as a tree of the few kinds of nodes that the page draws. Text of others: it is bounded in length, in depth and in nodes, and HTML in
+// it stays text. Drawing lives in markdown.tsx.
+
+import { clean, cleanLine } from '@agent-relay/sdk/internal/page'
+import MarkdownIt from 'markdown-it'
+
+/** `kind` is the token's name without `_open`. */
+export interface MarkdownNode {
+  kind: string
+  tag: string
+  text: string
+  attrs: Readonly<Record<string, string>>
+  /** The language of a fence. */
+  info: string
+  children: MarkdownNode[]
+}
+
+/** Longer texts, and those with more nodes, are shown as they were written: drawing them would hold up the page. */
+const [markdownCharsMax, nodesMax] = [32 * 1024, 8_000]
+/** Deeper nodes are drawn where their parent is. */
+const depthMax = 40
+/** Blocks, and then the lines of the last one, up to about this many lines are shown of a folded text. */
+const [foldedLines, foldedChars] = [18, 2_400]
+/** A text that is longer by less than this is not folded. */
+const slackLines = 6
+/** Of a folded text no more than this is looked at. */
+const headChars = 4_096
+const lineChars = 110
+
+const parser = new MarkdownIt({ linkify: true, breaks: true })
+type Token = ReturnType<typeof parser.parse>[number]
+parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false })
+
+/** Without any of these signs a text is the same with and without Markdown. */
+const signs = /[`*_[\]<>#|~\\&!]|^ {0,3}(?:[-+=]|\d{1,9}[.)])|^(?: {4}|\t)|:\/\/|\n\s*\n/m
+
+/** Undefined: to be shown as it is written. */
+export function markdownOf(text: string): MarkdownNode[] | undefined {
+  if (text.length > markdownCharsMax || !signs.test(text)) return undefined
+  const tokens = parser.parse(text, {})
+  const count = tokens.reduce((sum, { children }) => sum + 1 + (children?.length ?? 0), 0)
+  return count > nodesMax ? undefined : treeOf(tokens)
+}
+
+function treeOf(tokens: readonly Token[]): MarkdownNode[] {
+  const root: MarkdownNode[] = []
+  const open: MarkdownNode[][] = [root]
+  let passedOver = 0
+  for (const token of tokens) {
+    const here = open.at(-1) as MarkdownNode[]
+    if (token.nesting === -1) {
+      if (passedOver > 0) passedOver--
+      else open.pop()
+    } else if (token.type === 'inline') {
+      here.push(...treeOf(token.children ?? []))
+    } else if (token.nesting === 1 && open.length > depthMax) {
+      passedOver++
+    } else {
+      const node = nodeOf(token)
+      here.push(node)
+      if (token.nesting === 1) open.push(node.children)
+    }
+  }
+  return root
+}
+
+function nodeOf(token: Token): MarkdownNode {
+  const { type, tag, content, info } = token
+  const attrs = Object.fromEntries((token.attrs ?? []).map(([name, value]) => [name, String(value)]))
+  return { kind: type.replace(/_open$/, ''), tag, text: content, attrs, info: info.trim(), children: [] }
+}
+
+/** The beginning of a long text, up to the end of a block; undefined where the text is not long. */
+export function foldedOf(text: string): string | undefined {
+  const lines = text.slice(0, headChars).split('\n')
+  const isWhole = text.length <= headChars
+  if (isWhole && weightOf(lines) <= foldedLines + slackLines) return undefined
+  if (!isWhole && lines.length > 1) lines.pop()
+  let end = 0
+  for (const { level, map } of parser.parse(lines.join('\n'), {})) {
+    const [, last] = map ?? [0, 0]
+    if (level === 0 && last > end && weightOf(lines.slice(0, last)) <= foldedLines) end = last
+  }
+  const kept = end > 0 ? lines.slice(0, end) : lines.slice(0, foldedLines)
+  return kept.join('\n').slice(0, foldedChars).trimEnd()
+}
+
+const weightOf = (lines: readonly string[]): number =>
+  lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / lineChars)), 0)
+
+const previewChars = 300
+const keptPreviews = new Map<string, string>()
+const keptPreviewsMax = 2_000
+
+/** On one line, without the signs of Markdown: for lists. */
+export function previewOf(text: string): string {
+  const head = text.slice(0, previewChars)
+  if (!signs.test(head)) return cleanLine(head)
+  const known = keptPreviews.get(head)
+  if (known !== undefined) return known
+  if (keptPreviews.size > keptPreviewsMax) keptPreviews.clear()
+  const plain = cleanLine(plainOf(treeOf(parser.parse(clean(head), {}))))
+  keptPreviews.set(head, plain)
+  return plain
+}
+
+const blocks = /^(?:paragraph|heading|list_item|tr|t[hd]|fence|code_block|softbreak|hardbreak)$/
+
+export function plainOf(nodes: readonly MarkdownNode[]): string {
+  return nodes
+    .map(({ kind, text, children }) => {
+      const inner = children.length > 0 ? plainOf(children) : text
+      return blocks.test(kind) ? `${inner} ` : inner
+    })
+    .join('')
+}

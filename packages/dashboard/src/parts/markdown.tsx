@@ -1,0 +1,126 @@
+// Text as its writer meant it: Markdown drawn as elements of our own choosing, so that nothing of it can be more than text, a link or code. Long
+// text is folded at the end of a block. What it is made of: see markdown-tree.ts.
+
+import { clean } from '@agent-relay/sdk/internal/page'
+import { createElement, Fragment, type ReactNode, useMemo, useState } from 'react'
+import { Code } from './code.tsx'
+import { foldedOf, type MarkdownNode, markdownOf, plainOf } from './markdown-tree.ts'
+
+export function Markdown({ text: given, className = '' }: { text: string; className?: string }) {
+  const text = useMemo(
+    () =>
+      clean(given)
+        .replace(/^(?:[^\S\n]*\n)+/, '')
+        .trimEnd(),
+    [given],
+  )
+  const folded = useMemo(() => foldedOf(text), [text])
+  const [isOpen, setOpen] = useState(false)
+  const shown = isOpen || folded === undefined ? text : folded
+  const nodes = useMemo(() => markdownOf(shown), [shown])
+  return (
+    <>
+      <div className={`text ${nodes ? 'markdown' : ''} ${className}`} dir="auto">
+        {nodes ? drawn(nodes) : shown}
+        {shown !== text && <span className="muted"> …</span>}
+      </div>
+      {folded !== undefined && (
+        <button type="button" className="link" onClick={() => setOpen(!isOpen)}>
+          {isOpen ? 'Show less' : `Show all ${text.length.toLocaleString()} characters`}
+        </button>
+      )}
+    </>
+  )
+}
+
+/** As single children, which need no keys: the nodes of one text keep their places. */
+const drawn = (nodes: readonly MarkdownNode[]): ReactNode =>
+  createElement(Fragment, null, ...nodes.map((node) => createElement(Drawn, { node })))
+
+/** Those that become an element with their children in it, and nothing else. */
+const simple = new Set(['paragraph', 'strong', 'em', 's', 'blockquote', 'bullet_list', 'thead', 'tbody', 'tr'])
+
+function Drawn({ node }: { node: MarkdownNode }) {
+  const { kind, tag, text, children } = node
+  if (simple.has(kind)) return createElement(tag, null, drawn(children))
+  switch (kind) {
+    case 'softbreak':
+    case 'hardbreak':
+      return <br />
+    case 'code_inline':
+      return <code>{text}</code>
+    case 'fence':
+    case 'code_block':
+      return <Code text={text} language={node.info.split(/\s/, 1)[0] ?? ''} />
+    case 'hr':
+      return <hr />
+    case 'heading':
+      // Below the headings of the page itself.
+      return createElement(`h${Math.min(6, Number(tag.slice(1)) + 3)}`, { className: `is-${tag}` }, drawn(children))
+    case 'ordered_list':
+      return <ol start={Number(node.attrs.start ?? 1)}>{drawn(children)}</ol>
+    case 'list_item':
+      return <Item nodes={children} />
+    case 'table':
+      return (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard
+        <div className="table-scroll" tabIndex={0}>
+          <table>{drawn(children)}</table>
+        </div>
+      )
+    case 'th':
+    case 'td':
+      return createElement(tag, { className: /right|center/.exec(node.attrs.style ?? '')?.[0] }, drawn(children))
+    case 'link':
+      return <Link address={node.attrs.href ?? ''} said={plainOf(children)} nodes={children} />
+    case 'image':
+      return <Link address={node.attrs.src ?? ''} said={text === '' ? 'image' : text} />
+    default:
+      return children.length > 0 ? drawn(children) : text
+  }
+}
+
+/** The box of a task, at the beginning of an item's text. */
+const box = /^\[([ xX])\] /
+
+function Item({ nodes }: { nodes: MarkdownNode[] }) {
+  const [first, ...rest] = nodes
+  const words = first?.children[0]
+  const found = first?.kind === 'paragraph' && words?.kind === 'text' ? box.exec(words.text) : null
+  // The paragraphs of a tight list are only there to be counted.
+  const inner = (node: MarkdownNode): readonly MarkdownNode[] => (node.kind === 'paragraph' ? node.children : [node])
+  if (!first || !words || !found) return <li>{drawn(first ? [...inner(first), ...rest] : rest)}</li>
+  const isDone = found[1] !== ' '
+  const after = { ...words, text: words.text.slice(found[0].length) }
+  return (
+    <li className="task">
+      <span role="img" aria-label={isDone ? 'done' : 'to do'}>
+        {isDone ? '☑' : '☐'}
+      </span>
+      {drawn([after, ...first.children.slice(1), ...rest])}
+    </li>
+  )
+}
+
+/** Says where it goes: by its own text, or behind it. Only addresses of the web and of mail can be opened. */
+function Link({ address, said, nodes }: { address: string; said: string; nodes?: readonly MarkdownNode[] }) {
+  const text = nodes ? drawn(nodes) : said
+  const url = urlOf(address)
+  if (!url || !/^(?:https?|mailto):$/.test(url.protocol))
+    return (
+      <>
+        {text} <code className="muted">{address}</code>
+      </>
+    )
+  const place = url.host || url.pathname
+  // A user name before the host reads like another host.
+  const isSaid = !url.username && (said === place || (urlOf(said)?.host === place && !urlOf(said)?.username))
+  return (
+    <a href={url.href} title={url.href} target="_blank" rel="noopener noreferrer">
+      {text}
+      {!isSaid && <span className="muted small"> ({place})</span>}
+    </a>
+  )
+}
+
+const urlOf = (address: string): URL | undefined => (URL.canParse(address) ? new URL(address) : undefined)

@@ -1,0 +1,253 @@
+// Needs you: one row for each thing that waits for the person, with what it is about, and what can be done about it in the row itself.
+
+import { type FormEvent, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { useCell } from '../store/cell.ts'
+import { client, connection } from '../store/connection.ts'
+import { conversationOf, isDirect, titleOf } from '../store/conversations.ts'
+import { draftOf } from '../store/drafts.ts'
+import { dismiss, hintNeeds, type Need, needs, snoozed } from '../store/needs.ts'
+import { linkTo } from '../store/page-address.ts'
+import { putOffUntil, snoozeMs } from '../store/put-off.ts'
+import { markRead } from '../store/reading.ts'
+import { ApprovalText, ApprovalTools, Ended, wantsText } from './approval.tsx'
+import { Failure } from './bits.tsx'
+import { Icon } from './icons.tsx'
+import { Markdown } from './markdown.tsx'
+import { Screen } from './screen.tsx'
+import { Ago } from './time.tsx'
+
+export function Needs() {
+  const list = useCell(needs)
+  const later = useCell(snoozed)
+  const [isHeld, setHeld] = useState(false)
+  const rows = useRef<HTMLUListElement>(null)
+  // Not by its leaving alone: a button that goes while the pointer is over it takes that event along.
+  useEffect(() => {
+    if (!isHeld) return
+    const look = ({ target }: PointerEvent): void => setHeld(rows.current?.contains(target as Node) ?? false)
+    document.addEventListener('pointermove', look)
+    return () => document.removeEventListener('pointermove', look)
+  }, [isHeld])
+  const shown = useHeld(list, isHeld)
+  return (
+    <section aria-labelledby="needs">
+      <div className="section-head">
+        <h2 id="needs">Needs you</h2>
+        {later > 0 && <span className="muted small num">{later} snoozed</span>}
+        <NotifyMe />
+      </div>
+      {shown.length === 0 ? (
+        <p className="calm-note muted">Nothing. Nobody is blocked, and nobody waits for your answer.</p>
+      ) : (
+        <ul ref={rows} className="needs" onPointerEnter={() => setHeld(true)} onPointerLeave={() => setHeld(false)}>
+          {shown.map(({ need, isOver }) => (
+            <Row key={need.key} need={need} isOver={isOver} />
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+function NotifyMe() {
+  const [isAsked, setAsked] = useState('Notification' in window && Notification.permission !== 'default')
+  if (isAsked) return null
+  const ask = (): void => void Notification.requestPermission().then(() => setAsked(true))
+  return (
+    <button type="button" className="quiet" onClick={ask}>
+      <Icon name="bell" />
+      Notify me
+    </button>
+  )
+}
+
+interface Held {
+  need: Need
+  /** Answered, or no more to be answered. */
+  isOver: boolean
+}
+
+/** While the pointer is over the rows none of them moves: what is over stays in its place, and what is new comes at the end. */
+function useHeld(list: readonly Need[], isHeld: boolean): readonly Held[] {
+  const before = useRef<readonly Held[]>([])
+  const now = new Map(list.map((need) => [need.key, need]))
+  const kept = isHeld
+    ? before.current.map(({ need }) => ({ need: now.get(need.key) ?? need, isOver: !now.has(need.key) }))
+    : []
+  const known = new Set(kept.map(({ need }) => need.key))
+  const shown = [...kept, ...list.filter(({ key }) => !known.has(key)).map((need) => ({ need, isOver: false }))]
+  useEffect(() => {
+    before.current = shown
+  })
+  return shown
+}
+
+const saying: Record<Need['kind'], string> = {
+  approval: 'asks for leave',
+  blocked: 'is blocked',
+  question: 'asks',
+  failed: 'has failed',
+  mention: 'writes to you',
+}
+
+/** Of a row that is still in its place. */
+const overTexts: Record<Need['kind'], string> = {
+  approval: 'Closed.',
+  blocked: 'It goes on.',
+  question: 'Answered.',
+  failed: 'Done with.',
+  mention: 'Answered.',
+}
+
+function Row({ need, isOver }: Held) {
+  const { kind, who, since, message, approval, count = 1 } = need
+  const { agent: me } = useCell(connection)
+  const [isWriting, setWriting] = useState(() => message !== undefined && draftOf(`reply ${need.key}`).value !== '')
+  const box = useRef<HTMLLIElement>(null)
+  // One that is over keeps its height, so that those below it stay where they are.
+  const height = useRef(0)
+  useLayoutEffect(() => {
+    if (!isOver) height.current = box.current?.getBoundingClientRect().height ?? 0
+  })
+  const place = message && conversationOf(message)
+  const isWorker = message === undefined
+  return (
+    <li
+      ref={box}
+      data-item
+      tabIndex={-1}
+      className={`need need-${kind} ${isOver ? 'is-over' : ''}`}
+      style={isOver ? { minHeight: height.current } : undefined}
+    >
+      <div className="need-head">
+        <Icon name={isWorker ? 'alert' : 'talk'} />
+        <a className="need-title clip" href={linkTo('agent', [who])}>
+          {who}
+        </a>
+        <span className="muted need-what clip">
+          {approval ? wantsText(approval) : saying[kind]}
+          {place !== undefined && !isDirect(place) && ` in ${titleOf(place, me)}`}
+          {count > 1 && ` (${count})`}
+          {since && (
+            <>
+              {' · '}
+              <Ago ts={since} />
+            </>
+          )}
+        </span>
+      </div>
+      <div className="need-text">
+        {message ? (
+          <Markdown text={message.body} />
+        ) : approval ? (
+          <ApprovalText approval={approval} />
+        ) : (
+          <Stuck need={need} />
+        )}
+      </div>
+      {isOver ? (
+        <p className="need-over muted small">{approval ? <Ended approval={approval} /> : overTexts[kind]}</p>
+      ) : isWriting && message ? (
+        <Reply need={need} onClose={() => setWriting(false)} />
+      ) : (
+        <Tools need={need} onReply={() => setWriting(true)} />
+      )}
+    </li>
+  )
+}
+
+const Stuck = ({ need: { key, who, text } }: { need: Need }) => (
+  <>
+    <p>{text}</p>
+    <Screen key={key} name={who} />
+  </>
+)
+
+function Tools({ need, onReply }: { need: Need; onReply(): void }) {
+  const { kind, message, approval } = need
+  return (
+    <div className="need-tools">
+      {approval && <ApprovalTools approval={approval} />}
+      {message && (
+        <button type="button" className="quiet" data-key="reply" onClick={onReply}>
+          <Icon name="reply" />
+          Reply
+        </button>
+      )}
+      <a className="quiet" data-key="open" href={addressOf(need)}>
+        {message ? 'Open' : isAtTerminal(need) ? 'Answer in its terminal' : 'Open the terminal'}
+      </a>
+      <button type="button" className="quiet" onClick={() => putOffUntil(need.key, Date.now() + snoozeMs)}>
+        Snooze 1 h
+      </button>
+      {kind !== 'blocked' && kind !== 'approval' && (
+        <button type="button" className="quiet" onClick={() => dismiss(need)}>
+          Dismiss
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** Nothing but its terminal can answer it: the way there leads to its keyboard. */
+const isAtTerminal = ({ kind, approval }: Need): boolean => kind === 'blocked' || approval?.choices.length === 0
+
+function addressOf(need: Need): string {
+  const { who, message } = need
+  if (message) return linkTo('talk', [conversationOf(message), message.id])
+  return linkTo('agent', [who, 'terminal'], isAtTerminal(need) ? { type: '1' } : {})
+}
+
+/** Enter sends, Shift+Enter starts a new line, Escape closes; what was begun is kept. */
+function Reply({ need, onClose }: { need: Need; onClose(): void }) {
+  const { key, who, message } = need
+  const draft = draftOf(`reply ${key}`)
+  const text = useCell(draft)
+  const [why, setWhy] = useState<string>()
+  const [isSending, setSending] = useState(false)
+  const send = async (event?: FormEvent): Promise<void> => {
+    event?.preventDefault()
+    if (!message || isSending || draft.value.trim() === '') return
+    setSending(true)
+    setWhy(undefined)
+    try {
+      await client.call('message.send', { body: draft.value, replyTo: message.id })
+      draft.set('')
+      markRead([message.id])
+      hintNeeds()
+    } catch (error) {
+      setWhy((error as Error).message)
+    }
+    setSending(false)
+  }
+  const press = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape') {
+      event.stopPropagation()
+      const row = (event.target as HTMLElement).closest<HTMLElement>('[data-item]')
+      onClose()
+      row?.focus()
+    }
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
+    event.preventDefault()
+    void send()
+  }
+  const field = useRef<HTMLTextAreaElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each thing that is answered
+  useEffect(() => field.current?.focus({ preventScroll: true }), [key])
+  return (
+    <form className="need-reply" onSubmit={(event) => void send(event)}>
+      <textarea
+        ref={field}
+        aria-label={`Reply to ${who}`}
+        rows={Math.min(8, Math.max(2, text.split('\n').length))}
+        value={text}
+        onChange={(event) => draft.set(event.target.value)}
+        onKeyDown={press}
+      />
+      <button type="submit" className="main-button" disabled={isSending || text.trim() === ''}>
+        Send
+      </button>
+      <Failure text={why} />
+    </form>
+  )
+}

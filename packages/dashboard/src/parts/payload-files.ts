@@ -1,0 +1,62 @@
+// The files in a payload, where it is made of files: git's diff, or JSON that names them. Drawing them: see payload.tsx.
+
+export interface PayloadFile {
+  path: string
+  text: string
+}
+
+/** More are not listed: the whole payload can be downloaded. */
+const filesMax = 500
+
+/** Undefined: it is one text. */
+export function filesOf(payload: string): readonly PayloadFile[] | undefined {
+  const files = diffsOf(payload) ?? namedIn(parsed(payload))
+  return files && files.length > 0 ? files.slice(0, filesMax) : undefined
+}
+
+function diffsOf(payload: string): PayloadFile[] | undefined {
+  if (!/^diff --git /m.test(payload)) return undefined
+  const parts = payload.split(/^(?=diff --git )/m).filter((part) => part.startsWith('diff --git '))
+  return parts.map((text) => ({ path: pathOfDiff(text), text }))
+}
+
+/** Of what it is now; of what it was, where the file is gone. */
+function pathOfDiff(diff: string): string {
+  const [, now] = /^\+\+\+ b\/(.+)$/m.exec(diff) ?? []
+  const [, before] = /^--- a\/(.+)$/m.exec(diff) ?? []
+  const [, named] = /^diff --git .* b\/(.+)$/m.exec(diff) ?? []
+  return now ?? before ?? named ?? '?'
+}
+
+/** `{"files": {"a.ts": "…"}}`, `{"files": [{"path": "a.ts", "content": "…"}]}`, or either of them without `files`. */
+function namedIn(value: unknown): PayloadFile[] | undefined {
+  const given = isRecord(value) && 'files' in value ? value.files : value
+  if (Array.isArray(given)) {
+    const files = given.map(fileOf)
+    return files.every((file) => file !== undefined) ? files : undefined
+  }
+  if (!isRecord(given)) return undefined
+  const entries = Object.entries(given)
+  // Without `files` only what looks like paths: any record of texts would do otherwise.
+  const isMeant = given !== value || entries.every(([path]) => /[^/\s]\.\w+$|\//.test(path))
+  const isText = entries.every(([, text]) => typeof text === 'string')
+  return isMeant && isText ? entries.map(([path, text]) => ({ path, text: text as string })) : undefined
+}
+
+function fileOf(value: unknown): PayloadFile | undefined {
+  if (!isRecord(value)) return undefined
+  const path = value.path ?? value.file ?? value.name
+  const text = value.content ?? value.text ?? value.diff ?? value.patch
+  return typeof path === 'string' && typeof text === 'string' ? { path, text } : undefined
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,74 @@
+// Saving a stretch of the journal as a file, and opening such a file in place of the journal.
+
+import type { RelayEvent } from '@agent-relay/sdk/internal/page'
+import { useRef, useState } from 'react'
+import { useCell } from '../store/cell.ts'
+import { connection } from '../store/connection.ts'
+import { refine } from '../store/page-address.ts'
+import { openRecording, recording, recordingText } from '../store/recording.ts'
+import { Failure } from './bits.tsx'
+import { download } from './download.ts'
+
+export function RecordingTools({ events }: { events: readonly RelayEvent[] }) {
+  const { workspace } = useCell(connection)
+  const file = useCell(recording)
+  const [isBare, setBare] = useState(false)
+  const [why, setWhy] = useState<string>()
+  const field = useRef<HTMLInputElement>(null)
+  const [first, last] = [events[0], events.at(-1)]
+  const save = (): void =>
+    download(`${workspace}-${first?.seq}-${last?.seq}.events.jsonl`, recordingText(events, isBare))
+  const open = (chosen: File | undefined): void => {
+    setWhy(undefined)
+    if (!chosen) return
+    openRecording(chosen).then(
+      // All of it: whoever saved it has chosen already.
+      () => refine('recorder', [], { types: '*' }),
+      (error) => setWhy(error.message),
+    )
+  }
+  const choose = (): void => {
+    if (!field.current) return
+    // Otherwise the same file could not be opened twice.
+    field.current.value = ''
+    field.current.click()
+  }
+  return (
+    <div className="recording-tools">
+      <button type="button" className="quiet" disabled={events.length === 0} onClick={save}>
+        Save {events.length.toLocaleString()} event{events.length === 1 ? '' : 's'}
+      </button>
+      <label className="small">
+        <input type="checkbox" checked={isBare} onChange={(event) => setBare(event.target.checked)} />
+        without what was written
+      </label>
+      <input
+        ref={field}
+        type="file"
+        hidden
+        aria-label="A recording"
+        accept=".jsonl,application/jsonl"
+        onChange={(event) => open(event.target.files?.[0])}
+      />
+      <button type="button" className="quiet" onClick={choose}>
+        Open a file
+      </button>
+      {file && (
+        <>
+          <span className="tag clip" title={file.name}>
+            {file.name}
+          </span>
+          <button type="button" className="quiet" onClick={() => close()}>
+            Back to {workspace}
+          </button>
+        </>
+      )}
+      <Failure text={why} />
+    </div>
+  )
+}
+
+function close(): void {
+  recording.set(undefined)
+  refine('recorder')
+}

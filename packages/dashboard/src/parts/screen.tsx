@@ -1,0 +1,39 @@
+// The end of a worker's screen as text: the dialog that is open, or what stood there last.
+
+import { clean } from '@agent-relay/sdk/internal/page'
+import { useEffect, useState } from 'react'
+import { client } from '../store/connection.ts'
+
+const screenLines = 12
+
+/** Nothing, where there is no screen to be seen. */
+export function Screen({ name }: { name: string }) {
+  const [text, setText] = useState('')
+  useEffect(() => {
+    let isCurrent = true
+    client.call('worker.screen', { name }).then(
+      (answer) => isCurrent && setText(endOf(answer.text)),
+      () => {},
+    )
+    return () => {
+      isCurrent = false
+    }
+  }, [name])
+  return text === '' ? null : (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard
+    <pre className="screen" tabIndex={0}>
+      {text}
+    </pre>
+  )
+}
+
+function endOf(screen: string): string {
+  const lines = clean(screen)
+    .split('\n')
+    .map((line) => line.trimEnd())
+  return lines
+    .filter((line, i) => line !== '' || (lines[i - 1] ?? '') !== '')
+    .slice(-screenLines)
+    .join('\n')
+    .trim()
+}

@@ -1,0 +1,54 @@
+// What a worker has changed in its worktree, as git's diff with its colours.
+
+import { clean } from '@agent-relay/sdk/internal/page'
+import { useEffect, useState } from 'react'
+import { client } from '../store/connection.ts'
+import type { Worker } from '../store/fleet.ts'
+import { Copy, Empty, Failure } from './bits.tsx'
+import { diffLines } from './code.tsx'
+
+/** More is not drawn: `agent-relay diff` shows all of it. */
+const shownChars = 200_000
+
+export function WorkDiff({ worker: { name, worktree } }: { worker: Worker }) {
+  const [text, setText] = useState<string>()
+  const [isCut, setCut] = useState(false)
+  const [why, setWhy] = useState<string>()
+  const ask = (): void => {
+    // By its branch: an earlier worker of the same name may have left a worktree too.
+    client.call('worker.diff', { name: worktree?.branch ?? name }).then(
+      (answer) => {
+        setWhy(undefined)
+        setText(clean(answer.text.slice(0, shownChars)))
+        setCut(answer.isCut || answer.text.length > shownChars)
+      },
+      (error) => setWhy(error.message),
+    )
+  }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, and when the person asks again
+  useEffect(ask, [])
+  if (why) return <Failure text={why} />
+  if (text === undefined) return <p className="hello muted">Asking git …</p>
+  return (
+    <div className="work-diff">
+      <div className="code-head">
+        <span className="muted small clip mono" title={worktree?.path}>
+          {worktree?.branch}
+        </span>
+        <button type="button" className="quiet" onClick={ask}>
+          Look again
+        </button>
+        <Copy text={text} label="Copy" />
+      </div>
+      {text === '' ? (
+        <Empty title="Nothing has changed yet" />
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard
+        <pre className="code-text" tabIndex={0}>
+          {diffLines(text)}
+        </pre>
+      )}
+      {isCut && <p className="muted small">It goes on: agent-relay diff {worktree?.branch ?? name}</p>}
+    </div>
+  )
+}

@@ -1,0 +1,44 @@
+// The buttons for an agent and its program, in its row and in its own view. What cannot be undone is asked once more in the same place.
+
+import type { Agent } from '@agent-relay/sdk/internal/page'
+import { useEffect, useState } from 'react'
+import type { Worker } from '../store/fleet.ts'
+import { actsOn, perform, type WorkerAct } from '../store/worker-acts.ts'
+
+/** A question that nobody answers is taken back: a later click must not be the answer to it. */
+const sureMs = 4_000
+
+interface WorkerToolsProps {
+  agent: Agent
+  worker: Worker | undefined
+  onFailure(why: string | undefined): void
+}
+
+export function WorkerTools({ agent, worker, onFailure }: WorkerToolsProps) {
+  const [asked, setAsked] = useState<WorkerAct>()
+  useEffect(() => {
+    if (!asked) return
+    const timer = setTimeout(() => setAsked(undefined), sureMs)
+    return () => clearTimeout(timer)
+  }, [asked])
+  const press = (act: WorkerAct): void => {
+    if (act.isFinal && asked !== act) return setAsked(act)
+    setAsked(undefined)
+    onFailure(undefined)
+    perform(act, agent.name).catch((error) => onFailure(error.message))
+  }
+  return (
+    <span className="program-tools">
+      {actsOn(agent, worker).map((act) => (
+        <button
+          key={act.name}
+          type="button"
+          className={`quiet ${act.isFinal ? 'danger' : ''}`}
+          onClick={() => press(act)}
+        >
+          {asked === act ? `Really ${act.name.toLowerCase()}?` : act.name}
+        </button>
+      ))}
+    </span>
+  )
+}

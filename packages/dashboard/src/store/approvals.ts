@@ -1,0 +1,52 @@
+// The approvals that are open: what agents may not do until somebody says so. Requested again with each of their events.
+
+import type { EventOf, OutputOf, RelayEvent } from '@agent-relay/sdk/internal/page'
+import { Cell } from './cell.ts'
+import { client, connection } from './connection.ts'
+import { onEvents } from './events.ts'
+import { keepSame, Refresh } from './refresh.ts'
+
+export type Approval = OutputOf<'approval.list'>['approvals'][number]
+export type ApprovalChoice = Approval['choices'][number]
+
+export const approvals = new Cell<readonly Approval[]>([])
+
+export interface Closing {
+  agent: string
+  how: string
+  kind?: string
+  by: string
+  /** When the page heard of it. */
+  heardAt: number
+}
+
+const closingsMax = 100
+/** How those ended that the page saw end, by their ids. */
+export const closings = new Cell<ReadonlyMap<string, Closing>>(new Map())
+
+const refresh = new Refresh(ask, { minMs: 100, idleMs: 15_000 })
+
+export function followApprovals(): void {
+  connection.listen(() => connection.value.phase === 'up' && refresh.hint())
+  onEvents((events) => {
+    for (const event of events) if (event.type === 'approval.closed') close(event)
+    if (events.some(({ type }) => type.startsWith('approval.'))) refresh.hint()
+  })
+}
+
+function close({ by, fact }: RelayEvent): void {
+  const { id, agent, how, kind } = fact as EventOf<'approval.closed'>['fact']
+  const known = [...closings.value].slice(1 - closingsMax)
+  closings.set(new Map([...known, [id, { agent, how, kind, by, heardAt: Date.now() }]]))
+}
+
+async function ask(): Promise<void> {
+  const answer = await client.call('approval.list', {})
+  approvals.set(keepSame(approvals.value, answer.approvals, ({ id }) => id))
+}
+
+/** The digest is of what the person was shown: the answer fits that, and nothing else. */
+export async function answerApproval({ id, digest }: Approval, choice: string, words = ''): Promise<void> {
+  await client.call('approval.answer', { id, choice, digest, words: words.trim() || undefined })
+  refresh.hint()
+}

@@ -1,0 +1,35 @@
+// What the person has begun to write, by where it will be sent. Kept in this browser until it is sent, over a reload too.
+
+import { Cell } from './cell.ts'
+import { keepHere, keptAs } from './own-place.ts'
+
+const place = keptAs('drafts')
+const draftsMax = 100
+
+const texts = new Map<string, string>(read())
+const drafts = new Map<string, Cell<string>>()
+
+export function draftOf(key: string): Cell<string> {
+  const known = drafts.get(key)
+  if (known) return known
+  const draft = new Cell(texts.get(key) ?? '')
+  drafts.set(key, draft)
+  draft.listen(() => keep(key, draft.value))
+  return draft
+}
+
+function keep(key: string, text: string): void {
+  texts.delete(key)
+  if (text !== '') texts.set(key, text)
+  while (texts.size > draftsMax) texts.delete(texts.keys().next().value as string)
+  keepHere(place, JSON.stringify([...texts]))
+}
+
+function read(): [string, string][] {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(place) ?? '[]')
+    return Array.isArray(kept) ? kept.map(([key, text]) => [String(key), String(text)]) : []
+  } catch {
+    return []
+  }
+}

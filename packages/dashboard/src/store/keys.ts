@@ -1,0 +1,128 @@
+// The keyboard: Ctrl+K opens the palette, `?` lists the keys, `/` searches, `g` and a letter goes to a view. Not while something is being typed.
+
+import { Cell } from './cell.ts'
+import { go, pageAddress, type ViewName } from './page-address.ts'
+import { nextTheme } from './theme.ts'
+
+export const isHelpOpen = new Cell(false)
+export const isSearchOpen = new Cell(false)
+export const isPaletteOpen = new Cell(false)
+
+export const places: Record<string, { view: Exclude<ViewName, 'everywhere'>; name: string }> = {
+  n: { view: 'now', name: 'Now' },
+  t: { view: 'talk', name: 'Talk' },
+  a: { view: 'agent', name: 'Agents' },
+  r: { view: 'runs', name: 'Runs' },
+  c: { view: 'actions', name: 'Actions' },
+  f: { view: 'recorder', name: 'Recorder' },
+}
+
+export const keyTexts: [keys: string, text: string][] = [
+  ['?', 'this list'],
+  ['Ctrl K', 'every place and action by its name'],
+  ['/', 'search all messages'],
+  ...Object.entries(places).map(([key, { name }]): [string, string] => [`g ${key}`, name]),
+  ['j  k', 'next, previous in a list (↓ ↑ in a search)'],
+  ['Enter  r', 'open, or answer what is chosen (Now)'],
+  ['a  d', 'allow or deny what is chosen (Now)'],
+  ['c', 'write a message (Talk)'],
+  ['space', 'play or pause (Recorder)'],
+  ['←  →', 'step (Recorder)'],
+  ['d', 'light or dark, where nothing is to be denied'],
+  ['Esc', 'close, or leave a field'],
+]
+
+const chordMs = 1_200
+let isChord = false
+let timer: ReturnType<typeof setTimeout> | undefined
+
+function isTyping(target: EventTarget | null): boolean {
+  const element = target as HTMLElement | null
+  return element?.closest?.('input, textarea, select, [contenteditable], .xterm') != null
+}
+
+export function followKeys(): void {
+  addEventListener('keydown', (event) => {
+    if (event.key === 'Escape') return leave(event)
+    if (isPaletteKey(event)) {
+      event.preventDefault()
+      return isPaletteOpen.update((isOpen) => !isOpen)
+    }
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (by !== undefined && isSearchOpen.value && !(event.target instanceof HTMLSelectElement)) {
+      event.preventDefault()
+      return step(by)
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+    if (isChord) {
+      isChord = false
+      const place = places[event.key]
+      if (place) {
+        event.preventDefault()
+        go(place.view)
+      }
+      return
+    }
+    single(event)
+  })
+}
+
+/** Also while something is typed; but a terminal has its own Ctrl+K. */
+function isPaletteKey({ key, ctrlKey, metaKey, altKey, shiftKey, target }: KeyboardEvent): boolean {
+  const isChosen = key.toLowerCase() === 'k' && ctrlKey !== metaKey && !altKey && !shiftKey
+  return isChosen && (target as HTMLElement | null)?.closest?.('.xterm') == null
+}
+
+function single(event: KeyboardEvent): void {
+  if (event.key === 'g') {
+    isChord = true
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      isChord = false
+    }, chordMs)
+  } else if (event.key === '?') isHelpOpen.update((isOpen) => !isOpen)
+  else if (event.key === '/') {
+    event.preventDefault()
+    isSearchOpen.set(true)
+  } else if (event.key === 'a') act(event, 'allow')
+  else if (event.key === 'd') act(event, 'deny') || nextTheme()
+  else if (event.key === 'j') step(1)
+  else if (event.key === 'k') step(-1)
+  else if (event.key === 'Enter') act(event, 'open')
+  else if (event.key === 'r') act(event, 'reply')
+  else if (event.key === 'c') {
+    const field = document.querySelector<HTMLTextAreaElement>('[data-key="compose"]')
+    if (field) event.preventDefault()
+    field?.focus()
+  }
+}
+
+/** Moves the focus along the items that the view marks with `data-item`. */
+function step(by: number): void {
+  const within = document.querySelector('dialog[open]') ?? document
+  const items = [...within.querySelectorAll<HTMLElement>('[data-item]')]
+  const at = items.findIndex((item) => item === document.activeElement || item.contains(document.activeElement))
+  const next = items[at < 0 ? (by > 0 ? 0 : items.length - 1) : Math.min(items.length - 1, Math.max(0, at + by))]
+  next?.focus()
+  next?.scrollIntoView({ block: 'nearest' })
+}
+
+/** On the item that has the focus, by the part of it that is marked for the key; `r` also without one, on the first that can be answered. */
+function act(event: KeyboardEvent, key: 'open' | 'reply' | 'allow' | 'deny'): boolean {
+  const item = document.activeElement?.matches('[data-item]') ? document.activeElement : undefined
+  const within = key === 'reply' ? (item ?? document) : item
+  const part = within?.querySelector<HTMLElement>(`[data-key="${key}"]`)
+  if (!part) return false
+  event.preventDefault()
+  part.click()
+  return true
+}
+
+function leave(event: KeyboardEvent): void {
+  if (isPaletteOpen.value) isPaletteOpen.set(false)
+  else if (isHelpOpen.value) isHelpOpen.set(false)
+  else if (isSearchOpen.value) isSearchOpen.set(false)
+  else if (isTyping(event.target) && !(event.target as HTMLElement).closest('.xterm'))
+    (event.target as HTMLElement).blur()
+  else if (pageAddress.value.query.has('thread')) go('talk', pageAddress.value.parts)
+}

@@ -1,0 +1,61 @@
+// Where the page is: everything that can be linked to is in the address behind the #.
+
+import { Cell, useCell } from './cell.ts'
+
+export const views = ['now', 'talk', 'agent', 'runs', 'actions', 'recorder', 'everywhere'] as const
+export type ViewName = (typeof views)[number]
+
+export interface PageAddress {
+  /** nowhere: the address names no view. */
+  view: ViewName | 'nowhere'
+  /** The parts of the path after the view, decoded. */
+  parts: string[]
+  query: URLSearchParams
+}
+
+function read(): PageAddress {
+  const [path = '', search = ''] = location.hash.replace(/^#\/?/, '').split('?')
+  const [name = '', ...parts] = path.split('/').map(decode)
+  const view = name === '' ? 'now' : (views.find((each) => each === name) ?? 'nowhere')
+  return { view, parts, query: new URLSearchParams(search) }
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+export const pageAddress = new Cell<PageAddress>(read())
+addEventListener('hashchange', () => pageAddress.set(read()))
+
+export const usePageAddress = (): PageAddress => useCell(pageAddress)
+
+/** Half a character, as a file of anybody's may hold, has no place in an address. */
+const wellFormed = (part: string | number): string => String(part).replace(/\p{Cs}/gu, '\ufffd')
+
+export function linkTo(
+  view: ViewName,
+  parts: readonly (string | number)[] = [],
+  query: Record<string, string> = {},
+): string {
+  const kept = Object.entries(query).filter(([, value]) => value !== '')
+  const search = kept.length > 0 ? `?${new URLSearchParams(kept)}` : ''
+  return `#/${[view, ...parts].map((part) => encodeURIComponent(wellFormed(part))).join('/')}${search}`
+}
+
+export function go(view: ViewName, parts: readonly (string | number)[] = [], query: Record<string, string> = {}): void {
+  location.hash = linkTo(view, parts, query)
+}
+
+/** Changes the address without a step in the browser's history. */
+export function refine(
+  view: ViewName,
+  parts: readonly (string | number)[] = [],
+  query: Record<string, string> = {},
+): void {
+  history.replaceState(null, '', linkTo(view, parts, query))
+  pageAddress.set(read())
+}

@@ -1,0 +1,31 @@
+// What the person has put off or is done with, on this browser: a snoozed need comes back by itself, one that was dismissed does not.
+
+import { Cell } from './cell.ts'
+import { keepHere, keptAs } from './own-place.ts'
+
+const place = keptAs('put-off')
+const putOffMax = 500
+export const snoozeMs = 3_600_000
+
+/** Until when each need is not shown, by its key; `Infinity` as null in the browser's storage. */
+export const putOff = new Cell<ReadonlyMap<string, number>>(read())
+
+export function putOffUntil(key: string, until: number): void {
+  const kept = [...putOff.value].filter(([each, end]) => each !== key && end > Date.now()).slice(-putOffMax)
+  putOff.set(new Map([...kept, [key, until]]))
+  keepHere(place, JSON.stringify([...putOff.value]))
+}
+
+export const isPutOff = (key: string): boolean => (putOff.value.get(key) ?? 0) > Date.now()
+
+function read(): ReadonlyMap<string, number> {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(place) ?? '[]')
+    if (!Array.isArray(kept)) return new Map()
+    return new Map(
+      kept.map(([key, until]) => [String(key), typeof until === 'number' ? until : Number.POSITIVE_INFINITY]),
+    )
+  } catch {
+    return new Map()
+  }
+}

@@ -1,0 +1,31 @@
+// Light or dark: as the system has it, unless the person chose. Kept in this browser.
+
+import { Cell } from './cell.ts'
+import { keepHere } from './own-place.ts'
+
+export type Theme = 'system' | 'light' | 'dark'
+
+const place = 'agent-relay.theme'
+const wish = matchMedia('(prefers-color-scheme: dark)')
+
+export const theme = new Cell<Theme>((localStorage.getItem(place) as Theme | null) ?? 'system')
+/** What is shown now. */
+export const isDark = new Cell(false)
+
+function apply(): void {
+  isDark.set(theme.value === 'system' ? wish.matches : theme.value === 'dark')
+  document.documentElement.dataset.theme = isDark.value ? 'dark' : 'light'
+}
+
+export function followTheme(): void {
+  apply()
+  wish.addEventListener('change', apply)
+  theme.listen(() => {
+    keepHere(place, theme.value)
+    apply()
+  })
+}
+
+export function nextTheme(): void {
+  theme.set(isDark.value ? 'light' : 'dark')
+}

@@ -1,0 +1,209 @@
+// Which files a tool call is about to write, as far as it shows: by the arguments of editing tools, by the headers of a patch, and by patterns
+// in a shell command. What a shell command writes in other ways is not seen.
+
+import { basename, resolve } from 'node:path'
+
+export interface Edits {
+  /** Absolute, as they were named: links are followed by the daemon. */
+  files: string[]
+  /** Of these, those that are removed, moved or restored whole: as directories, with everything in them. */
+  trees?: string[]
+  /** A git command that touches files which it does not name. */
+  git?: { command: string; directory: string }
+}
+
+/** By tool, in lower case, of all the CLIs. */
+const editors = ['write', 'edit', 'multiedit', 'notebookedit', 'write_file', 'replace', 'create', 'str_replace_editor']
+const patchers = ['apply_patch', 'patch']
+const shells = ['bash', 'shell', 'run_shell_command', 'local_shell', 'exec_command']
+const fileKeys = ['file_path', 'filePath', 'notebook_path', 'path']
+const directoryKeys = ['workdir', 'dir_path', 'directory', 'cwd']
+const patchHeader = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/gm
+
+type Input = Readonly<Record<string, unknown>>
+
+export function editsOf(tool: string, input: Input, cwd: string): Edits {
+  const name = tool.toLowerCase()
+  const texts = Object.values(input).filter((value): value is string => typeof value === 'string')
+  if (patchers.includes(name)) return { files: texts.flatMap((text) => patchedIn(text, cwd)) }
+  if (shells.includes(name)) {
+    const directory = resolve(cwd, stringOf(input, directoryKeys) ?? '.')
+    const { command } = input
+    if (Array.isArray(command)) return shellEdits([{ words: command.map(String), writes: [] }], directory)
+    return typeof command === 'string' ? textEdits(command, directory) : { files: [] }
+  }
+  // Copilot's editor also shows files.
+  if (!editors.includes(name) || input.command === 'view') return { files: [] }
+  const file = stringOf(input, fileKeys)
+  return { files: file === undefined ? [] : [resolve(cwd, file)] }
+}
+
+function stringOf(input: Input, keys: readonly string[]): string | undefined {
+  return keys.map((key) => input[key]).find((value): value is string => typeof value === 'string' && value !== '')
+}
+
+function patchedIn(text: string, cwd: string): string[] {
+  return [...text.matchAll(patchHeader)].map(([, file = '']) => resolve(cwd, file.trim()))
+}
+
+function textEdits(text: string, directory: string): Edits {
+  const { files, ...rest } = shellEdits(commandsOf(text), directory)
+  return { files: [...files, ...patchedIn(text, directory)], ...rest }
+}
+
+/** One command of a line: its words, and what its output is written to. */
+interface Simple {
+  words: string[]
+  writes: string[]
+}
+
+/** What stands before a program without changing what it does. */
+const before = ['sudo', 'command', 'env', 'time', 'nohup', 'exec', 'builtin']
+
+function shellEdits(commands: readonly Simple[], start: string): Edits {
+  let directory = start
+  const found = { files: [], trees: [] as string[] } as Edits & { trees: string[] }
+  for (const { words, writes } of commands) {
+    const at = words.findIndex((word) => !before.includes(word) && !/^\w+=/.test(word))
+    const [program = '', ...args] = at < 0 ? [] : words.slice(at)
+    // What a variable or a pattern stands for is not known here.
+    const paths = (names: readonly string[]) =>
+      names.filter((name) => name !== '' && !/[$*?`]/.test(name)).map((name) => resolve(directory, name))
+    const take = (names: readonly string[]) => void found.files.push(...paths(names))
+    const add = ({ files, trees = [], git }: Edits) => {
+      found.files.push(...files)
+      found.trees.push(...trees)
+      found.git ??= git
+    }
+    take(writes)
+    const operands = args.filter((arg) => !arg.startsWith('-'))
+    const script = args[args.findIndex((arg) => /^-\w*c$/.test(arg)) + 1]
+    switch (basename(program)) {
+      case 'cd':
+        if (operands[0] !== undefined) directory = resolve(directory, operands[0])
+        break
+      case 'sh':
+      case 'bash':
+      case 'zsh':
+        if (args.some((arg) => /^-\w*c$/.test(arg))) add(textEdits(script ?? '', directory))
+        break
+      case 'git':
+        add(gitEdits(args, directory))
+        break
+      case 'dd':
+        take(args.filter((arg) => arg.startsWith('of=')).map((arg) => arg.slice(3)))
+        break
+      case 'cp':
+      case 'ln':
+      case 'install':
+        take(operands.slice(-1))
+        break
+      case 'sed':
+      case 'perl':
+        if (args.some((arg) => /^-[a-z]*i|^--in-place/.test(arg)))
+          take(args.some((arg) => /^-[a-z]*[ef]$/.test(arg)) ? operands : operands.slice(1))
+        break
+      case 'rm':
+        take(operands)
+        if (hasShort(args, '[rR]') || args.includes('--recursive')) found.trees.push(...paths(operands))
+        break
+      case 'mv':
+        take(operands)
+        found.trees.push(...paths(operands.slice(0, -1)))
+        break
+      case 'tee':
+      case 'touch':
+      case 'truncate':
+        take(operands)
+        break
+    }
+  }
+  return found.trees.length > 0 ? found : { files: found.files, git: found.git }
+}
+
+const isAll = (path: string) => ['.', ':/', '*', './'].includes(path)
+const hasShort = (args: readonly string[], letter: string) =>
+  args.some((arg) => new RegExp(`^-\\w*${letter}`).test(arg))
+
+function gitEdits(words: readonly string[], start: string): Edits {
+  let directory = start
+  let n = 0
+  for (; words[n]?.startsWith('-'); n++) {
+    if (words[n] === '-C') directory = resolve(directory, words[++n] ?? '.')
+    else if (words[n] === '-c' || words[n] === '--git-dir' || words[n] === '--work-tree') n++
+  }
+  const [verb = '', ...args] = words.slice(n)
+  const paths = args.filter((arg) => !arg.startsWith('-'))
+  const named = args.includes('--') ? args.slice(args.indexOf('--') + 1) : []
+  const files = (of: readonly string[]) => {
+    const whole = of.map((path) => resolve(directory, path))
+    return { files: whole, trees: whole }
+  }
+  const sweep = { files: [], git: { command: ['git', ...words].join(' ').slice(0, 2_000), directory } }
+  const none = { files: [] }
+  switch (verb) {
+    case 'add':
+      return paths.some(isAll) || hasShort(args, '[Au]') || args.includes('--all') || args.includes('--update')
+        ? sweep
+        : none
+    case 'commit':
+      return hasShort(args, 'a') || args.includes('--all') ? sweep : none
+    case 'stash':
+      return ['list', 'show', 'drop', 'clear', 'create', 'store'].includes(paths[0] ?? '') ? none : sweep
+    case 'checkout':
+    case 'switch':
+      if (named.length > 0 && !named.some(isAll)) return files(named)
+      return hasShort(args, '[bBcC]') || args.includes('--orphan') || args.includes('--create') ? none : sweep
+    case 'restore':
+      if (args.includes('--staged') && !args.includes('--worktree')) return none
+      return paths.some(isAll) ? sweep : files(paths)
+    case 'reset':
+      return sweep
+    case 'clean':
+      return hasShort(args, 'n') || args.includes('--dry-run') ? none : sweep
+    case 'rm':
+    case 'mv':
+      return files(paths)
+    default:
+      return none
+  }
+}
+
+/** A shell line as its commands: enough of the grammar to tell words, quotes, redirections and here-documents apart. */
+function commandsOf(text: string): Simple[] {
+  const commands: Simple[] = [{ words: [], writes: [] }]
+  const token =
+    /\\\n|[ \t]+|#[^\n]*|(\d*(?:>>|>\||&>>?|>)(?!&)\s*)|(<<-?\s*)(['"]?)(\w+)\3|(\d*[<>]&?\d*-?)|([;&|()\n`]+)|((?:[^\s\\'"<>;&|()`]|\\[^\n]|'[^']*'|"(?:\\[\s\S]|[^"\\])*")+)|./gy
+  let isTarget = false
+  const ends: string[] = []
+  for (let match = token.exec(text); match; match = token.exec(text)) {
+    const [, write, here, , mark, , separator, word] = match
+    const last = commands.at(-1) as Simple
+    if (write !== undefined) isTarget = true
+    else if (here !== undefined) ends.push(mark as string)
+    else if (separator !== undefined) {
+      commands.push({ words: [], writes: [] })
+      isTarget = false
+      // What follows is the text of here-documents, up to their marks.
+      if (separator.includes('\n'))
+        while (ends.length > 0) token.lastIndex = afterHere(text, token.lastIndex, ends.shift() as string)
+    } else if (word !== undefined) {
+      if (isTarget) last.writes.push(unquoted(word))
+      else last.words.push(unquoted(word))
+      isTarget = false
+    }
+  }
+  return commands.filter(({ words, writes }) => words.length + writes.length > 0)
+}
+
+function afterHere(text: string, from: number, mark: string): number {
+  const end = new RegExp(`^\\t*${mark}$`, 'm')
+  const found = end.exec(text.slice(from))
+  return found ? from + found.index + found[0].length : text.length
+}
+
+function unquoted(word: string): string {
+  return word.replace(/'([^']*)'|"((?:\\[\s\S]|[^"\\])*)"|\\([\s\S])/g, (_, single, double, escaped) =>
+    single !== undefined ? single : double !== undefined ? double.replace(/\\(["\\$`])/g, '$1') : escaped,
+  )
+}

@@ -1,0 +1,91 @@
+// A stream of events with a bound on what waits for its reader: a reader that takes nothing while too much waits is cut off.
+
+export interface StreamLimits {
+  /** What may wait for a reader that does not read. */
+  waitingBytesMax: number
+  /** One that takes nothing for this long while more than that waits is cut off. Nothing is lost: messages stay in the inbox, events in the journal. */
+  stalledMs: number
+}
+
+/** A stream is cut off at once beyond this: it is more than any one answer. */
+const waitingBytesLimit = 32 * 1024 * 1024
+
+/** The same answer, its stream bounded; any other answer is returned as it is. */
+export function bounded(response: Response, limits: StreamLimits): Response {
+  const { body, status, headers } = response
+  if (!body || !headers.get('content-type')?.startsWith('text/event-stream')) return response
+  return new Response(new BoundedStream(body, limits).stream, { status, headers })
+}
+
+class BoundedStream {
+  readonly stream: ReadableStream<Uint8Array>
+  readonly #limits: StreamLimits
+  readonly #source: ReadableStreamDefaultReader<Uint8Array>
+  readonly #queue: Uint8Array[] = []
+  #waitingBytes = 0
+  #stall: ReturnType<typeof setTimeout> | undefined
+  #wake: (() => void) | undefined
+  #isOver = false
+
+  constructor(source: ReadableStream<Uint8Array>, limits: StreamLimits) {
+    this.#limits = limits
+    this.#source = source.getReader()
+    this.stream = new ReadableStream(
+      { pull: (controller) => this.#pull(controller), cancel: () => this.#end() },
+      { highWaterMark: 0 },
+    )
+    void this.#drain()
+  }
+
+  /** At once, whether anybody reads or not: what waited inside the source could not be counted. */
+  async #drain(): Promise<void> {
+    try {
+      for (let next = await this.#source.read(); !next.done && !this.#isOver; next = await this.#source.read()) {
+        this.#queue.push(next.value)
+        this.#waitingBytes += next.value.length
+        this.#wake?.()
+        if (this.#waitingBytes > waitingBytesLimit) return this.#end()
+        if (this.#waitingBytes > this.#limits.waitingBytesMax) this.#stall ??= this.#startStall()
+      }
+    } catch {
+      // It broke: what was read before is still passed on.
+    }
+    this.#isOver = true
+    this.#wake?.()
+  }
+
+  #startStall(): ReturnType<typeof setTimeout> {
+    const timer = setTimeout(() => this.#end(), this.#limits.stalledMs)
+    timer.unref?.()
+    return timer
+  }
+
+  #end(): void {
+    this.#isOver = true
+    this.#queue.length = 0
+    clearTimeout(this.#stall)
+    this.#source.cancel().catch(() => {})
+    this.#wake?.()
+  }
+
+  async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    if (this.#queue.length === 0 && !this.#isOver) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+      this.#wake = undefined
+    }
+    const next = this.#queue.shift()
+    if (next === undefined) return this.#close(controller)
+    this.#waitingBytes -= next.length
+    // It has taken something: its time starts again, however much still waits.
+    clearTimeout(this.#stall)
+    this.#stall = this.#waitingBytes > this.#limits.waitingBytesMax ? this.#startStall() : undefined
+    controller.enqueue(next)
+  }
+
+  #close(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    clearTimeout(this.#stall)
+    controller.close()
+  }
+}

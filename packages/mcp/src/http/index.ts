@@ -1,0 +1,91 @@
+// MCP over HTTP as web-standard handlers, both eras and the older /sse. Guards, credentials and mounting are in the daemon (relay/src/wires).
+
+import { JsonDepthError, parseJson } from '@agent-relay/sdk/protocol'
+import { isJsonContentType, isLegacyRequest, readRequestBody } from '@modelcontextprotocol/server'
+import { httpToolsets, toolsOf } from '../toolsets.ts'
+import { bounded } from './bounded-stream.ts'
+import { type Exchange, type McpHttpLimits, mcpHttpLimits, requestIds, rpcError, type ToolChoice } from './exchange.ts'
+import { SessionsHttp } from './sessions.ts'
+import { SseHttp } from './sse.ts'
+import { StatelessHttp } from './stateless.ts'
+
+/** A JSON-RPC id becomes part of a command's id, which is stored. */
+const rpcIdCharsMax = 100
+
+export class McpHttp {
+  readonly #limits: McpHttpLimits
+  readonly #sessions: SessionsHttp
+  readonly #stateless: StatelessHttp
+  readonly #sse: SseHttp
+
+  constructor(limits: Partial<McpHttpLimits> = {}) {
+    this.#limits = { ...mcpHttpLimits, ...limits }
+    this.#sessions = new SessionsHttp(this.#limits)
+    this.#stateless = new StatelessHttp(this.#limits)
+    this.#sse = new SseHttp(this.#limits)
+  }
+
+  /** `/mcp`: a request that carries its own envelope is served without a session, every other one in the session it names. */
+  async mcp(exchange: Exchange): Promise<Response> {
+    const { request } = exchange
+    const tools = toolsFor(exchange)
+    if (tools instanceof Response) return tools
+    const body = request.method === 'POST' ? await this.#read(request) : undefined
+    if (body instanceof Response) return body
+    const isSession = await isLegacyRequest(request, body)
+    const served = isSession ? this.#sessions : this.#stateless
+    return bounded(await served.serve(exchange, body, tools), this.#limits)
+  }
+
+  /** `GET /sse`: the stream of a session of the oldest kind. */
+  async sse(exchange: Exchange): Promise<Response> {
+    const tools = toolsFor(exchange)
+    return tools instanceof Response ? tools : this.#sse.open(exchange, tools)
+  }
+
+  /** `POST /messages`: what the client of such a session says. */
+  async messages({ request, caller }: Exchange): Promise<Response> {
+    const body = await this.#read(request)
+    return body instanceof Response ? body : this.#sse.receive(request, caller, body)
+  }
+
+  /** Ends every session and stream. */
+  close(): void {
+    this.#sessions.close()
+    this.#stateless.close()
+    this.#sse.close()
+  }
+
+  async #read(request: Request): Promise<unknown> {
+    if (!isJsonContentType(request.headers.get('content-type')))
+      return rpcError(415, -32000, 'Unsupported Media Type: Content-Type must be application/json')
+    const { bodyBytesMax } = this.#limits
+    const read = await readRequestBody(request, bodyBytesMax)
+    if (read.tooLarge) return rpcError(413, -32000, `A request is at most ${bodyBytesMax} bytes`)
+    let body: unknown
+    try {
+      body = parseJson(read.text)
+    } catch (error) {
+      const why = error instanceof JsonDepthError ? error.message : 'not valid JSON'
+      return rpcError(400, -32700, `Parse error: the body is ${why}`)
+    }
+    if (requestIds(body).some((id) => String(id).length > rpcIdCharsMax))
+      return rpcError(400, -32600, `Invalid Request: an id is at most ${rpcIdCharsMax} characters`)
+    return body
+  }
+}
+
+function toolsFor({ request, caller }: Exchange): ToolChoice | Response {
+  try {
+    const { onlyTools } = caller
+    const asked = new URL(request.url).searchParams.get('tools') ?? undefined
+    if (onlyTools !== undefined && asked !== undefined && asked !== onlyTools)
+      return rpcError(400, -32602, `This port serves the toolset ${onlyTools} and no other: leave "tools" out.`)
+    const list = toolsOf(asked ?? onlyTools ?? httpToolsets)
+    return { name: list.map((tool) => tool.name).join(), list }
+  } catch (error) {
+    return rpcError(400, -32602, (error as Error).message)
+  }
+}
+
+export { type Exchange, type HttpCaller, type McpHttpLimits, mcpHttpLimits, type RelaySession } from './exchange.ts'

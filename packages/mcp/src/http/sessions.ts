@@ -1,0 +1,137 @@
+// Sessions of 2025 clients over Streamable HTTP: opened by `initialize`, bound to whoever opened them, ended by DELETE or when unused.
+
+import type { Turn } from '@agent-relay/sdk/internal/client'
+import {
+  isInitializeRequest,
+  type RequestId,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server'
+import { createServer } from '../server.ts'
+import {
+  callId,
+  type Exchange,
+  type McpHttpLimits,
+  newSessionId,
+  noSuchSession,
+  onceLeft,
+  type RelaySession,
+  requestIds,
+  rpcError,
+  type ToolChoice,
+  tooManySessions,
+} from './exchange.ts'
+import { Keeper } from './keeper.ts'
+
+export class SessionsHttp {
+  readonly #limits: McpHttpLimits
+  readonly #sessions: Keeper<HttpSession>
+
+  constructor(limits: McpHttpLimits) {
+    this.#limits = limits
+    this.#sessions = new Keeper({
+      idleMs: limits.idleMs,
+      countMax: limits.sessionsMax,
+      end: (session) => session.end(),
+    })
+  }
+
+  async serve(exchange: Exchange, body: unknown, tools: ToolChoice): Promise<Response> {
+    const { request, caller, left } = exchange
+    const id = request.headers.get('mcp-session-id')
+    if (id === null && !isInitializeRequest(body))
+      return rpcError(400, -32000, 'Bad Request: Mcp-Session-Id header is required; a session opens with initialize')
+    const session = id === null ? await this.#open(exchange, tools) : this.#sessions.get(id)
+    if (session === undefined) return id === null ? tooManySessions() : noSuchSession()
+    if (session.principal !== caller.principal) return noSuchSession()
+    const release = this.#sessions.use(session.id)
+    void left.then(release)
+    const response = await session.serve(exchange, body)
+    if (id === null && !response.ok) this.#sessions.drop(session.id)
+    return response
+  }
+
+  close(): void {
+    this.#sessions.clear()
+  }
+
+  async #open({ caller }: Exchange, tools: ToolChoice): Promise<HttpSession | undefined> {
+    const relay = await caller.open('session')
+    const session = await HttpSession.open(caller.principal, relay, tools, this.#limits)
+    const isKept = this.#sessions.put(session.id, session)
+    if (!isKept) session.end()
+    session.onEnd = () => this.#sessions.drop(session.id, session)
+    return isKept ? session : undefined
+  }
+}
+
+class HttpSession {
+  readonly id = newSessionId()
+  readonly principal: string
+  /** It ended by itself: the client said goodbye, or its workspace closed. */
+  onEnd: () => void = () => {}
+  readonly #relay: RelaySession
+  readonly #transport: WebStandardStreamableHTTPServerTransport
+  /** The questions under way, and when the answer to each has left. */
+  readonly #asked = new Map<RequestId, Promise<boolean>>()
+  /** Streams that the client holds open for notifications: without one, a notification is lost. */
+  #streams = 0
+
+  private constructor(principal: string, relay: RelaySession, { bodyBytesMax, keepAliveMs }: McpHttpLimits) {
+    this.principal = principal
+    this.#relay = relay
+    this.#transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => this.id,
+      onsessionclosed: () => this.onEnd(),
+      maxRequestBodySize: bodyBytesMax,
+      keepAliveMs,
+    })
+  }
+
+  static async open(principal: string, relay: RelaySession, tools: ToolChoice, limits: McpHttpLimits) {
+    const session = new HttpSession(principal, relay, limits)
+    const turn = (rpcId: RequestId) => session.#turn(rpcId)
+    const canPush = () => session.#streams > 0
+    const server = createServer(relay.client, { ...relay.options, tools: tools.list, turn, canPush })
+    await server.connect(session.#transport)
+    relay.client.on('disconnect', () => session.onEnd())
+    return session
+  }
+
+  async serve({ request, left }: Exchange, body: unknown): Promise<Response> {
+    const ids = requestIds(body)
+    for (const id of ids) this.#asked.set(id, left)
+    void left.then((hasLeft) => {
+      for (const id of ids) {
+        this.#asked.delete(id)
+        if (!hasLeft) this.#cancel(id)
+      }
+    })
+    const response = await this.#transport.handleRequest(request, { parsedBody: body })
+    // When the stream is gone, the client may open another.
+    if (request.method === 'GET' && response.ok) {
+      this.#streams++
+      void left.then(() => {
+        this.#streams--
+        this.#transport.closeStandaloneSSEStream()
+        this.#relay.letGo()
+      })
+    }
+    return response
+  }
+
+  end(): void {
+    void this.#transport.close()
+    void this.#relay.client.disconnect()
+  }
+
+  #turn(rpcId: RequestId): Turn {
+    const turn = this.#relay.turn(callId(this.id, rpcId))
+    return onceLeft(this.#asked.get(rpcId) ?? Promise.resolve(false), turn)
+  }
+
+  /** Its stream is gone and cannot be resumed: nobody would ever read the answer, so a wait for it ends. */
+  #cancel(requestId: RequestId): void {
+    const params = { requestId, reason: 'the request was closed' }
+    this.#transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
+  }
+}

@@ -1,0 +1,175 @@
+// The transport of 2024 clients: a stream that says where to post, and posts whose answers come over that stream. The session is the stream.
+
+import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from '@modelcontextprotocol/server'
+import { parseJSONRPCMessage } from '@modelcontextprotocol/server'
+import { createServer } from '../server.ts'
+import {
+  callId,
+  type Exchange,
+  type HttpCaller,
+  type McpHttpLimits,
+  newSessionId,
+  noSuchSession,
+  rpcError,
+  type ToolChoice,
+  tooManySessions,
+} from './exchange.ts'
+import { Keeper } from './keeper.ts'
+
+/** A client that does not read its answers is not coming back. */
+const waitingCharsMax = 32 * 1024 * 1024
+const rpcBatchMax = 100
+
+interface SseSession {
+  principal: string
+  transport: SseTransport
+}
+
+export class SseHttp {
+  readonly #limits: McpHttpLimits
+  readonly #sessions: Keeper<SseSession>
+
+  constructor(limits: McpHttpLimits) {
+    this.#limits = limits
+    this.#sessions = new Keeper({
+      idleMs: limits.idleMs,
+      countMax: limits.sessionsMax,
+      end: ({ transport }) => void transport.close(),
+    })
+  }
+
+  async open({ request, caller, left }: Exchange, { list }: ToolChoice): Promise<Response> {
+    const relay = await caller.open('session')
+    const id = newSessionId()
+    // The rest of the URL, the workspace for instance, is valid for the posts, too.
+    const query = new URL(request.url).searchParams
+    query.set('sessionId', id)
+    const transport = new SseTransport(`/messages?${query}`, this.#limits.keepAliveMs)
+    const server = createServer(relay.client, {
+      ...relay.options,
+      tools: list,
+      turn: (rpcId) => relay.turn(callId(id, rpcId)),
+      onSent: (listener) => transport.onSent(listener),
+    })
+    const session = { principal: caller.principal, transport }
+    const isKept = this.#sessions.put(id, session)
+    // Open as long as its stream is: that is what keeps it in use.
+    const release = this.#sessions.use(id)
+    transport.onGone = () => {
+      release()
+      this.#sessions.drop(id, session)
+      void relay.client.disconnect()
+    }
+    relay.client.on('disconnect', () => void transport.close())
+    await server.connect(transport)
+    void left.then(() => transport.close())
+    if (!isKept) return tooManySessions()
+    const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' }
+    return new Response(transport.stream, { headers })
+  }
+
+  receive(request: Request, caller: HttpCaller, body: unknown): Response {
+    const id = new URL(request.url).searchParams.get('sessionId') ?? ''
+    const session = this.#sessions.get(id)
+    if (session?.principal !== caller.principal) return noSuchSession()
+    const bodies: unknown[] = Array.isArray(body) ? body : [body]
+    let messages: JSONRPCMessage[]
+    try {
+      if (bodies.length > rpcBatchMax) throw new Error('too many')
+      messages = bodies.map((message) => parseJSONRPCMessage(message))
+    } catch {
+      return rpcError(
+        400,
+        -32600,
+        `Invalid Request: the body is not a JSON-RPC message, nor up to ${rpcBatchMax} of them`,
+      )
+    }
+    for (const message of messages) session.transport.onmessage?.(message, { request })
+    return new Response('Accepted', { status: 202 })
+  }
+
+  close(): void {
+    this.#sessions.clear()
+  }
+}
+
+interface Event {
+  text: string
+  /** The question it answers. */
+  answers?: RequestId
+}
+
+class SseTransport implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: JSONRPCMessage, extra?: MessageExtraInfo) => void
+  /** The stream has ended, by either side. */
+  onGone: () => void = () => {}
+  readonly stream: ReadableStream<Uint8Array>
+  readonly #encoder = new TextEncoder()
+  readonly #queue: Event[] = []
+  readonly #sent: ((id: RequestId) => void)[] = []
+  readonly #keepAlive: ReturnType<typeof setInterval>
+  /** Taken by the reader, who has not asked for more yet. */
+  #taken: Event | undefined
+  #waitingChars = 0
+  #wake: (() => void) | undefined
+  #isClosed = false
+
+  constructor(endpoint: string, keepAliveMs: number) {
+    this.#push({ text: `event: endpoint\ndata: ${endpoint}\n\n` })
+    this.#keepAlive = setInterval(() => this.#push({ text: ': keepalive\n\n' }), keepAliveMs)
+    this.#keepAlive.unref?.()
+    // Nothing is passed on before the reader asks for it: only this way is it known what has left.
+    this.stream = new ReadableStream(
+      { pull: (controller) => this.#pull(controller), cancel: () => this.close() },
+      { highWaterMark: 0 },
+    )
+  }
+
+  async start(): Promise<void> {}
+
+  /** The listener is told of each answer that the reader has taken. */
+  onSent(listener: (id: RequestId) => void): void {
+    this.#sent.push(listener)
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#isClosed) throw new Error('the stream has ended')
+    const { id } = message as { id?: RequestId }
+    const answers = 'method' in message ? undefined : id
+    this.#push({ text: `event: message\ndata: ${JSON.stringify(message)}\n\n`, answers })
+    if (this.#waitingChars > waitingCharsMax) await this.close()
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    clearInterval(this.#keepAlive)
+    this.#wake?.()
+    this.onGone()
+    this.onclose?.()
+  }
+
+  #push(event: Event): void {
+    this.#queue.push(event)
+    this.#waitingChars += event.text.length
+    this.#wake?.()
+  }
+
+  async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    const { answers } = this.#taken ?? {}
+    this.#taken = undefined
+    if (answers !== undefined) for (const sent of this.#sent) sent(answers)
+    if (this.#queue.length === 0 && !this.#isClosed) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+      this.#wake = undefined
+    }
+    this.#taken = this.#queue.shift()
+    if (this.#taken === undefined) return controller.close()
+    this.#waitingChars -= this.#taken.text.length
+    controller.enqueue(this.#encoder.encode(this.#taken.text))
+  }
+}

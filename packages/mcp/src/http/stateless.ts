@@ -1,0 +1,203 @@
+// The 2026-07-28 era: every request stands alone. What must outlast one (what was handed out and hinted, who listens) is kept by identity.
+
+import { RelayError } from '@agent-relay/sdk'
+import { makeIds } from '@agent-relay/sdk/protocol'
+import {
+  createMcpHandler,
+  InMemoryServerEventBus,
+  type McpHttpHandler,
+  type ServerEvent,
+  type ServerEventBus,
+} from '@modelcontextprotocol/server'
+import type { Memory } from '../calling.ts'
+import { ActionWatch, Subscriptions } from '../push.ts'
+import { resources } from '../resources.ts'
+import { createServer } from '../server.ts'
+import { actionScope, whenShownChanges } from '../tools/actions.ts'
+import type { Tool } from '../tools/tool.ts'
+import {
+  type Exchange,
+  type HttpCaller,
+  type McpHttpLimits,
+  onceLeft,
+  type RelaySession,
+  type ToolChoice,
+  tooManySessions,
+} from './exchange.ts'
+import { Keeper } from './keeper.ts'
+
+export class StatelessHttp {
+  readonly #limits: McpHttpLimits
+  readonly #identities: Keeper<Promise<Identity>>
+
+  constructor(limits: McpHttpLimits) {
+    this.#limits = limits
+    this.#identities = new Keeper({
+      idleMs: limits.idleMs,
+      countMax: limits.sessionsMax,
+      end: (opening) => void opening.then((identity) => identity.end()).catch(() => {}),
+    })
+  }
+
+  async serve(exchange: Exchange, posted: unknown, tools: ToolChoice): Promise<Response> {
+    const { left } = exchange
+    const { caller, body, refused } = takeToken(exchange.caller, posted, tools.list)
+    const opening = this.#identities.get(caller.identity) ?? this.#open(caller)
+    if (opening === undefined) return tooManySessions()
+    const release = this.#identities.use(caller.identity)
+    void left.then(release)
+    const identity = await opening
+    return identity.serve(exchange, body, tools, refused)
+  }
+
+  close(): void {
+    this.#identities.clear()
+  }
+
+  #open(caller: HttpCaller): Promise<Identity> | undefined {
+    const drop = () => this.#identities.drop(caller.identity, opening)
+    const opening = caller.open('stateless').then((relay) => {
+      relay.client.on('disconnect', drop)
+      return new Identity(relay, this.#limits)
+    })
+    if (!this.#identities.put(caller.identity, opening)) {
+      void opening.then((identity) => identity.end()).catch(() => {})
+      return undefined
+    }
+    opening.catch(drop)
+    return opening
+  }
+}
+
+/** One agent in one workspace, or nobody there: all its stateless calls share this. */
+class Identity {
+  readonly #relay: RelaySession
+  readonly #limits: McpHttpLimits
+  readonly #memory: Memory = { hinted: new Map() }
+  readonly #ids = makeIds()
+  /** By toolset. Each has a bus of its own: with a shared one, one agent would hear of another's inbox. */
+  readonly #handlers = new Map<string, McpHttpHandler>()
+  readonly #requests = new WeakMap<Request, { left: Promise<boolean>; refused?: Error }>()
+
+  constructor(relay: RelaySession, limits: McpHttpLimits) {
+    this.#relay = relay
+    this.#limits = limits
+  }
+
+  /** `refused`: the token is invalid, and every tool call returns this error. */
+  async serve({ request, left }: Exchange, body: unknown, tools: ToolChoice, refused?: Error): Promise<Response> {
+    this.#requests.set(request, { left, refused })
+    const handler = this.#handlers.get(tools.name) ?? this.#handlerFor(tools)
+    return handler.fetch(request, body === undefined ? {} : { parsedBody: body })
+  }
+
+  end(): void {
+    for (const handler of this.#handlers.values()) void handler.close()
+    this.#handlers.clear()
+    void this.#relay.client.disconnect()
+  }
+
+  #handlerFor({ name, list }: ToolChoice): McpHttpHandler {
+    const { client, turn } = this.#relay
+    const factory = ({ requestInfo }: { requestInfo?: Request }) => {
+      const { left = Promise.resolve(false), refused } = (requestInfo && this.#requests.get(requestInfo)) ?? {}
+      return createServer(client, {
+        ...this.#relay.options,
+        // A caller without an agent stays without one: what the client says about itself in one call names no agent for the next.
+        introduce: async () => {
+          if (refused) throw refused
+        },
+        tools: list,
+        memory: this.#memory,
+        isStateless: true,
+        // Every client counts its JSON-RPC ids from the start here, so they cannot name a command.
+        turn: () => onceLeft(left, turn(this.#ids('c'))),
+      })
+    }
+    const { bodyBytesMax, keepAliveMs } = this.#limits
+    const subscriptions = new Subscriptions(client, {
+      resourceUpdated: (uri) => handler.notify.resourceUpdated(uri),
+    })
+    const scope = actionScope(list)
+    const tell = () => handler.notify.toolsChanged()
+    const actions = scope && new ActionWatch(client, () => whenShownChanges(client, scope, tell))
+    const handler = createMcpHandler(factory, {
+      legacy: 'reject',
+      bus: new WatchingBus(subscriptions, actions),
+      // Opened at once, so that a long wait is not taken for a dead server.
+      responseMode: 'sse',
+      maxRequestBodySize: bodyBytesMax,
+      keepAliveMs,
+    })
+    this.#handlers.set(name, handler)
+    return handler
+  }
+}
+
+/** Watches the relay only while somebody listens. */
+class WatchingBus implements ServerEventBus {
+  readonly #bus = new InMemoryServerEventBus()
+  readonly #subscriptions: Subscriptions
+  readonly #actions: ActionWatch | undefined
+
+  constructor(subscriptions: Subscriptions, actions: ActionWatch | undefined) {
+    this.#subscriptions = subscriptions
+    this.#actions = actions
+  }
+
+  publish(event: ServerEvent): void {
+    this.#bus.publish(event)
+  }
+
+  subscribe(listener: (event: ServerEvent) => void): () => void {
+    for (const { listed } of resources) this.#subscriptions.add(listed.uri)
+    this.#actions?.start()
+    const unsubscribe = this.#bus.subscribe(listener)
+    return () => {
+      unsubscribe()
+      if (this.#bus.listenerCount > 0) return
+      this.#subscriptions.clear()
+      this.#actions?.stop()
+    }
+  }
+}
+
+interface Shown {
+  /** Whom the call acts as: the token's agent, or else the caller as it came. */
+  caller: HttpCaller
+  body: unknown
+  /** The token is invalid here: the call acts as nobody, and returns this error. */
+  refused?: Error
+}
+
+const tokenPattern = /^at_[\w-]+$/
+
+/** The token that a call may bring among its arguments: a credential, taken out before any tool or action sees it. */
+function takeToken(caller: HttpCaller, body: unknown, tools: readonly Tool[]): Shown {
+  const token = tools.some(({ name }) => name === 'register_agent') ? tokenIn(body) : undefined
+  if (token === undefined) return { caller, body }
+  const rest = withoutToken(body as ToolsCall)
+  try {
+    return { caller: caller.as(token), body: rest }
+  } catch {
+    const message = 'The agent_token is not valid here, or its day is over. Call register_agent without it for another.'
+    return { caller, body: rest, refused: new RelayError(message, { code: 'auth.required' }) }
+  }
+}
+
+interface ToolsCall {
+  method: 'tools/call'
+  params: { arguments: Record<string, unknown> }
+}
+
+/** What does not look like a token of ours may be an action's own argument. */
+function tokenIn(body: unknown): string | undefined {
+  const { method, params } = (body ?? {}) as Partial<ToolsCall>
+  const token = method === 'tools/call' ? params?.arguments?.agent_token : undefined
+  return typeof token === 'string' && tokenPattern.test(token) ? token : undefined
+}
+
+function withoutToken(body: ToolsCall): ToolsCall {
+  const { agent_token: _, ...rest } = body.params.arguments
+  return { ...body, params: { ...body.params, arguments: rest } }
+}

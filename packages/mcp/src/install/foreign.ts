@@ -1,0 +1,60 @@
+// An entry of our name that starts somebody else's program: what it starts, and the question before it is replaced.
+
+import { createInterface } from 'node:readline/promises'
+import { cleanLine } from '@agent-relay/sdk/internal/clean'
+import { serverName } from '@agent-relay/sdk/internal/clis'
+import { isOwnEntry, readEntry } from '../careful/index.ts'
+import { isLaunched } from '../launcher.ts'
+import type { Editor, InstallContext } from './editors.ts'
+import { fileOf, type Outcome } from './install.ts'
+
+const shownMax = 300
+
+/** Whether the person says yes to a question; `isYes`: Yes is the answer of who just presses Enter, and where nobody can be asked. */
+export type Confirm = (question: string, isYes?: boolean) => Promise<boolean>
+
+/** What the entry starts; undefined where there is none, or where it is ours. The edit reports a file that cannot be read. */
+export function foreignCommand(editor: Editor, isProject: boolean, around: InstallContext): string | undefined {
+  const file = fileOf(editor, { isProject }, around)
+  if (file === undefined) return undefined
+  const place = { env: around.env, within: isProject ? around.project : undefined }
+  try {
+    const entry = readEntry(file, editor.keyPath, serverName, place)
+    if (entry === undefined || isLaunched(commandOf(entry), around.env)) return undefined
+    return isOwnEntry(file, editor.keyPath, serverName, place) ? undefined : shown(entry)
+  } catch {
+    return undefined
+  }
+}
+
+/** The program and its arguments, in whichever shape the editor has them; empty where it starts no program. */
+export function commandOf(entry: unknown): string[] {
+  const { command, args } = (entry ?? {}) as { command?: unknown; args?: unknown }
+  const words = [...(Array.isArray(command) ? command : [command]), ...(Array.isArray(args) ? args : [])]
+  return words.every((word) => typeof word === 'string') ? words : []
+}
+
+/** One clean line: the file may be anybody's. */
+function shown(entry: unknown): string {
+  const { url } = (entry ?? {}) as { url?: unknown }
+  const words = commandOf(entry)
+  const text = words.length > 0 ? words.join(' ') : typeof url === 'string' ? url : JSON.stringify(entry)
+  return cleanLine(text).slice(0, shownMax)
+}
+
+export function leftAlone({ name, title }: Editor, file: string, foreign: string, fix: string): Outcome {
+  const why = `the entry "${serverName}" starts another program: ${foreign}`
+  return { editor: name, title, what: 'server', file, status: 'failed', why, foreign, fix, exit: 1 }
+}
+
+/** Asks on a terminal. */
+export const confirmOnTerminal: Confirm = async (question, isYes = false) => {
+  if (!process.stdin.isTTY || !process.stdout.isTTY) return isYes
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  try {
+    const answer = (await terminal.question(`${question} ${isYes ? '[Y/n]' : '[y/N]'} `)).trim()
+    return answer === '' ? isYes : /^y(es)?$/i.test(answer)
+  } finally {
+    terminal.close()
+  }
+}

@@ -1,0 +1,165 @@
+// The launcher: a small file in the data directory that the entries of `install` and the hooks start. It outlives an update of Node, of the
+// checkout or of the global installation, and says which command helps when what it starts is gone. It never looks up a program by our name:
+// elsewhere another project's program may have it. What it does before a hook is in hook-guard.ts, and without a daemon in stand-in.ts.
+
+import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { dataDir, type Env, readForeignFile } from '@agent-relay/sdk/internal/discover'
+import { hookGuard } from './hook-guard.ts'
+import { standIn } from './stand-in.ts'
+
+/** What a host runs. */
+export interface Server {
+  command: string
+  args: string[]
+}
+
+export interface LauncherTarget {
+  /** The Node to use while it exists. */
+  node: string
+  script: string
+}
+
+const isWindows = process.platform === 'win32'
+/** Ours has two kilobytes; a larger file is somebody else's. */
+const bytesMax = 64 * 1024
+/** EX_CONFIG: the configuration is wrong, not the call. A hook never says so: its guard has ended it before. */
+const goneExit = 78
+/** What the launcher starts: the command line of this package. */
+export const launcherScript = fileURLToPath(new URL('../bin/agent-relay-mcp.cjs', import.meta.url))
+const ownTarget: LauncherTarget = { node: process.execPath, script: launcherScript }
+
+export function launcherPath(env: Env): string {
+  return join(dataDir(env), 'bin', isWindows ? 'agent-relay-mcp.cmd' : 'agent-relay-mcp')
+}
+
+/** How a host starts the launcher; absolute, because editors have another PATH than shells. */
+export function launched(args: string[], env: Env): Server {
+  const path = launcherPath(env)
+  return isWindows ? { command: 'cmd', args: ['/c', path, ...args] } : { command: path, args }
+}
+
+/** Whether the words of a command start the launcher's server, and nothing else that the launcher can do. */
+export function isServing(command: readonly string[], env: Env): boolean {
+  const { command: program, args } = launched(['serve'], env)
+  return isLaunched(command, env) && [program, ...args].every((word, i) => word === command[i])
+}
+
+/** Whether the words of a command start the launcher of this data directory. */
+export function isLaunched([command, ...args]: readonly string[], env: Env): boolean {
+  const ours = launched([], env)
+  return command === ours.command && ours.args.every((arg, i) => arg === args[i])
+}
+
+/** Makes the launcher start this installation. Returns its path; throws the error of the system. */
+export function refreshLauncher(env: Env, target = ownTarget): string {
+  const path = launcherPath(env)
+  const text = launcherText(target)
+  if (readLauncher(env) === text) return path
+  const folder = dirname(path)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (!lstatSync(folder).isDirectory()) throw new Error(`${folder} is not a directory`)
+  const draft = join(folder, `.${basename(path)}.${process.pid}.tmp`)
+  try {
+    rmSync(draft, { force: true })
+    writeFileSync(draft, text, { flag: 'wx', mode: 0o755 })
+    // Whatever the umask says.
+    chmodSync(draft, 0o755)
+    renameSync(draft, path)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
+  return path
+}
+
+/** 'other': it starts another installation, or another Node. */
+export function launcherState(env: Env): 'current' | 'other' | 'missing' {
+  const text = readLauncher(env)
+  return text === undefined ? 'missing' : text === launcherText(ownTarget) ? 'current' : 'other'
+}
+
+/** The Node that it starts; undefined where that cannot be told. */
+export function launcherNode(env: Env): string | undefined {
+  const node = /^node='((?:[^'\n]|'\\'')+)'$/m.exec(readLauncher(env) ?? '')?.[1]
+  return node?.replaceAll(`'\\''`, "'")
+}
+
+/** Undefined where it is missing or cannot be run. */
+function readLauncher(env: Env): string | undefined {
+  try {
+    const found = readForeignFile(launcherPath(env), { bytesMax })
+    const isRunnable = isWindows || ((found?.stats.mode ?? 0) & 0o777) === 0o755
+    return isRunnable ? found?.bytes.toString() : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function launcherText(target: LauncherTarget): string {
+  return isWindows ? batch(target) : shell(target)
+}
+
+const gone = [
+  'Agent Relay is not there any more: it was moved or removed. To connect this program again:',
+  '  from a checkout:      npm run setup, then: npx --no agent-relay mcp install',
+  '  from an archive:      npm install -g ./FILE, then: agent-relay mcp install',
+]
+
+/** The shell is gone the moment Node starts, so process ids and signals are as without it; it costs a millisecond or two. */
+function shell({ node, script }: LauncherTarget): string {
+  return `#!/bin/sh
+# The launcher of Agent Relay: editors and CLIs start this file. \`agent-relay daemon start\`, \`up\` and \`mcp install\` write it again.
+node=${quoted(node)}
+script=${quoted(script)}
+${hookGuard}
+${standIn}
+# Only who reaches the daemon from elsewhere needs certificates; to read them takes longer than all of Node's start.
+[ -n "$RELAY_BASE_URL" ] || unset NODE_EXTRA_CA_CERTS
+if [ -f "$script" ]; then
+  if [ -x "$node" ]; then exec "$node" "$script" "$@"; fi
+  # Node was updated: take the one on the PATH, another version of yours beside the former one, or one where it usually is.
+  versions="\${node%/*/bin/node}"
+  for found in "$(command -v node)" "\${versions:-$node}"/*/bin/node /usr/local/bin/node /opt/homebrew/bin/node /usr/bin/node; do
+    [ -x "$found" ] || continue
+    # A version beside it must be yours: where Node was /usr/bin/node, another user's /tmp/bin/node would stand beside it.
+    case "$found" in "\${versions:-$node}"/*) [ -O "\${found%/node}" ] || continue ;; esac
+    "$found" -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' \\
+      < /dev/null > /dev/null 2>&1 || continue
+    exec "$found" "$script" "$@"
+  done
+  [ "$1" != hook ] || exit 0
+  echo "ERROR: $node is not there any more, and no other Node 20.19 or newer was found." >&2
+  echo "Install Node. If your shell has it already, run there: node '$script' install" >&2
+else
+  echo "ERROR: $script is missing." >&2
+${gone.map((line) => `  echo '${line}' >&2`).join('\n')}
+fi
+while [ "$1" = serve ] && stand_in; do :; done
+exit ${goneExit}
+`
+}
+
+/** Untested, like all of Windows. */
+function batch({ node, script }: LauncherTarget): string {
+  const escaped = (text: string) => text.replaceAll('%', '%%')
+  return [
+    '@echo off',
+    'rem The launcher of Agent Relay: editors and CLIs start this file.',
+    `if not exist "${escaped(script)}" goto gone`,
+    `set "relay_node=${escaped(node)}"`,
+    'if not exist "%relay_node%" set "relay_node=node"',
+    `"%relay_node%" "${escaped(script)}" %*`,
+    'exit /b %errorlevel%',
+    ':gone',
+    `echo ERROR: ${escaped(script)} is missing. 1>&2`,
+    ...gone.map((line) => `echo ${line} 1>&2`),
+    `exit /b ${goneExit}`,
+    '',
+  ].join('\r\n')
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,201 @@
+// The plugin with which opencode wakes a session of its own for waiting messages: a small file in the data directory, named in opencode's
+// settings by `install`. It runs inside opencode, so it may load nothing of ours: it starts the launcher, as hooks do, and says nothing.
+
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
+import { launched } from './launcher.ts'
+
+export function pluginPath(env: Env): string {
+  return join(dataDir(env), 'bin', 'agent-relay-opencode.js')
+}
+
+/** opencode passes over a plugin that is not there, so nothing breaks when the data directory is removed. */
+export function refreshPlugin(env: Env): void {
+  const path = pluginPath(env)
+  const draft = `${path}.${process.pid}.tmp`
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  rmSync(draft, { force: true })
+  writeFileSync(draft, pluginText(env), { flag: 'wx', mode: 0o644 })
+  renameSync(draft, path)
+}
+
+/** When a waiter was of no use, such as because no daemon runs, the next one is started this much later. */
+const nextWaiterMs = 30_000
+
+/** How the launcher is started is filled in. */
+const template = `// Agent Relay puts messages of other agents before an idle session. To remove it: agent-relay mcp uninstall --editor opencode
+import { spawn } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+
+const launcher = @LAUNCHER@
+const args = @ARGS@
+const promptArgs = @PROMPT_ARGS@
+const editArgs = @EDIT_ARGS@
+const brief = @HOOKS@ + '/brief.' + process.pid
+
+export const AgentRelay = async ({ client, directory }) => {
+  const reasonOf = (text) => {
+    try {
+      return JSON.parse(text).reason
+    } catch {
+      return text
+    }
+  }
+
+  // Before a tool that may write: denied in words if another agent has the file in hand.
+  const ask = ({ tool }, { args }) => {
+    if (!/^(write|edit|patch|apply_patch|multiedit|bash)$/.test(tool) || !existsSync(launcher)) return
+    const env = { ...process.env, RELAY_HOST: String(process.pid) }
+    return new Promise((resolve, reject) => {
+      const child = spawn(launcher, editArgs, { cwd: directory, env, stdio: ['pipe', 'pipe', 'ignore'] })
+      let text = ''
+      child.stdout.setEncoding('utf8').on('data', (chunk) => (text += chunk))
+      child.on('error', () => resolve())
+      child.stdin.on('error', () => {})
+      child.on('close', () => (text ? reject(new Error(reasonOf(text))) : resolve()))
+      child.stdin.end(JSON.stringify({ tool_name: tool, tool_input: args, cwd: directory }))
+    })
+  }
+
+  // A worker of the relay is spoken to in another way.
+  if (process.env.RELAY_WORKER) return { 'tool.execute.before': ask }
+  const isChild = new Map() // by session: whether another session began it
+  const busy = new Set()
+  let session, waiter, later
+  let isGiving = false
+
+  // While a question to the person is open, its turn is under way.
+  const isIdle = () => session !== undefined && !busy.has(session)
+
+  // What a waiter that is ended has printed counts as never shown. The hook that prints for it ends with its input.
+  const end = (child) => {
+    child?.stdin.end()
+    child?.kill()
+  }
+
+  // A waiter stands by while the session is idle, and no longer: what comes during a turn waits for its end.
+  const look = () => {
+    clearTimeout(later)
+    if (!isIdle() && !isGiving) {
+      end(waiter)
+      waiter = undefined
+    }
+    if (!isIdle() || waiter || !existsSync(launcher)) return
+    const env = { ...process.env, RELAY_HOST: String(process.pid) }
+    const child = spawn(launcher, args, { cwd: directory, env, stdio: ['pipe', 'pipe', 'ignore'] })
+    let text = ''
+    waiter = child
+    child.stdin.on('error', () => {})
+    child.stdout.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk
+      if (text.endsWith('\\n') && waiter === child) void give(child, text)
+    })
+    child.on('error', () => {})
+    child.on('close', () => waiter === child && rest())
+  }
+
+  const rest = () => {
+    waiter = undefined
+    clearTimeout(later)
+    later = setTimeout(look, ${nextWaiterMs})
+    later.unref?.()
+  }
+
+  // The waiter reports the messages as shown when it is told that opencode has them.
+  const give = async (child, text) => {
+    const id = session
+    isGiving = true
+    try {
+      const last = await lastPrompt(id)
+      if (!last || session !== id || !isIdle()) throw new Error('not now')
+      const parts = [{ type: 'text', text: JSON.parse(text) }]
+      const { error } = await client.session.promptAsync({ path: { id }, body: { ...last, parts } })
+      if (error) throw error
+      child.stdin.write('given\\n')
+    } catch {
+      end(child)
+    }
+    isGiving = false
+    rest()
+  }
+
+  // A message of another agent runs as the person's last one did: else opencode would run it as its default agent, which may edit, though
+  // the person has put the session into a mode that only reads. Undefined where that cannot be found out: then the session is not woken.
+  const lastPrompt = async (id) => {
+    const { data } = await client.session.messages({ path: { id } })
+    const { agent, model, system, tools, variant } = data.findLast(({ info }) => info.role === 'user').info
+    if (!agent || !model?.providerID || !model.modelID) return undefined
+    const { providerID, modelID } = model
+    return { agent, model: { providerID, modelID }, system, tools, variant: variant ?? model.variant }
+  }
+
+  const sees = async (id) => {
+    if (!isChild.has(id)) isChild.set(id, Boolean((await client.session.get({ path: { id } })).data?.parentID))
+    if (!isChild.get(id)) session = id
+  }
+
+  // What our hook has to say with a prompt of the person.
+  const said = () =>
+    new Promise((resolve) => {
+      const env = { ...process.env, RELAY_HOST: String(process.pid) }
+      const child = spawn(launcher, promptArgs, { cwd: directory, env, stdio: ['ignore', 'pipe', 'ignore'] })
+      let text = ''
+      child.stdout.setEncoding('utf8').on('data', (chunk) => (text += chunk))
+      child.on('error', () => resolve(''))
+      child.on('close', () => {
+        try {
+          resolve(JSON.parse(text).hookSpecificOutput.additionalContext)
+        } catch {
+          resolve('')
+        }
+      })
+    })
+
+  // After a compaction the next prompt carries the agent's brief.
+  const addBrief = async ({ sessionID }, { message, parts }) => {
+    if (sessionID !== session || !existsSync(brief) || !existsSync(launcher)) return
+    const [text, last] = [await said(), parts.at(-1)]
+    if (text && last) parts.push({ id: last.id + 'r', sessionID, messageID: message.id, type: 'text', text, synthetic: true })
+  }
+
+  const hear = async ({ type, properties }) => {
+    if (type === 'session.compacted') {
+      await sees(properties.sessionID)
+      if (properties.sessionID === session) writeFileSync(brief, 'compact\\n', { mode: 0o600 })
+      return
+    }
+    if (type === 'session.status' || type === 'session.idle') {
+      const { sessionID, status } = properties
+      if (type === 'session.idle' || status.type === 'idle') busy.delete(sessionID)
+      else busy.add(sessionID)
+      await sees(sessionID)
+    } else if (type === 'session.deleted') {
+      busy.delete(properties.info.id)
+      if (session === properties.info.id) session = undefined
+    } else return
+    look()
+  }
+
+  // The person has nothing to do with what goes wrong here.
+  return {
+    event: ({ event }) => void hear(event).catch(() => {}),
+    'tool.execute.before': ask,
+    'chat.message': (input, output) => addBrief(input, output).catch(() => {}),
+  }
+}
+`
+
+function pluginText(env: Env): string {
+  const { command, args } = launched(['hook', 'wait', '--cli', 'opencode'], env)
+  const { args: promptArgs } = launched(['hook', 'UserPromptSubmit', '--cli', 'opencode'], env)
+  const { args: editArgs } = launched(['hook', 'tool', '--cli', 'opencode'], env)
+  const values = {
+    LAUNCHER: command,
+    ARGS: args,
+    PROMPT_ARGS: promptArgs,
+    EDIT_ARGS: editArgs,
+    HOOKS: join(dataDir(env), 'hooks'),
+  }
+  return template.replace(/@([A-Z_]+)@/g, (_, name: keyof typeof values) => JSON.stringify(values[name]))
+}

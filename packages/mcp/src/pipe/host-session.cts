@@ -1,0 +1,111 @@
+// The host's MCP session as far as it has come, and who the agent is: what a new daemon must be told after a restart.
+
+import type { Call } from './calls.cts'
+import { helloLine, type Identity, newPipeId } from './opening.cts'
+import { isSubscription, lineOf, parse, type Rpc, type RpcId } from './rpc.cts'
+
+/** Our own ids: their answers are not for the host. */
+const prefix = 'agent-relay-pipe:'
+export const initializedLine = lineOf({ method: 'notifications/initialized' })
+const gate = `${prefix}gate`
+
+export class HostSession {
+  readonly #identity: Identity
+  readonly #subscribed = new Set<unknown>()
+  #initialize: Rpc['params'] | undefined
+  #level: Rpc['params'] | undefined
+  /** Events that the host is sent, and the number of the last one it has. */
+  #events: { types: unknown; since: unknown } | undefined
+  isInitialized = false
+
+  constructor(identity: Identity) {
+    this.#identity = identity
+  }
+
+  get agentName(): string | undefined {
+    return this.#identity.name
+  }
+
+  /** The host has the answer to its `initialize`. */
+  get isBegun(): boolean {
+    return this.#initialize !== undefined
+  }
+
+  /** With a line that the launcher has answered. */
+  begin(initialize: string): void {
+    this.#initialize = parse(Buffer.from(initialize))?.params ?? {}
+    this.isInitialized = true
+  }
+
+  /** The session acts as this agent from now on, with the next daemon, too. */
+  welcome({ agent, token }: { agent?: string; token?: string }): void {
+    if (agent !== undefined) this.#identity.name = agent
+    if (token !== undefined) this.#identity.token = token
+  }
+
+  hello(unanswered: RpcId[]): string {
+    return helloLine(this.#identity, unanswered.length > 0 ? unanswered : undefined)
+  }
+
+  /** Notes what a granted request has changed. */
+  granted({ method, params }: Call, result: unknown): void {
+    if (method === 'initialize') this.#initialize = params ?? {}
+    else if (method === 'resources/subscribe') this.#subscribed.add(params?.uri)
+    else if (method === 'resources/unsubscribe') this.#subscribed.delete(params?.uri)
+    else if (method === 'logging/setLevel') this.#level = params
+    else if (method === 'tools/call' && isSubscription(params)) this.#subscribe(params, result)
+  }
+
+  /** An event went to the host: a new daemon goes on after it. */
+  told(seq: unknown): void {
+    if (this.#events) this.#events.since = seq
+  }
+
+  #subscribe(params: Rpc['params'], result: unknown): void {
+    const { pushed, cursor } = subscriptionOf(result)
+    const { types } = (params?.arguments ?? {}) as { types?: unknown }
+    if (pushed !== undefined) this.#events = pushed ? { types, since: cursor } : undefined
+  }
+
+  /** Tells a new daemon how far we are. The last line is answered as soon as it serves us. */
+  replay(): string {
+    const lines: string[] = []
+    const ask = (method: string, params: Rpc['params']) =>
+      lines.push(lineOf({ id: `${prefix}${lines.length}`, method, params }))
+    if (this.#initialize) ask('initialize', this.#initialize)
+    if (this.#initialize && this.isInitialized) lines.push(initializedLine)
+    for (const uri of this.#subscribed) ask('resources/subscribe', { uri })
+    if (this.#events) ask('tools/call', { name: 'subscribe_events', arguments: this.#events })
+    if (this.#level) ask('logging/setLevel', this.#level)
+    lines.push(lineOf({ id: gate, method: 'ping' }))
+    return lines.join('')
+  }
+
+  isOwn(id: unknown): boolean {
+    return typeof id === 'string' && id.startsWith(prefix)
+  }
+
+  isGate(id: unknown): boolean {
+    return id === gate
+  }
+
+  /** The host starts again, and may count its requests from the start: under the old pipe id they would pass for repeats. */
+  renew(): void {
+    this.#identity.pipe = newPipeId()
+    this.#initialize = undefined
+    this.#level = undefined
+    this.#events = undefined
+    this.#subscribed.clear()
+    this.isInitialized = false
+  }
+}
+
+/** What subscribe_events answered. An error says neither. */
+function subscriptionOf(result: unknown): { pushed?: boolean; cursor?: number } {
+  try {
+    const { content } = result as { content: [{ text: string }] }
+    return JSON.parse(content[0].text) as { pushed?: boolean; cursor?: number }
+  } catch {
+    return {}
+  }
+}

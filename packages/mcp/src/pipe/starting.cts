@@ -1,0 +1,29 @@
+// `serve --start`: where no daemon runs, starts one that ends by itself once no session attends to it. Plain `serve` never does.
+
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { homeWorkspace } from '@agent-relay/sdk/internal/discover'
+
+/** Where the command line is in a checkout, and in an installed archive. It is never looked up by its name. */
+const launchers = ['../../../relay/bin/agent-relay.cjs', '../../../../../bin/agent-relay.cjs']
+
+/** Resolves when it runs, or has failed and said why on stderr. */
+export function startDaemon(): Promise<void> {
+  const launcher = launchers.map((path) => join(__dirname, path)).find((path) => existsSync(path))
+  if (launcher === undefined) return Promise.resolve()
+  const args = ['daemon', 'start', '--project', homeWorkspace, '--no-http', '--while-attended', '--quiet']
+  // The daemon is everybody's: what one session was told of its name, workspace, port or model is not for it.
+  const isKept = ([name]: [string, unknown]) => !name.startsWith('RELAY_') || name === 'RELAY_DATA_DIR'
+  const env = Object.fromEntries(Object.entries(process.env).filter(isKept))
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [launcher, ...args], {
+      cwd: '/',
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+      windowsHide: true,
+    })
+    child.once('error', () => resolve())
+    child.once('exit', () => resolve())
+  })
+}

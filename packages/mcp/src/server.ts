@@ -1,0 +1,188 @@
+// The MCP server over any client of the relay. It does not know which wire carries it (stdio pipe, HTTP of either era, memory).
+
+import { RelayClient } from '@agent-relay/sdk'
+import type { Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
+import { type Env, setting } from '@agent-relay/sdk/internal/discover'
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  type RequestId,
+  ResourceNotFoundError,
+  Server,
+} from '@modelcontextprotocol/server'
+import { type Memory, serveTools, tellOfActions } from './calling.ts'
+import { type Desk, TurnClient } from './client.ts'
+import { instructionsFor } from './instructions.ts'
+import { type ClientInfo, Naming, type NamingOptions } from './naming.ts'
+import { getProtocolPrompt, protocolPrompt } from './prompt.ts'
+import { EventPush, pushToChannel, Subscriptions } from './push.ts'
+import { resources } from './resources.ts'
+import { actionScope } from './tools/actions.ts'
+import type { Tool } from './tools/tool.ts'
+import { toolsOf } from './toolsets.ts'
+
+export interface ServerOptions extends NamingOptions {
+  version: string
+  /** Which tools this session has. */
+  tools?: readonly Tool[]
+  /** The roles of a lift. */
+  roles?: readonly string[]
+  /** The agent's name where it is known before the client has introduced itself. */
+  agentName?: string
+  /** Opens the turn of one tools/call. By default its calls go over the client, named by an id of their own. */
+  turn?(rpcId: RequestId): Turn
+  /** Tells when the answer to a request has left. Without it an answer counts as gone when it is made. */
+  onSent?(listener: (rpcId: RequestId) => void): void
+  /** Send messages over Claude Code's channel. */
+  hasPush?: boolean
+  /** Every call stands alone and may show an agent's token; whoever serves it (http/stateless.ts) tells the host of changes between calls. */
+  isStateless?: boolean
+  /** Whether somebody is there to take a notification now; always, if left out. */
+  canPush?(): boolean
+  memory?: Memory
+  /** The client has its tools from now on. */
+  onInitialized?(client: ClientInfo): void
+  /** A tool was called: what the client says of the call, besides its arguments. */
+  onCall?(meta: Record<string, unknown>): void
+}
+
+/** Without a client: over the daemon that discovery finds, which must run, as the agent RELAY_AGENT_NAME or `mcp-PID`. */
+export function createServer(): Promise<Server>
+export function createServer(client: WorkspaceClient, options: ServerOptions): Server
+export function createServer(client?: WorkspaceClient, options?: ServerOptions): Server | Promise<Server> {
+  return client && options ? serverOver(client, options) : serverOfDaemon(process.env)
+}
+
+async function serverOfDaemon(env: Env): Promise<Server> {
+  const agentName = setting(env, 'RELAY_AGENT_NAME') ?? `mcp-${process.pid}`
+  const client = new RelayClient({ agentName, token: setting(env, 'RELAY_AGENT_TOKEN'), autoConnect: false })
+  await client.connect()
+  const { daemonVersion: version } = await client.call('workspace.status', {})
+  const server = serverOver(client, {
+    version,
+    agentName: client.agentName,
+    tools: toolsOf(setting(env, 'RELAY_TOOLS')),
+  })
+  const { onclose } = server
+  server.onclose = () => {
+    onclose?.()
+    void client.disconnect()
+  }
+  return server
+}
+
+function serverOver(client: WorkspaceClient, options: ServerOptions): Server {
+  const { version, tools = toolsOf(), roles, agentName, hasPush = false, isStateless = false } = options
+  const server = new Server(
+    { name: 'agent-relay', title: 'Agent Relay', version },
+    {
+      instructions: instructionsFor({ agentName, hasPush, tools, roles }),
+      capabilities: {
+        tools: { listChanged: true },
+        prompts: {},
+        resources: { subscribe: true },
+        ...(hasPush ? { experimental: { 'claude/channel': {} } } : {}),
+      },
+    },
+  )
+  const naming = new Naming(options, () => server.getClientVersion())
+  const events = new EventPush(client, (event) => server.notification(event), options.canPush ?? (() => true))
+  const desk: Desk = {
+    register: (profile) => naming.register(profile),
+    subscribe: async (filter) => !isStateless && events.start(filter),
+  }
+  serveTools(server, client, {
+    tools,
+    naming,
+    desk,
+    memory: options.memory ?? { hinted: new Map() },
+    openTurn: options.turn ?? turnsOver(client),
+    onSent: options.onSent,
+    onCall: options.onCall,
+    takesToken: isStateless && choosesName(tools),
+    roles,
+  })
+  servePrompts(server)
+  const subscriptions = serveResources(server, client, naming, !isStateless)
+  const scope = isStateless ? undefined : actionScope(tools)
+  const actions = scope && tellOfActions(server, client, naming, scope)
+  if (hasPush) naming.onNamed(once(() => void pushToChannel(client, (event) => server.notification(event))))
+  server.oninitialized = () => {
+    actions?.start()
+    options.onInitialized?.(server.getClientVersion())
+    // An agent that may choose its name gets an automatic one only when it needs one; a caller that says its role with each call needs none.
+    if (client.agentName === undefined && (choosesName(tools) || tools.every(({ role }) => role))) return
+    // If it is refused a name, the next tool call says why.
+    naming.introduced().catch(() => {})
+  }
+  server.onclose = () => {
+    subscriptions.clear()
+    events.stop()
+    actions?.stop()
+  }
+  return server
+}
+
+function choosesName(tools: readonly Tool[]): boolean {
+  return tools.some(({ name }) => name === 'register_agent')
+}
+
+function servePrompts(server: Server): void {
+  server.setRequestHandler('prompts/list', () => ({ prompts: [protocolPrompt] }))
+  server.setRequestHandler('prompts/get', ({ params }) => {
+    if (params.name !== protocolPrompt.name)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown prompt: ${params.name}`)
+    const text = getProtocolPrompt()
+    return {
+      description: 'Agent Relay protocol documentation',
+      messages: [{ role: 'user', content: { type: 'text', text } }],
+    }
+  })
+}
+
+function serveResources(
+  server: Server,
+  client: WorkspaceClient,
+  naming: Naming,
+  hasSubscriptions: boolean,
+): Subscriptions {
+  server.setRequestHandler('resources/list', () => ({ resources: resources.map((resource) => resource.listed) }))
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }))
+  server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
+    const resource = resources.find((each) => each.listed.uri === uri)
+    if (!resource) throw new ResourceNotFoundError(uri, `Unknown resource: ${uri}`)
+    await naming.introduced()
+    // Not a turn: looking at a resource does not say that the last answer was received.
+    const text = await resource.read(new TurnClient(turnsOver(client)('resource')))
+    return { contents: [{ uri, mimeType: resource.listed.mimeType, text }] }
+  })
+  const subscriptions = new Subscriptions(client, {
+    resourceUpdated: (uri) => void server.sendResourceUpdated({ uri }).catch(() => {}),
+  })
+  if (!hasSubscriptions) return subscriptions
+  server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {
+    await naming.introduced()
+    // A resource that does not exist yet may be subscribed: it has no updates until it does.
+    subscriptions.add(uri)
+    return {}
+  })
+  server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
+    subscriptions.remove(uri)
+    return {}
+  })
+  return subscriptions
+}
+
+/** Turns over a client's own calls: every call has an id of its own, and the next call says that the last answer was received. */
+function turnsOver(client: WorkspaceClient): (rpcId: RequestId) => Turn {
+  return () => ({ call: (op, input, signal) => client.call(op, input, { signal }), answered() {}, lost() {} })
+}
+
+function once(work: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (isDone) return
+    isDone = true
+    work()
+  }
+}

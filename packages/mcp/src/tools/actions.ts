@@ -1,0 +1,222 @@
+// Toolset `actions`: the three tools that reach every action, and each action as a tool of its own. The toolsets `relay` and `workspace` show, as
+// long as they are few, those that the relay lets agents see unasked.
+
+import { cleanForModel } from '@agent-relay/sdk/internal/clean'
+import type { WorkspaceClient } from '@agent-relay/sdk/internal/client'
+import {
+  type ActionEnvelope,
+  type ActionInfo,
+  ActionName,
+  daemonName,
+  isWithinBytes,
+  limits,
+} from '@agent-relay/sdk/protocol'
+import type { Tool as ListedTool } from '@modelcontextprotocol/server'
+import { z } from 'zod'
+import { answerBytesMax, clip, shownValue, whatFits } from '../text.ts'
+import { envelopeTool, listed, type Tool, type ToolAnswer, tool } from './tool.ts'
+
+/** A provider's text stands in the context of every agent that may call it. */
+const descriptionBytesMax = 1024
+/** The same where nobody asked for the actions. */
+const unaskedCharsMax = 300
+/** As many actions as are shown unasked, and their size in the list; beyond that the tools that reach every action stand in their place. */
+const [unaskedMax, unaskedBytesMax] = [16, 6_000]
+/** The daemon's own actions come with them, of which there are a handful. */
+const ownMax = 8
+/** A larger schema would cost every agent its context; such an action is reached by actions_invoke. */
+const schemaBytesMax = 16 * 1024
+/** How much of an output is shown that is too long to show whole. */
+const previewBytesMax = 4 * 1024
+
+/** The envelope as a model is shown it. Programs get theirs from the relay itself. */
+function envelopeAnswer(envelope: ActionEnvelope): ToolAnswer {
+  return { json: fitting(shownValue(envelope)), isError: !envelope.ok }
+}
+
+function fitting(envelope: ActionEnvelope): object {
+  const json = JSON.stringify(envelope)
+  if (json.length <= answerBytesMax || !envelope.ok) return envelope
+  const { ok, action, invocationId, output } = envelope
+  const note = `The output has ${json.length} characters, which is too long to show. Ask the action for less, or for a file.`
+  return { ok, action, invocationId, note, preview: clip(JSON.stringify(output), previewBytesMax) }
+}
+
+const actionsListTool = envelopeTool({
+  name: 'actions_list',
+  title: 'List actions',
+  description: 'The actions you may call, with their input schemas.',
+  input: z.object({ names: z.array(z.string()).optional().describe('Only these') }),
+  hints: { readOnly: true, idempotent: true },
+  isForAnyone: true,
+  run: async (client, { names }) => {
+    const { actions: all } = await client.call('action.list', {})
+    const asked =
+      names === undefined ? all : all.filter(({ name, tool }) => names.includes(name) || names.includes(tool))
+    const actions = whatFits(asked.map(withoutLongSchemas))
+    const more = asked.slice(actions.length).map(({ name }) => name)
+    if (more.length === 0) return { actions }
+    const note = `${more.length} more did not fit. Call actions_list with their names.`
+    return { actions, more: whatFits(more, previewBytesMax), note }
+  },
+})
+
+function withoutLongSchemas({ inputSchema, outputSchema, ...rest }: ActionInfo): Partial<ActionInfo> {
+  const short = (schema: Record<string, unknown> | undefined) =>
+    schema === undefined || sizeOf(schema) > schemaBytesMax ? undefined : schema
+  return { ...rest, inputSchema: short(inputSchema), outputSchema: short(outputSchema) }
+}
+
+const actionsInvokeTool = tool({
+  name: 'actions_invoke',
+  title: 'Call an action',
+  description: 'Call an action by name and wait for its result.',
+  input: z.object({
+    name: z.string().min(1).describe('e.g. review.submit_vote'),
+    input: z.record(z.string(), z.unknown()).optional(),
+    timeout_ms: z.number().int().min(1).max(limits.waitMsMax).optional(),
+  }),
+  hasEnvelope: true,
+  hints: { openWorld: true },
+  run: async (client, { name, input = {}, timeout_ms: timeoutMs }) =>
+    envelopeAnswer(await client.call('action.invoke', { name, input, timeoutMs })),
+})
+
+const actionsResultTool = tool({
+  name: 'actions_result',
+  title: 'Result of an action',
+  description: 'The result of an earlier call of yours, or that it is running.',
+  input: z.object({ invocation: z.string().min(1).describe('invocationId') }),
+  hasEnvelope: true,
+  hints: { readOnly: true, idempotent: true },
+  run: async (client, { invocation }) => {
+    const { running, result } = await client.call('action.result', { invocation })
+    if (result) return envelopeAnswer(result)
+    return { json: { ok: true, running, invocationId: invocation } }
+  },
+})
+
+/** For hosts that do not take changes of the list: actions that were offered later are reached through these. */
+export const actionTools: readonly Tool[] = [actionsListTool, actionsInvokeTool, actionsResultTool]
+/** What toolset `relay` has in place of more actions than it shows. */
+const genericTools: readonly Tool[] = [actionsListTool, actionsInvokeTool]
+
+/**
+ * Which actions a session shows as tools. all: every one, because it asked for the toolset `actions`. workspace: those that are shown unasked, and
+ * the daemon's own. relay: those that are shown unasked.
+ */
+export type ActionScope = 'all' | 'workspace' | 'relay'
+
+export function actionScope(tools: readonly Tool[]): ActionScope | undefined {
+  const has = (name: string) => tools.some((tool) => tool.name === name)
+  if (has('register_agent')) return 'workspace'
+  if (has('actions_invoke')) return 'all'
+  return has('relay_send') ? 'relay' : undefined
+}
+
+/** In the order of their names. What a host could not take as a tool is left out, or it would lose the whole list. */
+export async function listActions(client: WorkspaceClient, scope: ActionScope): Promise<ListedTool[]> {
+  if (scope === 'all')
+    return (await client.call('action.list', {})).actions.flatMap((action) => listedAction(action) ?? [])
+  const limit = unaskedMax + ownMax + 1
+  const { actions } = await client.call('action.list', { unasked: true, limit })
+  const isOwn = ({ provider }: ActionInfo) => provider === daemonName
+  const own = scope === 'relay' ? [] : actions.filter(isOwn).flatMap((action) => listedAction(action) ?? [])
+  const others = actions.filter((action) => !isOwn(action))
+  const shown = others.flatMap((action) => listedAction(action) ?? []).map(shortened)
+  const isFew = others.length <= unaskedMax && isWithinBytes(json(shown), unaskedBytesMax)
+  // The workspace has them among its own.
+  const generic = scope === 'relay' && !(isFew && shown.length === others.length) ? genericTools.map(listed) : []
+  return [...own, ...generic, ...(isFew ? shown : [])]
+}
+
+function shortened(tool: ListedTool): ListedTool {
+  const chars = [...(tool.description ?? '')]
+  if (chars.length <= unaskedCharsMax) return tool
+  return { ...tool, description: `${chars.slice(0, unaskedCharsMax - 1).join('')}…` }
+}
+
+const lists = new WeakMap<object, ListedTool | 'left out'>()
+
+/** Made once for each registration, where the relay is in this process and answers the same schema for the same one. */
+function listedAction(action: ActionInfo): ListedTool | undefined {
+  const list = lists.get(action.inputSchema) ?? listOf(action) ?? 'left out'
+  lists.set(action.inputSchema, list)
+  return list === 'left out' ? undefined : list
+}
+
+function listOf({ name, tool, description, inputSchema }: ActionInfo): ListedTool | undefined {
+  const input = plain(inputSchema)
+  if (!isObjectSchema(input) || sizeOf(input) > schemaBytesMax) return undefined
+  return {
+    name: tool,
+    title: name,
+    description: clip(cleanForModel(description), descriptionBytesMax),
+    inputSchema: shownValue(input) as ListedTool['inputSchema'],
+    // The relay cannot know what it does.
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+  }
+}
+
+/** Without what is for the host and not about the input: the dialect, and wishes about HTTP headers. */
+function plain(schema: Record<string, unknown>): Record<string, unknown> {
+  const { $schema: _, ...rest } = schema
+  if (!json(rest).includes('x-mcp-header')) return rest
+  return JSON.parse(json(rest), (key, value) => (key === 'x-mcp-header' ? undefined : value))
+}
+
+function isObjectSchema({ type, properties = {}, required = [] }: Record<string, unknown>): boolean {
+  const isRecord = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
+  const areSchemas = isRecord(properties) && Object.values(properties as object).every(isRecord)
+  const areNames = Array.isArray(required) && required.every((name) => typeof name === 'string')
+  return type === 'object' && areSchemas && areNames
+}
+
+function json(schema: object): string {
+  return JSON.stringify(schema)
+}
+
+function sizeOf(schema: object): number {
+  return json(schema).length
+}
+
+const anything = z.unknown()
+
+/** A call by that name. The relay says whether there is such an action and whether the caller may call it. */
+export function actionCall(name: string, scope: ActionScope): Tool | undefined {
+  const generic = genericTools.find((each) => each.name === name)
+  if (generic) return generic
+  if (!ActionName.safeParse(name).success) return undefined
+  return tool({
+    name,
+    title: name,
+    description: '',
+    input: anything,
+    hasEnvelope: true,
+    hints: {},
+    run: async (client, input) => {
+      const envelope = await client.call('action.invoke', { name, input: input ?? {} })
+      // Most agents of this toolset have never heard of actions.
+      const isUnknown = scope === 'relay' && !envelope.ok && envelope.error.code === 'unknown_action'
+      return isUnknown ? { text: unknownTool(name), isError: true } : envelopeAnswer(envelope)
+    },
+  })
+}
+
+export function unknownTool(name: string): string {
+  return `Unknown tool: ${name}`
+}
+
+/** Calls `tell` when what the session shows has changed since the last look: what others offer is no reason to load the list again. */
+export function whenShownChanges(client: WorkspaceClient, scope: ActionScope, tell: () => void): () => void {
+  if (scope === 'all') return tell
+  const look = () => listActions(client, scope).then(json, () => undefined)
+  let shown = look()
+  return () => {
+    const before = shown
+    shown = look()
+    void Promise.all([before, shown]).then(([former, now]) => {
+      if (now !== undefined && now !== former) tell()
+    })
+  }
+}

@@ -1,0 +1,92 @@
+// Toolset `lift`: a caller says its role with each call. Answers are JSON.
+
+import { limits, messageKinds } from '@agent-relay/sdk/protocol'
+import { z } from 'zod'
+import { unknownRole } from '../client.ts'
+import { cut } from '../text.ts'
+import { bodiesBytesMax, bodyBytesMax } from './relay-inbox.ts'
+import { type Tool, tool } from './tool.ts'
+
+type Common = 'name' | 'title' | 'description' | 'input' | 'hints' | 'showsInbox' | 'roleInputs' | 'run'
+
+interface Definition<I> extends Pick<Tool<I>, Common> {
+  role(input: I): string
+}
+
+const roleInput = z.string().min(1).describe('Your role')
+
+function liftTool<I>(definition: Definition<I>): Tool {
+  return tool({
+    ...definition,
+    // The role alone says who calls.
+    isForAnyone: true,
+    // The kickoff names these tools: the model must see them from the start.
+    isPinned: true,
+  })
+}
+
+const postMessageTool = liftTool({
+  name: 'post_message',
+  title: 'Post a message',
+  description:
+    'Send a message to another role. It waits there until it is read. kind: status (what is done), question (needs an answer), directive (do this) or free.',
+  input: z.object({
+    from: roleInput,
+    to: z.string().min(1).describe('The role it is for'),
+    kind: z.enum(messageKinds),
+    body: z.string().min(1),
+  }),
+  hints: {},
+  role: ({ from }) => from,
+  roleInputs: ['from', 'to'],
+  run: async (client, { to, kind, body }) => {
+    // The workspace may hold other agents; the lift's own are its roles.
+    if (!client.roles.includes(to)) throw unknownRole(to, client.roles)
+    const { id } = await client.call('message.send', { to, kind, body })
+    return { json: { id } }
+  },
+})
+
+/** First in, first out. Messages are consumed when the reader makes its next call. */
+const readMessagesTool = liftTool({
+  name: 'read_messages',
+  title: 'Read your messages',
+  description:
+    'Take all messages that wait for your role, oldest first. They are consumed: a second call returns none.',
+  input: z.object({ for: roleInput }),
+  hints: {},
+  showsInbox: true,
+  role: (input) => input.for,
+  roleInputs: ['for'],
+  run: async (client) => {
+    const page = await client.getInbox({ limit: limits.pageMessagesMax, bytesMax: bodiesBytesMax })
+    const messages = page.map(({ id, from, to, kind, body, ts }) => ({
+      id,
+      from,
+      to: String(to),
+      kind,
+      body: cut(body, bodyBytesMax),
+      ts,
+    }))
+    return page.more > 0 ? { json: messages, note: `${page.more} more. Call read_messages again.` } : { json: messages }
+  },
+})
+
+const listPendingTool = liftTool({
+  name: 'list_pending',
+  title: 'See what waits',
+  description: 'How many messages wait for your role and the kind of each. They stay where they are.',
+  input: z.object({ for: roleInput }),
+  hints: { readOnly: true, idempotent: true },
+  showsInbox: true,
+  role: (input) => input.for,
+  roleInputs: ['for'],
+  run: async (client) => {
+    const { total, kinds } = await client.count()
+    const each = Object.entries(kinds).flatMap(([kind, count]) => Array<string>(count).fill(kind))
+    return { json: { count: total, kinds: each } }
+  },
+})
+
+/** In the order in which they are listed. */
+export const liftTools: readonly Tool[] = [postMessageTool, readMessagesTool, listPendingTool]

@@ -1,0 +1,34 @@
+// The tools about channels: join_channel, leave_channel and list_channels.
+
+import { z } from 'zod'
+import { listAnswer } from '../../text.ts'
+import { envelopeTool } from '../tool.ts'
+
+export const joinChannelTool = envelopeTool({
+  name: 'join_channel',
+  title: 'Join a channel',
+  description: 'Enter a channel from its current message on; it is made if there is none.',
+  input: z.object({ channel: z.string().min(1).describe('e.g. #planning') }),
+  hints: { idempotent: true },
+  // The first agent of a team has nobody who could have made the channel for it. The answer says so: `created`.
+  run: (client, { channel }) => client.call('channel.join', { channel, create: true }),
+})
+
+export const leaveChannelTool = envelopeTool({
+  name: 'leave_channel',
+  title: 'Leave a channel',
+  description: 'Leave a channel. What you have not read stays in your inbox.',
+  input: z.object({ channel: z.string().min(1) }),
+  hints: {},
+  run: (client, { channel }) => client.call('channel.leave', { channel }),
+})
+
+export const listChannelsTool = envelopeTool({
+  name: 'list_channels',
+  title: 'List channels',
+  description: 'The channels of the workspace.',
+  input: z.object({}),
+  hints: { readOnly: true, idempotent: true },
+  isForAnyone: true,
+  run: async (client) => listAnswer('channels', (await client.call('channel.list', {})).channels),
+})

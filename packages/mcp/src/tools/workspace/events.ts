@@ -1,0 +1,65 @@
+// The tools about events: list_events and subscribe_events.
+
+import { listEvents } from '@agent-relay/sdk/internal/client'
+import type { OutputOf, RelayEvent } from '@agent-relay/sdk/protocol'
+import { z } from 'zod'
+import { envelopeTool } from '../tool.ts'
+
+const eventsBytesMax = 24 * 1024
+
+export const listEventsTool = envelopeTool({
+  name: 'list_events',
+  title: 'List events',
+  description:
+    'Events you may see, oldest first: the newest, or those after a cursor. Go on with since=next, further back with before=earlier.',
+  input: z.object({
+    since: z.number().int().min(0).optional().describe('A cursor; default: the newest'),
+    before: z.number().int().min(1).optional(),
+    types: z.array(z.string()).max(50).optional().describe('e.g. message.created, action.*'),
+    limit: z.number().int().min(1).max(200).optional().default(50),
+  }),
+  hints: { readOnly: true, idempotent: true },
+  run: async (client, input) => fitting(await listEvents(client, input), input.since !== undefined),
+})
+
+/** Cut between two numbers, at the end that is asked for next: events of one entry belong together. */
+function fitting(page: OutputOf<'event.list'>, isUpward: boolean): OutputOf<'event.list'> {
+  const entries = new Map<number, RelayEvent[]>()
+  for (const event of page.events) entries.set(event.seq, [...(entries.get(event.seq) ?? []), event])
+  const numbers = [...entries.keys()]
+  const kept: number[] = []
+  let bytes = 0
+  for (const seq of isUpward ? numbers : [...numbers].reverse()) {
+    bytes += JSON.stringify(entries.get(seq)).length
+    if (bytes > eventsBytesMax && kept.length > 0) break
+    kept.push(seq)
+  }
+  if (kept.length === numbers.length) return page
+  const events = numbers.filter((seq) => kept.includes(seq)).flatMap((seq) => entries.get(seq) ?? [])
+  const last = kept[kept.length - 1] as number
+  return isUpward ? { ...page, events, next: last, more: true } : { ...page, events, earlier: last }
+}
+
+/** What concerns an agent. Other types (who came, which channel was made) must be named. */
+const eventTypesDefault = ['message.created', 'delivery.*', 'action.*', 'session.event']
+
+export const subscribeEventsTool = envelopeTool({
+  name: 'subscribe_events',
+  title: 'Subscribe to events',
+  description: `Have events pushed to your host. It shows you none? Call list_events. Default types: ${eventTypesDefault.join(', ')}. An empty list ends it.`,
+  input: z.object({
+    types: z.array(z.string()).max(50).optional(),
+    since: z.number().int().min(0).optional().describe('A cursor; default: from now'),
+  }),
+  hints: { idempotent: true },
+  run: async (client, { types = eventTypesDefault, since }) => {
+    const { seq } = await client.call('workspace.status', {})
+    const cursor = since ?? seq
+    const pushed = await client.desk.subscribe({ types, since: cursor })
+    if (types.length === 0) return { pushed: false, cursor }
+    const note = pushed
+      ? `Events come as notifications/relay/event. Your host shows you none? Call list_events with since=${cursor}.`
+      : `This host cannot be pushed to. Call list_events with since=${cursor} instead.`
+    return { pushed, cursor, note }
+  },
+})

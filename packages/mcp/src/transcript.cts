@@ -1,0 +1,141 @@
+// Whether a permission of Claude Code was answered at its terminal. Nobody tells: the result of the call stands in the session's transcript, and a
+// command that runs is a child of the host. What neither shows yet is taken for open.
+
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
+
+interface Call {
+  tool: string
+  input: Record<string, unknown>
+  transcript: string | undefined
+  host: number | undefined
+}
+
+/** As much of the transcript's end as is looked at: the call stands in its last lines. */
+const tailBytes = 512 * 1024
+/** Claude Code says so of a call that the person refused. */
+const refused = /doesn't want to (?:proceed|take this action)|rejected|interrupted by user/i
+
+export class Watched {
+  readonly #call: Call
+  /** Results that stood there before we came. */
+  #before: ReadonlySet<string> | undefined
+  /** Children of the host that were there before the question: none of them is what it asks for. */
+  readonly #others: ReadonlySet<string>
+  #size = -1
+
+  constructor(call: Call) {
+    this.#call = call
+    this.#others = new Set(this.#children())
+    this.#result()
+    // A transcript that is not there yet holds no result either.
+    this.#before ??= new Set()
+  }
+
+  answered(): 'allow' | 'deny' | undefined {
+    return this.#result() ?? (this.#isRunning() ? 'allow' : undefined)
+  }
+
+  #result(): 'allow' | 'deny' | undefined {
+    const text = this.#tail()
+    if (text === undefined) return undefined
+    const { tool, input } = this.#call
+    const same = JSON.stringify(input)
+    const calls = new Set<string>()
+    const results = new Map<string, string>()
+    for (const block of blocksIn(text)) {
+      if (block.type === 'tool_use' && block.name === tool && JSON.stringify(block.input) === same)
+        calls.add(String(block.id))
+      if (block.type === 'tool_result') results.set(String(block.tool_use_id), JSON.stringify(block))
+    }
+    this.#before ??= new Set(results.keys())
+    for (const id of calls) {
+      const result = results.get(id)
+      if (result !== undefined && !this.#before.has(id))
+        return /"is_error":true/.test(result) && refused.test(result) ? 'deny' : 'allow'
+    }
+    return undefined
+  }
+
+  /** Undefined where nothing was added. */
+  #tail(): string | undefined {
+    const { transcript } = this.#call
+    if (transcript === undefined) return undefined
+    try {
+      // Whatever else lies there must not hold us up.
+      const file = openSync(transcript, constants.O_RDONLY | constants.O_NONBLOCK)
+      try {
+        const found = fstatSync(file)
+        const { size } = found
+        if (!found.isFile() || size === this.#size) return undefined
+        this.#size = size
+        const bytes = Buffer.alloc(Math.min(size, tailBytes))
+        readSync(file, bytes, 0, bytes.length, size - bytes.length)
+        return bytes.toString('utf8')
+      } finally {
+        closeSync(file)
+      }
+    } catch {
+      return undefined
+    }
+  }
+
+  /** The shell that runs the command: a new child of the host, with the whole command in its arguments. */
+  #isRunning(): boolean {
+    const { command } = this.#call.input
+    if (typeof command !== 'string') return false
+    const plain = command.trim()
+    // What a shell would quote stands there in a form that is not known: its result tells.
+    if (plain === '' || /[\n'"\\]/.test(plain)) return false
+    return this.#children().some((pid) => !this.#others.has(pid) && holds(argumentsOf(pid), plain))
+  }
+
+  #children(): string[] {
+    const { host } = this.#call
+    if (host === undefined || process.platform !== 'linux') return []
+    return readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && parentOf(pid) === host)
+  }
+}
+
+function parentOf(pid: string): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+  } catch {
+    return undefined
+  }
+}
+
+function argumentsOf(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+  } catch {
+    return []
+  }
+}
+
+/** As an argument of its own, in quotes, or behind `eval`: a longer command that has this one in it is another. */
+function holds(all: readonly string[], command: string): boolean {
+  const quoted = [`'${command}'`, `"${command}"`, `eval ${command} \\<`, `eval ${command} <`]
+  return all.some((each) => each === command || quoted.some((form) => each.includes(form)))
+}
+
+interface Block {
+  type?: string
+  name?: string
+  input?: unknown
+  id?: string
+  tool_use_id?: string
+}
+
+/** The parts of messages, a line each. */
+function* blocksIn(text: string): Generator<Block> {
+  for (const line of text.split('\n')) {
+    if (!line.includes('tool_')) continue
+    try {
+      const { message } = JSON.parse(line) as { message?: { content?: unknown } }
+      if (Array.isArray(message?.content)) yield* message.content as Block[]
+    } catch {
+      // The first line was cut, or the last is still being written.
+    }
+  }
+}

@@ -1,0 +1,64 @@
+// What `agent-relay-mcp --help` prints.
+
+import { clisWith, inWords } from '@agent-relay/sdk/internal/clis'
+
+const names = clisWith('editor').map(({ name }) => name)
+const editors = `${names.join(', ')}, auto (those that are found, the default) or all`
+const hooked = inWords(
+  clisWith('hooks').map(({ title }) => title),
+  'and',
+)
+
+/** In two lines, in the column of descriptions. */
+function wrapped(text: string): string {
+  return text.replace(/^(.{60,84}) /, `$1\n${' '.repeat(24)}`)
+}
+
+export const usage = `@agent-relay/mcp - the MCP server of Agent Relay: AI agents talk to each other
+
+Usage:
+  agent-relay-mcp <command> [options]
+
+Commands:
+  serve       Run the MCP server on stdin and stdout (editors and CLIs start this)
+  install     Add the server to your editors and CLIs
+  uninstall   Take it out again; every other byte of their files stays
+  hook        Hand waiting messages to an agent: what its CLI runs as a hook (see docs/how-to/add-a-cli.md)
+
+Install options:
+  -e, --editor <name>   Editor to configure: ${wrapped(editors)}
+  -g, --global          Install globally, for the user (the default)
+  --project             Install into the files of the project in this directory
+  --workspace <key>     Bind it to the workspace of this key, with the toolsets relay and workspace; the key itself is
+                        not written
+  --start               The entry starts a daemon where none runs: its socket alone, until ten minutes after the last
+                        session. A later install keeps --workspace and --start; uninstall takes them away
+  --hooks               Hooks that hand over messages for all of ${hooked}; Codex then asks you to review
+                        them. Without this flag it gets none
+  --no-hooks            No hooks
+  --dry-run             Change nothing, show a diff
+  --yes                 Ask nothing: add hooks, replace an entry named agent-relay that starts another program
+  --json                The outcome for programs
+
+Serve options:
+  --start            Start a daemon where none runs; it ends ten minutes after the last session
+  --tools <names>    Toolsets to offer, separated by commas (default: relay, or RELAY_TOOLS)
+  --project <name>   The workspace (default: RELAY_PROJECT, .relay/config.json, else home)
+
+Options:
+  -h, --help         Show this help
+  -v, --version      Print the version
+
+Environment:
+  RELAY_AGENT_NAME   The agent's name (default: made from the name of the editor or CLI)
+  RELAY_SOCKET, RELAY_PROJECT, RELAY_AGENT_TOKEN, RELAY_AGENT_TYPE, RELAY_STRICT_AGENT_NAME, RELAY_TOOLS, RELAY_PUSH
+
+Examples:
+  agent-relay-mcp install                    # Auto-detect editor
+  agent-relay-mcp install --editor claude    # Claude Code only
+  agent-relay-mcp install --editor cursor    # Cursor only
+  agent-relay-mcp serve                      # Run server (for editors)
+  agent-relay-mcp serve --project frontend
+
+In a checkout: npx --no agent-relay-mcp
+`

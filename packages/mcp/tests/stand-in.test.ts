@@ -1,0 +1,216 @@
+// What a host finds where it starts the launcher's server and there is no daemon, or nothing of ours any more: no failure, no tools, and the tools
+// as soon as a daemon is there.
+
+import { execFile, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { until } from '../../../test/until.ts'
+import { refreshLauncher } from '../src/launcher.ts'
+import { call, daemonLauncher, type Json, PipeWorld } from './pipe-world.ts'
+
+let world: PipeWorld
+const hosts: Host[] = []
+beforeEach(() => {
+  world = new PipeWorld()
+})
+afterEach(async () => {
+  for (const { client } of hosts.splice(0)) await client.close()
+  await world.close()
+})
+
+interface Host {
+  client: Client
+  stderr: string
+  changes: number
+  names(): Promise<string[]>
+}
+
+async function connect(cwd = world.root, project = world.project): Promise<Host> {
+  const client = new Client({ name: 'host', version: '1' })
+  const names = async () => (await client.listTools()).tools.map(({ name }) => name)
+  const host: Host = { client, stderr: '', changes: 0, names }
+  hosts.push(host)
+  client.setNotificationHandler('notifications/tools/list_changed', () => {
+    host.changes++
+  })
+  const command = join(world.root, 'bin/agent-relay-mcp')
+  const place = { env: world.env({ RELAY_PROJECT: project }), cwd, stderr: 'pipe' as const }
+  const transport = new StdioClientTransport({ command, args: ['serve'], ...place })
+  transport.stderr?.on('data', (chunk) => {
+    host.stderr += chunk
+  })
+  await client.connect(transport)
+  return host
+}
+
+/** What the daemon leaves for the launcher's shell: its process id. */
+function announce(pid: number): void {
+  mkdirSync(join(world.root, 'hooks'), { recursive: true })
+  writeFileSync(join(world.root, 'hooks/daemon'), `${pid}\n`)
+}
+
+/** The shell and the pipe say the same. A host takes a server that offers nothing at all for a failed one. */
+async function offered({ client }: Host) {
+  const { prompts } = await client.listPrompts()
+  expect(prompts).toHaveLength(1)
+  return { prompts, capabilities: client.getServerCapabilities(), version: client.getServerVersion() }
+}
+
+test('no daemon, whatever the hint says: no tools, and all of them when one comes', async () => {
+  refreshLauncher(world.env())
+  await connect()
+  announce(spawnSync('true').pid)
+  await connect()
+  // Here the shell starts Node at once.
+  announce(process.pid)
+  await connect()
+  for (const host of hosts) {
+    expect(await host.names()).toEqual([])
+    expect(await offered(host)).toEqual(await offered(hosts[0] as Host))
+    const called = await host.client.callTool({ name: 'relay_who', arguments: {} })
+    const text = expect.stringContaining('Relay daemon is not running.')
+    expect(called).toMatchObject({ isError: true, content: [{ text }] })
+    await until(() => host.stderr.startsWith('ERROR: Relay daemon is not running.'))
+  }
+  await world.startDaemon()
+  for (const host of hosts) {
+    await until(() => host.changes > 0)
+    expect(await host.names()).toContain('relay_send')
+    const text = expect.stringContaining('Connected: Yes')
+    expect(await host.client.callTool({ name: 'relay_status', arguments: {} })).toMatchObject({ content: [{ text }] })
+  }
+})
+
+test('a daemon without a hint: the tools come at once', async () => {
+  await world.startDaemon()
+  refreshLauncher(world.env())
+  announce(spawnSync('true').pid)
+  const { names } = await connect()
+  await until(async () => (await names()).includes('relay_send'))
+})
+
+test('we are gone: no tools, and the reason for the logs', async () => {
+  refreshLauncher(world.env(), { node: process.execPath, script: join(world.root, 'gone.cjs') })
+  const { names, client } = await connect()
+  expect(await names()).toEqual([])
+  await client.ping()
+  await until(() => hosts[0]?.stderr.includes('is missing'))
+})
+
+/** A directory, and the file that `daemon start` would write there. */
+function directory(name: string, project?: string): string {
+  const path = join(world.root, name)
+  mkdirSync(join(path, '.relay'), { recursive: true })
+  if (project !== undefined) writeFileSync(join(path, '.relay/config.json'), JSON.stringify({ project }))
+  return path
+}
+
+test('the workspace that served it stays its own, whatever its directory is told later', async () => {
+  refreshLauncher(world.env())
+  await world.startDaemon()
+  const cwd = directory('later')
+  announce(spawnSync('true').pid)
+  const { client, names } = await connect(cwd, '')
+  await until(async () => (await names()).includes('relay_send'))
+  expect(await call(client, 'relay_status')).toContain('Project: home')
+  const env = world.env({ RELAY_PROJECT: '' })
+  await promisify(execFile)(process.execPath, [daemonLauncher, 'daemon', 'start'], { cwd, env })
+  await world.restartDaemon('SIGTERM')
+  await until(async () => (await call(client, 'relay_status')).includes('Connected: Yes'))
+  expect(await call(client, 'relay_status')).toContain('Project: home')
+})
+
+/** A socket that takes connections and says nothing. */
+async function silent(project: string, heard: (text: string) => void) {
+  const path = join(world.root, 'projects', project, 'daemon.sock')
+  mkdirSync(dirname(path), { recursive: true })
+  const server = createServer((socket) => {
+    heard('')
+    socket.on('error', () => {}).on('data', (chunk) => heard(String(chunk)))
+  })
+  await once(server.listen(path), 'listening')
+  return server
+}
+
+test('a daemon that has just come: the directory may be told its workspace a moment after `home` answers', async () => {
+  refreshLauncher(world.env())
+  const cwd = directory('fresh')
+  const heard = { home: '', fresh: '' }
+  const servers = [
+    await silent('home', (text) => {
+      heard.home += text
+      directory('fresh', 'fresh')
+    }),
+    await silent('fresh', (text) => {
+      heard.fresh += text
+    }),
+  ]
+  const { names } = await connect(cwd, '')
+  expect(await names()).toEqual([])
+  await until(() => heard.fresh.includes('HELLO'))
+  expect(heard.home).toBe('')
+  for (const { client } of hosts.splice(0)) await client.close()
+  for (const server of servers) server.close()
+})
+
+test('a daemon that does not have the workspace: a call says which, not that there is no daemon', async () => {
+  refreshLauncher(world.env())
+  await world.startDaemon()
+  announce(spawnSync('true').pid)
+  const { client, names } = await connect(directory('haunted', 'ghost'), '')
+  expect(await names()).toEqual([])
+  const text = 'No workspace "ghost" is open here. All of them: agent-relay workspace list'
+  await until(async () => (await call(client, 'relay_who')).includes(text))
+  expect(JSON.parse(await call(client, 'post_to_nobody')).error).toMatchObject({ code: 'workspace.unknown' })
+})
+
+const params = { protocolVersion: '2025-11-25', capabilities: { experimental: { x: { y: 1, id: 99 } } } }
+const spaced = JSON.stringify({ jsonrpc: '2.0', id: 5, method: 'initialize', params }, null, 1).replaceAll('\n', '')
+/** What a shell can take for something else. */
+const odd: [string, number | string][] = [
+  [spaced, 5],
+  [JSON.stringify({ jsonrpc: '2.0', params: { ...params, id: 98, method: 'ping' }, method: 'initialize', id: 6 }), 6],
+  [JSON.stringify({ params: { id: 1, ...params }, id: 7, method: 'initialize', jsonrpc: '2.0' }), 7],
+  [JSON.stringify({ jsonrpc: '2.0', id: 'a,"b', method: 'initialize', params }), 'a,"b'],
+  [JSON.stringify({ jsonrpc: '2.0', id: -8, method: 'initialize', params: { _meta: {}, ...params } }), -8],
+  [JSON.stringify({ method: 'initialize', params: { _meta: {}, ...params }, id: 9, more: { id: 97 } }), 9],
+]
+/** What it answers itself. */
+const usual: [string, number | string][] = [
+  [JSON.stringify({ method: 'initialize', params, jsonrpc: '2.0', id: 0 }), 0],
+  [JSON.stringify({ jsonrpc: '2.0', id: 'a-1', method: 'initialize', params }), 'a-1'],
+  [JSON.stringify({ jsonrpc: '2.0', method: 'initialize', params, id: 2 }), 2],
+]
+
+function said(lines: string[]): { status: number | null; answers: Json[] } {
+  const [command, place] = [join(world.root, 'bin/agent-relay-mcp'), { env: world.env(), cwd: world.root }]
+  const { status, stdout } = spawnSync(command, ['serve'], {
+    ...place,
+    input: `${lines.join('\n')}\n`,
+    encoding: 'utf8',
+  })
+  const answers = stdout.trim().split('\n').filter(Boolean)
+  return { status, answers: answers.map((line) => JSON.parse(line)) }
+}
+
+test('each request is answered by its own id, however it is written', () => {
+  refreshLauncher(world.env())
+  const list = '{ "jsonrpc": "2.0", "id": 11, "method": "tools/list" }'
+  for (const [line, id] of [...odd, ...usual]) {
+    const { answers } = said([line, '{"jsonrpc":"2.0","method":"notifications/initialized"}', list])
+    const begun = { id, result: { protocolVersion: '2025-11-25' } }
+    expect(answers, line).toMatchObject([begun, { id: 11, result: { tools: [] } }])
+  }
+})
+
+test('we are gone, and a request is written oddly: no answer to another one, and the host sees that we ended', () => {
+  refreshLauncher(world.env(), { node: process.execPath, script: join(world.root, 'gone.cjs') })
+  for (const [line] of odd) expect(said([line]), line).toEqual({ status: 78, answers: [] })
+  for (const [line, id] of usual) expect(said([line]).answers, line).toMatchObject([{ id, result: {} }])
+})

@@ -1,0 +1,213 @@
+// The waiter that a hook leaves beside an idle session, as Claude Code runs it: this process is the host of the session and of its hooks.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { RelayClient } from '@agent-relay/sdk'
+import type { Client } from '@modelcontextprotocol/client'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../../../test/until.ts'
+import { Raw } from '../../relay/src/prove/harness/raw.ts'
+import { call, type Env, outcomeOf, PipeWorld } from './pipe-world.ts'
+
+const isLinux = process.platform === 'linux'
+let world: PipeWorld
+let lead: RelayClient
+let own: Client
+const children: ChildProcess[] = []
+
+beforeAll(async () => {
+  world = await PipeWorld.start()
+  lead = new RelayClient({ agentName: 'Lead', socketPath: world.socketPath })
+  await lead.connect()
+  own = await world.client('claude-code')
+  await call(own, 'relay_status')
+})
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    child.kill('SIGTERM')
+    await until(() => child.exitCode !== null || child.signalCode !== null)
+  }
+  // What a test left unread must not wake the waiter of the next.
+  await call(own, 'relay_inbox')
+  await call(own, 'relay_status')
+})
+afterAll(async () => {
+  await lead.disconnect()
+  await world.close()
+})
+
+const quietPath = () => join(hooksPath(), `quiet.${process.pid}`)
+const hooksPath = () => join(world.root, 'hooks')
+const waiters = (host = process.pid) => readdirSync(hooksPath()).filter((name) => name.startsWith(`${host}.`))
+const commandOf = (...words: string[]) => {
+  const launcher = join(world.root, 'bin/agent-relay-mcp')
+  return `[ -x ${launcher} ] || exit 0; exec ${launcher} hook ${words.join(' ')}`
+}
+const asHost = (attended = '1'): Env => world.env({ CLAUDE_CODE_SESSION_ATTENDED: attended })
+
+/** As the host runs it: through a shell, with what happened on stdin. */
+function hook(words: string[], { env = asHost(), input = {} }: { env?: Env; input?: object } = {}) {
+  const child = spawn('sh', ['-c', commandOf(...words)], { env, cwd: world.root, stdio: 'pipe' })
+  children.push(child)
+  child.stdin.on('error', () => {})
+  child.stdin.end(`${JSON.stringify(input)}\n`)
+  return { child, ended: outcomeOf(child) }
+}
+
+const silence = { code: 0, stdout: '', stderr: '' }
+async function waiter(event = 'Stop', { env, last = [] }: { env?: Env; last?: string[] } = {}) {
+  const started = hook(['wait', '--cli', 'claude', event, ...last], { env, input: { source: 'startup' } })
+  await until(() => waiters().includes(`${process.pid}.${started.child.pid}`))
+  // It has looked once, and found nothing.
+  await until(async () => !(await childrenOf(started.child.pid as number)).includes('node'))
+  return started
+}
+
+async function childrenOf(pid: number): Promise<string[]> {
+  await sleep(150)
+  if (!isLinux) return []
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  return children === '' ? [] : ['node']
+}
+
+function expectSmall(pid: number | undefined): void {
+  if (!isLinux) return
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  expect(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1])).toBeLessThan(8 * 1024)
+}
+
+describe('a waiter', () => {
+  test('is small, and wakes its session with what has come', async () => {
+    const { child, ended } = await waiter()
+    expectSmall(child.pid)
+    expect((await lead.call('agent.list', {})).agents.find(({ name }) => name === 'claude-code')?.reached).toBe('wakes')
+    const { id } = await lead.send('claude-code', 'wake up')
+    expect(await ended).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `Relay message from Lead [${id}]: wake up\nAnswer with mcp__agent-relay__relay_send(to="Lead").\n`,
+    })
+    const { receipts } = await lead.call('message.receipts', { message: id })
+    expect(receipts[0]).toMatchObject({ state: 'offered', route: 'rewake' })
+    // The prompt that this makes of it needs no second look, and the next one is the person's own.
+    expect(waiters()).toEqual([`${process.pid}.woken`])
+    expect(await hook(['UserPromptSubmit', '--cli', 'claude']).ended).toEqual(silence)
+    expect(waiters()).toEqual([])
+  })
+
+  test('says all that came together, once', async () => {
+    const { ended } = await waiter()
+    await Promise.all(['one', 'two', 'three'].map((text) => lead.send('claude-code', text)))
+    const { stderr } = await ended
+    const texts = ['one', 'two', 'three']
+    // What the first did not see any more ends the next at once.
+    const hasAll = texts.every((text) => stderr.includes(`: ${text}\n`))
+    const more = hasAll ? '' : (await hook(['wait', '--cli', 'claude', 'Stop']).ended).stderr
+    for (const text of texts) expect(`${stderr}${more}`.split(`: ${text}\n`)).toHaveLength(2)
+    // And this one finds nothing.
+    await waiter()
+  })
+
+  test('keeps still while its session is in a turn; the next one has what came meanwhile', async () => {
+    const first = await waiter('SessionStart')
+    expect(await hook(['UserPromptSubmit', '--cli', 'claude']).ended).toEqual(silence)
+    await lead.send('claude-code', 'while you are busy')
+    await sleep(600)
+    expect(first.child.exitCode).toBeNull()
+    expect(await hook(['Stop', '--cli', 'claude']).ended).toEqual(silence)
+    const second = hook(['wait', '--cli', 'claude', 'Stop'])
+    expect(await first.ended).toEqual(silence)
+    expect(await second.ended).toMatchObject({ code: 2, stderr: expect.stringContaining('while you are busy') })
+  })
+
+  test('says nothing while another hook of its session hands out the mail, and says what that hook has not', async () => {
+    const first = await waiter()
+    expect(await hook(['UserPromptSubmit', '--cli', 'claude']).ended).toEqual(silence)
+    const shown = await lead.send('claude-code', 'by the other hook')
+    const kept = await lead.send('claude-code', 'by nobody')
+    // It speaks as a hook does: it has taken both, and has not reported yet.
+    const other = await Raw.open(world.socketPath)
+    await other.ask('HELLO', { hosts: [process.pid] })
+    const { payload } = await other.call('inbox.take', { route: 'hook' })
+    expect(payload.messages).toMatchObject([{ id: shown.id }, { id: kept.id }])
+    const second = await waiter()
+    expect(await first.ended).toEqual(silence)
+    expect(await hook(['rewake', '--cli', 'claude']).ended).toEqual(silence)
+    await other.call('inbox.offer', { messages: [shown.id], route: 'hook' })
+    expect(second.child.exitCode).toBeNull()
+    await other.end()
+    const { code, stderr } = await second.ended
+    expect([code, stderr.includes('by the other hook'), stderr.includes('by nobody')]).toEqual([2, false, true])
+  })
+
+  test('is not started after a compaction, nor in a session that no person attends', async () => {
+    const compacted = hook(['wait', '--cli', 'claude', 'SessionStart'], { input: { source: 'compact' } })
+    expect(await compacted.ended).toEqual(silence)
+    for (const attended of ['0', ''])
+      expect(await hook(['wait', '--cli', 'claude', 'Stop'], { env: asHost(attended) }).ended).toEqual(silence)
+    expect(waiters().filter((name) => !name.endsWith('woken'))).toEqual([])
+    await until(() => existsSync(quietPath()))
+    expect(await hook(['Stop', '--cli', 'claude'], { env: asHost('0') }).ended).toEqual(silence)
+    await lead.send('claude-code', 'for a session without a person')
+    await until(() => !existsSync(quietPath()))
+    for (const event of ['SessionStart', 'UserPromptSubmit'])
+      expect(await hook([event, '--cli', 'claude'], { env: asHost('0') }).ended).toEqual(silence)
+    const { stdout } = await hook(['Stop', '--cli', 'claude'], { env: asHost('0') }).ended
+    expect(JSON.parse(stdout)).toMatchObject({ decision: 'block', reason: expect.stringContaining('without a person') })
+  })
+
+  test('outlives the daemon, and is told by the next one', async () => {
+    const { child, ended } = await waiter()
+    await world.restartDaemon('SIGKILL')
+    await call(own, 'relay_status')
+    expect(child.exitCode).toBeNull()
+    await lead.send('claude-code', 'after the restart')
+    expect(await ended).toMatchObject({ code: 2, stderr: expect.stringContaining('after the restart') })
+  })
+
+  test('ends with its host', async () => {
+    const host = spawn('sh', ['-c', `sh -c '${commandOf('wait', '--cli', 'claude', 'Stop')}' & wait`], {
+      env: asHost(),
+    })
+    await until(() => waiters(host.pid).length === 1)
+    const [pid] = waiters(host.pid).map((name) => Number(name.split('.')[1]))
+    host.kill('SIGKILL')
+    await until(() => waiters(host.pid).length === 0)
+    if (isLinux) await until(() => !existsSync(`/proc/${pid}`))
+  })
+
+  test('ends when a newer waiter takes its place, and when it is killed, and leaves no file', async () => {
+    const { ended } = await waiter()
+    const next = await waiter()
+    expect(await ended).toEqual(silence)
+    next.child.kill('SIGTERM')
+    expect(await next.ended).toEqual(silence)
+    expect(waiters()).toEqual([])
+  })
+})
+
+describe('in a worker', () => {
+  /** Its CLI need not say that somebody attends it. */
+  const asWorker = (): Env => world.env({ RELAY_WORKER: 'w_1', RELAY_SOCKET: world.socketPath })
+
+  test('its own hooks wait as small, and wake it', async () => {
+    const { child, ended } = await waiter('Stop', { env: asWorker(), last: ['--worker'] })
+    expectSmall(child.pid)
+    expect(await hook(['Stop', '--cli', 'claude', '--worker'], { env: asWorker() }).ended).toEqual(silence)
+    await lead.send('claude-code', 'for the worker')
+    expect(await ended).toMatchObject({ code: 2, stderr: expect.stringContaining('for the worker') })
+  })
+
+  test("those in its user's files are silent", async () => {
+    await lead.send('claude-code', 'not by these')
+    for (const words of [
+      ['SessionStart', '--cli', 'claude'],
+      ['wait', '--cli', 'claude', 'SessionStart'],
+      ['Stop', '--cli', 'claude'],
+      ['wait', '--cli', 'claude', 'Stop'],
+    ])
+      expect(await hook(words, { env: { ...asHost(), ...asWorker() } }).ended).toEqual(silence)
+  })
+})

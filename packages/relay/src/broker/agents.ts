@@ -1,0 +1,103 @@
+// The list of agents: who is there, what they are doing, and how much waits for them. In this workspace, or in another one of the daemon.
+
+import type { Agent, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
+import { RefusalError } from '../core/refusal-error.ts'
+import { type Reader, sees } from '../core/sight.ts'
+import type { Steps } from '../core/steps.ts'
+import { taskOf } from '../core/tasks.ts'
+import type { AgentRow } from '../core/view.ts'
+import type { Asking } from './call.ts'
+import { Budget } from './long-reads.ts'
+import { heardSince } from './provisional.ts'
+import { WholeTexts } from './whole-texts.ts'
+import type { Context, Workspace } from './workspace.ts'
+
+type Filter = Omit<ParsedInputOf<'agent.list'>, 'project'>
+type Listed = OutputOf<'agent.list'>
+
+export function agents(
+  { workspace, neighbours }: Context,
+  { session, abandoned }: Asking,
+  { project, ...filter }: ParsedInputOf<'agent.list'>,
+): Steps<Listed> | Promise<Listed> {
+  if (project === undefined || project === workspace.name) return agentsOf(workspace, session, filter)
+  if (session.standing.door !== 'owner') throw new RefusalError('workspace.unknown', { workspace: project })
+  const read = (other: Workspace) =>
+    other.reads.run(agentsOf(other, { standing: session.standing }, filter), new Budget(), abandoned)
+  return neighbours.visit(project, read).then((found) => {
+    if (!found) throw new RefusalError('workspace.unknown', { workspace: project })
+    return found
+  })
+}
+
+function* agentsOf(
+  workspace: Workspace,
+  reader: Reader,
+  { includeIdle = true, includeOffline = false, whole = false }: Filter,
+): Steps<{ agents: Agent[] }> {
+  const { store, sessions, elsewhere } = workspace
+  const names: string[] = []
+  for (const name of [...store.view.agents()].map((agent) => agent.name).concat(...sessions.provisionalNames())) {
+    yield
+    // Chosen before they are described: thousands may be away, and counting what waits for each would be wasted.
+    const status = statusOf(workspace, name)
+    if (status === 'active' || (status === 'idle' ? includeIdle : includeOffline)) names.push(name)
+  }
+  // Whoever called last comes first. Two machines have no steady clock in common.
+  const calledAt = (name: string) => {
+    const { steady, at } = sessions.lastCall(name) ?? {}
+    return (elsewhere ? (at ?? elsewhere.of(name)?.lastCallAt) : steady) ?? -1
+  }
+  names.sort((a, b) => calledAt(b) - calledAt(a))
+  const shown: Agent[] = []
+  const texts = new WholeTexts(whole)
+  for (const name of names) {
+    const agent = yield* describe(workspace, reader, { name, texts })
+    if (agent) shown.push(agent)
+  }
+  return { agents: shown }
+}
+
+/** As its sessions on this machine say, or those on another one. */
+function statusOf({ sessions, elsewhere }: Workspace, name: string): Agent['status'] {
+  const here = sessions.statusOf(name)
+  return here === 'offline' ? (elsewhere?.of(name)?.status ?? here) : here
+}
+
+/** Undefined for a provisional name whose session has ended since it was listed: it left nothing behind. */
+function* describe(
+  workspace: Workspace,
+  reader: Reader,
+  { name, texts }: { name: string; texts: WholeTexts },
+): Steps<Agent | undefined> {
+  const { store, sessions, waits, workers, reach, approvals } = workspace
+  const there = sessions.isLive(name) ? undefined : workspace.elsewhere?.of(name)
+  const provisional = sessions.provisional(name)?.provisional
+  const unstored: AgentRow | undefined = provisional && { id: provisional.id, type: 'agent', ...provisional.profile }
+  const row = store.view.agent(name) ?? unstored
+  if (!row) return undefined
+  const { id, type, cli, model, parent, handle, role } = row
+  const lastCallAt = there?.lastCallAt ?? sessions.lastCall(name)?.at
+  const unread = provisional ? heardSince(workspace, provisional) : yield* store.queries.unreadCount(name)
+  const wait = waits.of(name)
+  return {
+    id,
+    name,
+    type,
+    cli,
+    model,
+    parent,
+    handle,
+    role,
+    status: statusOf(workspace, name),
+    waitingFor: wait && { agent: wait.on as string, since: new Date(wait.since.at).toISOString() },
+    unread,
+    lastCallAt: lastCallAt === undefined ? undefined : new Date(lastCallAt).toISOString(),
+    reached: there ? there.reached : reach.of(name),
+    blocked: approvals.blockedOf(reader, name),
+    worker: workers.stateOf(name),
+    task: texts.add(taskOf(store.view, reader, name, texts.haveRoom)),
+    machine: there?.machine ?? store.view.home(name)?.machine,
+    spend: sees(store.view, reader, 'spend', { agent: name }) ? store.spend.ofAgent(name) : undefined,
+  }
+}

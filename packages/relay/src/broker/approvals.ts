@@ -1,0 +1,265 @@
+// The one queue of approvals, for all CLIs: opened by what asks, answered by a person or under a delegation, closed as what happened. What is
+// allowed is decided in core/approvals.ts, who is a person in authority.ts; what asks is in supervisor/ and in the hooks.
+
+import { createHash } from 'node:crypto'
+import { clean, cleanLine } from '@agent-relay/sdk/internal/clean'
+import {
+  type Agent,
+  type Approval,
+  type ApprovalChoice,
+  type ApprovalClosed,
+  daemonName,
+  limits,
+  type OutputOf,
+  type ParsedInputOf,
+} from '@agent-relay/sdk/protocol'
+import { delegationText, isHeldNow, type OpenInput } from '../core/approvals.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import { type Reader, sees, seesAllRuns } from '../core/sight.ts'
+import type { ApprovalRow } from '../core/view.ts'
+import { type ApprovalEnd, type ApprovalQueue, type AskedApproval, beginningOf } from './approval-runtime.ts'
+import { type AgentProcesses, speakerOf, whyNot } from './authority.ts'
+import { type Asking, actorOf, causeOf, type Parts } from './call.ts'
+import type { Session } from './sessions/session.ts'
+
+type ApprovalParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'nextCause'>
+type Closing = Parameters<ApprovalQueue['close']>
+
+/** One that is being opened, or is open. */
+interface Live {
+  asked: AskedApproval
+  over(end: ApprovalEnd): void
+  id?: string
+  /** It was closed before it was open. */
+  closing?: Closing
+}
+
+/** What a message and a list of agents show of an input. */
+const shortCharsMax = 80
+const labelCharsMax = 200
+
+export class Approvals implements ApprovalQueue {
+  readonly #parts: ApprovalParts
+  readonly #workspace: string
+  readonly #bySource = new Map<string, Live>()
+  readonly #byId = new Map<string, Live>()
+
+  constructor(parts: ApprovalParts, workspace: string) {
+    this.#parts = parts
+    this.#workspace = workspace
+    parts.hub.listen((entries) => {
+      for (const { facts } of entries)
+        for (const fact of facts) if (fact.type === 'approval.closed') this.#byId.get(fact.id)?.over(endOf(fact))
+    })
+  }
+
+  /** What an earlier daemon had open: nobody can answer it any more, and nobody has. */
+  async begin(): Promise<void> {
+    const { store, sessions } = this.#parts
+    const rows = store.view.approvals.open().filter(({ machine }) => machine === sessions.machine)
+    if (rows.length > 0) await this.#submitClose({ ids: rows.map(({ id }) => id), how: 'restart' })
+  }
+
+  /** Nothing is awaited before the input is cut: it may have megabytes, and must not be kept while a person thinks about it. */
+  open(asked: AskedApproval): Promise<ApprovalEnd> {
+    const input = openInputOf(asked)
+    return this.#open({ ...asked, tool: input.tool, input: input.input, choices: input.choices }, input)
+  }
+
+  async #open(asked: AskedApproval, input: OpenInput): Promise<ApprovalEnd> {
+    const { source, agent } = asked
+    if (this.#bySource.has(source)) return { how: 'cancelled' }
+    let end: (end: ApprovalEnd) => void = () => {}
+    const over = new Promise<ApprovalEnd>((resolve) => (end = resolve))
+    const isFirst = !this.isOpen(agent)
+    const live: Live = { asked, over: end }
+    this.#bySource.set(source, live)
+    try {
+      const { engine, nextCause } = this.#parts
+      const reply = await engine.submit({ rule: 'approval.open', input, by: daemonName, cause: nextCause() })
+      if ('refusal' in reply) return { how: 'cancelled' }
+      live.id = reply.outcome.id as string
+      this.#byId.set(live.id, live)
+      if (live.closing) this.close(...live.closing)
+      else if (isFirst && !asked.isTold) this.#tellParent(live.id, asked)
+      return await over
+    } catch {
+      // The workspace is being closed, or its disk is full. Nobody has answered.
+      return { how: 'gone' }
+    } finally {
+      this.#bySource.delete(source)
+      if (live.id !== undefined) this.#byId.delete(live.id)
+    }
+  }
+
+  close(...closing: Closing): void {
+    const [source, how, kind] = closing
+    const live = this.#bySource.get(source)
+    if (!live) return
+    if (live.id === undefined) live.closing = closing
+    else void this.#submitClose({ ids: [live.id], how, kind }).catch(() => live.over({ how }))
+  }
+
+  /** The workspace is being closed: nobody has answered what is open, and the next daemon says so. */
+  stop(): void {
+    for (const { over } of this.#bySource.values()) over({ how: 'restart' })
+  }
+
+  /** A hook of the agent's own CLI asks; when its connection ends, nobody waits for the answer any more. */
+  ask(asking: Asking, { key, ...asked }: ParsedInputOf<'approval.ask'>): Promise<OutputOf<'approval.ask'>> {
+    const { session, by: agent, abandoned } = asking
+    const source = sourceOf(session, key)
+    const over = this.open({ ...asked, source, agent })
+    const leave = () => this.close(source, 'gone')
+    if (abandoned.aborted) leave()
+    abandoned.addEventListener('abort', leave, { once: true })
+    return over.finally(() => abandoned.removeEventListener('abort', leave))
+  }
+
+  settle({ session }: Asking, { key, how, kind }: ParsedInputOf<'approval.settle'>): OutputOf<'approval.settle'> {
+    this.close(sourceOf(session, key), how, kind)
+    return {}
+  }
+
+  isOpen(agent: string): boolean {
+    for (const { asked } of this.#bySource.values()) if (asked.agent === agent) return true
+    return false
+  }
+
+  list(reader: Reader): OutputOf<'approval.list'> {
+    const { store, clock } = this.#parts
+    const { view } = store
+    const approvals = view.approvals.open().filter((row) => sees(view, reader, 'approval', row))
+    const held = view.policy().approve.filter((each) => isHeldNow(each, clock.now()))
+    const isAll = seesAllRuns(view, reader)
+    const delegations = held.filter(({ agent }) => isAll || agent === reader.agent)
+    return { approvals: approvals.map(shown), delegations }
+  }
+
+  /** What a list of agents says of one: since when it waits, and for those who may know it, for what. */
+  blockedOf(reader: Reader, agent: string): Agent['blocked'] {
+    const { store, sessions } = this.#parts
+    const { view } = store
+    // One of this machine that nobody has open was left by an earlier daemon.
+    const isLeft = !this.isOpen(agent)
+    const row = view.approvals.of(agent).find(({ machine }) => !(isLeft && machine === sessions.machine))
+    if (!row) return undefined
+    const since = new Date(row.at).toISOString()
+    return sees(view, reader, 'approval', row) ? { since, tool: row.tool, input: shortOf(row.input) } : { since }
+  }
+
+  async answer(
+    asking: Asking,
+    input: ParsedInputOf<'approval.answer'>,
+    agents: AgentProcesses,
+  ): Promise<OutputOf<'approval.answer'>> {
+    const { standing } = asking.session
+    const who = await this.#answerer(asking, input.id, agents)
+    await this.#byId.get(input.id)?.asked.check?.()
+    const wordsReach = this.#byId.get(input.id)?.asked.passesWords === true
+    const reply = await this.#parts.engine.submit({
+      rule: 'approval.answer',
+      input: { ...input, standing, surface: who.surface, why: who.why },
+      by: who.by,
+      ...causeOf(asking),
+    })
+    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    return { ...(reply.outcome as Omit<OutputOf<'approval.answer'>, 'wordsReach'>), wordsReach }
+  }
+
+  /** A person where they are, or the agent whose processes or whose own token say that it is. */
+  async #answerer(
+    asking: Asking,
+    id: string,
+    agents: AgentProcesses,
+  ): Promise<{ by: string; surface?: 'page' | 'terminal'; why?: string }> {
+    const { session } = asking
+    const speaker = await speakerOf(session, agents)
+    const named = session.agent
+    const isAgent = named !== undefined && this.#parts.store.view.agent(named)?.type !== 'human'
+    const deny = (why: string) => new RefusalError('approval.not-yours', { id, why })
+    if ('inside' in speaker) {
+      const { workspace, agent } = speaker.inside
+      if (workspace !== this.#workspace || (isAgent && named !== agent)) throw deny(whyNot(speaker))
+      return { by: agent, why: `${whyNot(speaker)}, which has no delegation for it` }
+    }
+    if (isAgent) {
+      // The key opens every name, and on the owner's socket a name that is away needs nothing: neither is the agent itself.
+      if (session.shown.tokenHashes.size === 0 || session.standing.hasKey) throw deny(`you act as the agent ${named}`)
+      return { by: named, why: `the agent ${named} has no delegation for it` }
+    }
+    if (!('surface' in speaker)) throw deny(whyNot(speaker))
+    return { by: actorOf(asking), surface: speaker.surface }
+  }
+
+  async #submitClose(input: {
+    ids: string[]
+    how: Exclude<ApprovalClosed['how'], 'answered'>
+    kind?: ApprovalChoice['kind']
+  }) {
+    const { engine, nextCause } = this.#parts
+    const reply = await engine.submit({ rule: 'approval.close', input, by: daemonName, cause: nextCause() })
+    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+  }
+
+  /** Once for all that an agent asks at the same time. */
+  #tellParent(id: string, { agent, tool, input }: AskedApproval): void {
+    const { store, engine } = this.#parts
+    const { view } = store
+    const parent = view.agent(agent)?.parent
+    const hirer = parent === undefined ? undefined : view.agent(parent)
+    if (!hirer) return
+    const isPerson = hirer.type === 'human'
+    const fix = isPerson
+      ? 'To answer it: agent-relay approvals'
+      : 'A person has to answer it. relay_who says when it goes on.'
+    const may = view.policy().approve.find((each) => each.agent === parent && isHeldNow(each, this.#parts.clock.now()))
+    const own = may
+      ? ` You may answer for some of your workers (${delegationText(may)}): agent-relay approve ${id}`
+      : ''
+    const body = `${agent} is blocked: it wants ${cleanLine(tool)} "${shortOf(input)}" (${id}). ${fix}${own}`
+    const message = { to: hirer.name, body, kind: 'status' as const }
+    void engine
+      .submit({ rule: 'message.send', input: message, by: daemonName, cause: `approval/${id}` })
+      .catch(() => undefined)
+  }
+}
+
+/** Nobody closes what another session has asked. */
+function sourceOf({ id }: Session, key: string): string {
+  return `${id}/${key}`
+}
+
+function openInputOf({ agent, vendor, tool, input, inputChars = 0, directory, choices }: AskedApproval): OpenInput {
+  const digest = createHash('sha256').update(JSON.stringify([agent, vendor, tool, input, directory, choices]))
+  const cut = clean(beginningOf(input, limits.approvalInputCharsMax))
+  const hiddenChars = Math.max(input.length, inputChars) - Math.min(input.length, limits.approvalInputCharsMax)
+  const isExact = cut === input && hiddenChars === 0
+  return {
+    ...{ agent, vendor, tool: labelOf(tool), input: cut, isExact, directory },
+    ...(hiddenChars > 0 ? { hiddenChars } : {}),
+    choices: choices.map(({ id, kind, label }) => ({ id, kind, ...(label ? { label: labelOf(label) } : {}) })),
+    digest: digest.digest('hex').slice(0, 32),
+  }
+}
+
+function labelOf(text: string): string {
+  return cleanLine(beginningOf(text, 2 * labelCharsMax)).slice(0, labelCharsMax)
+}
+
+export function shortOf(input: string): string {
+  const line = cleanLine(input.slice(0, limits.approvalInputCharsMax))
+  return line.length <= shortCharsMax ? line : `${line.slice(0, shortCharsMax - 1)}…`
+}
+
+function shown({ isExact, hiddenChars: chars = 0, ...row }: ApprovalRow): Approval {
+  const { id, agent, vendor, tool, input, directory, choices, at, digest } = row
+  const hidden = isExact ? {} : { hidden: { chars } }
+  const where = directory === undefined ? {} : { directory }
+  return { id, agent, vendor, tool, input, ...hidden, ...where, choices, since: new Date(at).toISOString(), digest }
+}
+
+function endOf({ how, choice, kind, words }: ApprovalClosed): ApprovalEnd {
+  if (how !== 'answered' || choice === undefined || kind === undefined) return { how } as ApprovalEnd
+  return { how, choice, kind, ...(words === undefined ? {} : { words }) }
+}

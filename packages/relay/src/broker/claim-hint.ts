@@ -1,0 +1,67 @@
+// A file beside the daemon's other hints for hooks, named claims.WORKSPACE: it is there while edits have to be asked about. Without one the
+// hook of an edit ends in the shell (mcp/src/hook-guard.ts), and costs nothing.
+
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { daemonName } from '@agent-relay/sdk/protocol'
+import type { Parts } from './call.ts'
+
+/** People do not count: their editors are never in the way. */
+export function liveAgents({ store, sessions }: Pick<Parts, 'store' | 'sessions'>): string[] {
+  const names = new Set(sessions.all().flatMap(({ agent }) => agent ?? []))
+  return [...names].filter((name) => isAgent(store, name))
+}
+
+function isAgent(store: Parts['store'], name: string): boolean {
+  return name !== daemonName && store.view.agent(name)?.type !== 'human'
+}
+
+export class ClaimHint {
+  readonly #parts: Pick<Parts, 'store' | 'sessions' | 'clock'>
+  readonly #path: string | undefined
+  #isThere = false
+
+  constructor(parts: Pick<Parts, 'store' | 'sessions' | 'clock' | 'hub'>, workspace: string, folder?: string) {
+    this.#parts = parts
+    this.#path = folder === undefined ? undefined : join(folder, `claims.${workspace}`)
+    if (this.#path === undefined) return
+    parts.sessions.onChange(() => this.#look())
+    parts.hub.listen((entries) => {
+      const isNews = ({ type }: { type: string }) => type === 'claim.made' || type === 'workspace.policy-set'
+      if (entries.some(({ facts }) => facts.some(isNews))) this.#look()
+    })
+    this.#look(true)
+  }
+
+  close(): void {
+    if (this.#isThere) this.#put(false)
+  }
+
+  #look(isFirst = false): void {
+    const { store, clock } = this.#parts
+    const isNeeded = store.view.policy().claims !== 'off' && this.#mayMeet(clock.now())
+    if (isNeeded !== this.#isThere || isFirst) this.#put(isNeeded)
+  }
+
+  /** Two agents, or one and what another has left. Sessions come and go by the thousand: it looks no further than the second agent. */
+  #mayMeet(now: number): boolean {
+    const { store, sessions } = this.#parts
+    const found = new Set<string>()
+    for (const { agent } of sessions.all()) {
+      if (agent !== undefined && !found.has(agent) && isAgent(store, agent)) found.add(agent)
+      if (found.size > 1) return true
+    }
+    return found.size > 0 && store.view.claims.count(now) > 0
+  }
+
+  /** A hint that cannot be written costs the claims of hooks, and nothing else. */
+  #put(isNeeded: boolean): void {
+    const path = this.#path as string
+    this.#isThere = isNeeded
+    try {
+      if (!isNeeded) return rmSync(path, { force: true })
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      writeFileSync(path, '', { mode: 0o600 })
+    } catch {}
+  }
+}

@@ -1,0 +1,85 @@
+// What agents are told about claims: who was kept from an edit, and who has the file. The host puts it before the model in its own voice, and
+// names of files and commands are whatever somebody has typed: they are cleaned, cut, and quoted unless they are plain.
+
+import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
+import type { Policy } from '@agent-relay/sdk/protocol'
+import { timeText } from '../core/claims.ts'
+import type { ClaimRow } from '../core/view.ts'
+
+/** Of many claims, those that are listed. */
+export const shownMax = 20
+const nameCharactersMax = 120
+const commandCharactersMax = 200
+
+export interface Crossed {
+  isDenied: boolean
+  /** The git command, where it is one. */
+  git?: string
+  /** The claims are on the same files in other checkouts. */
+  isElsewhere?: boolean
+  isLate?: boolean
+  policy: Policy['claims']
+}
+
+/** What the agent reads in place of its tool's answer, or beside it. */
+export function deniedText(by: string, claims: readonly ClaimRow[], how: Crossed): string {
+  if (!how.isDenied) return noticeText(by, claims, 'agent', how)
+  const ask = askText(claims)
+  if (how.git === undefined)
+    return `${listed(claims)}. Your edit was not made. ${ask} The claim ends when they commit the file, or ten minutes after their last edit.`
+  const next =
+    how.policy === 'strict' ? ask : `${ask} If you are sure, give the same command again: it will go through.`
+  return `${shownCommand(how.git)} would touch files that others are editing in this checkout: ${listed(claims)}. It was not run. Name your own files instead. ${next}`
+}
+
+/** What the holder of the claims, or the agent that met them, is told in a message. */
+export function noticeText(by: string, claims: readonly ClaimRow[], to: 'holder' | 'agent', how: Crossed): string {
+  const files = names(claims)
+  const what = how.git === undefined ? `edit ${files}` : `run ${shownCommand(how.git)}`
+  if (to === 'holder') {
+    const drop = 'If you are done with it, commit it or run: agent-relay claims drop FILE'
+    if (how.isDenied) return `${by} wanted to ${what}, while you are editing ${files}. It was denied. ${drop}`
+    if (how.isElsewhere)
+      return `${by} edits ${files} too, in another checkout of the repository: the changes will meet when they are merged.`
+    const did = how.git === undefined ? `has edited ${files}` : `has run ${shownCommand(how.git)}`
+    return `${by} ${did}, while you are editing ${files}${how.isLate ? '; the relay was asked too late to deny it' : ''}. Check your work.`
+  }
+  if (how.isElsewhere)
+    return `${listed(claims)}, in another checkout of the repository: your changes will meet when they are merged. ${askText(claims)}`
+  const late = how.isLate ? ' The relay could not tell you in time.' : ''
+  return `${listed(claims)}.${late} Check that nothing of theirs is lost. ${askText(claims)}`
+}
+
+/** `Alice is editing src/a.ts (since 12:04 UTC)`, by holder. */
+function listed(claims: readonly ClaimRow[]): string {
+  const named = claims.slice(0, shownMax)
+  const holders = [...new Set(named.map(({ agent }) => agent))]
+  const parts = holders.map((holder) => {
+    const theirs = named.filter(({ agent }) => agent === holder)
+    const since = timeText(Math.min(...theirs.map((claim) => claim.since)))
+    return `${holder} is editing ${names(theirs)} (since ${since})`
+  })
+  const more = claims.length - named.length
+  return `${parts.join('; ')}${more > 0 ? `; and ${more} more files` : ''}`
+}
+
+function names(claims: readonly ClaimRow[]): string {
+  const shown = claims.slice(0, shownMax).map(({ file }) => shownName(file))
+  const more = claims.length - shown.length
+  return `${[...new Set(shown)].join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+function shownName(file: string): string {
+  const text = cleanLineForModel(file)
+  const cut = text.length > nameCharactersMax ? `${text.slice(0, nameCharactersMax)}…` : text
+  return /^[\w./@+-]+$/.test(cut) ? cut : JSON.stringify(cut)
+}
+
+function shownCommand(command: string): string {
+  return `\`${cleanLineForModel(command).replaceAll('`', "'").slice(0, commandCharactersMax)}\``
+}
+
+function askText(claims: readonly ClaimRow[]): string {
+  const holders = [...new Set(claims.slice(0, shownMax).map(({ agent }) => agent))]
+  return `To ask: ${holders.map((holder) => `relay_send(to="${holder}")`).join(', ')}.`
+}

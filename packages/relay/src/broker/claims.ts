@@ -1,0 +1,286 @@
+// What is asked of claims: an edit that is about to happen, claims by hand, and the list. It finds out which files are meant, what git says was
+// committed, and who is gone; what follows from that is decided in core/claims.ts, and what agents are told is in claim-texts.ts.
+
+import { createHash } from 'node:crypto'
+import {
+  type Claim,
+  daemonName,
+  type InputOf,
+  limits,
+  type OutputOf,
+  type ParsedInputOf,
+} from '@agent-relay/sdk/protocol'
+import { type EditInput, met, type Place, stands } from '../core/claims.ts'
+import type { RuleInput } from '../core/decide.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import { isInCharge, type Reader } from '../core/sight.ts'
+import type { ClaimRow } from '../core/view.ts'
+import { type Alarm, isAhead } from '../machine/clock.ts'
+import { type LateEdit, sweepLateEdits, takeLateEdits } from '../machine/late-edits.ts'
+import { lookout } from '../machine/lookout.ts'
+import { type Asking, causeOf, type Parts } from './call.ts'
+import { ClaimHint, liveAgents } from './claim-hint.ts'
+import { ClaimRenewals } from './claim-renewals.ts'
+import type { CommitReader } from './claim-runtime.ts'
+import { deniedText, noticeText, shownMax } from './claim-texts.ts'
+import { dayTokenMs } from './sessions/credentials.ts'
+
+/** An agent that has had no session for this long is gone. Its host connects again within a second or two when the daemon was restarted. */
+const leaveMs = 15_000
+/** git is asked for so long whether a claimed file was committed. A hook waits for the answer, and not longer than 200 ms. */
+const commitsMs = 120
+const listMs = 3_000
+/** Git commands that agents were warned of, as many as are remembered. */
+const warningsMax = 1_000
+/** Of a holder's task. */
+const taskCharsMax = 200
+
+type ClaimParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'nextCause'>
+type Edited = OutputOf<'claim.edit'>
+/** Who asks, and by which call. */
+type Caller = Pick<Asking, 'by' | 'id' | 'digest'>
+
+export class Claims {
+  readonly #parts: ClaimParts
+  readonly #hooksPath: string | undefined
+  readonly #hint: ClaimHint
+  readonly #renewals: ClaimRenewals
+  readonly #leaving = new Map<string, Alarm>()
+  /** Git commands that an agent was warned of, until when. */
+  readonly #warned = new Map<string, number>()
+  readonly #beganAt: number
+  #commits: CommitReader | undefined
+
+  constructor(parts: ClaimParts, workspace: string, hooksPath?: string) {
+    this.#parts = parts
+    this.#hooksPath = hooksPath
+    this.#beganAt = parts.clock.steady()
+    this.#hint = new ClaimHint(parts, workspace, hooksPath)
+    this.#renewals = new ClaimRenewals(parts)
+    if (hooksPath !== undefined) sweepLateEdits(hooksPath)
+    parts.sessions.onChange((agent) => this.#onSession(agent))
+    // After a restart its holders have this long to come back.
+    for (const agent of parts.store.view.claims.holders(parts.clock.now())) this.#onSession(agent)
+  }
+
+  attach(commits: CommitReader): void {
+    this.#commits = commits
+  }
+
+  close(): void {
+    for (const leaving of this.#leaving.values()) leaving.cancel()
+    this.#renewals.close()
+    this.#hint.close()
+  }
+
+  async edit(asking: Caller, input: ParsedInputOf<'claim.edit'>, socketPath: string): Promise<Edited> {
+    const { store, sessions, clock } = this.#parts
+    const { by } = asking
+    await this.#readLate(socketPath)
+    const { claims: policy } = store.view.policy()
+    const asked = policy === 'off' ? undefined : await this.#editOf(by, input)
+    if (!asked) return { isDenied: false, met: [] }
+    const command = { by, at: clock.now(), world: sessions, input: asked }
+    const first = met(store.view, command)
+    let seq = store.journal.lastSeq
+    await this.#endCommitted(Object.values(first).flat(), commitsMs)
+    const before = store.journal.lastSeq === seq ? first : met(store.view, command)
+    seq = store.journal.lastSeq
+    const { outcome, seq: decidedAt } = await this.#submit('claim.edit', asking, asked)
+    const { isDenied } = outcome
+    if (!isDenied) this.#renew(command)
+    // What stood in its way may have been claimed while it waited for its turn.
+    const isOther = isDenied && decidedAt !== seq + 1
+    const { named, swept, elsewhere } = isOther ? met(store.view, { ...command, at: clock.now() }) : before
+    const isAbout = named.length > 0 ? named : swept
+    if (isDenied && input.git) this.#warn(warningOf(by, input.git))
+    const crossed = isDenied || isAbout.length > 0 ? isAbout : elsewhere
+    // Whoever had it may have let it go since.
+    if (crossed.length === 0)
+      return isDenied
+        ? { isDenied: true, met: [], text: 'Another agent was editing it a moment ago. Try again.' }
+        : { isDenied: false, met: [] }
+    const git = named.length > 0 ? undefined : input.git?.command
+    const how = { isDenied: isDenied === true, git, isElsewhere: crossed === elsewhere, policy }
+    this.#tell(by, crossed, how)
+    const text = deniedText(by, crossed, how)
+    return { isDenied: how.isDenied, text, met: crossed.slice(0, shownMax).map((claim) => shown(claim)) }
+  }
+
+  async add(asking: Asking, input: ParsedInputOf<'claim.add'>): Promise<OutputOf<'claim.add'>> {
+    const places = await placesOf(input, asking.by)
+    const { store, sessions } = this.#parts
+    const claims = () => places.flatMap(({ path }) => store.view.claims.at(path, sessions.machine) ?? [])
+    await this.#endCommitted(claims(), listMs)
+    await this.#submit('claim.add', asking, { places })
+    return { claims: claims().map((claim) => shown(claim)) }
+  }
+
+  async drop(asking: Asking, input: ParsedInputOf<'claim.drop'>): Promise<OutputOf<'claim.drop'>> {
+    const places = await placesOf(input, asking.by)
+    const { store, sessions } = this.#parts
+    const claims = places.flatMap(({ path }) => store.view.claims.at(path, sessions.machine) ?? [])
+    await this.#submit('claim.drop', asking, { places, standing: asking.session.standing })
+    return { claims: claims.map((claim) => shown(claim)) }
+  }
+
+  async list(reader: Reader, socketPath: string): Promise<OutputOf<'claim.list'>> {
+    const { store, clock } = this.#parts
+    await this.#readLate(socketPath)
+    const all = () => store.view.claims.all(clock.now()).filter((claim) => stands(claim, clock.now()))
+    await this.#endCommitted(all(), listMs)
+    const tasks = new Map<string, string | undefined>()
+    return {
+      claims: all().map((claim) => {
+        if (!tasks.has(claim.agent)) tasks.set(claim.agent, this.#taskOf(reader, claim.agent))
+        return shown(this.#renewals.current(claim), tasks.get(claim.agent))
+      }),
+    }
+  }
+
+  #warn(warning: string): void {
+    // Whoever is warned once more is not harmed.
+    if (this.#warned.size >= warningsMax) this.#warned.clear()
+    this.#warned.set(warning, this.#parts.clock.now() + limits.claimMs)
+  }
+
+  /** Undefined where it is about no file of a checkout, or its file system does not answer: then it goes ahead. */
+  async #editOf(by: string, input: ParsedInputOf<'claim.edit'>): Promise<EditInput | undefined> {
+    const { clock } = this.#parts
+    const { git, ...named } = input
+    const looked = await lookout.look({ ...named, directory: git?.directory }, by)
+    if (!looked) return undefined
+    const { places, trees, root: sweeps } = looked
+    if (places.every((place) => place === null) && trees.length === 0 && sweeps === undefined) return undefined
+    return {
+      places: distinct(places.filter((place) => place !== null)),
+      trees,
+      sweeps,
+      // After a restart the others may not have come back yet.
+      hasOthers: clock.steady() - this.#beganAt < leaveMs || liveAgents(this.#parts).some((name) => name !== by),
+      isWarned: git !== undefined && (this.#warned.get(warningOf(by, git)) ?? 0) > clock.now(),
+    }
+  }
+
+  /** Edits that went ahead because the daemon did not answer in time. They come before whatever is decided next. */
+  async #readLate(socketPath: string): Promise<void> {
+    if (this.#hooksPath === undefined) return
+    for (const late of takeLateEdits(this.#hooksPath, socketPath, this.#parts.clock.now())) await this.#tellLate(late)
+  }
+
+  async #tellLate({ proof, hosts = [], ...edited }: LateEdit): Promise<void> {
+    const by = proof === undefined ? this.#parts.sessions.agentOfHost(hosts) : this.#agentOf(proof)
+    // Whoever it was that the daemon did not hear may have gone since.
+    if (by !== undefined && this.#parts.store.view.agent(by)) await this.made(by, edited, true)
+  }
+
+  /** The edit has happened. */
+  async made(by: string, edited: ParsedInputOf<'claim.edit'>, hasOthers?: true): Promise<void> {
+    const { store, sessions, engine, clock, nextCause } = this.#parts
+    const asked = store.view.policy().claims === 'off' ? undefined : await this.#editOf(by, edited)
+    if (!asked) return
+    const input: EditInput = { ...asked, hasOthers: hasOthers ?? asked.hasOthers, isLate: true }
+    const command = { by, at: clock.now(), world: sessions, input }
+    const { named, swept } = met(store.view, command)
+    await engine.submit({ rule: 'claim.edit', input, by, cause: nextCause() })
+    this.#renew(command)
+    const crossed = named.length > 0 ? named : swept
+    const how = { isDenied: false, isLate: true, git: edited.git?.command, policy: store.view.policy().claims }
+    if (crossed.length > 0) this.#tell(by, crossed, how)
+  }
+
+  /** Who has the token with this hash. */
+  #agentOf(proof: string): string | undefined {
+    const { store, clock } = this.#parts
+    const { agent, until } = store.queries.token(proof) ?? {}
+    return until === undefined || isAhead(until, clock.now(), dayTokenMs) ? agent : undefined
+  }
+
+  /** What the agent has claimed before stays its own for longer. */
+  #renew({ by, at, input: { places } }: { by: string; at: number; input: EditInput }): void {
+    const { store, sessions } = this.#parts
+    const paths = places.map(({ path }) => path)
+    for (const claim of store.view.claims.among(paths, sessions.machine))
+      if (claim.agent === by) this.#renewals.note(claim, at)
+  }
+
+  /** The holders, once for each claim and agent; and the agent itself, where nothing has kept it from the edit. A hook does not wait for it. */
+  #tell(by: string, crossed: readonly ClaimRow[], how: Parameters<typeof noticeText>[3]): void {
+    for (const holder of new Set(crossed.map(({ agent }) => agent))) {
+      const theirs = crossed.filter(({ agent }) => agent === holder)
+      const newest = Math.max(...theirs.map(({ since }) => since))
+      // A path may be longer than the cause of a command.
+      const path = createHash('sha256').update(`${theirs[0]?.path}`).digest('hex')
+      const about = `${how.git === undefined ? 'edit' : 'git'}/${path}/${newest}/${by}`
+      this.#send(holder, noticeText(by, theirs, 'holder', how), `claim/${holder}/${about}`)
+      if (!how.isDenied) this.#send(by, noticeText(by, theirs, 'agent', how), `claim/${by}/of/${holder}/${about}`)
+    }
+  }
+
+  #send(to: string, body: string, cause: string): void {
+    const input = { to, body, kind: 'status' as const }
+    void this.#parts.engine.submit({ rule: 'message.send', input, by: daemonName, cause })
+  }
+
+  /** Ends the claims on files that were committed since their holders last edited them. If git does not say so in time, they stand. */
+  async #endCommitted(claims: readonly ClaimRow[], ms: number): Promise<void> {
+    const { engine, nextCause, sessions, clock } = this.#parts
+    const here = claims.filter(({ machine }) => machine === sessions.machine)
+    if (!this.#commits || here.length === 0) return
+    const current = here.map((claim) => this.#renewals.current(claim))
+    const found = new Set((await this.#commits.committed(current, { at: clock.now(), ms })).map(({ path }) => path))
+    const committed = here.filter(({ path }) => found.has(path))
+    if (committed.length > 0)
+      await engine.submit({ rule: 'claim.end', input: { committed }, by: daemonName, cause: nextCause() })
+  }
+
+  #onSession(agent: string): void {
+    const { sessions, engine, nextCause, clock, store } = this.#parts
+    this.#leaving.get(agent)?.cancel()
+    this.#leaving.delete(agent)
+    if (sessions.isLive(agent) || !store.view.claims.of(agent).some(({ how }) => how === 'edit')) return
+    const leaving = clock.after(leaveMs, () => {
+      this.#leaving.delete(agent)
+      void engine.submit({ rule: 'claim.end', input: { agent }, by: daemonName, cause: nextCause() })
+    })
+    this.#leaving.set(agent, leaving)
+  }
+
+  async #submit<R extends 'claim.edit' | 'claim.add' | 'claim.drop'>(rule: R, asking: Caller, input: RuleInput<R>) {
+    const reply = await this.#parts.engine.submit({ rule, input, by: asking.by, ...causeOf(asking) })
+    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    return reply
+  }
+
+  /** What a worker is to do is for its parent and people. */
+  #taskOf(reader: Reader, agent: string): string | undefined {
+    const { view } = this.#parts.store
+    const worker = view.workers.byName(agent)
+    if (!worker || worker.status === 'exited') return undefined
+    const isKnown = reader.agent === agent || isInCharge(view, reader, worker)
+    return isKnown ? view.workers.taskOf(worker.id)?.slice(0, taskCharsMax) : undefined
+  }
+}
+
+function warningOf(by: string, { command, directory }: NonNullable<InputOf<'claim.edit'>['git']>): string {
+  return JSON.stringify([by, directory, command])
+}
+
+async function placesOf(named: { cwd: string; files: readonly string[] }, by: string): Promise<Place[]> {
+  const looked = await lookout.look(named, by)
+  if (!looked) throw new RefusalError('claim.no-answer', { file: named.files[0] })
+  const found = looked.places.map((place, n) => {
+    if (!place) throw new RefusalError('claim.outside', { file: named.files[n] })
+    return place
+  })
+  return distinct(found)
+}
+
+function distinct(places: readonly Place[]): Place[] {
+  return [...new Map(places.map((place) => [place.path, place])).values()]
+}
+
+function shown({ agent, root, file, how, since, until }: ClaimRow, task?: string): Claim {
+  const [from, to] = [since, until].map((ms) => new Date(ms).toISOString()) as [string, string]
+  return { agent, root, file, how, since: from, until: to, ...(task === undefined ? {} : { task }) }
+}

@@ -1,0 +1,141 @@
+// The engine of a workspace that lives on one machine: commands are queued, decided and written together, committed once, and then answered.
+
+import { type Ids, type Refusal, refusal } from '@agent-relay/sdk/protocol'
+import { type RuleName, ruleOf } from '../core/decide.ts'
+import type { Journal, JournalEntry } from '../core/journal.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import type { Command } from '../core/verdict.ts'
+import type { World } from '../core/world.ts'
+import type { Clock } from '../machine/clock.ts'
+import { isFatal, type Store } from '../store/store.ts'
+import { type Engine, mintPrefixes, type Reply, reuseOf, type Submission } from './engine.ts'
+import type { Hub } from './hub.ts'
+
+interface Pending {
+  submission: Submission<RuleName>
+  resolve(reply: Reply): void
+}
+
+export interface LocalEngineOptions {
+  store: Pick<Store, 'view' | 'transact' | 'append'> & { journal: Pick<Journal, 'answered' | 'lastSeq'> }
+  hub: Hub
+  clock: Clock
+  ids: Ids
+  world: World
+  /** The disk failed under a commit: it is not known what the file holds, so this process must write nothing more. */
+  onFatal(error: Error): void
+}
+
+/** One commit takes at most this many commands: replies should not wait for a whole flood. */
+const commitBatchMax = 256
+
+export class LocalEngine implements Engine {
+  readonly #options: LocalEngineOptions
+  #queue: Pending[] = []
+  #scheduled = false
+  #broken: Reply | undefined
+
+  constructor(options: LocalEngineOptions) {
+    this.#options = options
+  }
+
+  get isIdle(): boolean {
+    return this.#queue.length === 0
+  }
+
+  submit<R extends RuleName>(submission: Submission<R>): Promise<Reply> {
+    return new Promise((resolve) => {
+      this.#queue.push({ submission: submission as unknown as Submission<RuleName>, resolve })
+      this.#schedule()
+    })
+  }
+
+  tidy<T>(work: () => T extends Promise<unknown> ? never : T): T {
+    if (this.#broken && 'refusal' in this.#broken) throw new RefusalError(this.#broken.refusal)
+    try {
+      return this.#options.store.transact(work)
+    } catch (error) {
+      this.#failed(error as Error)
+      throw error
+    }
+  }
+
+  close(refused: Refusal): void {
+    this.#broken ??= { refusal: refused }
+  }
+
+  /** After this turn of the event loop, so that all commands that have arrived by then share one commit. */
+  #schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#scheduled = false
+      const batch = this.#queue.splice(0, commitBatchMax)
+      if (this.#queue.length > 0) this.#schedule()
+      this.#commit(batch)
+    })
+  }
+
+  #commit(batch: Pending[]): void {
+    // Closed, or after a failed sync: nothing more is written, whatever still arrives.
+    if (this.#broken) for (const { resolve } of batch.splice(0)) resolve(this.#broken)
+    if (batch.length === 0) return
+    let replies: Reply[] = []
+    const entries: JournalEntry[] = []
+    try {
+      this.#options.store.transact(() => {
+        for (const { submission } of batch) replies.push(this.#carryOut(submission, entries))
+      })
+    } catch (error) {
+      // Nothing of this batch was answered. Try them one at a time, so that one bad command does not fail the others. But never after a failed
+      // sync: the system may have dropped the pages that it could not write, and would report success now.
+      if (batch.length > 1 && !isFatal(error)) return batch.forEach((each) => void this.#commit([each]))
+      const failed = this.#failed(error as Error)
+      replies = batch.map(() => failed)
+      entries.length = 0
+    }
+    if (entries.length > 0) this.#options.hub.tell(entries)
+    for (let i = 0; i < batch.length; i++) (batch[i] as Pending).resolve(replies[i] as Reply)
+  }
+
+  #carryOut(submission: Submission<RuleName>, entries: JournalEntry[]): Reply {
+    const { store, clock, ids, world } = this.#options
+    const { rule, input, by, cause, session, digest } = submission
+    // As the clock says, even where that is earlier than the entry before: only `seq` orders.
+    const at = clock.now()
+    const mint = submission.mint ?? ids(mintPrefixes[rule] ?? 'a')
+    const command: Command<never> = { input: input as never, by, at, mint, session, world }
+    const decide = ruleOf(rule)
+    const verdict = decide(store.view, command)
+    if ('refusal' in verdict) return this.#answeredBefore(submission) ?? verdict
+    const { facts, outcome, body, payload, found } = verdict
+    // Nothing left to do may mean that it was done before: a take that is asked again must answer what it handed out.
+    if (facts.length === 0) {
+      return this.#answeredBefore(submission) ?? { seq: store.journal.lastSeq, outcome, repeat: false }
+    }
+    const entry = store.append({ at, by, cause, facts, rule, digest: digest?.(), outcome, body, payload })
+    if (!entry) return this.#answeredBefore(submission) as Reply
+    entries.push(entry)
+    return { seq: entry.seq, outcome, repeat: false, found }
+  }
+
+  #answeredBefore(submission: Submission<RuleName>): Reply | undefined {
+    const { by, cause } = submission
+    const answered = this.#options.store.journal.answered(by, cause)
+    if (!answered) return undefined
+    const reused = reuseOf(answered, submission)
+    if (reused) return { refusal: reused }
+    const { seq, outcome } = answered
+    return { seq, outcome, repeat: true }
+  }
+
+  #failed(error: Error): Reply {
+    const refused = error instanceof RefusalError ? error.refusal : refusal('fault', { why: error.message })
+    const failed = { refusal: refused }
+    if (isFatal(error)) {
+      this.#broken = failed
+      this.#options.onFatal(error)
+    }
+    return failed
+  }
+}

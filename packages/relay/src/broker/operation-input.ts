@@ -1,0 +1,36 @@
+// The input of an operation: read by its schema, and digested, so that the id of one call cannot be taken for another.
+
+import { hash } from 'node:crypto'
+import { issuesText, type OperationName, operations, type ParsedInputOf } from '@agent-relay/sdk/protocol'
+import type { z } from 'zod'
+import { RefusalError } from '../core/refusal-error.ts'
+
+export function parse<O extends OperationName>(op: O, input: unknown): ParsedInputOf<O> {
+  const result = (operations[op].input as unknown as z.ZodType<ParsedInputOf<O>>).safeParse(input ?? {})
+  if (result.success) return result.data
+  throw new RefusalError('input.invalid', { operation: op, why: issuesText(result.error.issues) })
+}
+
+/** 132 bits: two different inputs never have the same digest by chance. */
+const digestChars = 22
+
+/**
+ * A digest of what the caller said, not of what the daemon made of it: secrets made for a call, defaults of another version and names that
+ * were looked up are not part of it. Neither is `wait`: a caller who asks again waits for the rest of the time.
+ */
+export function digestOf(operation: string, input: unknown): string {
+  const { wait: _, ...said } = (input ?? {}) as Record<string, unknown>
+  return hash('sha256', `${operation} ${canonical(said)}`, 'base64url').slice(0, digestChars)
+}
+
+/** Keys in order, and each text as it is, after its length: quoting a body as JSON takes longer than digesting it. */
+function canonical(value: unknown): string {
+  if (typeof value === 'string') return `${value.length}:${value}`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
+  const said = value as Record<string, unknown>
+  let text = '{'
+  for (const key of Object.keys(said).sort())
+    if (said[key] !== undefined) text += `${canonical(key)} ${canonical(said[key])},`
+  return `${text}}`
+}

@@ -1,0 +1,142 @@
+// What the runner reads and reports of runs, and what is known of a running one in memory alone. What agents ask of runs is in runs.ts.
+
+import { daemonName, limits, type SpendNoted } from '@agent-relay/sdk/protocol'
+import type { RunRow } from '../../core/view.ts'
+import type { Parts } from '../call.ts'
+import { daemonStanding, leastStanding, type Standing } from '../sessions/standing.ts'
+import { noteSpend } from '../spend.ts'
+import { spawnRight } from '../workers/spawning.ts'
+import type { WorkerTerminal } from '../workers/worker-runtime.ts'
+import type { Workers } from '../workers/workers.ts'
+import type { RunLedger, RunListener } from './run-runtime.ts'
+
+export const restartReason = 'The daemon ended while this ran.'
+
+/** No run outlives its daemon, but external ones. */
+interface Running {
+  /** What the one may do who asked for it: a run may do no more. */
+  readonly asker: Standing
+  /** By which the loop acts as the run's agent, until the loop comes for it: only its hash is written. */
+  token?: string
+  /** The end of what it has put out. */
+  output?: string
+}
+
+export class RunReports implements RunLedger {
+  readonly #parts: Parts
+  readonly #workers: Workers
+  readonly #running = new Map<string, Running>()
+
+  constructor(parts: Parts, workers: Workers) {
+    this.#parts = parts
+    this.#workers = workers
+    this.listen({ onEnd: (run) => this.forget(run) })
+  }
+
+  /** Ends what an earlier daemon of this machine left behind: whatever carried these out went with it. An external run goes on. */
+  async begin(): Promise<void> {
+    const left = this.#parts.store.view.runs.running().filter((run) => run.harness !== 'external' && this.#isHere(run))
+    await Promise.all(left.map(({ id }) => this.end(id, restartReason)))
+  }
+
+  /** Called before the commit: whoever follows the facts may come for the token before the start is answered. */
+  expect(run: string, running: Omit<Running, 'output'>): void {
+    this.#running.set(run, { ...running })
+  }
+
+  forget(run: string): void {
+    this.#running.delete(run)
+  }
+
+  /** How the run's loop comes in; handed out once. */
+  takeEntrance(run: string): { token: string; asker: Standing } | undefined {
+    const running = this.#running.get(run)
+    if (running?.token === undefined) return undefined
+    const { token, asker } = running
+    running.token = undefined
+    return { token, asker }
+  }
+
+  outputOf(run: string): string | undefined {
+    return this.#running.get(run)?.output?.slice(-limits.previewCharsMax)
+  }
+
+  contractOf(run: string): string {
+    return this.#parts.store.view.runs.contract(run)
+  }
+
+  isRunning(run: string): boolean {
+    return this.#parts.store.view.runs.byId(run)?.status === 'running'
+  }
+
+  mayStart(run: string): boolean {
+    return spawnRight(this.#askerOf(run), this.#parts.store.view.policy()) !== 'none'
+  }
+
+  note(run: string, text: string): void {
+    const all = (this.#running.get(run)?.output ?? '') + text
+    this.#put(run, all.length > 2 * limits.previewCharsMax ? all.slice(-limits.previewCharsMax) : all)
+  }
+
+  show(run: string, screen: string): void {
+    this.#put(run, screen.trimEnd().slice(-limits.previewCharsMax))
+  }
+
+  async fulfil(run: string, summary: string): Promise<void> {
+    const { engine, nextCause } = this.#parts
+    const input = { run, summary, standing: daemonStanding }
+    await engine.submit({ rule: 'run.complete', input, by: daemonName, cause: nextCause() })
+  }
+
+  async end(run: string, reason: string): Promise<void> {
+    const { engine, nextCause } = this.#parts
+    const input = { run, reason, standing: daemonStanding }
+    await engine.submit({ rule: 'run.stop', input, by: daemonName, cause: nextCause() })
+  }
+
+  async spent(run: string, n: number, spend: Pick<SpendNoted, 'model' | 'tokens'>): Promise<void> {
+    const agent = this.#parts.store.view.runs.byId(run)?.agent
+    if (agent !== undefined) await noteSpend(this.#parts, agent, `${run}/spend/${n}`, { run, ...spend })
+  }
+
+  async hire(run: RunRow, task: string, abandoned: AbortSignal): Promise<void> {
+    const { id, agent: name, harness: cli, model, cwd, worktree, parent: by } = run
+    const hirer = { by, standing: this.#askerOf(id), id: this.#parts.nextCause(), abandoned }
+    await this.#workers.hire(hirer, { name, cli, task, model, cwd, worktree })
+  }
+
+  workerOf({ agent }: RunRow): { terminal?: WorkerTerminal } | undefined {
+    return this.#workers.stateOf(agent) && { terminal: this.#workers.terminalOf(agent) }
+  }
+
+  dismiss({ agent }: RunRow): Promise<void> {
+    return this.#workers.dismiss(agent)
+  }
+
+  listen({ onStart, onEnd, onWorkerExit, onMessage }: Partial<RunListener>): () => void {
+    const { hub, store } = this.#parts
+    return hub.listen((entries) => {
+      for (const { facts } of entries)
+        for (const fact of facts) {
+          if (fact.type === 'run.started' && this.#isHere(fact)) onStart?.(store.view.runs.byId(fact.id) as RunRow)
+          if (fact.type === 'run.completed' || fact.type === 'run.stopped') onEnd?.(fact.id)
+          if (fact.type === 'worker.changed' && fact.status === 'exited') onWorkerExit?.(fact.worker, fact.reason)
+          if (fact.type === 'message.created') onMessage?.()
+        }
+    })
+  }
+
+  /** Is it carried out on this machine? */
+  #isHere({ machine }: Pick<RunRow, 'machine'>): boolean {
+    return machine === this.#parts.sessions.machine
+  }
+
+  #askerOf(run: string): Standing {
+    return this.#running.get(run)?.asker ?? leastStanding
+  }
+
+  #put(run: string, output: string): void {
+    const running = this.#running.get(run)
+    if (running && this.isRunning(run)) running.output = output
+  }
+}

@@ -1,0 +1,299 @@
+// What agents ask of runs: start one, ask how it is, complete it, stop it. What the runner reports of them is in run-reports.ts.
+
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { clisWith } from '@agent-relay/sdk/internal/clis'
+import type { HarnessName, Ids, OutputOf, ParsedInputOf, Run } from '@agent-relay/sdk/protocol'
+import { formerRun } from '../../core/again.ts'
+import { firstLine } from '../../core/first-line.ts'
+import { bareText, RefusalError } from '../../core/refusal-error.ts'
+import { mayEnd } from '../../core/runs.ts'
+import { type Reader, sees, seesAllRuns, seesPrograms } from '../../core/sight.ts'
+import type { Steps } from '../../core/steps.ts'
+import type { RunRow } from '../../core/view.ts'
+import type { Store } from '../../store/store.ts'
+import { type Asking, actorOf, causeOf, type Parts, readerOf } from '../call.ts'
+import type { Engine } from '../engine.ts'
+import { hashOf, newSecret } from '../sessions/credentials.ts'
+import { tokenStanding } from '../sessions/standing.ts'
+import { WholeTexts } from '../whole-texts.ts'
+import { spawnRight } from '../workers/spawning.ts'
+import { blockedOf, lastScreenOfRun, workerAsRun } from '../workers/worker-as-run.ts'
+import type { Workers } from '../workers/workers.ts'
+import { PayloadLinks } from './payload-links.ts'
+import { RunReports } from './run-reports.ts'
+import type { RunRuntime } from './run-runtime.ts'
+
+const listDefault = 100
+const runClis = clisWith('run').map(({ name }) => name)
+const compress = promisify(gzip)
+/** Level 3 takes a third of the time of the default 6, and makes a report a twentieth larger. */
+const compression = { level: 3, chunkSize: 256 * 1024 }
+
+/** A start as it is carried out. `again`, `parent`: the run that is repeated, and who asked for that. */
+type Wanted = Omit<ParsedInputOf<'run.start'>, 'contract'> & { contract: string; parent?: string }
+
+export class Runs {
+  readonly #store: Store
+  readonly #engine: Engine
+  readonly #workers: Workers
+  readonly #ids: Ids
+  readonly #machine: string | undefined
+  /** What the runner reads and reports. */
+  readonly reports: RunReports
+  readonly #links: PayloadLinks
+  #runtime: RunRuntime | undefined
+
+  constructor(parts: Parts, workers: Workers, ids: Ids) {
+    this.#store = parts.store
+    this.#engine = parts.engine
+    this.#workers = workers
+    this.#ids = ids
+    this.#machine = parts.sessions.machine
+    this.reports = new RunReports(parts, workers)
+    this.#links = new PayloadLinks(parts.clock, parts.hub)
+  }
+
+  attach(runtime: RunRuntime): void {
+    this.#runtime = runtime
+  }
+
+  async start(asking: Asking, asked: ParsedInputOf<'run.start'>, url?: string): Promise<OutputOf<'run.start'>> {
+    const by = actorOf(asking)
+    const input = this.#wanted(asking, asked)
+    const { contract, model, cwd, agent, worktree, again, parent: hirer = by } = input
+    const harness = input.harness ?? (agent === undefined ? this.#harnessFor(asking, hirer, input) : 'external')
+    if (agent !== undefined && harness !== 'external') {
+      const why = `agent: only an external run is carried out by an agent that is named, and this one by ${harness}`
+      throw new RefusalError('input.invalid', { operation: 'run.start', why })
+    }
+    if (worktree && (harness === 'external' || harness === 'loop')) {
+      const why = `worktree: only a run by a CLI has one, and this one is carried out by ${harness}`
+      throw new RefusalError('input.invalid', { operation: 'run.start', why })
+    }
+    if (harness !== 'external') this.#mustMayStart(asking, hirer, harness, cwd)
+    const mint = this.#ids('run')
+    const token = newSecret('at')
+    const entrance = harness === 'loop' ? token : undefined
+    // The words are those of who gave the contract: whoever repeats it for them lends them no rights.
+    const asker = harness === 'loop' && hirer !== by ? tokenStanding : asking.session.standing
+    this.reports.expect(mint, { asker, token: entrance })
+    const tokenHash = harness === 'loop' ? hashOf(token) : undefined
+    const reply = await this.#engine.submit({
+      rule: 'run.start',
+      input: { contract, harness, model, cwd, agent, worktree, again, parent: hirer, tokenHash },
+      by,
+      ...causeOf(asking),
+      mint,
+    })
+    const started = 'refusal' in reply ? undefined : (reply.outcome.run as string)
+    if (started !== mint) this.reports.forget(mint)
+    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    // Answer with the run as it began: a repeated call gets the answer that was lost.
+    const { id, agent: name, parent, harness: chosen, startedAt } = this.#row(started as string) as RunRow
+    if (chosen === 'external' && name !== by) await this.#handOver(id, name, by, contract)
+    const begun: RunRow = { id, agent: name, parent, harness: chosen, model, status: 'running', startedAt, again }
+    const note = this.#noteOn(begun, asking, input)
+    return { ...this.#describe(begun, asking, url), ...(note === undefined ? {} : { note }) }
+  }
+
+  /** What is to be done: as it is asked, or as it was asked of a former run. */
+  #wanted(asking: Asking, { again, contract, ...asked }: ParsedInputOf<'run.start'>): Wanted {
+    // The schema asks for one of the two.
+    if (again === undefined) return { ...asked, contract: contract as string }
+    const former = formerRun(this.#store.view, readerOf(asking), { run: again, machine: this.#machine })
+    if ('refusal' in former) throw new RefusalError(former.refusal)
+    const { id, harness, model, cwd, worktree, agent, parent } = former.run
+    const told = harness === 'external' ? { agent } : {}
+    return { contract: former.contract, harness, model, cwd, worktree, again: id, parent, ...told }
+  }
+
+  /** Where nobody is named: the built-in loop, or without a model the first CLI on PATH, if the asker may start it. A model that is named is the loop's. */
+  #harnessFor(asking: Asking, by: string, { cwd, model }: Wanted): HarnessName {
+    if (model !== undefined || !this.#runtime || this.#runtime.namesModel(cwd)) return 'loop'
+    const found = this.#cliFor(asking, by, cwd)
+    return found instanceof RefusalError ? 'loop' : (found ?? 'loop')
+  }
+
+  /** The first CLI on PATH; a refusal where the asker may start none. */
+  #cliFor({ session }: Asking, by: string, cwd: string | undefined): HarnessName | RefusalError | undefined {
+    try {
+      return this.#workers.mustMayStart(session.standing, by, { cwd }).runtime.installed(runClis)
+    } catch (error) {
+      if (error instanceof RefusalError) return error
+      throw error
+    }
+  }
+
+  /** Only `running` is answered of a run that was just started: the asker should know at once if that will not last. */
+  #noteOn(run: RunRow, asking: Asking, { harness, cwd }: Wanted): string | undefined {
+    const lack = 'No model is configured here, so'
+    if (isByWorker(run)) return harness ? undefined : `${lack} a worker carries it out: ${run.harness}.`
+    if (run.harness !== 'loop' || !this.#runtime || this.#runtime.namesModel(cwd)) return undefined
+    const found = this.#cliFor(asking, run.parent, cwd)
+    const why = found instanceof RefusalError ? ` ${bareText(found.refusal)}` : ''
+    return `${lack} it stops at once; its status says what is missing.${why}`
+  }
+
+  /** A CLI is a program, and so is an MCP server that the loop is given. */
+  #mustMayStart({ session }: Asking, by: string, harness: HarnessName, cwd: string | undefined): void {
+    const isFree = () => spawnRight(session.standing, this.#store.view.policy()) === 'any'
+    if (harness === 'loop' && (isFree() || !this.#runtime?.startsServers(cwd))) return
+    this.#workers.mustMayStart(session.standing, by, { cwd })
+  }
+
+  /** A run by its id or its agent's name, a worker by its name. */
+  async status(
+    asking: Asking,
+    { runs: ids, whole = false }: ParsedInputOf<'run.status'>,
+    url?: string,
+  ): Promise<OutputOf<'run.status'>> {
+    const reader = readerOf(asking)
+    const texts = new WholeTexts(whole)
+    const { view } = this.#store
+    const { runs } = view
+    const known = runs.byIds(ids)
+    const statusOf = async (id: string) => {
+      const row = known.get(id) ?? runs.byAgent(id)
+      if (row && sees(view, reader, 'progress', row))
+        return {
+          ...this.#lastShown(row, asking),
+          ...this.#describe(row, asking, url),
+          ...this.#whole(row, reader, texts),
+        }
+      const worker = row ? undefined : await workerAsRun(view, this.#workers, reader, { name: id, texts })
+      return worker ?? { id, error: bareText(new RefusalError('run.unknown', { run: id }).refusal) }
+    }
+    return { runs: await Promise.all(ids.map(statusOf)) }
+  }
+
+  *list(
+    asking: Asking,
+    { status, limit = listDefault, whole = false }: ParsedInputOf<'run.list'>,
+    url?: string,
+  ): Steps<OutputOf<'run.list'>> {
+    const { view } = this.#store
+    const reader = readerOf(asking)
+    const texts = new WholeTexts(whole)
+    const rows = yield* view.runs.list(seesAllRuns(view, reader) ? undefined : reader.agent, status, limit)
+    const titled = (row: RunRow) => ({
+      ...this.#describe(row, asking, url),
+      title: firstLine(view.runs.contractHead(row.id)),
+      ...this.#whole(row, reader, texts),
+    })
+    return { runs: rows.map(titled) }
+  }
+
+  async complete(asking: Asking, input: ParsedInputOf<'run.complete'>, url?: string): Promise<Run> {
+    const { run, summary } = input
+    const by = actorOf(asking)
+    const { standing } = asking.session
+    const row = this.#row(run)
+    // Compress the payload only if it will be stored; the rule itself decides at the commit.
+    const isWanted = row?.status === 'running' && mayEnd(row, readerOf(asking))
+    const packed = isWanted && input.payload !== undefined ? await pack(input.payload) : {}
+    const submitted = { run, summary, standing, ...packed }
+    const reply = await this.#engine.submit({ rule: 'run.complete', input: submitted, by, ...causeOf(asking) })
+    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    return this.#describe(this.#row(run) as RunRow, asking, url)
+  }
+
+  async stop(asking: Asking, { run, reason }: ParsedInputOf<'run.stop'>, url?: string): Promise<Run> {
+    const input = { run, reason, standing: asking.session.standing }
+    const reply = await this.#engine.submit({ rule: 'run.stop', input, by: actorOf(asking), ...causeOf(asking) })
+    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    return this.#describe(this.#row(run) as RunRow, asking, url)
+  }
+
+  async payload(asking: Asking, run: string): Promise<OutputOf<'run.payload'>> {
+    const row = this.#seen(asking, run)
+    return { size: row.payloadBytes as number, gzip: Buffer.from(await this.#packed(run)).toString('base64') }
+  }
+
+  /** By the right in the payload's own address, as gzip. */
+  async payloadByLink(run: string, right: string): Promise<Uint8Array> {
+    if (!this.#links.isRight(right, run)) throw new RefusalError('payload.link')
+    return this.#packed(run)
+  }
+
+  async #packed(run: string): Promise<Uint8Array> {
+    const { runs } = this.#store.view
+    const seq = runs.payloadEntry(run)
+    const packed = runs.payload(run) ?? (seq === undefined ? undefined : await this.#engine.payload?.(seq))
+    if (packed === undefined) throw new RefusalError('run.no-payload', { run })
+    return packed
+  }
+
+  asked(asking: Asking, run: string): OutputOf<'run.contract'> {
+    return { contract: this.reports.contractOf(this.#seen(asking, run).id) }
+  }
+
+  /** A run that the asker may not see is answered as if it were not there. */
+  #seen(asking: Asking, run: string): RunRow {
+    const row = this.#row(run)
+    if (row && sees(this.#store.view, readerOf(asking), 'run', row)) return row
+    throw new RefusalError('run.unknown', { run })
+  }
+
+  #row(id: string): RunRow | undefined {
+    return this.#store.view.runs.byId(id)
+  }
+
+  /** Does the agent carry out a run? Then it must be able to complete it. */
+  isCarriedOutBy(agent: string): boolean {
+    return this.#store.view.runs.busyWith(agent) !== undefined
+  }
+
+  /** The agent that is named for a run gets the contract as a message from who asks; once, also if the start is repeated. */
+  async #handOver(id: string, agent: string, parent: string, contract: string): Promise<void> {
+    const how = `Contract ${id} is yours. When it is done: agent_complete(agent_id="${id}", summary, payload).`
+    const input = { to: agent, body: `${how}\n\n${contract}`, kind: 'directive' as const }
+    const reply = await this.#engine.submit({ rule: 'message.send', input, by: parent, cause: `${id}/contract` })
+    if ('refusal' in reply) await this.reports.end(id, `${agent} could not be told: ${reply.refusal.message}`)
+  }
+
+  #whole(row: RunRow, reader: Reader, texts: WholeTexts): Pick<Run, 'contract'> {
+    const { view } = this.#store
+    return texts.haveRoom && sees(view, reader, 'run', row) ? { contract: texts.add(view.runs.contract(row.id)) } : {}
+  }
+
+  #describe(row: RunRow, asking: Asking, url: string | undefined): Run {
+    const { id, agent, parent, harness, model, status, startedAt, endedAt, summary, reason, payloadBytes, again } = row
+    const run: Run = { id, agent, parent, harness, status, startedAt: new Date(startedAt).toISOString() }
+    if (model !== undefined) run.model = model
+    if (again !== undefined) run.again = again
+    const reader = readerOf(asking)
+    const isCounted = parent === reader.agent || sees(this.#store.view, reader, 'spend', { agent })
+    const spend = isCounted && seesPrograms(asking.session) ? this.#store.spend.ofRun(id) : undefined
+    if (spend) run.spend = spend
+    const ended = endedAt === undefined ? undefined : new Date(endedAt).toISOString()
+    if (status === 'completed') Object.assign(run, { completedAt: ended, summary })
+    if (status === 'stopped')
+      Object.assign(run, { stoppedAt: ended, ...(reason === undefined ? {} : { stopReason: reason }) })
+    const isShown = !isByWorker(row) || seesPrograms(asking.session)
+    if (status === 'running' && isByWorker(row) && isShown) Object.assign(run, blockedOf(this.#workers, agent))
+    if (payloadBytes !== undefined) run.payloadSize = payloadBytes
+    if (payloadBytes !== undefined && url !== undefined && sees(this.#store.view, reader, 'run', row))
+      run.payloadUrl = this.#links.address(url, this.#store.meta('id') as string, id)
+    const preview = status === 'running' && isShown ? this.reports.outputOf(id) : undefined
+    if (preview !== undefined) run.preview = preview
+    return run
+  }
+
+  /** The last screen of a stopped run's worker, which may say why it stopped. */
+  #lastShown(row: RunRow, { session }: Asking): Pick<Run, 'preview'> {
+    if (row.status !== 'stopped' || !isByWorker(row) || !seesPrograms(session)) return {}
+    const preview = lastScreenOfRun(this.#store.view, this.#workers, row.agent)
+    return preview === undefined ? {} : { preview }
+  }
+}
+
+function isByWorker({ harness }: RunRow): boolean {
+  return harness !== 'loop' && harness !== 'external'
+}
+
+/** Compresses in another thread and before the command, so that no commit waits for it. */
+async function pack(payload: string): Promise<{ payload: Uint8Array; payloadBytes: number }> {
+  const bytes = Buffer.from(payload)
+  return { payload: await compress(bytes, compression), payloadBytes: bytes.length }
+}

@@ -1,0 +1,31 @@
+// A session lives as long as the credentials that it has shown are valid. When the workspace's key or an agent's tokens change, sessions with the
+// former ones end.
+
+import type { Entry } from '@agent-relay/sdk/protocol'
+import { RefusalError } from '../../core/refusal-error.ts'
+import type { Store } from '../../store/store.ts'
+import type { Hub } from '../hub.ts'
+import type { Session } from './session.ts'
+import type { Sessions } from './sessions.ts'
+
+/** Listens to the hub instead of being called by the operation: another daemon of the same workspace would only see the facts. */
+export function endRevoked(store: Store, sessions: Sessions, hub: Hub): void {
+  hub.listen((entries) => {
+    if (!entries.some(isRevocation)) return
+    for (const session of sessions.all()) {
+      const why = whyRevoked(store, session)
+      if (why !== undefined) sessions.end(session, new RefusalError('auth.revoked', { why }))
+    }
+  })
+}
+
+function isRevocation({ facts }: Entry): boolean {
+  return facts.some(({ type }) => type === 'workspace.key-issued' || type === 'agent.tokens-revoked')
+}
+
+function whyRevoked(store: Store, { shown }: Session): string | undefined {
+  if (shown.keyHash !== undefined && shown.keyHash !== store.meta('key')) return 'the workspace key was replaced.'
+  // Whether a token has expired is not checked here: the next call that shows it finds out.
+  const isKnown = (hash: string) => store.queries.token(hash) !== undefined
+  return [...shown.tokenHashes].every(isKnown) ? undefined : "the agent's tokens were revoked."
+}

@@ -1,0 +1,80 @@
+// A session: one live connection that acts as one agent. It is readonly here; sessions.ts alone gives it a name, and nobody changes its standing.
+
+import type { Standing } from './standing.ts'
+
+export interface Session {
+  /** Made from its ticket by a hash: others may see it in facts, and cannot continue the session with it. */
+  readonly id: string
+  /** Whoever shows it in HELLO continues the session. Only the session's own client is told. */
+  readonly ticket: string
+  /** What it may do, fixed when it opened. */
+  readonly standing: Standing
+  /** The agent it acts as; set by registration, never by a claim in an input. */
+  readonly agent?: string
+  /** It did not choose its name, and may take another instead. */
+  readonly isNameGiven: boolean
+  /** Its name was given to it and is not stored yet. */
+  readonly provisional?: Provisional
+  /** The credentials that it has shown: when one is revoked, the session ends. */
+  readonly shown: Shown
+  /** It continues an earlier session, under whose id messages may be held. */
+  readonly isResumed: boolean
+  /** Calls of the session that it continues whose answers were lost. */
+  readonly unanswered: readonly string[]
+  /** The process that started it; told by itself, and believed on the owner's own socket only. */
+  readonly host?: number
+  /** Its own process, as it says: what proves it is asked in authority.ts. */
+  readonly process?: number
+  /** The working directory of that process; believed on that socket only, too. */
+  readonly directory?: string
+  /** Its MCP client has said that it is initialized. */
+  readonly isInitialized: boolean
+  /** The CLI that its MCP client belongs to, as that client calls itself. */
+  readonly cli?: string
+  /** The conversation inside Codex that the session's tool calls come from, as they say. */
+  readonly codexThread?: string
+  /** Messages in answers that have left: they count as read at the next call. */
+  readonly handed: Set<string>
+  readonly lastCall: Moment
+  /** Ends with the session: its waits and watches stop. Its reason is a RefusalError where the session was ended by us. */
+  readonly ended: AbortSignal
+}
+
+/** One that acts as an agent and whose host is known. */
+export type HostedSession = Session & { readonly agent: string; readonly host: number }
+
+export function hostedAmong(sessions: Session[]): HostedSession[] {
+  return sessions.filter((each): each is HostedSession => each.agent !== undefined && each.host !== undefined)
+}
+
+/** What a session says of itself when it opens. */
+export interface Traits {
+  keyHash?: string
+  /** The ticket of the session that it continues. */
+  resume?: string
+  unanswered?: readonly string[]
+  host?: number
+  process?: number
+  directory?: string
+}
+
+/** One moment by both clocks: `at` to be shown, `steady` to count from. */
+export interface Moment {
+  at: number
+  steady: number
+}
+
+/** A name without an agent in the tables; see provisional.ts. */
+export interface Provisional {
+  id: string
+  profile: { name: string; cli?: string }
+  /** The last messages to everybody when it came: what is said after them is in its inbox. */
+  heardFrom: { general: number; broadcast: number }
+  /** It is being stored. */
+  settling?: Promise<unknown>
+}
+
+export interface Shown {
+  readonly keyHash?: string
+  readonly tokenHashes: Set<string>
+}

@@ -1,0 +1,299 @@
+// Live connections and the agents they act for: presence, kept in memory because it is worthless after a restart.
+
+import { setMaxListeners } from 'node:events'
+import type { Ids } from '@agent-relay/sdk/protocol'
+import type { RefusalError } from '../../core/refusal-error.ts'
+import type { World } from '../../core/world.ts'
+import type { Clock } from '../../machine/clock.ts'
+import { onMachine } from '../elsewhere.ts'
+import { hashOf, newSecret } from './credentials.ts'
+import { hostedAmong, type Moment, type Provisional, type Session, type Traits } from './session.ts'
+import { ownStanding, type Standing } from './standing.ts'
+
+/** No call for this long, and an agent counts as idle. */
+export const idleMs = 120_000
+
+export class Sessions implements World {
+  /** The machine that all of them live on: sessions of other machines are not here. */
+  readonly machine: string | undefined
+  readonly #clock: Clock
+  readonly #ids: Ids
+  readonly #live = new Map<string, { session: Session; abort: AbortController }>()
+  readonly #byAgent = new Map<string, Set<Session>>()
+  readonly #byCli = new Map<string, Set<Session>>()
+  readonly #began: Moment
+  readonly #lastSeen = new Map<string, Moment>()
+  readonly #provisional = new Map<string, Session>()
+  readonly #holds = new Map<string, Session>()
+  /** Put before an agent outside any answer, such as a text typed into its terminal: read at its next call, by whichever session. */
+  readonly #pasted = new Map<string, Set<string>>()
+  /** Agents whose CLI has run a hook of ours since they came. */
+  readonly #hooked = new Set<string>()
+  readonly #changed = new Set<(agent: string) => void>()
+
+  constructor(clock: Clock, ids: Ids, machine?: string) {
+    this.machine = machine
+    this.#clock = clock
+    this.#ids = ids
+    this.#began = this.#now()
+  }
+
+  /** A former session is continued only while nobody has it. */
+  open(standing: Standing, { keyHash, resume, unanswered = [], host, process, directory }: Traits = {}): Session {
+    const abort = new AbortController()
+    // Each of its waits listens: many are no leak, and Node would warn of the eleventh.
+    setMaxListeners(0, abort.signal)
+    const isResumed = resume !== undefined && !this.#live.has(this.#idOf(resume))
+    const ticket = isResumed ? resume : newSecret('st')
+    const id = this.#idOf(ticket)
+    const session: Session = {
+      id,
+      ticket,
+      standing,
+      agent: undefined,
+      isNameGiven: false,
+      provisional: undefined,
+      shown: { keyHash, tokenHashes: new Set() },
+      isResumed,
+      unanswered,
+      ...{ host, process, directory },
+      isInitialized: false,
+      handed: new Set(),
+      lastCall: this.#now(),
+      ended: abort.signal,
+    }
+    this.#live.set(id, { session, abort })
+    return session
+  }
+
+  /** The daemon's own, under a name for which no client has come: its own name, or that of a worker whose program runs. */
+  openOwn(agent: string): Session {
+    const session = this.open(ownStanding(this.machine))
+    this.bind(session, agent)
+    return session
+  }
+
+  /** From now on it acts as this agent. `provisional`: under a name that it did not choose and that is not stored yet. */
+  bind(session: Session, agent: string, provisional?: Provisional): void {
+    // Its name is stored now, or another.
+    if (session.provisional) this.#provisional.delete(session.provisional.profile.name)
+    changing(session).provisional = undefined
+    changing(session).isNameGiven = provisional !== undefined
+    // One that ended while it was being registered stays ended.
+    if (session.agent === agent || this.#live.get(session.id)?.session !== session) return
+    this.#unbind(session)
+    // What its answers handed out was the former agent's.
+    session.handed.clear()
+    changing(session).agent = agent
+    changing(session).provisional = provisional
+    if (provisional) this.#provisional.set(agent, session)
+    const sessions = this.#byAgent.get(agent) ?? new Set()
+    this.#byAgent.set(agent, sessions.add(session))
+    this.#tell(agent)
+  }
+
+  nameIsGiven(session: Session): void {
+    changing(session).isNameGiven = true
+  }
+
+  initialized(session: Session, cli?: string): void {
+    changing(session).isInitialized = true
+    changing(session).cli = cli
+    if (cli !== undefined && this.#live.get(session.id)?.session === session)
+      this.#byCli.set(cli, (this.#byCli.get(cli) ?? new Set()).add(session))
+    if (session.agent !== undefined) this.#tell(session.agent)
+  }
+
+  calledFrom(session: Session, thread: string): void {
+    if (session.codexThread === thread) return
+    changing(session).codexThread = thread
+    if (session.agent !== undefined) this.#tell(session.agent)
+  }
+
+  /** The live MCP sessions of a CLI. */
+  ofCli(cli: string): ReadonlySet<Session> {
+    return this.#byCli.get(cli) ?? none
+  }
+
+  ofAgent(agent: string): ReadonlySet<Session> {
+    return this.#byAgent.get(agent) ?? none
+  }
+
+  /** Has one of the agent's MCP sessions come so far that its tools are there? */
+  isInitialized(agent: string): boolean {
+    return [...this.ofAgent(agent)].some(({ isInitialized }) => isInitialized)
+  }
+
+  hookCame(agent: string): void {
+    this.#hooked.add(agent)
+  }
+
+  /** Its CLI runs our hooks: mail is put before it at its next turn. */
+  hasHooks(agent: string): boolean {
+    return this.#hooked.has(agent)
+  }
+
+  paste(agent: string, messages: Iterable<string>): void {
+    const pasted = this.#pasted.get(agent) ?? new Set()
+    for (const id of messages) pasted.add(id)
+    this.#pasted.set(agent, pasted)
+  }
+
+  /** What the session's next call shows to have been received. Cleared: it is asked for once. */
+  received(session: Session): string[] {
+    const { agent, handed } = session
+    const pasted = agent === undefined ? undefined : this.#pasted.get(agent)
+    if (handed.size === 0 && pasted === undefined) return []
+    const received = [...handed, ...(pasted ?? [])]
+    handed.clear()
+    if (pasted) this.#pasted.delete(agent as string)
+    return received
+  }
+
+  touch(session: Session): void {
+    changing(session).lastCall = this.#now()
+  }
+
+  /** `why` is what its other side is told. */
+  end(session: Session, why?: RefusalError): void {
+    const live = this.#live.get(session.id)
+    if (live?.session !== session) return
+    this.#live.delete(session.id)
+    if (session.cli !== undefined) this.#byCli.get(session.cli)?.delete(session)
+    this.#unbind(session)
+    live.abort.abort(why)
+  }
+
+  /** Tells of every agent that came, went or is served by one session less. */
+  onChange(listener: (agent: string) => void): () => void {
+    this.#changed.add(listener)
+    return () => this.#changed.delete(listener)
+  }
+
+  /** The session whose name is not stored yet. */
+  provisional(name: string): Session | undefined {
+    return this.#provisional.get(name)
+  }
+
+  get provisionals(): number {
+    return this.#provisional.size
+  }
+
+  provisionalNames(): Iterable<string> {
+    return this.#provisional.keys()
+  }
+
+  isLive(agent: string): boolean {
+    return this.#byAgent.has(agent)
+  }
+
+  /** The live session that a hold belongs to; undefined once it is over, or where the session does not act as `agent`. */
+  holder(hold: string, agent?: string): string | undefined {
+    const session = this.#live.get(hold)?.session ?? this.#holds.get(hold)
+    return agent === undefined || session?.agent === agent ? session?.id : undefined
+  }
+
+  /** A part of a session that holds messages of its own, such as one watch: what it holds is free when it ends, not when the session does. */
+  hold(session: Session): Hold {
+    const id = this.#ids('h')
+    this.#holds.set(id, session)
+    const release = () => {
+      if (this.#holds.delete(id) && session.agent !== undefined) this.#tell(session.agent)
+    }
+    return { id, release, forget: () => void this.#holds.delete(id) }
+  }
+
+  /** The agent was connected on another machine until now. */
+  leftElsewhere(agent: string): void {
+    this.#lastSeen.set(agent, this.#now())
+  }
+
+  /** For how long an agent that has no session has had none: at least since the daemon started, if it was not seen since then. */
+  unseen(agent: string): { ms: number; isAtLeast: boolean } {
+    const seen = this.#lastSeen.get(agent)
+    return { ms: this.#clock.steady() - (seen ?? this.#began).steady, isAtLeast: seen === undefined }
+  }
+
+  /** The agent that one of these processes started, the nearest first; of several the last that came. */
+  agentOfHost(hosts: readonly number[]): string | undefined {
+    const hosted = hostedAmong(this.all())
+    const nearest = hosts.find((host) => hosted.some((session) => session.host === host))
+    return hosted.findLast(({ host }) => host === nearest)?.agent
+  }
+
+  /** Where the agent's host works, as far as one of its sessions has said. */
+  directoryOf(agent: string): string | undefined {
+    return [...this.ofAgent(agent)].findLast(({ directory }) => directory !== undefined)?.directory
+  }
+
+  lastCall(agent: string): Moment | undefined {
+    const sessions = this.#byAgent.get(agent)
+    if (!sessions) return this.#lastSeen.get(agent)
+    return [...sessions].map(({ lastCall }) => lastCall).reduce((a, b) => (b.steady > a.steady ? b : a))
+  }
+
+  statusOf(agent: string): 'active' | 'idle' | 'offline' {
+    if (!this.isLive(agent)) return 'offline'
+    return this.#clock.steady() - (this.lastCall(agent) as Moment).steady >= idleMs ? 'idle' : 'active'
+  }
+
+  all(): Session[] {
+    return [...this.#live.values()].map(({ session }) => session)
+  }
+
+  live(id: string): Session | undefined {
+    return this.#live.get(id)?.session
+  }
+
+  /** One of the agent's live sessions. */
+  sessionOf(agent: string): string | undefined {
+    return this.#byAgent.get(agent)?.values().next().value?.id
+  }
+
+  get size(): number {
+    return this.#live.size
+  }
+
+  #unbind(session: Session): void {
+    const { agent, provisional } = session
+    if (provisional && this.#provisional.get(provisional.profile.name) === session) {
+      this.#provisional.delete(provisional.profile.name)
+      changing(session).provisional = undefined
+    }
+    const sessions = agent === undefined ? undefined : this.#byAgent.get(agent)
+    if (agent === undefined || !sessions?.delete(session)) return
+    this.#lastSeen.set(agent, this.#now())
+    if (sessions.size === 0) {
+      this.#byAgent.delete(agent)
+      this.#hooked.delete(agent)
+    }
+    this.#tell(agent)
+  }
+
+  #idOf(ticket: string): string {
+    return onMachine(`s_${hashOf(ticket).slice(0, 32)}`, this.machine)
+  }
+
+  #now(): Moment {
+    return { at: this.#clock.now(), steady: this.#clock.steady() }
+  }
+
+  #tell(agent: string): void {
+    for (const listener of this.#changed) listener(agent)
+  }
+}
+
+export interface Hold {
+  readonly id: string
+  /** What it holds is free: others are told to look. */
+  release(): void
+  /** It holds nothing, or nothing any more: nobody has to look. */
+  forget(): void
+}
+
+const none: ReadonlySet<Session> = new Set()
+
+/** All that changes of a session changes here. */
+function changing(session: Session): { -readonly [K in keyof Session]: Session[K] } {
+  return session
+}

@@ -1,0 +1,31 @@
+// Sharing as a contract: what a workspace gets where several machines share it, an engine that decides with the others, and who is there on them.
+
+import type { Ids } from '@agent-relay/sdk/protocol'
+import type { World } from '../core/world.ts'
+import type { Clock } from '../machine/clock.ts'
+import type { Store } from '../store/store.ts'
+import type { AgentHere, Elsewhere } from './elsewhere.ts'
+import type { Engine } from './engine.ts'
+import type { Hub } from './hub.ts'
+
+export interface Sharing {
+  /** This one, as the others know it. */
+  readonly machine: string
+  open(parts: SharingParts): { engine: Engine; elsewhere: Elsewhere }
+}
+
+/** What of a workspace it is made from. */
+export interface SharingParts {
+  name: string
+  store: Store
+  hub: Hub
+  /** The sessions of this machine. */
+  here: World
+  clock: Clock
+  ids: Ids
+  /** Who is there on this machine, as others may be told. */
+  present(): AgentHere[]
+  /** Would somebody lose something if the agent moved to another machine now? */
+  isInUse(agent: string): boolean
+  onTrouble(error: Error): void
+}

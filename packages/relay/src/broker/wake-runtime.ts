@@ -1,0 +1,41 @@
+// The contract between the broker and what wakes the sessions that people started: which sessions these are, the mail that waits for one, and
+// what became of it.
+
+import type { InboxMessage, Route } from '@agent-relay/sdk/protocol'
+
+/** An MCP session of a CLI that a person started, on the owner's own socket. */
+export interface OwnSession {
+  readonly id: string
+  readonly agent: string
+  /** The process that started our MCP server, and its working directory. */
+  readonly host?: number
+  readonly directory?: string
+  /** The conversation inside Codex, known from the first tool call on. */
+  readonly codexThread?: string
+}
+
+/** Mail that is held for a session while it is put before its model. Exactly one of the two is called. */
+export interface HeldMail {
+  readonly messages: readonly InboxMessage[]
+  /** The brief, if one is due: it goes before the messages. */
+  readonly opening: string
+  /** The host has taken it: it is offered by this route now, and read at the agent's next call. */
+  offered(route: Route): Promise<void>
+  /** The host has not: it goes another way. */
+  release(): void
+}
+
+export interface WakeLedger {
+  /** Sessions of this CLI, without those of our own workers. */
+  sessionsOf(cli: string): OwnSession[]
+  /** A hint that some of them came, went or made their first call. */
+  onSessions(cli: string, listener: () => void): () => void
+  /** A hint that mail came; `isFor` tells whether it is in an agent's inbox. */
+  onMail(listener: (isFor: (agent: string) => boolean) => void): () => void
+  /** Undefined where nothing waits that was not put before the agent already. */
+  hold(session: OwnSession): Promise<HeldMail | undefined>
+  /** The session's memory was cut: its agent is told its situation with what is put before it next. */
+  wasCompacted(session: OwnSession): void
+  /** From now on the agent is woken by a message, until the function that is returned is called. */
+  wakes(agent: string): () => void
+}

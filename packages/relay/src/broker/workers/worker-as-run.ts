@@ -1,0 +1,66 @@
+// A worker as agent_status shows it: its status in a run's words, and its screen, also the last one, for those who may see it.
+
+import type { Run, RunState, WorkerStatus } from '@agent-relay/sdk/protocol'
+import { limits } from '@agent-relay/sdk/protocol'
+import { carriesOutRun } from '../../core/run-notice.ts'
+import { type Reader, sees } from '../../core/sight.ts'
+import type { View } from '../../core/view.ts'
+import type { WholeTexts } from '../whole-texts.ts'
+import type { Workers } from './workers.ts'
+
+const states: Record<WorkerStatus, RunState> = {
+  wished: 'ready',
+  starting: 'ready',
+  ready: 'running',
+  blocked: 'running',
+  paused: 'running',
+  exited: 'stopped',
+}
+
+/** Undefined where there was never one of this name, or the reader may not see it. */
+export async function workerAsRun(
+  view: View,
+  workers: Workers,
+  reader: Reader,
+  { name, texts }: { name: string; texts: WholeTexts },
+): Promise<Run | undefined> {
+  const worker = view.workers.byName(name)
+  const isShown = worker && (sees(view, reader, 'worker', worker) || sees(view, reader, 'terminal', worker))
+  if (!isShown) return undefined
+  const { parent, cli: harness, model, reason, at, changedAt, again } = worker
+  const status = states[worker.status]
+  const run: Run = {
+    id: name,
+    agent: name,
+    parent,
+    harness,
+    model,
+    status,
+    startedAt: new Date(at).toISOString(),
+    again,
+  }
+  if (texts.haveRoom && sees(view, reader, 'worker', worker)) run.contract = texts.add(view.workers.taskOf(worker.id))
+  Object.assign(run, blockedOf(workers, name))
+  if (status === 'stopped') Object.assign(run, { stoppedAt: new Date(changedAt).toISOString(), stopReason: reason })
+  if (!sees(view, reader, 'terminal', worker)) return run
+  const terminal = workers.terminalOf(name)
+  const screen = terminal ? await terminal.screen().catch(() => undefined) : workers.lastScreenOf(worker)
+  return screen === undefined ? run : { ...run, preview: previewOf(screen) }
+}
+
+/** Says that a dialog is open in its terminal, since somebody must answer it. */
+export function blockedOf(workers: Workers, name: string): Pick<Run, 'blocked'> {
+  const worker = workers.stateOf(name)
+  return worker?.status === 'blocked' ? { blocked: worker.reason ?? 'it waits for somebody' } : {}
+}
+
+/** The last screen of the worker that carried out a run, for those who see a run's output. */
+export function lastScreenOfRun(view: View, workers: Workers, agent: string): string | undefined {
+  const worker = view.workers.byName(agent)
+  const screen = worker && carriesOutRun(view, worker) ? workers.lastScreenOf(worker) : undefined
+  return screen === undefined ? undefined : previewOf(screen)
+}
+
+function previewOf(screen: string): string {
+  return screen.trimEnd().slice(-limits.previewCharsMax)
+}

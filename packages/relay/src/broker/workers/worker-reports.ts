@@ -1,0 +1,235 @@
+// What the supervisor reads and reports of workers, and what their parents are told of it. What agents ask of workers is in workers.ts.
+
+import { clean } from '@agent-relay/sdk/internal/clean'
+import { daemonName, type Entry, type InboxMessage, noticeFixes, type Route } from '@agent-relay/sdk/protocol'
+import { directMembers } from '../../core/conversations.ts'
+import { isHeld } from '../../core/inbox.ts'
+import { RefusalError } from '../../core/refusal-error.ts'
+import { carriesOutRun } from '../../core/run-notice.ts'
+import type { WorkerRow } from '../../core/view.ts'
+import type { WorkerReport } from '../../core/workers.ts'
+import type { Parts } from '../call.ts'
+import { Budget } from '../long-reads.ts'
+import { hashOf, newSecret } from '../sessions/credentials.ts'
+import type { Session } from '../sessions/session.ts'
+import { daemonStanding } from '../sessions/standing.ts'
+import { noteSpend } from '../spend.ts'
+import type { WorkerLedger, WorkerListener } from './worker-runtime.ts'
+
+export class WorkerReports implements WorkerLedger {
+  readonly #parts: Parts
+  /** Ends the reads for workers when the daemon stops. */
+  readonly #stopped: AbortSignal
+  readonly #present = new Map<string, Session>()
+  /** Spawns that will be answered, with the last screen of a program that ended at once. */
+  readonly #awaited = new Map<string, { screen?: string }>()
+
+  constructor(parts: Parts, stopped: AbortSignal) {
+    this.#parts = parts
+    this.#stopped = stopped
+  }
+
+  /** Somebody waits for this worker's first report, and needs no message that says the same, until `done` is called. */
+  awaited(id: string): { readonly screen?: string; done(): void } {
+    const awaited = { screen: undefined, done: () => void this.#awaited.delete(id) }
+    this.#awaited.set(id, awaited)
+    return awaited
+  }
+
+  wished(): WorkerRow[] {
+    const { store, sessions } = this.#parts
+    return store.view.workers.running().filter(({ machine }) => machine === sessions.machine)
+  }
+
+  left(): WorkerRow[] {
+    const { store, sessions } = this.#parts
+    const rows = store.view.workers.withWorktree()
+    return rows.filter(({ machine, status }) => machine === sessions.machine && status === 'exited')
+  }
+
+  async forgetWorktree(id: string): Promise<void> {
+    const { engine, nextCause } = this.#parts
+    await engine.submit({ rule: 'worker.sweep', input: { ids: [id] }, by: daemonName, cause: nextCause() })
+  }
+
+  taskOf(id: string): string | undefined {
+    return this.#parts.store.view.workers.taskOf(id)
+  }
+
+  directoriesOf(agent: string): { own?: string; host?: string } {
+    const { store, sessions } = this.#parts
+    const worker = this.wished().find(({ name }) => name === agent)
+    const run = store.view.runs.byAgent(agent)
+    // A path on another machine means nothing here.
+    const ofRun = run?.machine === sessions.machine ? run?.cwd : undefined
+    return { own: worker?.cwd ?? ofRun, host: sessions.directoryOf(agent) }
+  }
+
+  async issueToken(id: string): Promise<string> {
+    const { engine, nextCause } = this.#parts
+    const token = newSecret('at')
+    const input = { id, tokenHash: hashOf(token) }
+    const reply = await engine.submit({ rule: 'worker.issue-token', input, by: daemonName, cause: nextCause() })
+    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    return token
+  }
+
+  /** The parent is told first, once: should the daemon die in between, the next one tells and reports again. */
+  async report(report: WorkerReport): Promise<void> {
+    const { store, engine, nextCause } = this.#parts
+    const row = store.view.workers.byId(report.id)
+    if (!row || row.status === 'exited' || (row.status === report.status && row.reason === report.reason)) return
+    const awaited = this.#awaited.get(row.id)
+    if (awaited) awaited.screen = report.screen
+    const text = reportText(row, report, this.#reader(row))
+    // Who waits for the answer, hears of its run or has released it needs no message that says the same; work that it left is news.
+    const isReleasedByParent = row.wish === 'gone' && row.wishedBy === row.parent && report.kept === undefined
+    const isKnown = carriesOutRun(store.view, row) || isReleasedByParent
+    // Of what it asks by a door of its CLI its parent was told when it asked.
+    const isAsked = report.status === 'blocked' && this.#parts.isBlocked(row.name)
+    const isTold = awaited !== undefined || isAsked || (report.status === 'exited' && isKnown)
+    if (text !== undefined && !isTold) await this.#tell(row, text, onceOnly(report))
+    await engine.submit({ rule: 'worker.report', input: report, by: daemonName, cause: nextCause() })
+    this.#showPresence(row, report.status)
+  }
+
+  notReady(worker: WorkerRow, ms: number, screen: string): Promise<void> {
+    const { name } = worker
+    const fix = noticeFixes['not-ready'][this.#reader(worker)](name)
+    return this.#tell(worker, `Worker "${name}" is not ready after ${ms / 1000} s. ${fix}${shown(screen)}`)
+  }
+
+  taskRefused(worker: WorkerRow, times: number, why: string): Promise<void> {
+    const { name } = worker
+    const fix = noticeFixes['task-refused'][this.#reader(worker)](name)
+    const body = `Worker "${name}" has refused its task ${times} times, and is not given it again: ${why}. ${fix}`
+    return this.#tell(worker, body)
+  }
+
+  async fellBack({ id }: WorkerRow, why: string, hasTask: boolean): Promise<void> {
+    const { store, engine, nextCause } = this.#parts
+    const row = store.view.workers.byId(id)
+    if (!row || row.status === 'exited') return
+    const task = hasTask ? ' It gets its task there, from the beginning.' : ''
+    const body = `Worker "${row.name}" cannot be spoken to over ACP (${why}): it is typed into in its terminal instead.${task}`
+    await this.#tell(row, body)
+    const input = { id, status: row.status, reason: row.reason, control: 'pty' as const }
+    await engine.submit({ rule: 'worker.report', input, by: daemonName, cause: nextCause() })
+  }
+
+  /** Where it carries out a run, the turn is the run's too. */
+  async spent(worker: WorkerRow, n: number, spend: Parameters<WorkerLedger['spent']>[2]): Promise<void> {
+    const { view } = this.#parts.store
+    // One that the turn itself has completed, too.
+    const run = carriesOutRun(view, worker) ? view.runs.byAgent(worker.name)?.id : undefined
+    const { id, name, model } = worker
+    await noteSpend(this.#parts, name, `${id}/spend/${n}`, { worker: id, run, ...spend, model: spend.model ?? model })
+  }
+
+  async releaseHiredBy(name: string): Promise<void> {
+    const { store, engine, nextCause } = this.#parts
+    const reason = `its parent ${name} has exited`
+    // On whichever machine they run: each has its own supervisor, which follows the wish.
+    for (const hired of store.view.workers.running().filter(({ parent }) => parent === name)) {
+      const input = { name: hired.name, reason, standing: daemonStanding }
+      await engine.submit({ rule: 'worker.release', input, by: daemonName, cause: nextCause() })
+    }
+  }
+
+  isInitialized(agent: string): boolean {
+    return this.#parts.sessions.isInitialized(agent)
+  }
+
+  waiting(agent: string, most: { bytesMax: number; limit?: number }): Promise<InboxMessage[]> {
+    const { store, sessions, clock, reads, isBlocked } = this.#parts
+    const now = { by: agent, at: clock.now(), world: sessions }
+    const unshown = store.queries.unshown(agent, most, (receipt) => isHeld(now, receipt))
+    // Nothing is put before an agent that waits for an answer: it could push the question off its screen.
+    return isBlocked(agent) ? Promise.resolve([]) : reads.run(unshown, new Budget(), this.#stopped)
+  }
+
+  async offered(agent: string, messages: string[], route: Route): Promise<void> {
+    const { engine, sessions, nextCause } = this.#parts
+    const input = { messages, route }
+    const reply = await engine.submit({ rule: 'inbox.offer', input, by: agent, cause: nextCause() })
+    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    sessions.paste(agent, messages)
+  }
+
+  listen(listener: WorkerListener): () => void {
+    const { hub, sessions } = this.#parts
+    const stops = [
+      hub.listen((entries) => tellOf(entries, listener)),
+      sessions.onChange((agent) => listener.onPresence(agent)),
+    ]
+    return () => stops.forEach((stop) => void stop())
+  }
+
+  /** As long as its program runs somebody is there under its name, whether or not it speaks MCP: what is typed reaches it. */
+  #showPresence({ id, name }: WorkerRow, status: WorkerReport['status']): void {
+    const { sessions } = this.#parts
+    const present = this.#present.get(id)
+    if (status === 'exited') {
+      if (present) sessions.end(present)
+      this.#present.delete(id)
+    } else if (!present) this.#present.set(id, sessions.openOwn(name))
+  }
+
+  #reader({ parent }: WorkerRow): NoticeReader {
+    return this.#parts.store.view.agent(parent)?.type === 'human' ? 'person' : 'agent'
+  }
+
+  /** A message of the daemon's own to the one who asked for the worker. */
+  async #tell({ parent }: WorkerRow, body: string, cause = this.#parts.nextCause()): Promise<void> {
+    const input = { to: parent, body, kind: 'status' as const }
+    await this.#parts.engine.submit({ rule: 'message.send', input, by: daemonName, cause })
+  }
+}
+
+function tellOf(entries: readonly Entry[], { onWish, onMessage }: WorkerListener): void {
+  for (const { facts } of entries) {
+    for (const fact of facts) {
+      if (fact.type === 'worker.wish-changed') onWish(fact.id, fact.wish, fact.reason)
+      if (fact.type === 'message.created') onMessage(directMembers(fact.conversation))
+      // What came meanwhile was held.
+      if (fact.type === 'approval.closed') onMessage([fact.agent])
+    }
+  }
+}
+
+/** A worker is ready once and exits once; it may be blocked again and again. */
+function onceOnly({ id, status }: WorkerReport): string | undefined {
+  return status === 'ready' || status === 'exited' ? `${id}/${status}` : undefined
+}
+
+type NoticeReader = keyof typeof noticeFixes.blocked
+
+/** What the daemon tells a worker's parent. */
+function reportText(
+  { name, worktree }: WorkerRow,
+  { status, reason, screen, kept }: WorkerReport,
+  reader: NoticeReader,
+): string | undefined {
+  const why = reason === undefined ? '' : `: ${reason}`
+  switch (status) {
+    case 'ready':
+      return `Worker "${name}" is ready.`
+    case 'blocked':
+      return `Worker "${name}" is blocked${why}. ${noticeFixes.blocked[reader](name)}${shown(screen)}`
+    case 'exited':
+      return `Worker "${name}" exited${why}.${keptText(worktree, kept)}${shown(screen)}`
+    default:
+      return undefined
+  }
+}
+
+function keptText(worktree: WorkerRow['worktree'], kept: string | undefined): string {
+  return worktree && kept !== undefined
+    ? ` Its work is on branch ${worktree.branch}, in ${worktree.path}: ${kept}.`
+    : ''
+}
+
+/** Two columns in: what a program prints must not pass for a line of the daemon's own. */
+function shown(screen: string | undefined): string {
+  return screen === undefined || screen.trim() === '' ? '' : `\nIts last screen:\n${clean(screen).replace(/^/gm, '  ')}`
+}

@@ -1,0 +1,299 @@
+// What agents ask of workers: start one, end it, see it, type into it. What becomes of the programs is reported in worker-reports.ts.
+
+import { daemonName, type OutputOf, type ParsedInputOf, type Worker } from '@agent-relay/sdk/protocol'
+import { formerWorker } from '../../core/again.ts'
+import { RefusalError } from '../../core/refusal-error.ts'
+import { isInCharge, type Reader, sees } from '../../core/sight.ts'
+import { taskOfWorker } from '../../core/tasks.ts'
+import type { WorkerRow } from '../../core/view.ts'
+import { notYours, type Repeated, unknownWorker } from '../../core/workers.ts'
+import type { Store } from '../../store/store.ts'
+import { type Asking, causeOf, type Parts, type Sink, type Watch } from '../call.ts'
+import type { Engine } from '../engine.ts'
+import type { Hub } from '../hub.ts'
+import type { Session } from '../sessions/session.ts'
+import { daemonStanding, type Standing } from '../sessions/standing.ts'
+import { WholeTexts } from '../whole-texts.ts'
+import { mustMaySpawn, mustMayStart, type SpawnWish } from './spawning.ts'
+import { WorkerReports } from './worker-reports.ts'
+import type { PlannedWorktree, WorkerRuntime, WorkerTerminal, WorktreeKeeper } from './worker-runtime.ts'
+import { WorkerWorktrees } from './worktrees.ts'
+
+/** How many workers `worker.list` returns when it is asked for all. */
+const workersMax = 200
+
+type Wish = 'worker.release' | 'worker.pause' | 'worker.resume'
+
+/** Who has a worker started: an agent by its call, or a run on behalf of who asked for it. */
+export interface Hirer extends Pick<Asking, 'by' | 'id' | 'digest' | 'abandoned'> {
+  readonly standing: Standing
+}
+
+export class Workers {
+  readonly #store: Store
+  readonly #engine: Engine
+  readonly #hub: Hub
+  readonly #nextCause: () => string
+  readonly #machine: string | undefined
+  /** What the supervisor reads and reports. */
+  readonly reports: WorkerReports
+  readonly worktrees: WorkerWorktrees
+  #runtime: WorkerRuntime | undefined
+  #keeper: WorktreeKeeper | undefined
+
+  /** `stopped` is aborted when the daemon stops and nobody needs what is being read any more. */
+  constructor(parts: Parts, stopped: AbortSignal) {
+    this.#store = parts.store
+    this.#engine = parts.engine
+    this.#hub = parts.hub
+    this.#nextCause = parts.nextCause
+    this.#machine = parts.sessions.machine
+    this.reports = new WorkerReports(parts, stopped)
+    this.worktrees = new WorkerWorktrees({ ...parts, describe: (row) => this.#worker(row) })
+  }
+
+  attach(runtime: WorkerRuntime, worktrees: WorktreeKeeper): void {
+    this.#runtime = runtime
+    this.#keeper = worktrees
+    this.worktrees.attach(worktrees)
+  }
+
+  spawn(asking: Asking, input: ParsedInputOf<'worker.spawn'>): Promise<OutputOf<'worker.spawn'>> {
+    return this.hire({ ...asking, standing: asking.session.standing }, input)
+  }
+
+  /** Resolves when its program has started and lives; rejects when it has ended at once. */
+  async hire(
+    hirer: Hirer,
+    input: ParsedInputOf<'worker.spawn'>,
+    repeated: Repeated = {},
+  ): Promise<OutputOf<'worker.spawn'>> {
+    const { by, standing, abandoned } = hirer
+    const { parent = by } = repeated
+    const { runtime, cwd, mustMayWorkIn } = this.mustMayStart(standing, parent, input)
+    const { note: checkNote, ...checked } = await runtime.check({ ...input, parent, cwd })
+    const planned = await this.#plan(input, cwd)
+    mustMayWorkIn(planned.cwd)
+    const note = [checkNote, planned.note].filter((text) => text !== undefined).join(' ') || undefined
+    const { cli, command, args, control, worktree } = input
+    const asked = { cli, command, args, control, cwd, worktree }
+    const wished = { ...input, ...checked, cwd: planned.cwd, worktree: planned.worktree, asked, ...repeated }
+    const reply = await this.#engine.submit({ rule: 'worker.spawn', input: wished, by, ...causeOf(hirer) })
+    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    const { id } = reply.outcome as { id: string }
+    const awaited = this.reports.awaited(id)
+    runtime.wake()
+    const row = await this.#until(id, ({ status }) => status !== 'wished', abandoned)
+    awaited.done()
+    const { name, status, reason } = row
+    if (status === 'exited') throw new RefusalError('worker.died', { name, reason, screen: awaited.screen })
+    return { worker: this.#worker(row), note }
+  }
+
+  /** The task of one that has exited, once more. */
+  retry(asking: Asking, { name }: ParsedInputOf<'worker.retry'>): Promise<OutputOf<'worker.retry'>> {
+    const { standing } = asking.session
+    // Whoever may start nothing is not told what ran here.
+    mustMaySpawn(standing, this.#store.view.policy())
+    const former = formerWorker(this.#store.view, asking.session, { name, machine: this.#machine })
+    if ('refusal' in former) throw new RefusalError(former.refusal)
+    const { id, asked, model, parent } = former.worker
+    const input = { name, ...asked, model, task: former.task }
+    return this.hire({ ...asking, standing }, input, { again: id, parent })
+  }
+
+  /** Its own worktree, if it shall have one; else the directory as it is. */
+  async #plan(
+    { name, worktree }: ParsedInputOf<'worker.spawn'>,
+    cwd: string,
+  ): Promise<Partial<PlannedWorktree> & { cwd: string }> {
+    const isWanted = worktree ?? this.#store.view.policy().worktree
+    if (!isWanted || !this.#keeper) return { cwd }
+    try {
+      return await this.#keeper.plan({ name, directory: cwd })
+    } catch (error) {
+      // The policy means workers in repositories; whoever asks for one outright is refused.
+      if (worktree || !isNone(error)) throw error
+      return { cwd, note: (error as Error).message }
+    }
+  }
+
+  /** Refuses what may not be started, before anything is written. */
+  mustMayStart(standing: Standing, parent: string, wish: SpawnWish) {
+    return mustMayStart(this.#runtime, { standing, view: this.#store.view, parent, wish })
+  }
+
+  /** Resolves when the worker is as wished. */
+  wish(rule: Wish, asking: Asking, input: ParsedInputOf<'worker.release'>): Promise<{ worker: Worker; note?: string }> {
+    return this.#wish(rule, { ...asking, standing: asking.session.standing }, input)
+  }
+
+  /** The daemon releases the worker, because what it was hired for is over. */
+  async dismiss(name: string): Promise<void> {
+    const { signal: abandoned } = new AbortController()
+    const daemon = { by: daemonName, id: this.#nextCause(), abandoned, standing: daemonStanding }
+    await this.#wish('worker.release', daemon, { name })
+  }
+
+  async #wish(
+    rule: Wish,
+    wisher: Hirer,
+    { name, reason }: ParsedInputOf<'worker.release'>,
+  ): Promise<{ worker: Worker; note?: string }> {
+    const { by, standing, abandoned } = wisher
+    const reply = await this.#engine.submit({ rule, input: { name, reason, standing }, by, ...causeOf(wisher) })
+    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    this.#runtime?.wake()
+    const { id } = reply.outcome as { id: string }
+    const row = await this.#until(id, (now) => isFulfilled(now), abandoned)
+    const { worktree } = row
+    if (rule !== 'worker.release' || !worktree) return { worker: this.#worker(row) }
+    return { worker: this.#worker(row), note: `Its work is kept on branch ${worktree.branch}, in ${worktree.path}.` }
+  }
+
+  list(
+    reader: Reader,
+    { all = false, whole = false }: ParsedInputOf<'worker.list'>,
+  ): OutputOf<'worker.list'>['workers'] {
+    const { view } = this.#store
+    const texts = new WholeTexts(whole)
+    const rows = all ? view.workers.latest(workersMax) : view.workers.running()
+    const described = (row: WorkerRow) => {
+      const task = texts.add(taskOfWorker(view, row, texts.haveRoom))
+      return { ...this.#worker(row), ...(task === undefined ? {} : { task }) }
+    }
+    return rows.filter((row) => sees(view, reader, 'worker', row)).map(described)
+  }
+
+  /** The last one of this name. */
+  find(reader: Reader, name: string): Worker {
+    const { view } = this.#store
+    const row = view.workers.byName(name)
+    if (row && sees(view, reader, 'worker', row)) return this.#worker(row)
+    throw new RefusalError(unknownWorker(view, reader, name).refusal)
+  }
+
+  /** The status of the program that runs under this name, for the list of agents. */
+  stateOf(name: string): Pick<Worker, 'status' | 'reason'> | undefined {
+    const row = this.#store.view.workers.byName(name)
+    return row && row.status !== 'exited' ? { status: this.#statusOf(row), reason: row.reason } : undefined
+  }
+
+  async screen(asking: Asking, { name, lines }: ParsedInputOf<'worker.screen'>): Promise<OutputOf<'worker.screen'>> {
+    const row = this.#allowed(asking, name, 'look')
+    const terminal = this.#runtime?.terminal(row.id)
+    if (terminal) return { text: await terminal.screen(lines) }
+    const exited = new RefusalError('worker.exited', { name, reason: row.reason })
+    const text = this.lastScreenOf(row)
+    if (text === undefined) throw exited
+    return { text: lines === undefined ? text : text.split('\n').slice(-lines).join('\n'), exited: exited.message }
+  }
+
+  follow(session: Session, name: string, sink: Sink): Watch {
+    const { drained, stop } = this.#terminal({ session }, name, 'look').follow(sink)
+    return { seq: this.#store.journal.lastSeq, drained, stop }
+  }
+
+  type(asking: Asking, { name, data }: ParsedInputOf<'worker.type'>): OutputOf<'worker.type'> {
+    this.#terminal(asking, name, 'type').type(data)
+    return {}
+  }
+
+  /** What is typed now would answer a dialog, whether or not the queue knows it yet. */
+  isBlocked(asking: Asking, { name }: ParsedInputOf<'worker.type'>): Promise<boolean> {
+    return this.#terminal(asking, name, 'type').isBlocked()
+  }
+
+  resize(asking: Asking, { name, cols, rows }: ParsedInputOf<'worker.resize'>): OutputOf<'worker.resize'> {
+    this.#terminal(asking, name, 'type').resize(cols, rows)
+    return {}
+  }
+
+  /** The terminal of a program that runs. */
+  terminalOf(name: string): WorkerTerminal | undefined {
+    const row = this.#store.view.workers.byName(name)
+    return row && this.#runtime?.terminal(row.id)
+  }
+
+  /** The last screen of a worker that has exited, if it was kept. */
+  lastScreenOf({ id }: Pick<WorkerRow, 'id'>): string | undefined {
+    return this.#store.view.workers.lastScreenOf(id)
+  }
+
+  #terminal(asking: Pick<Asking, 'session'>, name: string, purpose: 'look' | 'type'): WorkerTerminal {
+    const { id, reason } = this.#allowed(asking, name, purpose)
+    const terminal = this.#runtime?.terminal(id)
+    if (!terminal) throw new RefusalError('worker.exited', { name, reason })
+    return terminal
+  }
+
+  #allowed({ session }: Pick<Asking, 'session'>, name: string, purpose: 'look' | 'type'): WorkerRow {
+    const { view } = this.#store
+    const row = view.workers.byName(name)
+    if (!row) throw new RefusalError(unknownWorker(view, session, name).refusal)
+    if (!(purpose === 'look' ? sees(view, session, 'terminal', row) : isInCharge(view, session, row))) {
+      const what = purpose === 'look' ? 'see its screen' : 'type into its terminal'
+      throw new RefusalError(notYours(view, session, row, what).refusal)
+    }
+    return row
+  }
+
+  #statusOf({ id, status }: WorkerRow): Worker['status'] {
+    return (status === 'ready' ? this.#runtime?.terminal(id)?.activity() : undefined) ?? status
+  }
+
+  #worker(row: WorkerRow): Worker {
+    const { id, name, cli, model, parent, cwd, worktree, control, reason, pid, code, at, changedAt, again } = row
+    return {
+      id,
+      name,
+      cli,
+      model,
+      parent,
+      cwd,
+      worktree,
+      control,
+      status: this.#statusOf(row),
+      reason,
+      pid,
+      code,
+      startedAt: new Date(at).toISOString(),
+      changedAt: new Date(changedAt).toISOString(),
+      again,
+      spend: this.#store.spend.ofWorker(id),
+    }
+  }
+
+  /** Resolves to the row once it is as wished, or when nobody waits any more. */
+  #until(id: string, isDone: (row: WorkerRow) => boolean, abandoned: AbortSignal): Promise<WorkerRow> {
+    const { workers } = this.#store.view
+    const read = () => workers.byId(id) as WorkerRow
+    return new Promise((resolve) => {
+      const look = () => {
+        const row = read()
+        if (!isDone(row) && !abandoned.aborted) return
+        stop()
+        abandoned.removeEventListener('abort', look)
+        resolve(row)
+      }
+      const stop = this.#hub.listen((entries) => {
+        const isAboutIt = entries.some(({ facts }) =>
+          facts.some((fact) => fact.type === 'worker.changed' && fact.id === id),
+        )
+        if (isAboutIt) look()
+      })
+      abandoned.addEventListener('abort', look)
+      look()
+    })
+  }
+}
+
+function isFulfilled({ wish, status }: WorkerRow): boolean {
+  if (status === 'exited') return true
+  return wish !== 'gone' && (wish === 'paused') === (status === 'paused')
+}
+
+/** There can be no worktree for that directory, or on this machine, since git is not there. */
+function isNone(error: unknown): boolean {
+  return error instanceof RefusalError && ['worktree.none', 'cli.not-installed'].includes(error.refusal.code)
+}

@@ -1,0 +1,104 @@
+// What is asked of the worktrees of workers: what changed in them, the diff of one, and the removal of those that were left. What knows git
+// is in the room work/.
+
+import type { OutputOf, ParsedInputOf, Worker, Worktree } from '@agent-relay/sdk/protocol'
+import { RefusalError } from '../../core/refusal-error.ts'
+import { isInCharge, type Reader, sees, seesAllRuns } from '../../core/sight.ts'
+import type { WorkerRow } from '../../core/view.ts'
+import { isInside } from '../../machine/working-directory.ts'
+import { type Asking, causeOf, type Parts } from '../call.ts'
+import type { WorktreeKeeper } from './worker-runtime.ts'
+
+type WithWorktree = WorkerRow & { worktree: Worktree }
+
+export interface WorktreeParts extends Pick<Parts, 'store' | 'engine' | 'sessions'> {
+  /** As everybody is shown it. */
+  describe(row: WorkerRow): Worker
+}
+
+export class WorkerWorktrees {
+  readonly #parts: WorktreeParts
+  #keeper: WorktreeKeeper | undefined
+
+  constructor(parts: WorktreeParts) {
+    this.#parts = parts
+  }
+
+  attach(keeper: WorktreeKeeper): void {
+    this.#keeper = keeper
+  }
+
+  /** Of those who run, and of those who left one. */
+  async changes(reader: Reader, { name }: ParsedInputOf<'worker.changes'>): Promise<OutputOf<'worker.changes'>> {
+    const rows = name === undefined ? this.#seen(reader) : [this.#named(reader, name)]
+    const workers = await Promise.all(
+      rows.map(async (row) => {
+        const worker = this.#parts.describe(row)
+        try {
+          const changes = await this.#must().changes(row.worktree)
+          return changes ? { ...worker, changes } : { ...worker, error: 'its worktree is not there any more' }
+        } catch (error) {
+          return { ...worker, error: (error as Error).message }
+        }
+      }),
+    )
+    return { workers }
+  }
+
+  async diff(reader: Reader, { name }: ParsedInputOf<'worker.diff'>): Promise<OutputOf<'worker.diff'>> {
+    const row = this.#named(reader, name)
+    return { worker: this.#parts.describe(row), ...(await this.#must().diff(row.worktree)) }
+  }
+
+  /** Removes those that were left and hold no work; with `discard` the named one, whatever it holds. */
+  async sweep(asking: Asking, { name, discard }: ParsedInputOf<'worker.sweep'>): Promise<OutputOf<'worker.sweep'>> {
+    const { store, engine, describe } = this.#parts
+    const { session: reader, by } = asking
+    if (discard && !seesAllRuns(store.view, reader)) throw new RefusalError('worktree.person')
+    const rows = name === undefined ? this.#seen(reader) : [this.#named(reader, name)]
+    const answer: OutputOf<'worker.sweep'> = { removed: [], kept: [] }
+    for (const row of rows.filter((each) => isInCharge(store.view, reader, each))) {
+      const worker = describe(row)
+      const why = this.#inUse(row) ?? (await this.#end(row, discard === true))
+      if (why === undefined) answer.removed.push(worker)
+      else if (name !== undefined || row.status === 'exited') answer.kept.push({ ...worker, why })
+    }
+    const input = { ids: answer.removed.map(({ id }) => id), answer }
+    const reply = await engine.submit({ rule: 'worker.sweep', input, by, ...causeOf(asking) })
+    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    return reply.outcome as typeof answer
+  }
+
+  /** Answers why it stays. */
+  async #end({ id: worker, worktree, pid }: WithWorktree, discard: boolean): Promise<string | undefined> {
+    if (!discard) return (await this.#must().leave(worktree, { worker, hasRun: pid !== undefined })).kept
+    await this.#must().discard(worktree, worker)
+    return undefined
+  }
+
+  /** Why it cannot go now: somebody works in it. */
+  #inUse({ worktree, machine }: WithWorktree): string | undefined {
+    if (machine !== this.#parts.sessions.machine) return 'it is on another machine'
+    const inside = this.#parts.store.view.workers.running().filter(({ cwd }) => isInside(cwd, worktree.path))
+    if (inside.length === 0) return undefined
+    return `${inside.map((each) => each.name).join(', ')} works in it. First: agent-relay release ${inside[0]?.name}`
+  }
+
+  #seen(reader: Reader): WithWorktree[] {
+    const { view } = this.#parts.store
+    return view.workers.withWorktree().filter((row): row is WithWorktree => sees(view, reader, 'worker', row))
+  }
+
+  /** The newest of that name, or the one on that branch. */
+  #named(reader: Reader, name: string): WithWorktree {
+    const seen = this.#seen(reader)
+    const found = seen.findLast((row) => row.name === name || row.worktree.branch === name)
+    if (!found) throw new RefusalError('worktree.unknown', { name })
+    return found
+  }
+
+  #must(): WorktreeKeeper {
+    if (!this.#keeper) throw new RefusalError('worker.unavailable')
+    return this.#keeper
+  }
+}

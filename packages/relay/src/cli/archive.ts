@@ -1,0 +1,37 @@
+// What `events --archive` and `search --archive` read: the files of a workspace's archive, from which the best few events are kept.
+
+import { dataDir, type Env, projectDir } from '@agent-relay/sdk/internal/discover'
+import type { ArchivedEvent } from '../daemon/archive.ts'
+
+export interface Wanted {
+  limit: number
+  /** The oldest are kept, or the newest. */
+  isUpward: boolean
+  isWanted(event: ArchivedEvent): boolean
+}
+
+/** In the order of their numbers, each once: what was archived when a pruning was cut off may be there twice. `more`: of those that are left out. */
+export async function fromArchive(
+  env: Env,
+  workspace: string,
+  { limit, isUpward, isWanted }: Wanted,
+): Promise<{ events: ArchivedEvent[]; more: number }> {
+  // Imported here, to keep the completion script quick.
+  const { archivedEvents } = await import('../daemon/archive.ts')
+  let kept = new Map<string, ArchivedEvent>()
+  let found = 0
+  for await (const event of archivedEvents(projectDir(dataDir(env), workspace))) {
+    if (!isWanted(event)) continue
+    const key = JSON.stringify([event.seq, event.type, event.fact])
+    if (!kept.has(key)) found++
+    kept.set(key, event)
+    if (kept.size > 2 * limit + 1_000) kept = best(kept, limit, isUpward)
+  }
+  const events = [...best(kept, limit, isUpward).values()]
+  return { events, more: found - events.length }
+}
+
+function best(kept: Map<string, ArchivedEvent>, limit: number, isUpward: boolean): Map<string, ArchivedEvent> {
+  const sorted = [...kept].sort(([, a], [, b]) => a.seq - b.seq)
+  return new Map(isUpward ? sorted.slice(0, limit) : sorted.slice(-limit))
+}

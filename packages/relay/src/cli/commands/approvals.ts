@@ -1,0 +1,152 @@
+// `approvals`, `approve`, `deny`: what agents may not do until a person says yes, for all CLIs in one list.
+
+import type { RelayClient } from '@agent-relay/sdk'
+import { clean } from '@agent-relay/sdk/internal/clean'
+import type { Approval, Delegation, OutputOf } from '@agent-relay/sdk/protocol'
+import { type CliCommand, CommandError, type Context, exits } from '../command.ts'
+import { withClient, withPerson } from '../connection.ts'
+import { awaitEnding } from '../ending.ts'
+import { follow, sayLosses } from '../feed.ts'
+import { eventLine } from '../lines.ts'
+import { ageOf, counted, dateTimeOf, homely, oneLine } from '../text.ts'
+
+interface ListOptions {
+  watch?: boolean
+}
+
+export const approvals: CliCommand<ListOptions> = {
+  options: { watch: { flags: '--watch', text: 'go on with what comes, until Ctrl-C' } },
+  examples: ['agent-relay approvals', 'agent-relay approvals --watch', 'agent-relay approvals --json'],
+  run: runList,
+}
+
+async function runList(context: Context<ListOptions>): Promise<void> {
+  const { options, print } = context
+  const ending = options.watch ? awaitEnding() : undefined
+  await withClient(context, 'anyone', async ({ client }) => {
+    await show(context, await client.call('approval.list', {}))
+    if (!ending) return
+    sayLosses(client, print, ending)
+    const types = ['approval.*']
+    // A program gets the list again whenever it is another one.
+    const again = async () => show(context, await client.call('approval.list', {}))
+    await follow(client, { types }, (event) => (print.isJson ? again() : print.line(eventLine(print, event))), ending)
+  })
+}
+
+async function show({ print, env }: Context, { approvals, delegations }: OutputOf<'approval.list'>): Promise<void> {
+  if (print.isJson) return void (await print.json({ approvals: approvals.map(fieldsOf), delegations }))
+  if (approvals.length > 0) {
+    await print.table(
+      [
+        { head: 'ID' },
+        { head: 'AGENT' },
+        { head: 'SINCE' },
+        { head: 'WANTS', mayShrink: true },
+        { head: '', spare: 1 },
+      ],
+      approvals.map(({ id, agent, since, tool, input, hidden, vendor, directory }) => {
+        const where = directory === undefined ? '' : ` · ${homely(directory, env.HOME)}`
+        const more = hidden ? ` · ${hiddenText(hidden)}` : ''
+        return [id, agent, ageOf(since), `${tool}  ${input}`, `${vendor}${where}${more}`].map(oneLine)
+      }),
+    )
+  }
+  for (const each of delegations) await print.line(oneLine(delegationLine(each)))
+  print.say(approvals.length === 0 ? 'Nobody waits for an approval.' : howTo(approvals))
+}
+
+/** Without the digest, which is not for people. */
+function fieldsOf({ id, agent, vendor, tool, input, hidden, directory, choices, since }: Approval) {
+  return { id, agent, vendor, tool, input, hidden, directory, choices, since }
+}
+
+function hiddenText({ chars }: NonNullable<Approval['hidden']>): string {
+  if (chars === 0) return 'holds characters that cannot be shown'
+  return `${counted(chars, 'more character')} ${chars === 1 ? 'is' : 'are'} not shown`
+}
+
+function howTo(approvals: Approval[]): string {
+  const last = approvals.at(-1)?.id
+  return `${counted(approvals.length, 'agent')} wait${approvals.length === 1 ? 's' : ''}.  agent-relay approve ${approvals[0]?.id} [--always]  ·  agent-relay deny ${last} "why not"`
+}
+
+export function delegationLine({ agent, for: whom, tools, pattern, until }: Delegation): string {
+  const whose = whom === '*' ? 'all its workers' : whom
+  const what = `${tools.join(', ')}${pattern === undefined ? '' : ` (${pattern})`}`
+  return `${agent} may answer for ${whose}: ${what}, until ${dateTimeOf(until)}`
+}
+
+interface ApproveOptions {
+  always?: boolean
+  choice?: string
+}
+
+export const approve: CliCommand<ApproveOptions> = {
+  options: {
+    always: { flags: '--always', text: 'and whatever is like it, for this session of that agent' },
+    choice: { flags: '--choice <id>', text: 'one of its choices, as agent-relay approvals --json names them' },
+  },
+  examples: ['agent-relay approve ap-3', 'agent-relay approve ap-3 --always'],
+  run: (context) => runAnswer(context, context.options.always ? 'always' : 'allow', context.options.choice),
+}
+
+export const deny: CliCommand = {
+  examples: ['agent-relay deny ap-3', 'agent-relay deny ap-3 "Not on the shared database. Use the copy."'],
+  run: (context) => runAnswer(context, 'deny', undefined, context.args.slice(1).join(' ') || undefined),
+}
+
+async function runAnswer(
+  context: Context,
+  kind: 'allow' | 'always' | 'deny',
+  choice?: string,
+  words?: string,
+): Promise<void> {
+  const { args, print } = context
+  const id = args[0] as string
+  await withPerson(context, async ({ client }) => {
+    const asked = await find(client, id)
+    const chosen = choice ?? asked?.choices.find((each) => each.kind === kind)?.id
+    if (asked && chosen === undefined) throw new CommandError(print.typed(lacking(asked, kind)), exits.refused)
+    if (asked && kind !== 'deny') await mustSee(context, asked)
+    // One that is not open is asked for too: the answer tells what became of it.
+    const input = { id, choice: chosen ?? kind, digest: asked?.digest ?? '', words }
+    const answer = await client.call('approval.answer', input)
+    if (print.isJson) return void (await print.json(answer))
+    await print.line(oneLine(saidOf(answer, asked?.vendor ?? 'its CLI', words)))
+  })
+}
+
+/** Whoever allows something sees what it is, and says so where that is not all of it. */
+async function mustSee({ print }: Context, { id, agent, tool, input, hidden }: Approval): Promise<void> {
+  const lines = clean(input).split('\n')
+  const all = [oneLine(`${agent} wants ${tool}:`), ...lines.map((line) => `  ${line}`)]
+  if (!print.isJson) await print.line(all.join('\n'))
+  if (!hidden) return
+  const what = `${id}: ${hiddenText(hidden)}`
+  if (print.isJson || !process.stdin.isTTY) {
+    const fix = `Look at it at the terminal of ${agent}, or allow it at a terminal of your own: agent-relay approve ${id}`
+    throw new CommandError(print.typed(oneLine(`${what}, and nobody can be asked here. ${fix}`)), exits.refused)
+  }
+  const prompts = await import('@clack/prompts')
+  if ((await prompts.confirm({ message: `${what}. Allow it all the same?`, initialValue: false })) !== true)
+    throw new CommandError(`Nothing was answered. To say no: agent-relay deny ${id}`, exits.refused)
+}
+
+async function find(client: RelayClient, id: string): Promise<Approval | undefined> {
+  return (await client.call('approval.list', {})).approvals.find((each) => each.id === id)
+}
+
+function lacking({ id, agent, choices }: Approval, kind: string): string {
+  if (choices.length === 0) return `${id} can only be answered at the terminal: agent-relay attach ${agent}`
+  const all = choices.map((each) => `${each.id}${each.label === undefined ? '' : ` (${each.label})`}`).join(', ')
+  return `${id} has no such answer (${kind}). Its choices: ${all}. To give one: agent-relay approve ${id} --choice ID`
+}
+
+function saidOf({ agent, kind, wordsReach }: OutputOf<'approval.answer'>, vendor: string, words?: string): string {
+  if (kind === 'allow') return `Allowed. ${agent} goes on.`
+  if (kind === 'always') return `Allowed for this session of ${agent}, and whatever is like it.`
+  if (kind !== 'deny') return `Answered. ${agent} goes on.`
+  if (words === undefined) return 'Denied.'
+  return wordsReach ? `Denied. ${agent} was told why.` : `Denied. ${vendor} cannot pass the words on to ${agent}.`
+}

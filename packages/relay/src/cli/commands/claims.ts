@@ -1,0 +1,82 @@
+// `claims`: the files that agents have in hand, and claiming or dropping some by hand.
+
+import { relative } from 'node:path'
+import type { Claim } from '@agent-relay/sdk/protocol'
+import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../command.ts'
+import { withClient } from '../connection.ts'
+import { ageOf, oneLine } from '../text.ts'
+
+const list: NamedCommand = {
+  name: 'list',
+  text: 'the files in hand, by agent',
+  isDefault: true,
+  examples: ['agent-relay claims', 'agent-relay claims --json'],
+  run: runList,
+}
+
+async function runList(context: Context): Promise<void> {
+  const { print } = context
+  await withClient(context, 'anyone', async ({ client }) => {
+    const { claims } = await client.call('claim.list', {})
+    if (print.isJson) return void (await print.json({ claims }))
+    if (claims.length === 0) return print.say('Nobody has a file in hand.')
+    await print.table(
+      [{ head: 'AGENT' }, { head: 'FILE' }, { head: 'SINCE' }, { head: 'ENDS' }, { head: 'BY' }, { head: 'TASK' }],
+      claims.map((claim) => [
+        oneLine(claim.agent),
+        oneLine(shown(claim, context.cwd)),
+        ageOf(claim.since),
+        `in ${Math.max(1, Math.ceil((Date.parse(claim.until) - Date.now()) / 60_000))} min`,
+        claim.how,
+        oneLine(claim.task ?? '').slice(0, 60),
+      ]),
+    )
+  })
+}
+
+/** As a person in this directory would name it. */
+function shown({ root, file }: Claim, cwd: string | undefined): string {
+  const way = cwd === undefined ? '..' : relative(cwd, `${root}/${file}`)
+  return way.startsWith('..') ? `${root}/${file}` : way
+}
+
+const add = changing(
+  'add',
+  'claim.add',
+  'claim files by hand for ten minutes: edits by agents other than you are denied',
+  (file, { agent }) => `${agent} has claimed ${file} for ten minutes.`,
+)
+const drop = changing(
+  'drop',
+  'claim.drop',
+  'end claims; a person may end those of anybody',
+  (file, { agent }) => `The claim of ${agent} on ${file} is over.`,
+)
+
+export const claims: CliCommand = {
+  examples: ['agent-relay claims', 'agent-relay claims add src/a.ts src/b.ts', 'agent-relay claims drop src/a.ts'],
+  commands: [list, add, drop],
+}
+
+function changing(
+  name: string,
+  operation: 'claim.add' | 'claim.drop',
+  text: string,
+  said: (file: string, claim: Claim) => string,
+): NamedCommand {
+  return {
+    name,
+    args: '<file...>',
+    text,
+    examples: [`agent-relay claims ${name} src/a.ts`],
+    async run(context) {
+      const { args, cwd, print } = context
+      if (cwd === undefined) throw new CommandError('This directory is gone. Go to a checkout first.', exits.usage)
+      await withClient(context, 'agent', async ({ client }) => {
+        const { claims } = await client.call(operation, { cwd, files: args })
+        if (print.isJson) return void (await print.json({ claims }))
+        for (const claim of claims) await print.line(said(oneLine(shown(claim, cwd)), claim))
+      })
+    },
+  }
+}

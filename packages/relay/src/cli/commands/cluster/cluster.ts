@@ -1,0 +1,58 @@
+// `cluster status`, and the group of commands about the PostgreSQL in which shared workspaces live.
+
+import { dataDir } from '@agent-relay/sdk/internal/discover'
+import { type ClusterStatus, promiseOf } from '../../../cluster/postgres/status.ts'
+import { placeText } from '../../../machine/cluster-file.ts'
+import type { CliCommand, Context, NamedCommand } from '../../command.ts'
+import { counted, oneLine } from '../../text.ts'
+import { init } from './init.ts'
+import { clusterStatus, machineText } from './machine-text.ts'
+import { reconcile } from './reconcile.ts'
+import { membership } from './server.ts'
+
+const status: NamedCommand = {
+  name: 'status',
+  text: 'the cluster of this machine: who has it, who copies it, what that promises, who comes',
+  isDefault: true,
+  examples: ['agent-relay cluster status', 'agent-relay cluster status --json'],
+  isNobody: true,
+  run,
+}
+
+export const cluster: CliCommand = { commands: [status, init, reconcile] }
+
+async function run({ env, print }: Context): Promise<void> {
+  const place = membership(dataDir(env))
+  const found = await clusterStatus(place)
+  const promise = promiseOf(found)
+  if (print.isJson)
+    return void (await print.json({ cluster: placeText(place), machine: place.machine, promise, ...found }))
+  await print.table([{ head: '' }, { head: '', mayShrink: true }], linesOf(found, place))
+  print.say('')
+  await print.line(promise)
+}
+
+function linesOf(found: ClusterStatus, place: Parameters<typeof placeText>[0] & { machine: string }): string[][] {
+  const { connections, machines, workspaces, standbys = [] } = found
+  const others = standbys.map(({ name, kind, behindBytes }) => [
+    'standby',
+    oneLine(
+      `${name || 'without a name'}: ${kindText(kind)}${behindBytes === undefined ? '' : `, ${behindBytes} bytes behind`}`,
+    ),
+  ])
+  return [
+    ['cluster', `${placeText(place)}, PostgreSQL ${oneLine(found.serverVersion)}, schema ${found.schema}`],
+    ['server', found.isPrimary ? 'primary' : 'standby: it takes no writes'],
+    ...(others.length > 0 ? others : [['standby', found.standbys ? 'none' : 'not known']]),
+    ['connections', `${connections.all} of ${connections.max}, ${connections.ours} of them from machines`],
+    ...machines.map((machine) => ['machine', oneLine(`${machine.name}: ${machineText(machine, place.machine)}`)]),
+    ...workspaces.map(({ name, entries, isMoving }) => [
+      'workspace',
+      `${oneLine(name)}: ${isMoving ? 'being copied' : counted(entries, 'entry').replace('entrys', 'entries')}`,
+    ]),
+  ]
+}
+
+function kindText(kind: string): string {
+  return kind === 'sync' || kind === 'quorum' ? 'synchronous' : 'not synchronous'
+}

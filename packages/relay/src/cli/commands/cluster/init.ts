@@ -1,0 +1,100 @@
+// `cluster init`: makes a cluster in a PostgreSQL, or brings it up to date, and gives this machine its place there.
+
+import { hostname } from 'node:os'
+import { dataDir } from '@agent-relay/sdk/internal/discover'
+import { inviteMachine, joinCluster } from '../../../cluster/postgres/machines.ts'
+import { migrate } from '../../../cluster/postgres/schema.ts'
+import { promiseOf } from '../../../cluster/postgres/status.ts'
+import { ClusterFile, type Membership, placeText } from '../../../machine/cluster-file.ts'
+import { DataDirectory } from '../../../machine/data-directory.ts'
+import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { clusterStatus } from './machine-text.ts'
+import { asAdmin, certificateIn, explained, serverOf } from './server.ts'
+
+interface InitOptions {
+  name?: string
+  ca?: string
+}
+
+export const ca = {
+  flags: '--ca <file>',
+  text: 'the certificate that the server’s comes from, if this machine does not trust it',
+}
+
+export const init: NamedCommand<InitOptions> = {
+  name: 'init',
+  args: '[url]',
+  text: 'make a PostgreSQL the place of shared workspaces, with this machine in it; again: bring it up to date',
+  options: { name: { flags: '--name <machine>', text: 'what this machine is called there (else its host name)' }, ca },
+  examples: [
+    'agent-relay cluster init postgres://admin@db.example:5432/relay',
+    'agent-relay cluster init postgres://postgres@/relay?host=/var/run/postgresql --name laptop',
+    'PGPASSWORD=… PGHOST=db.example PGUSER=admin PGDATABASE=relay agent-relay cluster init',
+  ],
+  isNobody: true,
+  run,
+}
+
+async function run(context: Context<InitOptions>): Promise<void> {
+  const { args, options, env, print } = context
+  const file = new ClusterFile(new DataDirectory(dataDir(env)).path)
+  const kept = file.read()
+  const authority = certificateIn(options.ca) ?? kept?.ca
+  const asked = args[0] === undefined && !env.PGHOST && kept?.admin ? { ...kept, user: kept.admin } : undefined
+  const { host, port, database, user } = asked ?? serverOf(args[0], env)
+  const server = { host, port, database, user, ...(authority === undefined ? {} : { ca: authority }) }
+  if (kept && placeText(kept) !== placeText(server))
+    throw new CommandError(
+      `This machine belongs to the cluster at ${placeText(kept)} already, as ${kept.machine}. One data directory has one cluster: ` +
+        'use another (RELAY_DATA_DIR), or take your workspaces back (agent-relay workspace unshare) and remove ' +
+        file.path,
+      exits.config,
+    )
+  const name = options.name ?? kept?.machine ?? machineName()
+  const invitation = await asAdmin(context, server, async (client) => {
+    await migrate(client)
+    return kept ? undefined : await inviteMachine(client, name)
+  })
+  if (kept && options.ca !== undefined) file.write({ ...kept, ca: server.ca })
+  const place = file.read() ?? (await settle(file, server, invitation as NonNullable<typeof invitation>))
+  const status = await clusterStatus(place)
+  const promise = promiseOf(status)
+  if (print.isJson)
+    return void (await print.json({ cluster: placeText(place), machine: place.machine, promise, ...status }))
+  await print.line(
+    kept
+      ? `The cluster at ${placeText(place)} is up to date. This machine is ${place.machine}.`
+      : `The cluster is at ${placeText(place)}, and this machine is ${place.machine} there.`,
+  )
+  print.say(promise)
+  print.say(
+    'Share a workspace: agent-relay workspace share NAME. Let another machine in: agent-relay machine invite NAME',
+  )
+}
+
+async function settle(
+  file: ClusterFile,
+  server: Pick<Membership, 'host' | 'port' | 'database' | 'user' | 'ca'>,
+  invitation: { user: string; password: string },
+): Promise<Membership> {
+  const { user: admin, ...where } = server
+  try {
+    const { user, password, machine } = await joinCluster({ ...where, ...invitation })
+    const place = { ...where, user, password: password as string, machine, admin }
+    file.write(place)
+    return place
+  } catch (error) {
+    throw explained(error, { ...where, user: invitation.user })
+  }
+}
+
+/** The host's name, made to fit. */
+export function machineName(): string {
+  const [first = ''] = hostname().split('.')
+  return (
+    first
+      .replace(/[^A-Za-z0-9._-]+/g, '-')
+      .replace(/^[^A-Za-z0-9]+/, '')
+      .slice(0, 40) || 'machine'
+  )
+}

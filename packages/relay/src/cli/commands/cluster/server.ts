@@ -1,0 +1,168 @@
+// The PostgreSQL that a person means, the password for it, which is never an argument, and what is told where it does not let them in.
+
+import { userInfo } from 'node:os'
+import { dataDir, type Env, readForeignText, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
+import { type Client, type ServerAddress, withClient } from '../../../cluster/postgres/connection.ts'
+import { ClusterFile, type Membership, placeText } from '../../../machine/cluster-file.ts'
+import { CommandError, type Context, exits } from '../../command.ts'
+import { askSecret } from '../../secret.ts'
+
+/** As `postgres://admin@db.example:5432/relay`; what is left out is taken from the variables that all PostgreSQL programs read. */
+export function serverOf(url: string | undefined, env: Env): ServerAddress {
+  if (url === undefined && !env.PGHOST)
+    throw new CommandError(
+      'Where is the PostgreSQL? Name it: agent-relay cluster init postgres://admin@db.example:5432/relay',
+      exits.usage,
+    )
+  const parts = url === undefined ? {} : partsOf(url)
+  return {
+    host: parts.host || env.PGHOST || 'localhost',
+    port: parts.port ?? Number(env.PGPORT || 5432),
+    user: parts.user || env.PGUSER || userInfo().username,
+    database: parts.database || env.PGDATABASE || parts.user || env.PGUSER || userInfo().username,
+  }
+}
+
+/** By hand: a URL of PostgreSQL may have no host, and name the folder of its socket instead. */
+const urlPattern = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?(\[[^\]]+\]|[^:/?#]*)(?::(\d+))?(?:\/([^?#]*))?(?:\?([^#]*))?$/
+
+function partsOf(url: string): Partial<ServerAddress> {
+  const found = urlPattern.exec(url)
+  if (!found)
+    throw new CommandError(
+      'This is no address of a PostgreSQL. It looks like this: postgres://admin@db.example:5432/relay',
+      exits.usage,
+    )
+  const [, who = '', host = '', port, database = '', query = ''] = found
+  const [user = '', password] = who.split(':')
+  const more = new URLSearchParams(query)
+  if (password !== undefined || more.has('password'))
+    throw new CommandError(
+      'A password in an argument can be read by everybody on this machine, and stays in the history of the shell. Leave it out: ' +
+        'it is asked for, or read from stdin, PGPASSWORD or ~/.pgpass. The one that you have typed should be changed.',
+      exits.usage,
+    )
+  return {
+    host: more.get('host') ?? decodeURIComponent(host.replace(/^\[(.*)\]$/, '$1')),
+    port: port === undefined ? undefined : Number(port),
+    user: decodeURIComponent(user),
+    database: decodeURIComponent(database),
+  }
+}
+
+/** The text of a certificate that the person named. */
+export function certificateIn(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined
+  try {
+    const text = readForeignText(path, { bytesMax: 64 * 1024, mayBeLink: true })
+    if (text?.includes('-----BEGIN CERTIFICATE-----')) return text
+  } catch (error) {
+    if (!(error instanceof UnsafeFileError)) throw error
+  }
+  throw new CommandError(
+    `${path} holds no certificate. Name a file that begins: -----BEGIN CERTIFICATE-----`,
+    exits.usage,
+  )
+}
+
+/** Asks the database as whoever administers it. The password is asked for only where the server wants one that is not known. */
+export async function asAdmin<T>(
+  { env }: Pick<Context, 'env'>,
+  address: ServerAddress,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const known = env.PGPASSWORD
+  try {
+    return await withClient({ ...address, password: known }, work)
+  } catch (error) {
+    if (known !== undefined || !wantsPassword(error)) throw explained(error, address)
+  }
+  const password = await askSecret(`Password of ${address.user} at ${placeText(address)}`, 'A password')
+  try {
+    return await withClient({ ...address, password }, work)
+  } catch (error) {
+    throw explained(error, address)
+  }
+}
+
+/** Who administers the cluster that this machine is of, as the person has named it or as it was kept; `command` is how to say it. */
+export function adminOf({ args, env }: Pick<Context, 'args' | 'env'>, command: string): ServerAddress {
+  const place = membership(dataDir(env))
+  const named = args[1] === undefined ? undefined : serverOf(args[1], env)
+  const user = named?.user ?? place.admin ?? env.PGUSER
+  if (user === undefined)
+    throw new CommandError(
+      `Who administers the database? Say it: agent-relay machine ${command} ${args[0]} postgres://admin@${placeText(place)}`,
+      exits.usage,
+    )
+  const { host, port, database, ca } = { ...place, ...named }
+  return { host, port, database, user, ...(ca === undefined ? {} : { ca }) }
+}
+
+/** This machine's place in its cluster. */
+export function membership(directory: string): Membership {
+  const found = new ClusterFile(directory).read()
+  if (found) return found
+  throw new CommandError(
+    'This machine belongs to no cluster. To make one: agent-relay cluster init postgres://admin@db.example:5432/relay. ' +
+      'To join one that is there: agent-relay machine join',
+    exits.config,
+  )
+}
+
+interface Failed {
+  code?: string
+  message: string
+}
+
+function wantsPassword(error: unknown): boolean {
+  const { code, message } = error as Failed
+  return code === '28P01' || (code === undefined && /password must be a string/.test(message))
+}
+
+/** By the code of the server, of the system, or of TLS. */
+const words: Record<string, (at: ServerAddress) => string> = {
+  '28P01': ({ user }) => `The server does not accept this password for ${user}.`,
+  '28000': ({ user }) =>
+    `The server does not let ${user} in from here. Its file pg_hba.conf says who may come from where.`,
+  '3D000': ({ database }) => `There is no database "${database}". To make it: createdb ${database}`,
+  '42501': ({ user }) =>
+    `${user} may not do this. It takes a role that may make roles (CREATEROLE) and schemas in this database, as its owner may.`,
+  '23505': () => 'A machine of this name is in the cluster already. Choose another: --name NAME',
+  '23514': () => 'A machine has a name of 1 to 40 letters, digits, ".", "_" or "-". Choose one: --name NAME',
+  '53300': () => 'The server takes no more connections. Raise max_connections, or close some.',
+  '57P03': () => 'The server is starting or stopping. Ask again in a moment.',
+  ECONNREFUSED: () => 'Nothing listens there. Is the server running, and is this its port?',
+  ENOENT: () => 'There is no socket there. Is the server running?',
+  ENOTFOUND: ({ host }) => `There is no host "${host}".`,
+  ETIMEDOUT: () => 'There is no answer. Is there a firewall between?',
+  ERR_TLS_CERT_ALTNAME_INVALID: ({ host }) =>
+    `The certificate of the server is not for "${host}". Nothing was sent. Use a name that it is for, or give the server one for this name.`,
+  CERT_HAS_EXPIRED: () => 'The certificate of the server has expired. Nothing was sent. The server needs a new one.',
+  '3F000': () => 'There is no cluster in this database. To make one: agent-relay cluster init',
+  '42883': () => 'The cluster was made by an older version. To bring it up to date: agent-relay cluster init',
+}
+
+/** As TLS calls a certificate that comes from nobody whom this machine believes. */
+const untrusted = /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|CERT_UNTRUSTED|CERT_SIGNATURE_FAILURE/
+
+export function explained(error: unknown, address: ServerAddress): Error {
+  if (error instanceof CommandError) return error
+  const { code = '', message } = error as Failed
+  const told = (why: string) => new CommandError(`${placeText(address)}: ${why}`, exits.notRunning)
+  if (code in words) return told((words[code] as (at: ServerAddress) => string)(address))
+  if (untrusted.test(code))
+    return told(
+      address.ca === undefined
+        ? 'This machine does not trust the certificate of the server. Name the one it comes from: agent-relay cluster init --ca FILE'
+        : 'The certificate of the server does not come from the one that this machine was given. Nothing was sent. If the server has a new ' +
+            'one: agent-relay cluster init --ca FILE, and invite the other machines again.',
+    )
+  if (/does not support SSL/.test(message))
+    return told(
+      'The server has no TLS, and beyond this machine nothing is sent without it. Set ssl = on there, with a certificate (ssl_cert_file, ' +
+        'ssl_key_file); where machines would not trust it, name it here: --ca FILE',
+    )
+  if (/timeout/i.test(message)) return told((words.ETIMEDOUT as () => string)())
+  return told(message)
+}

@@ -1,0 +1,76 @@
+// `daemon`: the group of commands for the relay in the background, with `restart` and `status`. The daemon's own process is in run.ts.
+
+import { uptimeText } from '@agent-relay/sdk/internal/client'
+import type { Env } from '@agent-relay/sdk/internal/discover'
+import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { sayVersion } from '../../connection.ts'
+import { control } from '../../control-socket.ts'
+import type { Print } from '../../print.ts'
+import { homely } from '../../text.ts'
+import { logPath } from './log-file.ts'
+import { logs } from './logs.ts'
+import { restartDaemon } from './restarting.ts'
+import { run } from './run.ts'
+import { installService } from './service.ts'
+import { sayAttended, start } from './start.ts'
+import { isMemory } from './starting.ts'
+import { statusOf, stop } from './stop.ts'
+import { upgrade } from './upgrade.ts'
+
+const restart: NamedCommand = {
+  name: 'restart',
+  text: 'stop and start it; the open workspaces stay open',
+  examples: ['agent-relay daemon restart'],
+  isNobody: true,
+  run: runRestart,
+}
+
+const status: NamedCommand = {
+  name: 'status',
+  isDefault: true,
+  text: 'version, process, load and open workspaces',
+  examples: ['agent-relay daemon status', 'agent-relay daemon status --json'],
+  isNobody: true,
+  run: runStatus,
+}
+
+export const daemon: CliCommand = { commands: [start, stop, restart, upgrade, status, logs, installService, run] }
+
+async function runRestart({ env, print }: Context): Promise<void> {
+  if (isMemory(env))
+    throw new CommandError(
+      'A relay in memory ends with its process. Start a new one: agent-relay daemon start --test',
+      exits.usage,
+    )
+  const { pid, version, workspaces } = await restartDaemon(env, print)
+  if (print.isJson) await print.json({ pid, version, workspaces })
+  else print.say(`The daemon runs (pid ${pid}). Open: ${workspaces.join(', ') || 'no workspace'}.`)
+}
+
+async function runStatus({ env, print }: Context): Promise<void> {
+  const link = await control(env)
+  const found = await statusOf(link)
+  await link.close()
+  sayVersion(print, found.version)
+  if (print.isJson) return void (await print.json(found))
+  await sayStatus(print, found, env)
+}
+
+async function sayStatus(print: Print, found: Awaited<ReturnType<typeof statusOf>>, env: Env): Promise<void> {
+  const { version: running, pid, uptimeMs, residentMb, lagMs, workspaces } = found
+  const open = workspaces.filter((workspace) => workspace.open).map(({ name }) => name)
+  const shut = workspaces.filter((workspace) => !workspace.open).map(({ name }) => name)
+  await print.table(
+    [{ head: '' }, { head: '' }],
+    [
+      ['daemon', `agent-relay ${running}, pid ${pid}, up ${uptimeText(uptimeMs)}`],
+      ['load', `${residentMb} MB, event loop late by ${lagMs.p50} ms (p50), ${lagMs.p99} ms (p99)`],
+      ...(found.http ? [['http', `${found.http.url}${found.http.isOpen ? ', open to every program here' : ''}`]] : []),
+      ['data', homely(found.dataDir, env.HOME)],
+      ['log', homely(logPath(found.dataDir), env.HOME)],
+      ['open', open.join(', ') || 'no workspace'],
+      ...(shut.length > 0 ? [['not open', shut.join(', ')]] : []),
+    ],
+  )
+  sayAttended(print, found.endsUnattended)
+}

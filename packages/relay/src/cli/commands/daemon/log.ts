@@ -1,0 +1,36 @@
+// What the daemon's own process writes to its log: a line of text for people, or with `--log-json` an object for what collects logs.
+
+import { RefusalError } from '../../../core/refusal-error.ts'
+
+type Field = string | number | undefined
+
+export class Log {
+  readonly #isJson: boolean
+
+  constructor(isJson: boolean) {
+    this.#isJson = isJson
+  }
+
+  /** `fields` are what the text says, for programs. */
+  say(
+    event: 'started' | 'port.moved' | 'stopping' | 'stopped',
+    text: string,
+    fields: Record<string, Field> = {},
+  ): void {
+    this.#write('info', event, text, fields)
+  }
+
+  /** With its stack trace, unless it is a refusal. */
+  trouble(error: Error): void {
+    const { code } = error as { code?: unknown }
+    const isRefusal = error instanceof RefusalError
+    const fields = { code: typeof code === 'string' ? code : undefined, stack: isRefusal ? undefined : error.stack }
+    this.#write('error', 'trouble', this.#isJson || isRefusal ? error.message : (error.stack ?? error.message), fields)
+  }
+
+  #write(level: 'info' | 'error', event: string, text: string, fields: Record<string, Field>): void {
+    const time = new Date().toISOString()
+    const line = this.#isJson ? JSON.stringify({ time, level, event, text, ...fields }) : `${time} ${text}`
+    process.stderr.write(`${line}\n`)
+  }
+}

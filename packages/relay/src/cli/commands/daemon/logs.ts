@@ -1,0 +1,45 @@
+// `daemon logs`: the end of the background daemon's log, and what is added to it.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { dataDir } from '@agent-relay/sdk/internal/discover'
+import type { Context, NamedCommand } from '../../command.ts'
+import { awaitEnding } from '../../ending.ts'
+import { logLinesDefault } from '../../options.ts'
+import { homely } from '../../text.ts'
+import { LogReader, logEnd, logPath } from './log-file.ts'
+
+interface LogsOptions {
+  follow?: boolean
+  lines?: number
+}
+
+export const logs: NamedCommand<LogsOptions> = {
+  name: 'logs',
+  text: 'the end of its log',
+  options: {
+    follow: { flags: '--follow', text: 'keep showing what comes, until Ctrl-C' },
+    lines: { flags: '--lines <n>', text: 'how many lines (100)', number: [1, 100_000] },
+  },
+  examples: ['agent-relay daemon logs', 'agent-relay daemon logs --follow'],
+  isNobody: true,
+  run: runLogs,
+}
+
+async function runLogs({ env, options, print }: Context<LogsOptions>): Promise<void> {
+  const show = (line: string) => (print.isJson ? print.json({ line }) : print.line(line))
+  const directory = dataDir(env)
+  const lines = logEnd(directory, options.lines ?? logLinesDefault)
+  for (const line of lines) void show(line)
+  if (!options.follow) {
+    if (lines.length === 0)
+      print.say(`Nothing is logged in ${homely(logPath(directory), env.HOME)}: only a daemon in the background logs.`)
+    return
+  }
+  const ending = awaitEnding()
+  const reader = new LogReader(directory)
+  reader.read()
+  while (!ending.aborted) {
+    for (const line of reader.read()) void show(line)
+    await sleep(200, undefined, { signal: ending }).catch(() => {})
+  }
+}

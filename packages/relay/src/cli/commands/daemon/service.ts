@@ -1,0 +1,138 @@
+// `daemon install-service`: writes a systemd user unit for the daemon. Starting it is left to the person, who is told how.
+
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, isAbsolute, join } from 'node:path'
+import { dataDir, type Env, readForeignText, setting } from '@agent-relay/sdk/internal/discover'
+import { dataDirectoryFault } from '../../../machine/data-directory.ts'
+import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { launcher, pathOfOwn } from '../../own-name.ts'
+import { homely } from '../../text.ts'
+import { type HttpOptions, httpArgs, httpOptions, httpWish } from './http.ts'
+import { logJsonOption } from './run.ts'
+
+const unitName = 'agent-relay.service'
+
+interface ServiceOptions extends HttpOptions {
+  dryRun?: boolean
+  remove?: boolean
+  logJson?: boolean
+}
+
+export const installService: NamedCommand<ServiceOptions> = {
+  name: 'install-service',
+  text: 'write a systemd user unit that runs it at every login; starts nothing',
+  options: {
+    dryRun: { flags: '--dry-run', text: 'only print it' },
+    remove: { flags: '--remove', text: 'remove it again' },
+    logJson: logJsonOption,
+    ...httpOptions,
+  },
+  examples: ['agent-relay daemon install-service --dry-run', 'agent-relay daemon install-service --log-json'],
+  isNobody: true,
+  run,
+}
+
+async function run({ env, options, print }: Context<ServiceOptions>): Promise<void> {
+  const path = unitPath(env)
+  const log = options.logJson ? ['--log-json'] : []
+  const command = [process.execPath, launcher, 'daemon', 'run', ...httpArgs(httpWish(options, env)), ...log]
+  const text = serviceUnit({ command, env: serviceEnv(env), finalExits: [exits.lostRace, exits.config] })
+  if (options.dryRun) return void (await (print.isJson ? print.json({ path, text }) : print.line(text.trimEnd())))
+  if (process.platform !== 'linux')
+    throw new CommandError('Only systemd is known here. Start it by hand: agent-relay daemon start', exits.refused)
+  const present = readForeignText(path, { mayBeLink: true })
+  checkOurs(present, path, env)
+  const where = homely(path, env.HOME)
+  if (options.remove) {
+    const isRemoved = existsSync(path)
+    rmSync(path, { force: true })
+    if (print.isJson) return void (await print.json({ path, isRemoved }))
+    print.say(`${where} is removed. To end what runs: systemctl --user disable --now agent-relay`)
+    return
+  }
+  const isSame = present === text
+  const fault = dataDirectoryFault(dirname(path))
+  if (fault !== undefined) throw new CommandError(`${where} cannot be written: ${fault}.`, exits.denied)
+  mkdirSync(dirname(path), { recursive: true })
+  // Does not follow a dangling link, which would create the unit wherever it points.
+  if (!isSame) writeFileSync(path, text, { mode: 0o644, flag: present === undefined ? 'wx' : 'w' })
+  if (print.isJson) return void (await print.json({ path, isChanged: !isSame }))
+  print.say(
+    `${where} ${isSame ? 'is up to date' : 'is written'}. Nothing was started. To start it now and at every login:`,
+  )
+  await print.line('systemctl --user daemon-reload && systemctl --user enable --now agent-relay')
+}
+
+/** Whether systemd runs the units of this user here, and ours is not among them yet. */
+export function hasUserUnits(env: Env): boolean {
+  const runtime = setting(env, 'XDG_RUNTIME_DIR')
+  return runtime !== undefined && existsSync(join(runtime, 'systemd')) && !existsSync(unitPath(env))
+}
+
+function unitPath(env: Env): string {
+  const config = setting(env, 'XDG_CONFIG_HOME')
+  const base = config && isAbsolute(config) ? config : join(env.HOME ?? '', '.config')
+  if (!isAbsolute(base)) throw new CommandError('HOME is not set: there is no place for a unit.', exits.config)
+  return join(base, 'systemd', 'user', unitName)
+}
+
+/** Refuses to overwrite a unit of that name that somebody else wrote. */
+function checkOurs(present: string | undefined, path: string, env: Env): void {
+  if (present === undefined || present.startsWith(serviceMark)) return
+  throw new CommandError(
+    `${homely(path, env.HOME)} was not made by Agent Relay and was left alone. Move it away first.`,
+    exits.config,
+  )
+}
+
+/** PATH, so that workers find their CLIs, and the variables that move the data directory. */
+function serviceEnv(env: Env): Record<string, string> {
+  const dataHome = setting(env, 'XDG_DATA_HOME')
+  return {
+    PATH: pathOfOwn(env),
+    ...(setting(env, 'RELAY_DATA_DIR') ? { RELAY_DATA_DIR: dataDir(env) } : {}),
+    ...(dataHome ? { XDG_DATA_HOME: dataHome } : {}),
+  }
+}
+
+interface ServiceWish {
+  /** What is run: the absolute program and its arguments. */
+  command: readonly string[]
+  /** The environment of the daemon and its workers; a unit starts with almost none. */
+  env: Readonly<Record<string, string>>
+  /** Exit codes after which trying again cannot help. */
+  finalExits: readonly number[]
+}
+
+/** The first line, by which a unit is known to be ours. */
+const serviceMark = '# Made by: agent-relay daemon install-service'
+
+export function serviceUnit({ command, env, finalExits }: ServiceWish): string {
+  const variables = Object.entries(env).map(([name, value]) => `Environment=${quoted(`${name}=${value}`, false)}`)
+  return [
+    serviceMark,
+    '[Unit]',
+    'Description=Agent Relay: AI coding agents on this machine talk to each other',
+    '',
+    '[Service]',
+    'Type=exec',
+    `ExecStart=${command.map((word) => quoted(word, true)).join(' ')}`,
+    ...variables,
+    'Restart=on-failure',
+    'RestartSec=2',
+    `RestartPreventExitStatus=${finalExits.join(' ')}`,
+    // The daemon ends its workers itself; systemd ends the rest.
+    'KillMode=mixed',
+    'TimeoutStopSec=20',
+    '',
+    '[Install]',
+    'WantedBy=default.target',
+    '',
+  ].join('\n')
+}
+
+/** systemd expands `%` everywhere, and `$` in a command. */
+function quoted(word: string, isCommand: boolean): string {
+  const plain = word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%')
+  return `"${isCommand ? plain.replaceAll('$', '$$$$') : plain}"`
+}

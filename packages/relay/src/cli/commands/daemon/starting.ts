@@ -1,0 +1,254 @@
+// Starts a daemon if none runs, as this process (`up`) or in the background (`daemon start`), and opens a workspace in it.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { refreshLauncher } from '@agent-relay/mcp/launcher'
+import {
+  credentialsPath,
+  dataDir,
+  type Env,
+  findProjectConfig,
+  homeWorkspace,
+  isAlive,
+  setting,
+} from '@agent-relay/sdk/internal/discover'
+import type { OutputOf } from '@agent-relay/sdk/protocol'
+import type { Link } from '@agent-relay/sdk/wire'
+import { RefusalError } from '../../../core/refusal-error.ts'
+import type { Daemon } from '../../../daemon/daemon.ts'
+import { holdsProjects, ownerOf, type ProjectChoice, writeProjectConfig } from '../../../machine/config.ts'
+import { CredentialsFile } from '../../../machine/credentials-file.ts'
+import { dataDirectoryFault } from '../../../machine/data-directory.ts'
+import { CommandError, type Context, exits } from '../../command.ts'
+import { chooseWorkspace } from '../../connection.ts'
+import { control, nextId, pollMs, reachControl } from '../../control-socket.ts'
+import { launcher } from '../../own-name.ts'
+import type { Print } from '../../print.ts'
+import { logEnd, openLog } from './log-file.ts'
+import { Patience, startMs } from './patience.ts'
+import { statusOf, stopAndWait } from './stop.ts'
+
+/** How often it is looked whether the winner of a race for the lock still lives. */
+const raceMs = 500
+const memoryPrefix = 'agent-relay-memory-'
+
+export type OpenedWorkspace = OutputOf<'workspace.open'>
+type Starting = Context<{ quiet?: boolean }>
+
+/** An environment whose data directory is private, temporary and new. */
+export function memoryEnv(env: Env): Env {
+  return { ...env, RELAY_DATA_DIR: mkdtempSync(join(tmpdir(), memoryPrefix)), RELAY_SOCKET: undefined }
+}
+
+/** Only a directory that memoryEnv made is ever removed. */
+export function forgetMemory(env: Env): void {
+  const directory = dataDir(env)
+  if (isMemory(env)) rmSync(directory, { recursive: true, force: true })
+}
+
+export function isMemory(env: Env): boolean {
+  return basename(dataDir(env)).startsWith(memoryPrefix)
+}
+
+/** The daemon that answers, and the process that was started for it. */
+interface Reached {
+  link: Link
+  daemon?: Daemon
+  childPid?: number
+}
+
+/**
+ * Reaches the running daemon or becomes the daemon. Tries again, because a daemon that starts or stops holds the lock and does not answer. `say` is
+ * called if that takes long.
+ */
+export async function reachOrBecome(
+  env: Env,
+  start: () => Promise<Daemon | undefined>,
+  say: (text: string) => void,
+): Promise<Reached> {
+  checkPlace(env)
+  const patience = new Patience(env, say)
+  for (;;) {
+    const link = await reachControl(env)
+    if (link) return { link }
+    const daemon = await start()
+    if (daemon) return { link: await control(env), daemon }
+    await patience.wait()
+  }
+}
+
+/** The same with a daemon in a process of its own, which outlives this one and writes to the log. */
+export async function reachOrSpawn(
+  env: Env,
+  args: string[],
+  say: (text: string) => void,
+  usualMs = startMs,
+): Promise<Reached> {
+  checkPlace(env)
+  mkdirSync(dataDir(env), { recursive: true, mode: 0o700 })
+  let child: Spawned | undefined
+  for (const patience = new Patience(env, say, usualMs); ; await patience.wait(child)) {
+    const link = await reachControl(env)
+    if (link) {
+      await endLoser(link, child)
+      return { link, childPid: child?.pid }
+    }
+    if (child?.code !== undefined && child.code !== exits.lostRace) throw failedStart(env, child.logFrom, child.code)
+    if (child === undefined || (await isItsTurn(env, child))) child = spawnDaemon(env, args)
+  }
+}
+
+/** The child lost the race to a daemon that does not answer yet, or that was about to end: as long as that process lives, it is waited for. */
+async function isItsTurn(env: Env, child: Spawned): Promise<boolean> {
+  if (child.againAt === undefined || performance.now() < child.againAt) return false
+  // Imported here because it loads the store.
+  const { isRunning } = await import('../../../daemon/inspect.ts')
+  if (!isRunning(dataDir(env))) return true
+  child.againAt = performance.now() + raceMs
+  return false
+}
+
+/** Reaches a daemon and opens the workspace; tries the next daemon if this one was about to stop. */
+export async function reachAndOpen(
+  reach: () => Promise<Reached>,
+  context: Starting,
+  env: Env,
+): Promise<Reached & { opened: OpenedWorkspace }> {
+  // A bad name is refused before a daemon is started for it.
+  chooseWorkspace(context, env)
+  for (const until = performance.now() + startMs; ; await sleep(pollMs)) {
+    const reached = await reach()
+    try {
+      return { ...reached, opened: await openWorkspace(reached.link, context, env) }
+    } catch (error) {
+      const { code } = error as { code?: unknown }
+      const isFinal = (code !== 'daemon.stopping' && code !== 'connection.lost') || performance.now() > until
+      if (isFinal) await endOwn(reached, env)
+      void reached.link.close()
+      await reached.daemon?.stop()
+      if (isFinal) throw error
+    }
+  }
+}
+
+/** A daemon that was started for a workspace which cannot be opened does not stay behind, unless it serves another one. */
+async function endOwn({ link, childPid }: Reached, env: Env): Promise<void> {
+  if (childPid === undefined) return
+  const { pid, workspaces } = await statusOf(link).catch(() => ({ pid: 0, workspaces: [] }))
+  // Every daemon has `home` open.
+  if (pid !== childPid || workspaces.some(({ name, open }) => open && name !== 'home')) return
+  await stopAndWait(env).catch(() => {})
+}
+
+/** Somebody else's daemon answers while ours still starts: were that one stopped soon, ours would take its place. */
+async function endLoser(link: Link, child: Spawned | undefined): Promise<void> {
+  if (!child || child.code !== undefined) return
+  const answering = await link.call('daemon.status', {}, nextId('c')).catch(() => undefined)
+  if (answering && answering.pid !== child.pid) child.end()
+}
+
+interface Spawned {
+  pid?: number
+  end(): void
+  logFrom: number
+  code?: number
+  /** It lost the race for the lock; if the winner is gone by then, another one is started. */
+  againAt?: number
+}
+
+function spawnDaemon(env: Env, args: string[]): Spawned {
+  const log = openLog(dataDir(env))
+  const given = setting(env, 'RELAY_DATA_DIR')
+  const child: ChildProcess = spawn(process.execPath, [launcher, 'daemon', 'run', ...args], {
+    detached: true,
+    windowsHide: true,
+    stdio: ['ignore', log.descriptor, log.descriptor],
+    // Not our directory, which a daemon would keep in use; and no agent's name, token or marker, or it would end with that worker.
+    cwd: dataDir(env),
+    env: {
+      ...env,
+      ...(given ? { RELAY_DATA_DIR: dataDir(env) } : {}),
+      RELAY_AGENT_NAME: undefined,
+      RELAY_AGENT_TOKEN: undefined,
+      RELAY_WORKER: undefined,
+    },
+  })
+  log.close()
+  // It has no lock and nothing to put away. If it were asked to stop, it would first try to start, and might take the lock in that moment.
+  const spawned: Spawned = { pid: child.pid, end: () => void child.kill('SIGKILL'), logFrom: log.size }
+  child.once('exit', (code) => {
+    spawned.code = code ?? exits.refused
+    if (code === exits.lostRace) spawned.againAt = performance.now() + raceMs
+  })
+  child.once('error', () => {
+    spawned.code = exits.refused
+  })
+  child.unref()
+  return spawned
+}
+
+/** Opens the workspace that the command means, and tells programs in this directory about it. */
+async function openWorkspace(link: Link, context: Starting, env: Env): Promise<OpenedWorkspace> {
+  const { cwd, options, print } = context
+  const opened = await openOwn(link, () => chooseWorkspace(context, env))
+  if (!(await isAlive(opened.socketPath)))
+    throw new CommandError(`The socket ${opened.socketPath} does not answer.`, exits.busy)
+  if (isMemory(env)) return opened
+  if (opened.created && !options.quiet) print.say(`made workspace ${opened.name}.`)
+  // Outside a project that one is used anyway.
+  if (cwd === undefined || opened.name === homeWorkspace) return opened
+  if (!holdsProjects(cwd, env)) pin(print, cwd, opened.name, env, options.quiet)
+  else if (!options.quiet)
+    print.say(`This directory is not marked as ${opened.name}. Use it with: --project ${opened.name}`)
+  return opened
+}
+
+/** Two directories of one name that start at the same moment choose the same workspace; the second one chooses again. */
+async function openOwn(link: Link, choose: () => ProjectChoice): Promise<OpenedWorkspace> {
+  for (;;) {
+    const { project, directory } = choose()
+    const opened = await link.call('workspace.open', { workspace: project, directory }, nextId('c'))
+    const owner = directory === undefined ? undefined : ownerOf(join(opened.path, '..', '..'), project)
+    if (owner === undefined || owner === directory) return opened
+  }
+}
+
+/** Writes `.relay/config.json`. Where that fails the workspace is still open, and `--project` names it. */
+function pin(print: Print, directory: string, project: string, env: Env, isQuiet = false): void {
+  try {
+    if (findProjectConfig(directory)) return
+    const path = writeProjectConfig(directory, project, env)
+    if (path !== undefined && !isQuiet) print.say(`wrote ${path}: programs in this directory use workspace ${project}.`)
+  } catch (error) {
+    print.say(
+      `${directory} is not marked as ${project} (${(error as Error).message}). Use it with: --project ${project}`,
+    )
+  }
+}
+
+/** Writes the launcher that editors start, so that it leads to this installation. A daemon that cannot write it works without it. */
+export function keepLauncher(env: Env, onTrouble: (error: Error) => void): void {
+  try {
+    refreshLauncher(env)
+  } catch (error) {
+    onTrouble(new Error(`The launcher for editors could not be written: ${(error as Error).message}`))
+  }
+}
+
+/** Refuses an unusable data directory before its first file fails, and a broken file of keys before a key is made. */
+export function checkPlace(env: Env): void {
+  const path = dataDir(env)
+  const why = dataDirectoryFault(path)
+  if (why !== undefined) throw new RefusalError('data.unusable', { path, why })
+  new CredentialsFile(credentialsPath(env)).keyOf('')
+}
+
+function failedStart(env: Env, logFrom: number, exit: number): CommandError {
+  const lines = logEnd(dataDir(env), 20, logFrom)
+  const why =
+    lines.length > 0 ? `The end of its log:\n${lines.map((line) => `  ${line}`).join('\n')}` : 'It logged nothing.'
+  return new CommandError(`The daemon did not start. ${why}`, exit)
+}

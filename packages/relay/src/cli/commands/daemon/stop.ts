@@ -1,0 +1,43 @@
+// `daemon stop`: asks the daemon to stop, and waits until it has.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
+import type { Link } from '@agent-relay/sdk/wire'
+import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { control, nextId, pollMs } from '../../control-socket.ts'
+
+/** A daemon finishes what is under way for two seconds and then goes. */
+const daemonStopMs = 10_000
+
+export const stop: NamedCommand = {
+  name: 'stop',
+  text: 'finish what is under way, then stop it',
+  examples: ['agent-relay daemon stop'],
+  isNobody: true,
+  run: runStop,
+}
+
+async function runStop({ env, print }: Context): Promise<void> {
+  const pid = await print.during('stopping', stopAndWait(env))
+  if (print.isJson) await print.json({ stopped: true, pid })
+  else print.say(`The daemon has stopped (pid ${pid}).`)
+}
+
+/** Waits until the lock is free, so that a daemon can be started right afterwards. */
+export async function stopAndWait(env: Env): Promise<number> {
+  const link = await control(env)
+  const { pid } = await statusOf(link)
+  await link.call('daemon.stop', {}, nextId('c'))
+  void link.close()
+  // Imported here because it loads the store.
+  const { isRunning } = await import('../../../daemon/inspect.ts')
+  for (const until = performance.now() + daemonStopMs; isRunning(dataDir(env)); await sleep(pollMs)) {
+    if (performance.now() > until)
+      throw new CommandError(`The daemon (pid ${pid}) was asked to stop and still runs.`, exits.busy)
+  }
+  return pid
+}
+
+export function statusOf(link: Link) {
+  return link.call('daemon.status', {}, nextId('c'))
+}

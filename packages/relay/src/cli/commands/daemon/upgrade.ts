@@ -1,0 +1,65 @@
+// `daemon upgrade`: this installation's daemon in place of the one that runs. Whatever would stop it is looked for while that one still runs.
+
+import { dataDir } from '@agent-relay/sdk/internal/discover'
+import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
+import { DataDirectory } from '../../../machine/data-directory.ts'
+import { version } from '../../../machine/version.ts'
+import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { control } from '../../control-socket.ts'
+import { yes } from '../../options.ts'
+import { listOf } from '../../text.ts'
+import { restartDaemon } from './restarting.ts'
+import { isMemory } from './starting.ts'
+import { statusOf } from './stop.ts'
+
+interface UpgradeOptions {
+  yes?: boolean
+}
+
+export const upgrade: NamedCommand<UpgradeOptions> = {
+  name: 'upgrade',
+  text: 'replace the daemon that runs by the one of this installation; sessions come back by themselves',
+  options: { yes },
+  examples: ['agent-relay daemon upgrade', 'agent-relay daemon upgrade --yes'],
+  isNobody: true,
+  run,
+}
+
+async function run({ options, env, print }: Context<UpgradeOptions>): Promise<void> {
+  if (isMemory(env)) throw new CommandError('A relay in memory ends with its process.', exits.usage)
+  const link = await control(env)
+  const before = await statusOf(link)
+  void link.close()
+  if (before.version === version) {
+    if (print.isJson) return void (await print.json({ from: version, to: version, pid: before.pid, ended: [] }))
+    return print.say(`The daemon runs agent-relay ${version} already (pid ${before.pid}).`)
+  }
+  await mustKnowAllFiles(new DataDirectory(dataDir(env)))
+  const ended = workersOf(before.workspaces)
+  if (ended.length > 0 && !options.yes) await mustAgree(ended, print.isJson)
+  const after = await restartDaemon(env, print)
+  if (print.isJson) return void (await print.json({ from: before.version, to: after.version, pid: after.pid, ended }))
+  print.say(`The daemon runs agent-relay ${after.version} (pid ${after.pid}); it was ${before.version}.`)
+  if (ended.length > 0)
+    print.say(`Ended with it: ${listOf(ended)}. Their parents were told; the tasks can be given again.`)
+}
+
+/** A daemon that cannot open a file must not take the place of one that has it open. */
+async function mustKnowAllFiles(directory: DataDirectory): Promise<void> {
+  const { mustBeKnown } = await import('../../../daemon/inspect.ts')
+  for (const name of directory.workspaces()) mustBeKnown(directory.database(name))
+}
+
+/** `app: Bob` */
+function workersOf(workspaces: WorkspaceEntry[]): string[] {
+  return workspaces.flatMap(({ name, workers = [] }) => workers.map((worker) => `${name}: ${worker}`))
+}
+
+async function mustAgree(ended: string[], isJson: boolean): Promise<void> {
+  const what = `These workers end with the daemon: ${listOf(ended)}.`
+  if (isJson || !process.stdin.isTTY)
+    throw new CommandError(`${what} Nobody can be asked here. To do it: agent-relay daemon upgrade --yes`, exits.usage)
+  const prompts = await import('@clack/prompts')
+  if ((await prompts.confirm({ message: `${what} Go on?`, initialValue: false })) !== true)
+    throw new CommandError('Cancelled. The daemon goes on.', exits.refused)
+}

@@ -1,0 +1,231 @@
+// `demo`: shows three scripted agents at work, from the journal of a workspace that is made for it. What they say is in daemon/demo-script.ts.
+
+import { connectRelay, type Message, type Relay, type RelayEvent } from '@agent-relay/sdk'
+import { credentialsPath, dataDir, isDemoName } from '@agent-relay/sdk/internal/discover'
+import { daemonName, type Link } from '@agent-relay/sdk/wire'
+import { RefusalError } from '../../../core/refusal-error.ts'
+import type { Cast } from '../../../daemon/demo-script.ts'
+import { demoCast, freshDemoName } from '../../../daemon/demo-stage.ts'
+import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
+import { keyOf, loginName, meantWorkspace, sayVersion } from '../../connection.ts'
+import { control, knownWorkspace, nextId, reachControl } from '../../control-socket.ts'
+import { awaitEnding } from '../../ending.ts'
+import { eventLine } from '../../lines.ts'
+import { ownName } from '../../own-name.ts'
+import type { Print } from '../../print.ts'
+import { counted, homely, listOf } from '../../text.ts'
+import { forgetMemory, memoryEnv } from '../daemon/starting.ts'
+
+const paceMs = 600
+const shown = ['message.created', 'channel.created', 'action.completed', 'run.started', 'run.completed'] as const
+
+/** A workspace to play in. */
+interface Stage {
+  name: string
+  key: string
+  socketPath: string
+  /** Undefined if it is in memory and goes with the demo. */
+  path?: string
+  cast: Cast
+  /** A link to its page, if there is one. */
+  page?: string
+  close(): Promise<void>
+}
+
+/** In a workspace of the user's own: names that nobody else has. */
+const guests: Cast = { lead: 'demo-lead', tester: 'demo-tester', reviewer: 'demo-reviewer', channel: 'demo' }
+
+interface DemoOptions {
+  journal?: boolean
+  here?: boolean
+}
+
+export const demo: CliCommand<DemoOptions> = {
+  options: {
+    journal: { flags: '--journal', text: "also print that workspace's journal, entry by entry" },
+    here: {
+      flags: '--here',
+      text: 'in the workspace of this directory, to see it in the feed of `up` and on its page',
+    },
+  },
+  examples: ['agent-relay demo', 'agent-relay demo --journal', 'agent-relay demo --here'],
+  isNobody: true,
+  run,
+}
+
+async function run(context: Context<DemoOptions>): Promise<void> {
+  const { options, print, env } = context
+  const opening = options.here ? inOwn(context) : inRunning(context).then((stage) => stage ?? inMemory(context))
+  const stage = await print.during('starting a relay for it', opening)
+  const { name, key, socketPath, path } = stage
+  const ending = awaitEnding()
+  // Imported here because it loads zod, which completion does not need.
+  const { play } = await import('../../../daemon/demo-script.ts')
+  try {
+    if (!print.isJson) {
+      const where = path === undefined ? 'a relay of its own, in memory' : 'the relay that runs here'
+      await print.line(`Three scripted agents, no model, no network. Workspace ${name} in ${where}.`)
+      if (stage.page !== undefined)
+        await print.line(`See it in the browser: ${stage.page}      once, within five minutes`)
+    }
+    const watcher = await connectRelay({ socketPath, key, name: options.here ? loginName() : 'you', type: 'human' })
+    try {
+      const { seq: since } = await watcher.client.call('workspace.status', {})
+      const playing = play({ socketPath, cast: stage.cast, paceMs, signal: ending })
+      await showAll(watcher, print, playing, { since, isOurs: (name) => isInCast(stage, name), ending })
+      if (ending.aborted) return
+      const listed = await watcher.events.list({ since: options.here ? since : 0, limit: 500 })
+      const events = options.here ? listed.events.filter(({ by }) => isInCast(stage, by)) : listed.events
+      if (options.journal) for (const event of events) await showNumbered(print, event)
+      if (print.isJson) return void (await print.json({ type: 'done', workspace: name, path, ...countsOf(events) }))
+      const own = ownName(env)
+      await print.line(`${sumOf(events)}, all of them in the journal${whereToLook(stage, own, env.HOME)}`)
+      if (path === undefined)
+        await print.line(`To see it in a feed and on a page: ${own} up, and in a second terminal: ${own} demo --here`)
+      await print.line(`Next, to connect your own agents: ${own} mcp install`)
+    } finally {
+      await watcher.close()
+    }
+  } finally {
+    await stage.close()
+  }
+}
+
+function isInCast({ cast }: Stage, name: string): boolean {
+  return [cast.lead, cast.tester, cast.reviewer].includes(name)
+}
+
+/** The workspace of this directory, which must be open. */
+async function inOwn(context: Context): Promise<Stage> {
+  const { env, print } = context
+  const name = meantWorkspace(context, env)
+  const link = await control(env)
+  try {
+    sayVersion(print, link.welcome.version)
+    const found = await knownWorkspace(link, name)
+    if (!found.open) throw new RefusalError('workspace.closed', { workspace: name })
+    const key = keyOf(found.id ?? '', found.socketPath, env)
+    if (key === undefined)
+      throw new CommandError(`There is no key for workspace ${name} in the credentials file.`, exits.denied)
+    return { ...found, key, cast: guests, page: await pageOf(link, name), close: async () => {} }
+  } finally {
+    await link.close()
+  }
+}
+
+/** Undefined where the daemon has no HTTP port. */
+async function pageOf(link: Link, workspace: string): Promise<string | undefined> {
+  return (await link.call('page.link', { workspace }, nextId('c')).catch(() => undefined))?.url
+}
+
+/** A workspace of the running daemon; undefined if no daemon runs. */
+async function inRunning({ env, print }: Context): Promise<Stage | undefined> {
+  const link = await reachControl(env)
+  if (!link) return undefined
+  try {
+    sayVersion(print, link.welcome.version)
+    await removeFormer(link)
+    const made = await link.call('workspace.create', { workspace: freshDemoName() }, nextId('c'))
+    return { ...made, cast: demoCast, page: await pageOf(link, made.name), close: async () => {} }
+  } finally {
+    await link.close()
+  }
+}
+
+/** Removes the workspace of an earlier demo, unless somebody is connected to it. */
+async function removeFormer(link: Link): Promise<void> {
+  const { workspaces } = await link.call('workspace.list', {}, nextId('c'))
+  for (const { name } of workspaces.filter((workspace) => isDemoName(workspace.name)))
+    await link.call('workspace.remove', { workspace: name }, nextId('c')).catch(() => {})
+}
+
+async function inMemory({ env: given, print }: Context): Promise<Stage> {
+  const env = memoryEnv(given)
+  const onTrouble = (error: Error) => print.say(error.message)
+  const settings = { dataDir: dataDir(env), credentialsPath: credentialsPath(env), isMemory: true }
+  const { Daemon } = await import('../../../daemon/daemon.ts')
+  const daemon = await Daemon.start({ ...settings, onTrouble, onStop: () => {} })
+  const close = async () => {
+    await daemon?.stop()
+    forgetMemory(env)
+  }
+  if (!daemon) throw new CommandError(`A relay could not be started in ${dataDir(env)}.`, exits.busy)
+  try {
+    const link = await control(env)
+    const made = await link.call('workspace.create', { workspace: freshDemoName() }, nextId('c'))
+    await link.close()
+    return { ...made, path: undefined, cast: demoCast, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+interface Shows {
+  /** The number of the last entry before the demo. */
+  since: number
+  isOurs(agent: string): boolean
+  ending: AbortSignal
+}
+
+/** Prints from the journal, not from the agents: the same lines as `events`. */
+async function showAll(watcher: Relay, print: Print, playing: Promise<number>, shows: Shows): Promise<void> {
+  const { since, isOurs, ending } = shows
+  let last = Number.POSITIVE_INFINITY
+  const stopped = new AbortController()
+  const played = playing.then(
+    (seq) => {
+      last = seq
+    },
+    (error) => {
+      stopped.abort()
+      if (!ending.aborted) throw error
+    },
+  )
+  // Awaited below, unless showing the events fails first.
+  played.catch(() => {})
+  const messages = new Map<string, Message>()
+  for await (const event of watcher.events.follow({ since, types: shown, signal: stopped.signal })) {
+    if (!isOurs(event.by)) continue
+    if (event.message) messages.set(event.message.id, event.message)
+    if (print.isJson) await print.json(event)
+    else await print.line(`${eventLine(print, event)}${await moreOf(watcher, event, messages)}`)
+    // The last entry may be seen here before the agent that made it knows its number.
+    if (event.message?.kind === 'status' && event.message.from !== daemonName) await played
+    if (event.seq >= last) break
+  }
+  await played
+}
+
+/** How long an answer took, and what an action returned: neither is part of the event's own line. */
+async function moreOf(watcher: Relay, { type, fact, message }: RelayEvent, messages: Map<string, Message>) {
+  const asked = message?.replyTo === undefined ? undefined : messages.get(message.replyTo)
+  if (message && asked) return `   answered in ${Date.parse(message.ts) - Date.parse(asked.ts)} ms`
+  if (type !== 'action.completed') return ''
+  const { result } = await watcher.actions.result(fact.id)
+  return result?.ok ? `   → ${JSON.stringify(result.output)}` : ''
+}
+
+async function showNumbered(print: Print, event: RelayEvent): Promise<void> {
+  if (print.isJson) await print.json(event)
+  else await print.line(`${String(event.seq).padStart(6)} ${eventLine(print, event)}`)
+}
+
+function countsOf(events: RelayEvent[]) {
+  const count = (type: string) => events.filter((event) => event.type === type).length
+  return { messages: count('message.created'), actions: count('action.completed'), runs: count('run.completed') }
+}
+
+function sumOf(events: RelayEvent[]): string {
+  const { messages, actions, runs } = countsOf(events)
+  return listOf([counted(messages, 'message'), counted(actions, 'action'), counted(runs, 'run')])
+}
+
+function whereToLook({ name, path, cast }: Stage, own: string, home: string | undefined): string {
+  if (path === undefined) return `: ${own} demo --journal shows it. Nothing is kept.`
+  if (cast === guests) return `: ${own} events --project ${name}`
+  return [
+    `: ${own} events --project ${name}`,
+    `It stays in ${homely(path, home)} until the next demo. To remove it now: ${own} workspace remove ${name}`,
+  ].join('\n')
+}

@@ -1,0 +1,175 @@
+// The doctor's checks of the data directory: who may read it, its daemon, sockets that nobody answers, and the databases.
+
+import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync, unlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  controlSocketPath,
+  credentialsPath,
+  dataDir,
+  type Env,
+  isAlive,
+  socketPathOf,
+} from '@agent-relay/sdk/internal/discover'
+import { CredentialsFile } from '../../../machine/credentials-file.ts'
+import { DataDirectory, dataDirectoryFault } from '../../../machine/data-directory.ts'
+import { version } from '../../../machine/version.ts'
+import { reachControl } from '../../control-socket.ts'
+import { homely } from '../../text.ts'
+import type { Check, Finding } from './finding.ts'
+
+export const data: Check = ({ env }) => {
+  const path = dataDir(env)
+  const shown = homely(path, env.HOME)
+  const fault = existsSync(path) ? undefined : dataDirectoryFault(path)
+  if (fault !== undefined)
+    return [
+      {
+        check: 'data',
+        state: 'fault',
+        text: `${shown} cannot be made: ${fault}`,
+        fix: 'fix that with chown or chmod, or set RELAY_DATA_DIR',
+      },
+    ]
+  if (!existsSync(path))
+    return [
+      { check: 'data', state: 'note', text: `${shown} is not there yet`, fix: 'agent-relay daemon start makes it' },
+    ]
+  if (!isDirectory(path))
+    return [
+      { check: 'data', state: 'fault', text: `${shown} is not a directory`, fix: 'move it, or set RELAY_DATA_DIR' },
+    ]
+  return [privacy('data', path, shown, 0o700), ...credentials(env)]
+}
+
+function credentials(env: Env): Finding[] {
+  const path = credentialsPath(env)
+  if (!existsSync(path)) return []
+  const shown = homely(path, env.HOME)
+  try {
+    new CredentialsFile(path).keyOf('')
+  } catch (error) {
+    return [
+      {
+        check: 'keys',
+        state: 'fault',
+        text: (error as Error).message,
+        fix: `correct or move it: ${shown}; new keys: agent-relay workspace key --rotate`,
+      },
+    ]
+  }
+  return [privacy('keys', path, shown, 0o600)]
+}
+
+/** Nobody but the owner may read it, and the owner may write it. */
+function privacy(check: string, path: string, shown: string, mode: number): Finding {
+  const { mode: now, uid } = statSync(path)
+  if (process.getuid !== undefined && uid !== process.getuid())
+    return { check, state: 'fault', text: `${shown} belongs to another user`, fix: `sudo chown -R "$USER" ${shown}` }
+  if (process.platform !== 'win32' && (now & 0o077) !== 0) {
+    const octal = mode.toString(8)
+    return {
+      check,
+      state: 'fault',
+      text: `others may read ${shown}`,
+      fix: `chmod ${octal} ${shown}`,
+      repair: () => chmodSync(path, mode),
+    }
+  }
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK)
+    if ((now & 0o200) === 0) throw new Error('read-only')
+  } catch {
+    return {
+      check,
+      state: 'fault',
+      text: `${shown} cannot be written to`,
+      fix: `chmod u+rwX ${shown}`,
+      repair: () => chmodSync(path, mode),
+    }
+  }
+  return { check, state: 'ok', text: shown }
+}
+
+export const daemon: Check = async ({ env }) => {
+  const link = await reachControl(env)
+  if (!link) {
+    const { isRunning } = await import('../../../daemon/inspect.ts')
+    if (isDirectory(dataDir(env)) && isRunning(dataDir(env)))
+      return [
+        {
+          check: 'daemon',
+          state: 'fault',
+          text: 'a daemon holds the data directory but does not answer',
+          fix: 'see: agent-relay daemon logs; then end that process',
+        },
+      ]
+    return [{ check: 'daemon', state: 'note', text: 'it does not run', fix: 'agent-relay daemon start' }]
+  }
+  const running = link.welcome.version
+  await link.close()
+  if (running === version) return [{ check: 'daemon', state: 'ok', text: `agent-relay ${running} runs` }]
+  const text = `the daemon runs ${running}, this is agent-relay ${version}`
+  return [{ check: 'daemon', state: 'fault', text, fix: 'agent-relay daemon restart' }]
+}
+
+/** A socket file without a listener does harm only when a program tries it first. */
+export const sockets: Check = async ({ env }) => {
+  const directory = dataDir(env)
+  const paths = [
+    controlSocketPath(directory, env),
+    ...projects(directory).map((name) => socketPathOf(directory, name, env)),
+  ]
+  const there = paths.filter((path) => existsSync(path))
+  const answers = await Promise.all(there.map((path) => isAlive(path)))
+  const stale = there.filter((_, i) => !answers[i])
+  if (stale.length === 0)
+    return [{ check: 'sockets', state: 'ok', text: there.length === 0 ? 'none' : 'all of them answer' }]
+  return stale.map((path) => {
+    const shown = homely(path, env.HOME)
+    return {
+      check: 'sockets',
+      state: 'fault',
+      text: `nobody answers at ${shown}`,
+      fix: `rm ${shown}`,
+      repair: () => unlinkSync(path),
+    }
+  })
+}
+
+export const databases: Check = async ({ env }) => {
+  const directory = dataDir(env)
+  // Imported here because they load the store.
+  const { KnownWorkspaces } = await import('../../../daemon/known-workspaces.ts')
+  const { fixesOf, lossOf, soundnessOf } = await import('../../../daemon/inspect.ts')
+  const place = isDirectory(directory) ? new DataDirectory(directory) : undefined
+  const knownIn = (path: DataDirectory) => {
+    try {
+      return new KnownWorkspaces(new CredentialsFile(credentialsPath(env)), path).names()
+    } catch {
+      // The file of keys is damaged; the check of the keys says so.
+      return path.workspaces()
+    }
+  }
+  const names = place ? knownIn(place) : []
+  if (!place || names.length === 0) return [{ check: 'databases', state: 'ok', text: 'none yet' }]
+  const damaged = names.flatMap((workspace): Finding[] => {
+    const path = place.database(workspace)
+    // Asked first, because opening an empty one would delete its log.
+    const loss = lossOf(path, true)
+    const why = loss ?? soundnessOf(path)
+    if (why === 'ok') return []
+    const text = `the database of workspace ${workspace} is ${loss ? 'lost' : 'damaged'}: ${why}`
+    const { copy, startOver } = fixesOf(path)
+    return [{ check: 'databases', state: 'fault', text, fix: `with a copy: ${copy}   or to start over: ${startOver}` }]
+  })
+  return damaged.length > 0 ? damaged : [{ check: 'databases', state: 'ok', text: `${names.length} whole` }]
+}
+
+function projects(directory: string): string[] {
+  const folder = join(directory, 'projects')
+  return existsSync(folder) ? readdirSync(folder) : []
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}

@@ -1,0 +1,69 @@
+// `doctor`: runs every check, prints each finding with its fix, and with `--fix` fixes what it may. The checks are in the other files here.
+
+import { type CliCommand, type Context, exits } from '../../command.ts'
+import { oneLine } from '../../text.ts'
+import type { Check, Finding, Patient } from './finding.ts'
+
+interface Reported extends Finding {
+  isFixed: boolean
+}
+
+interface DoctorOptions {
+  fix?: boolean
+}
+
+export const doctor: CliCommand<DoctorOptions> = {
+  options: { fix: { flags: '--fix', text: 'fix what can be fixed without asking' } },
+  examples: ['agent-relay doctor', 'agent-relay doctor --fix', 'agent-relay doctor --json'],
+  isNobody: true,
+  run,
+}
+
+async function run({ options, print, env, cwd }: Context<DoctorOptions>): Promise<number> {
+  const patient: Patient = { env, cwd, nodeVersion: process.versions.node }
+  const reported: Reported[] = []
+  // One after the other, because a repair may change what the next check finds.
+  for (const check of await allChecks()) {
+    const findings = await print.during('still looking', Promise.resolve(check(patient)))
+    for (const finding of findings) {
+      const isFixed = options.fix === true && (await tryRepair(finding))
+      reported.push({ ...finding, isFixed })
+    }
+  }
+  const faults = reported.filter(({ state, isFixed }) => state === 'fault' && !isFixed)
+  const exit = faults.length > 0 ? exits.refused : 0
+  if (print.isJson) {
+    const findings = reported.map(({ repair, ...rest }) => ({ ...rest, isFixable: repair !== undefined }))
+    await print.json({ ok: faults.length === 0, findings })
+    return exit
+  }
+  const marks = { ok: '✓', note: '·', fault: '✗' }
+  for (const { check, state, text, fix, repair, isFixed } of reported) {
+    const mark = isFixed ? '✓' : marks[state]
+    const can = repair && !options.fix ? '  (--fix does it)' : ''
+    await print.line(`${mark} ${check.padEnd(22)} ${oneLine(text)}${isFixed ? ': fixed' : ''}`)
+    if (fix !== undefined && !isFixed) await print.line(`  ${' '.repeat(22)} → ${print.typed(oneLine(fix))}${can}`)
+  }
+  print.say(faults.length === 0 ? 'Nothing is wrong.' : `${faults.length} to fix.`)
+  return exit
+}
+
+/** Imported here, to keep the completion script quick. */
+async function allChecks(): Promise<Check[]> {
+  const { clis, node, port, project } = await import('./machine.ts')
+  const { daemon, data, databases, sockets } = await import('./data-directory.ts')
+  const { editors, launcher } = await import('./editors.ts')
+  const { hooks } = await import('./hooks.ts')
+  const { codex } = await import('./codex.ts')
+  return [node, project, data, daemon, sockets, databases, port, launcher, editors, hooks, clis, codex]
+}
+
+async function tryRepair({ state, repair }: Finding): Promise<boolean> {
+  if (state !== 'fault' || !repair) return false
+  try {
+    await repair()
+    return true
+  } catch {
+    return false
+  }
+}

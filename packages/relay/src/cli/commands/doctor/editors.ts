@@ -1,0 +1,212 @@
+// The doctor's check of the launcher, and of each editor, in the user's own files and the project's: is the entry there, does it start the
+// launcher, and does that answer `tools/list`.
+
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { isAbsolute } from 'node:path'
+import { readEntry } from '@agent-relay/mcp/careful'
+import {
+  commandOf,
+  detected,
+  type Editor,
+  foreignCommand,
+  type InstallContext,
+  installContext,
+  editors as known,
+  runInstall,
+} from '@agent-relay/mcp/install'
+import {
+  isLaunched,
+  isServing,
+  launcherNode,
+  launcherPath,
+  launcherState,
+  refreshLauncher,
+} from '@agent-relay/mcp/launcher'
+import { serverName } from '@agent-relay/sdk/internal/clis'
+import { reachControl } from '../../control-socket.ts'
+import { homely, oneLine } from '../../text.ts'
+import type { Check, Finding, Patient } from './finding.ts'
+import { isOldNode, versionOf } from './machine.ts'
+
+/** Only to end a hang: a server answers in a tenth of a second. */
+const serverAnswerMs = 20_000
+
+/** Editors' entries and the plugin start it. It may be missing, but if it exists it must lead to this installation. */
+export const launcher: Check = async ({ env }) => {
+  const [path, state] = [homely(launcherPath(env), env.HOME), launcherState(env)]
+  if (state === 'missing') return []
+  const repair = () => void refreshLauncher(env)
+  const fault = (text: string): Finding[] => [
+    { check: 'launcher', state: 'fault', text, fix: 'agent-relay mcp install', repair },
+  ]
+  const node = launcherNode(env)
+  const version = node !== undefined && existsSync(node) ? await versionOf(node, env) : undefined
+  if (version !== undefined && isOldNode(version)) return fault(`${path} starts ${node}, which is too old: ${version}`)
+  if (state === 'current') return [{ check: 'launcher', state: 'ok', text: path }]
+  return fault(`${path} starts another installation of Agent Relay, or another Node, than this command line`)
+}
+
+export const editors: Check = async (patient) => {
+  const around = installContext(patient.env, patient.cwd)
+  const here = detected(around)
+  const link = await reachControl(patient.env)
+  await link?.close()
+  const visit: Visit = { patient, isRunning: link !== undefined, asked: new Map() }
+  const findings = await Promise.all(
+    known.map(async (editor) => [
+      ...(await lookAtOwn(editor, here.includes(editor), around, visit)),
+      ...(await lookAtProject(editor, around, visit)),
+    ]),
+  )
+  const found = findings.flat()
+  if (found.length > 0) return found
+  return [
+    {
+      check: 'editors',
+      state: 'note',
+      text: 'no editor or CLI was found',
+      fix: 'agent-relay mcp install --editor NAME',
+    },
+  ]
+}
+
+/** Shared by the checks of all editors. */
+interface Visit {
+  patient: Patient
+  isRunning: boolean
+  /** By command: several editors start the same one. */
+  asked: Map<string, Promise<string | undefined>>
+}
+
+/** One entry to check: where it should be, and how to fix it. */
+interface EntryToCheck {
+  check: string
+  file: string
+  fix: string
+  repair?: () => Promise<void>
+  /** The project's directory; a link that leads out of it is refused. */
+  within?: string
+  /** The program that the entry starts, if it is not ours. The doctor never starts it. */
+  foreign?: string
+}
+
+async function lookAtOwn(editor: Editor, isHere: boolean, around: InstallContext, visit: Visit): Promise<Finding[]> {
+  const { env, cwd } = visit.patient
+  const check = `editor ${editor.name}`
+  const fix = `agent-relay mcp install --editor ${editor.name}`
+  const repair = async () => {
+    const { exit } = await runInstall({
+      editor: editor.name,
+      hooks: false,
+      env,
+      cwd,
+      say: () => {},
+      confirm: async () => false,
+    })
+    if (exit !== 0) throw new Error(`${editor.name} could not be fixed`)
+  }
+  const foreign = foreignCommand(editor, false, around)
+  const found = await look(editor, { check, file: editor.userFile(around), fix, repair, foreign }, visit)
+  return found ?? (isHere ? [{ check, state: 'note', text: 'not connected', fix }] : [])
+}
+
+/**
+ * Checks the files of the project in this directory. Others may have written them, so a program that they name is started only if it is the
+ * one that we would have written, and only the person changes them.
+ */
+async function lookAtProject(editor: Editor, around: InstallContext, visit: Visit): Promise<Finding[]> {
+  const file = editor.projectFile?.(around)
+  if (file === undefined || visit.patient.cwd === undefined || file === editor.userFile(around)) return []
+  const fix = `agent-relay mcp install --project --editor ${editor.name}`
+  const foreign = foreignCommand(editor, true, around)
+  const target = { check: `editor ${editor.name}`, file, fix, within: around.project, foreign }
+  return (await look(editor, target, visit)) ?? []
+}
+
+/** Undefined where there is no entry. */
+async function look(editor: Editor, target: EntryToCheck, visit: Visit): Promise<Finding[] | undefined> {
+  const { check, file, fix, repair, within, foreign } = target
+  const { env } = visit.patient
+  const shown = homely(file, env.HOME)
+  const fault = (text: string): Finding[] => [{ check, state: 'fault', text, fix, repair }]
+  const ok = (text: string): Finding[] => [{ check, state: 'ok', text }]
+  let entry: unknown
+  try {
+    entry = readEntry(file, editor.keyPath, serverName, { within })
+  } catch (error) {
+    const text = `${shown}: ${(error as Error).message}`
+    return [{ check, state: 'fault', text, fix: `correct the file, then: ${fix}` }]
+  }
+  if (entry === undefined) return undefined
+  const { url } = entry as { url?: unknown }
+  if (typeof url === 'string') {
+    if (isHere(url)) return ok(`${shown} (not tried: by its address ${url})`)
+    return [{ check, state: 'fault', text: `${shown} leads to another machine: ${oneLine(url)}`, fix: `${fix} --yes` }]
+  }
+  const command = commandOf(entry)
+  if (command.length === 0) return fault(`${shown}: the entry starts nothing`)
+  if (foreign !== undefined)
+    return [{ check, state: 'fault', text: `${shown} starts another program: ${foreign}`, fix: `${fix} --yes` }]
+  const gone = command.find((part, i) => i < 2 && isAbsolute(part) && !existsSync(part))
+  if (gone !== undefined) return fault(`${shown} starts ${gone}, which is not there`)
+  if (!visit.isRunning) return ok(`${shown} (not tried: the daemon does not run)`)
+  if (!isLaunched(command, env)) return fault(`${shown} starts Agent Relay without its launcher`)
+  // A project's file may have come with a repository: only the server is ever started from it, never `uninstall`.
+  if (!isServing(command, env)) return fault(`${shown} starts the launcher, and not as a server`)
+  const key = JSON.stringify(command)
+  const answer = visit.asked.get(key) ?? ask(command, visit.patient)
+  visit.asked.set(key, answer)
+  const why = await answer
+  return why === undefined
+    ? ok(`${shown}, the server answers`)
+    : fault(`${shown}: the server does not answer tools/list: ${why}`)
+}
+
+/** A relay listens on this machine alone; what leads elsewhere under our name is somebody else's. */
+function isHere(url: string): boolean {
+  const { hostname = '' } = URL.canParse(url) ? new URL(url) : {}
+  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
+}
+
+/** In the newest protocol version, which needs no handshake, so no agent is registered. */
+const question = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/list',
+  params: {
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'doctor', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    },
+  },
+}
+
+/** Undefined if it answered, otherwise why not. */
+function ask([program = '', ...args]: string[], { env }: Patient): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const nobody = { ...env, RELAY_AGENT_NAME: undefined, RELAY_AGENT_TOKEN: undefined }
+    // Outside a project: where this directory's workspace is not open, it would wait for that one, and the fault is not the editor's.
+    const child = spawn(program, args, { env: nobody, cwd: '/', stdio: ['pipe', 'pipe', 'pipe'] })
+    let [out, err] = ['', '']
+    const end = (why: string | undefined) => {
+      clearTimeout(late)
+      child.stdin.end()
+      child.kill()
+      resolve(why)
+    }
+    const late = setTimeout(() => end('it took too long'), serverAnswerMs)
+    child.once('error', (error) => end(error.message))
+    child.once('exit', (code) => end(oneLine(err.split('\n')[0] ?? '') || `it ended with ${code}`))
+    child.stdin.on('error', () => {})
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      err += text
+    })
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text
+      if (out.split('\n').some((line) => /"id":1\b/.test(line) && line.includes('"tools"'))) end(undefined)
+    })
+    child.stdin.write(`${JSON.stringify(question)}\n`)
+  })
+}

@@ -1,0 +1,114 @@
+// The doctor's check of hooks: how messages reach the sessions that people start with each CLI, and what is missing for it.
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { readEntry } from '@agent-relay/mcp/careful'
+import {
+  detected,
+  type Editor,
+  freeHookEditors,
+  type Hook,
+  hooksOf,
+  type InstallContext,
+  installContext,
+  pluginPath,
+} from '@agent-relay/mcp/install'
+import { launcherPath } from '@agent-relay/mcp/launcher'
+import { serverName } from '@agent-relay/sdk/internal/clis'
+import { dataDir, type Env, readForeignFile } from '@agent-relay/sdk/internal/discover'
+import { HooksFolder } from '../../../machine/hooks-folder.ts'
+import { reachControl } from '../../control-socket.ts'
+import { homely } from '../../text.ts'
+import type { Check, Finding } from './finding.ts'
+
+/** A settings file that is larger is not looked at. */
+const settingsBytesMax = 4 * 1024 * 1024
+
+/** How messages reach a session, with all hooks in place. */
+const reached: Partial<Record<string, string>> = {
+  claude: 'messages wake it',
+  opencode: 'messages wake it, once it has a session',
+  codex: 'messages at its next turn',
+}
+
+/** Only where our server is: without it there is nobody to hand messages to. */
+export const hooks: Check = async ({ env, cwd }) => {
+  const around = installContext(env, cwd)
+  const barred = await barrier(env)
+  return detected(around).flatMap((editor) => {
+    if (!isThere(editor.userFile(around), editor.keyPath, serverName)) return []
+    return findingOf(editor, hooksOf(editor, around, false), around, barred) ?? []
+  })
+}
+
+/** What keeps every hook from the daemon: they are silent then, and nobody notices. */
+async function barrier(env: Env): Promise<Pick<Finding, 'text' | 'fix'> | undefined> {
+  const launcher = launcherPath(env)
+  if (!existsSync(launcher))
+    return { text: `the hooks start ${homely(launcher, env.HOME)}, which is not there`, fix: 'agent-relay mcp install' }
+  const link = await reachControl(env)
+  await link?.close()
+  const folder = join(dataDir(env), 'hooks')
+  if (!link || new HooksFolder(folder).hasDaemon()) return undefined
+  const text = `the hooks do not find the daemon: ${homely(join(folder, 'daemon'), env.HOME)} does not name it`
+  return { text, fix: 'agent-relay daemon restart' }
+}
+
+function findingOf(
+  editor: Editor,
+  all: Hook[],
+  around: InstallContext,
+  barred: Pick<Finding, 'text' | 'fix'> | undefined,
+): Finding | undefined {
+  const { name } = editor
+  const isFree = freeHookEditors.includes(name)
+  const check = `hooks ${name}`
+  const fix = `agent-relay mcp install --editor ${name}${isFree ? '' : ' --hooks'}`
+  const note = (text: string, fix?: string): Finding => ({ check, state: 'note', text, fix })
+  const [first] = all
+  if (!first) return note('it has none that we know: messages wait until the agent calls a tool')
+  const file = homely(first.file, around.env.HOME)
+  if (!all.some(({ file, keyPath, slot }) => isThere(file, keyPath, slot)))
+    // Those that cost the person something are missing on purpose.
+    return isFree ? note('no hooks: messages wait until the agent calls a tool', fix) : undefined
+  const stale = all.filter(({ file, keyPath, slot, value }) => !isThere(file, keyPath, slot, value))
+  if (stale.length > 0) {
+    const names = stale.map(({ keyPath }) => keyPath.at(-1)).join(', ')
+    return note(`${file} has no hook as this version writes it for ${names}`, fix)
+  }
+  if (name === 'opencode' && !around.exists(pluginPath(around.env)))
+    return note(`${file} names a plugin that is not there: ${homely(pluginPath(around.env), around.env.HOME)}`, fix)
+  if (name === 'codex' && !all.every((hook) => isTrusted(hook, editor.userFile(around))))
+    return note(`${file}: Codex runs no hook before you have trusted it`, 'start codex, which asks you to review them')
+  if (barred) return { check, state: 'fault', ...barred }
+  return { check, state: 'ok', text: `${file}: ${reached[name] ?? 'messages at its next turn; nothing can wake it'}` }
+}
+
+/** Codex notes which hooks the person trusts, by file and event. One that has changed since then it asks about by itself. */
+function isTrusted({ file, keyPath }: Hook, settings: string): boolean {
+  const event = keyPath
+    .at(-1)
+    ?.replace(/(?<=[a-z])[A-Z]/g, '_$&')
+    .toLowerCase()
+  try {
+    const text = readForeignFile(settings, { bytesMax: settingsBytesMax })?.bytes.toString() ?? ''
+    return text.includes(`[hooks.state.${JSON.stringify(`${file}:${event}:`).slice(0, -1)}`)
+  } catch {
+    return false
+  }
+}
+
+/** A file that cannot be read is a finding of editors.ts. */
+function isThere(
+  file: string,
+  keyPath: readonly string[],
+  slot: Parameters<typeof readEntry>[2],
+  value?: unknown,
+): boolean {
+  try {
+    const entry = readEntry(file, keyPath, slot)
+    return entry !== undefined && (value === undefined || JSON.stringify(entry) === JSON.stringify(value))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,139 @@
+// The doctor's checks of the machine: Node, the project's file, the port, and the agent CLIs on PATH.
+
+import { execFile } from 'node:child_process'
+import { detected, installContext, programPath } from '@agent-relay/mcp/install'
+import { dataDir, type Env, findDaemon, findProjectConfig, findProjectFile } from '@agent-relay/sdk/internal/discover'
+import { httpPortDefault, loopbackFault, usualPort } from '../../../machine/http-port.ts'
+import { portOwner } from '../../../machine/port-owner.ts'
+import { nextId, reachControl } from '../../control-socket.ts'
+import { homely, oneLine } from '../../text.ts'
+import { httpWish } from '../daemon/http.ts'
+import type { Check, Finding } from './finding.ts'
+
+const nodeLeast = [20, 19] as const
+/** Some CLIs start slowly. */
+const versionMs = 15_000
+
+export const node: Check = ({ nodeVersion }) => {
+  if (!isOldNode(nodeVersion)) return [{ check: 'node', state: 'ok', text: `Node ${nodeVersion}` }]
+  const text = `Node ${nodeVersion} is too old: Agent Relay needs ${nodeLeast.join('.')} or newer`
+  return [{ check: 'node', state: 'fault', text, fix: 'install a newer one from https://nodejs.org' }]
+}
+
+export function isOldNode(version: string): boolean {
+  const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map(Number)
+  return major < nodeLeast[0] || (major === nodeLeast[0] && minor < nodeLeast[1])
+}
+
+/** What is read by every command here that is not told a workspace. It may have come with a repository: only the person changes it. */
+export const project: Check = async ({ env, cwd }) => {
+  if (cwd === undefined) return []
+  const fault = (text: string, fix: string): Finding[] => [{ check: 'project', state: 'fault', text, fix }]
+  try {
+    const file = findProjectFile(cwd)
+    findProjectConfig(cwd)
+    if (!file) return []
+    const path = homely(file.path, env.HOME)
+    const [workspace, lack] = await lackOf(cwd, env)
+    if (lack === 'workspace.unknown')
+      return fault(`${path} names workspace ${workspace}, which does not exist`, 'agent-relay daemon start')
+    if (lack === 'workspace.closed')
+      return fault(`${path} names workspace ${workspace}, which is not open`, `agent-relay workspace open ${workspace}`)
+    return [{ check: 'project', state: 'ok', text: path }]
+  } catch (error) {
+    const fix = 'correct the file, or remove it: agent-relay daemon start writes it again'
+    return fault((error as Error).message, fix)
+  }
+}
+
+/** Why the workspace that the file names does not answer, if a daemon runs: agents here then have nobody to talk to. */
+async function lackOf(cwd: string, env: Env): Promise<[workspace: string, code?: string]> {
+  try {
+    const found = await findDaemon({ cwd, env: { ...env, RELAY_PROJECT: undefined, RELAY_SOCKET: undefined } })
+    return [found.project]
+  } catch (error) {
+    const { code, details } = error as { code?: string; details?: { workspace?: string } }
+    return [details?.workspace ?? '', code]
+  }
+}
+
+/** If a daemon runs, it already has its port; where it had to take another one, clients may not know. */
+export const port: Check = async ({ env }) => {
+  const link = await reachControl(env)
+  const http = link && (await link.call('daemon.status', {}, nextId('c'))).http
+  await link?.close()
+  const asked = httpWish({}, env)?.port
+  if (link) {
+    const text = http ? `the daemon listens at ${http.url}` : 'the daemon has no HTTP port'
+    const isElsewhere = http && asked === undefined && Number(new URL(http.url).port) !== httpPortDefault
+    if (!isElsewhere || (await loopbackFault(httpPortDefault)) === undefined)
+      return [{ check: 'port', state: 'ok', text }]
+    const fix = `write ${http.url} into their settings; if a key was sent there: agent-relay workspace key --rotate`
+    return [{ check: 'port', state: 'note', text: `${text}, and ${taken(httpPortDefault)}. ${keysGoThere}`, fix }]
+  }
+  if (asked === 0) return [{ check: 'port', state: 'ok', text: 'any free one' }]
+  const wanted = asked ?? usualPort(dataDir(env))
+  if ((await loopbackFault(wanted)) === undefined) return [{ check: 'port', state: 'ok', text: `${wanted} is free` }]
+  const text = taken(wanted)
+  const other = wanted < 65_535 ? wanted + 1 : wanted - 1
+  if (asked === undefined) {
+    const fix = 'end that program, or start the daemon and write its address into their settings'
+    return [
+      {
+        check: 'port',
+        state: 'note',
+        text: `${text}: the daemon will take the next that is free. ${keysGoThere}`,
+        fix,
+      },
+    ]
+  }
+  return [
+    {
+      check: 'port',
+      state: 'fault',
+      text,
+      fix: `choose another: RELAY_PORT=${other}, or agent-relay up --port ${other}`,
+    },
+  ]
+}
+
+const keysGoThere = 'Clients that are set up for that port send it their keys'
+
+function taken(port: number): string {
+  const owner = portOwner(port)
+  return `port ${port} is taken by another program${owner === undefined ? '' : ` (${owner})`}`
+}
+
+export const clis: Check = async ({ env, cwd }) => {
+  const around = installContext(env, cwd)
+  const found = detected(around).flatMap((editor) => {
+    const path = programPath(editor, around)
+    return path === undefined ? [] : [{ editor, path }]
+  })
+  if (found.length === 0)
+    return [
+      {
+        check: 'clis',
+        state: 'note',
+        text: 'no agent CLI is on PATH',
+        fix: 'for instance: npm install -g @anthropic-ai/claude-code',
+      },
+    ]
+  return Promise.all(
+    found.map(async ({ editor, path }): Promise<Finding> => {
+      const version = await versionOf(path, env)
+      const check = `cli ${editor.name}`
+      if (version !== undefined) return { check, state: 'ok', text: `${version} (${path})` }
+      return { check, state: 'fault', text: `${path} does not tell its version`, fix: `try it: ${path} --version` }
+    }),
+  )
+}
+
+export function versionOf(path: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const child = execFile(path, ['--version'], { env, timeout: versionMs, killSignal: 'SIGKILL' }, (error, stdout) =>
+      resolve(error ? undefined : oneLine(stdout.split('\n').find((line) => /\d/.test(line)) ?? '') || undefined),
+    )
+    child.stdin?.end()
+  })
+}

@@ -1,0 +1,62 @@
+// What the relay of a lift prints at its start: the banner, and the prompts to paste if no pane types them.
+
+import type { Env } from '@agent-relay/sdk/internal/discover'
+import { quotedWord } from '../../../machine/quoted-word.ts'
+import { version } from '../../../machine/version.ts'
+import type { Print } from '../../print.ts'
+import { listOf } from '../../text.ts'
+import { kickoffPrompt } from './prompts.ts'
+import type { LiftRelay } from './relay.ts'
+
+const ruleColumns = 78
+
+export function banner(
+  print: Print,
+  { url, dataDir, socketPath }: Pick<LiftRelay, 'url' | 'dataDir' | 'socketPath'>,
+  roles: readonly string[],
+  { page, isKept, isInPane = false }: { page: string; isKept: boolean; isInPane?: boolean },
+): string {
+  const line = (label: string, text: string) => `  ${print.paint('dim', label.padEnd(9))} ${text}`
+  return [
+    `${print.paint('bold', `agent-relay ${version}`)} · lift of ${print.paint('bold', listOf([...roles]))}`,
+    line('tools', `${url}/sse      (or ${url}/mcp)`),
+    line('page', `${page}      once, within five minutes`),
+    line('data', isKept ? dataDir : 'in memory: gone when this ends'),
+    // Left out in a pane, where it would be too long to copy.
+    ...(isInPane ? [] : [line('look in', print.typed(`RELAY_SOCKET=${socketPath} agent-relay who`))]),
+    'ready. Messages appear below, Ctrl-C here ends the lift.',
+    '',
+  ].join('\n')
+}
+
+/** Commands as they can be typed here: where tools/relay/start.sh started this, its own path stands for `agent-relay lift`. */
+export function typedHere(print: Print, { RELAY_LIFT_COMMAND: script }: Env, text: string): string {
+  return print.typed(script === undefined ? text : text.replaceAll('agent-relay lift', quotedWord(script)))
+}
+
+/** One labelled block per role. */
+export function blocks(print: Print, roles: readonly string[], url: string): string {
+  return roles
+    .map((role) => {
+      const head = `── ${role}: paste into a fresh session `
+      return [
+        print.paint('bold', head.padEnd(ruleColumns, '─')),
+        kickoffPrompt(role, roles, url),
+        print.paint('dim', '─'.repeat(ruleColumns)),
+        '',
+      ].join('\n')
+    })
+    .join('\n')
+}
+
+/** How the sessions get the relay's tools: said before the prompts, which are of no use without them. */
+export function connecting(url: string, port: number, isDefaultPort: boolean): string {
+  const option = isDefaultPort ? '' : ` --port ${port}`
+  return [
+    'First, once for this project, give the sessions the tools of the relay:',
+    `  agent-relay lift --configure${option}`,
+    'or by hand, for instance:',
+    `  claude mcp add --transport sse relay ${url}/sse`,
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,72 @@
+// Panes in kitty: a tab of windows, through its remote control (`kitty @`), which its owner has to allow.
+
+import type { Env } from '@agent-relay/sdk/internal/discover'
+import { type LiftWindow, must, type PaneScreen, type Panes, run, type Where } from './panes.ts'
+
+/** The parts of it that are used. */
+interface KittyWindow {
+  title: string
+  is_focused: boolean
+}
+
+export class Kitty implements Panes {
+  readonly #env: Env
+
+  constructor(env: Env) {
+    this.#env = env
+  }
+
+  async begin(argv: readonly string[], { title, cwd }: Where): Promise<LiftWindow> {
+    const tab = ['--type=tab', `--tab-title=${title}`, '--title=relay', `--cwd=${cwd}`]
+    await this.#must('launch', [...tab, '--', ...argv])
+    // A new tab is in front of the user already.
+    return { show: async () => {}, hint: undefined }
+  }
+
+  /** `--self`: in the tab of this window, whichever tab the user looks at. */
+  open(argv: readonly string[], { title, cwd }: Where): Promise<string> {
+    const place = ['--self', '--type=window', '--keep-focus', `--title=${title}`, `--cwd=${cwd}`]
+    return this.#must('launch', [...place, '--', ...argv])
+  }
+
+  async arrange(): Promise<void> {
+    await this.#must('goto-layout', [`--match=window_id:${this.#env.KITTY_WINDOW_ID}`, 'grid'])
+  }
+
+  async screen(pane: string): Promise<PaneScreen> {
+    const { stdout } = await run('kitty', ['@', 'get-text', `--match=id:${pane}`])
+    return { title: (await this.#window(pane)).title ?? '', lines: stdout.split('\n') }
+  }
+
+  /** kitty does not tell when a key was pressed, so focus has to do. */
+  async isAttended(pane: string): Promise<boolean> {
+    return (await this.#window(pane)).is_focused === true
+  }
+
+  async paste(pane: string, text: string): Promise<void> {
+    await this.#must('send-text', [`--match=id:${pane}`, '--bracketed-paste=enable', '--stdin'], text)
+  }
+
+  async enter(pane: string): Promise<void> {
+    await this.#must('send-key', [`--match=id:${pane}`, 'enter'])
+  }
+
+  async close(pane: string): Promise<void> {
+    await run('kitty', ['@', 'close-window', `--match=id:${pane}`, '--ignore-no-match'])
+  }
+
+  async #window(pane: string): Promise<Partial<KittyWindow>> {
+    const { stdout } = await run('kitty', ['@', 'ls', `--match=id:${pane}`])
+    try {
+      const systemWindows = JSON.parse(stdout) as { tabs: { windows: KittyWindow[] }[] }[]
+      return systemWindows.flatMap(({ tabs }) => tabs.flatMap(({ windows }) => windows))[0] ?? {}
+    } catch {
+      // The window is gone.
+      return {}
+    }
+  }
+
+  #must(command: string, args: readonly string[], input?: string): Promise<string> {
+    return must('kitty', ['@', command, ...args], input)
+  }
+}

@@ -1,0 +1,39 @@
+// Tells a role whose session is idle that messages wait, by typing one line into its pane. Never into a busy pane, never twice for the same
+// messages, never while the user is typing there.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Harness } from '../../../supervisor/harness/harness.ts'
+import type { Panes } from './panes.ts'
+
+const inboxLookMs = 1_000
+/** It must look idle this many times with the same screen: a session between two steps looks idle too. */
+const idleLooks = 3
+
+export interface Nudged {
+  role: string
+  pane: string
+  panes: Panes
+  harness: Harness
+  /** The newest waiting message of the role that no session has been given; 0 if there is none. */
+  newest(): number
+  type(text: string): Promise<void>
+}
+
+/** Until `ending`, or until the pane is gone. */
+export async function nudge({ role, pane, panes, harness, newest, type }: Nudged, ending: AbortSignal): Promise<void> {
+  let told = 0
+  let last = ''
+  for (let looks = 0; !ending.aborted; await sleep(inboxLookMs, undefined, { ref: false })) {
+    const waiting = newest()
+    if (waiting <= told) continue
+    const screen = await panes.screen(pane)
+    const text = screen.lines.join('\n')
+    // Types only into a known prompt: a quiet program may be anything.
+    looks = harness.read(screen) === 'idle' && text === last ? looks + 1 : 0
+    last = text
+    if (looks < idleLooks || (await panes.isAttended(pane))) continue
+    told = waiting
+    looks = 0
+    await type(`Messages wait for you: call read_messages(for="${role}").`)
+  }
+}

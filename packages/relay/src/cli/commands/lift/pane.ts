@@ -1,0 +1,58 @@
+// One role's pane: the relay writes down what to run, and `lift pane FILE` runs it there, without a shell.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import type { Env } from '@agent-relay/sdk/internal/discover'
+import { awaitEnding } from '../../ending.ts'
+
+export interface PaneOrder {
+  role: string
+  program: string
+  args: string[]
+  cwd: string
+  /** The whole environment, but for what says in which pane it is. */
+  env: Record<string, string>
+  /** Where the pane writes its process id, so that the relay can see it end. */
+  pidPath: string
+}
+
+/** How long after SIGHUP a program gets SIGTERM, and then SIGKILL. */
+const [termMs, killMs] = [2_000, 4_000]
+
+export function writeOrder(path: string, order: PaneOrder): void {
+  writeFileSync(path, JSON.stringify(order), { mode: 0o600 })
+}
+
+/** The variables that say in which pane or window a program runs: each pane has its own. */
+export function paneVariables({ TMUX, TMUX_PANE, KITTY_WINDOW_ID, KITTY_LISTEN_ON, KITTY_PID, TERM }: Env): Env {
+  return { TMUX, TMUX_PANE, KITTY_WINDOW_ID, KITTY_LISTEN_ON, KITTY_PID, TERM }
+}
+
+/** Stays until the program has ended and the user has pressed Enter, or until the pane is closed. */
+export async function runPane(path: string): Promise<void> {
+  const { role, program, args, cwd, env, pidPath } = JSON.parse(readFileSync(path, 'utf8')) as PaneOrder
+  writeFileSync(pidPath, String(process.pid), { mode: 0o600 })
+  const child = spawn(program, args, { cwd, env: { ...env, ...paneVariables(process.env) }, stdio: 'inherit' })
+  // Ctrl-C is meant for the program, which is in the same process group and gets it too.
+  process.on('SIGINT', () => {})
+  const ending = awaitEnding(['SIGHUP', 'SIGTERM'])
+  ending.addEventListener('abort', () => end(child))
+  // However this process ends, the program ends with it.
+  process.on('exit', () => child.kill('SIGKILL'))
+  const how = await new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(`could not be started: ${error.message}`))
+    child.once('exit', (code, signal) => resolve(`has ended (${signal ?? code})`))
+  })
+  if (ending.aborted) process.exit(0)
+  process.stdout.write(`\n${role}: ${program} ${how}. Enter closes this pane.\n`)
+  process.stdin.setRawMode?.(false)
+  process.stdin.resume()
+  process.stdin.once('data', () => process.exit(0)).once('end', () => process.exit(0))
+}
+
+function end(child: ChildProcess): void {
+  if (child.exitCode !== null || child.signalCode !== null) process.exit(0)
+  child.kill('SIGHUP')
+  setTimeout(() => child.kill('SIGTERM'), termMs)
+  setTimeout(() => child.kill('SIGKILL'), killMs)
+}

@@ -1,0 +1,81 @@
+// What a lift needs of a terminal multiplexer, implemented by tmux.ts and kitty.ts. Programs are run with a list of arguments, never through a shell.
+
+import { spawn } from 'node:child_process'
+import { CommandError, exits } from '../../command.ts'
+
+export interface Panes {
+  /** Opens a window or tab for the lift, from outside, and runs `argv` in it. */
+  begin(argv: readonly string[], where: Where): Promise<LiftWindow>
+  /** Opens one more pane beside the relay's, from inside. */
+  open(argv: readonly string[], where: Where): Promise<string>
+  /** Called when all panes are open. */
+  arrange(): Promise<void>
+  screen(pane: string): Promise<PaneScreen>
+  /** The user is typing in it: our text would mix with theirs. */
+  isAttended(pane: string): Promise<boolean>
+  /** Pastes it in one piece, so that no line break is taken as Enter. */
+  paste(pane: string, text: string): Promise<void>
+  enter(pane: string): Promise<void>
+  /** Does nothing if the pane is already gone. */
+  close(pane: string): Promise<void>
+}
+
+/** A user who has pressed no key for this long is not typing a sentence. */
+export const attendedMs = 60_000
+
+export interface Where {
+  title: string
+  cwd: string
+}
+
+export interface LiftWindow {
+  /** Shows it to the user if possible; resolves when the user has left it. */
+  show(): Promise<void>
+  /** The command that shows it. */
+  readonly hint: string | undefined
+}
+
+export interface PaneScreen {
+  title: string
+  lines: string[]
+}
+
+export interface Ran {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** Runs to the end; `input` goes to its stdin. Rejects only if there is no such program. */
+export function run(program: string, args: readonly string[], input = ''): Promise<Ran> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] })
+    const ran: Ran = { code: 1, stdout: '', stderr: '' }
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      ran.stdout += text
+    })
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      ran.stderr += text
+    })
+    child.stdin.on('error', () => {})
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ ...ran, code: code ?? 1 }))
+    child.stdin.end(input)
+  })
+}
+
+/** The same, but any exit code except 0 is an error. */
+export async function must(program: string, args: readonly string[], input = ''): Promise<string> {
+  const { code, stdout, stderr } = await run(program, args, input)
+  if (code !== 0)
+    throw new CommandError(`${program} ${args[0]}: ${stderr.trim() || `ended with ${code}`}`, exits.refused)
+  return stdout.trim()
+}
+
+export async function isInstalled(program: string, flag: string): Promise<boolean> {
+  try {
+    return (await run(program, [flag])).code === 0
+  } catch {
+    return false
+  }
+}

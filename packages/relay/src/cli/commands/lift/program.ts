@@ -1,0 +1,89 @@
+// Which program the roles run, from `--cli`: a CLI that has a harness, or any other program.
+
+import { join } from 'node:path'
+import type { Env } from '@agent-relay/sdk/internal/discover'
+import { RefusalError } from '../../../core/refusal-error.ts'
+import type { Harness, LaunchContext } from '../../../supervisor/harness/harness.ts'
+import { harnesses, harnessOf } from '../../../supervisor/harness/index.ts'
+import { plain } from '../../../supervisor/harness/plain.ts'
+import { mcpProgram, programOf, workerMarker } from '../../../supervisor/launching.ts'
+import { CommandError, exits } from '../../command.ts'
+import type { PaneOrder } from './pane.ts'
+
+export interface Program {
+  harness: Harness
+  /** Absolute. */
+  path: string
+}
+
+/** A role is typed into, and needs the tools of the lift. */
+const servesRole = ({ hasMcp, isAcpOnly }: Harness) => hasMcp && !isAcpOnly
+
+export function findProgram(cli: string, cwd: string, env: Env): Program {
+  const harness = cli.includes('/') ? plain : (harnessOf(cli) ?? plain)
+  if (harness.program !== undefined && !servesRole(harness))
+    throw new CommandError(`${cli} gets no MCP servers here, and a role needs the tools of the lift.`, exits.usage)
+  const path = programOf(harness, harness.program === undefined ? [cli] : [], env, cwd)
+  if (path !== undefined) return { harness, path }
+  if (cli.includes('/')) throw new CommandError(`${cli} is not a program that can be run.`, exits.refused)
+  const { program = cli, install } = harness
+  if (install) throw new RefusalError('cli.not-installed', { program, install })
+  const names = harnesses.filter(servesRole).map(({ name }) => name)
+  throw new CommandError(
+    `${cli} is not on PATH. --cli takes ${names.join(', ')} or the path of a program.`,
+    exits.refused,
+  )
+}
+
+export interface RolePlace {
+  role: string
+  url: string
+  cwd: string
+  env: Env
+  /** Private to this role. */
+  directory: string
+  /** In the environment of everything that the role starts, so that it can be found at the end. */
+  marker: string
+}
+
+/** What the pane of a role runs: the CLI as for a worker, but with the lift's relay and the user's own environment. */
+export function orderOf({ harness, path }: Program, { role, url, cwd, env, directory, marker }: RolePlace): Staged {
+  const identity = {
+    [workerMarker]: marker,
+    RELAY_BASE_URL: url,
+    RELAY_AGENT_NAME: role,
+    RELAY_AGENT_TYPE: 'agent',
+    RELAY_STRICT_AGENT_NAME: '1',
+  }
+  const context: LaunchContext = {
+    ...{ directory, server: mcpProgram('serve'), hook: mcpProgram('hook'), identity },
+    ...{ args: [], cwd, env, isInjected: harness.hasMcp },
+  }
+  const launch = harness.launch(context)
+  return {
+    order: {
+      role,
+      program: path,
+      args: launch.args,
+      cwd,
+      env: { ...withoutRelay(env), ...identity, ...launch.env },
+      pidPath: join(directory, 'pid'),
+    },
+    files: launch.files ?? [],
+    before: launch.before ?? [],
+  }
+}
+
+export interface Staged {
+  order: PaneOrder
+  /** Written with rights for the owner alone. */
+  files: { path: string; text: string }[]
+  /** Arguments of earlier runs of the program, once for all roles. */
+  before: { args: string[] }[]
+}
+
+/** Without the settings of the user's own relay: its key, workspace and toolsets. */
+function withoutRelay(env: Env): Record<string, string> {
+  const kept = Object.entries(env).filter(([name, value]) => !name.startsWith('RELAY_') && value !== undefined)
+  return Object.fromEntries(kept) as Record<string, string>
+}

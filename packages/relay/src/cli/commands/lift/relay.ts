@@ -1,0 +1,152 @@
+// The relay of a lift: a daemon on its own port, in memory or kept for the project, and the feed of its messages. It knows nothing of panes.
+
+import { createHash } from 'node:crypto'
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { RelayClient } from '@agent-relay/sdk'
+import { credentialsPath, dataDir as dataDirOf, type Env, socketPathOf } from '@agent-relay/sdk/internal/discover'
+import type { Daemon } from '../../../daemon/daemon.ts'
+import { quotedWord } from '../../../machine/quoted-word.ts'
+import { CommandError, exits } from '../../command.ts'
+import { keyOf, loginName, ownersConnector } from '../../connection.ts'
+import { nextId } from '../../control-socket.ts'
+import { outliveTasks } from '../../ending.ts'
+import { showFeed } from '../../feed.ts'
+import { controlAsPerson } from '../../person.ts'
+import type { Print } from '../../print.ts'
+import { boundYoungGeneration, compactAtRest } from '../daemon/heap.ts'
+
+const workspace = 'lift'
+const directoryPrefix = 'agent-relay-lift-'
+/** How much of the project's name is part of the directory where its messages are kept. */
+const projectNameCharsMax = 40
+
+export interface RelayWish {
+  roles: readonly string[]
+  port: number
+  /** Private to this lift and removed with it: the files of the panes, and the data unless it is kept. */
+  directory: string
+  /** The project's directory, if its messages are kept for the next lift. */
+  keepIn?: string
+}
+
+/** Private, temporary and new. */
+export function newDirectory(): string {
+  return mkdtempSync(join(tmpdir(), directoryPrefix))
+}
+
+export function forget(directory: string): void {
+  rmSync(directory, { recursive: true, force: true })
+}
+
+export function portTaken(port: number): CommandError {
+  return new CommandError(`relay already running? kill it with: kill $(lsof -ti:${port})`, exits.refused)
+}
+
+type Workspace = Awaited<ReturnType<Daemon['open']>>['dispatch']['workspace']
+
+export class LiftRelay {
+  readonly url: string
+  readonly dataDir: string
+  readonly #daemon: Daemon
+  readonly #workspace: Workspace
+  readonly #client: RelayClient
+  readonly #stopped: AbortSignal
+
+  private constructor(daemon: Daemon, dataDir: string, opened: Workspace, client: RelayClient, stopped: AbortSignal) {
+    this.#daemon = daemon
+    this.dataDir = dataDir
+    this.#workspace = opened
+    this.#client = client
+    this.#stopped = stopped
+    // The host name that the configurations use.
+    this.url = `http://localhost:${new URL(daemon.url as string).port}`
+  }
+
+  static async start({ roles, port, directory, keepIn }: RelayWish, print: Print): Promise<LiftRelay> {
+    const dataDir = keepIn === undefined ? join(directory, 'data') : keptDir(keepIn)
+    // Its own keys and sockets, not those of the user's relay.
+    const env: Env = { ...process.env, RELAY_DATA_DIR: dataDir }
+    const stopped = new AbortController()
+    const onTrouble = (error: Error) => print.say(error.message)
+    print.neverBlock()
+    outliveTasks(onTrouble)
+    boundYoungGeneration()
+    compactAtRest()
+    const { Daemon } = await import('../../../daemon/daemon.ts')
+    const daemon = await Daemon.start({
+      dataDir,
+      credentialsPath: credentialsPath(env),
+      isMemory: keepIn === undefined,
+      human: loginName(),
+      http: { port, isOpen: true, home: workspace, linkCommand: linkCommand(dataDir) },
+      roles,
+      onTrouble,
+      onStop: (_, error) => stopped.abort(error),
+    }).catch((error) => {
+      throw (error as { refusal?: { code: string } }).refusal?.code === 'port.taken' ? portTaken(port) : error
+    })
+    if (!daemon)
+      throw new CommandError(`Another lift keeps its messages in ${dataDir} already. Leave --keep out.`, exits.busy)
+    try {
+      const { entry, dispatch } = await daemon.open(workspace)
+      const key = keyOf(entry.id ?? '', entry.socketPath, env)
+      const connect = ownersConnector(entry.socketPath, entry.id ?? '', env)
+      const client = new RelayClient({ connect, key, autoConnect: false })
+      await client.connect()
+      return new LiftRelay(daemon, dataDir, dispatch.workspace, client, stopped.signal)
+    } catch (error) {
+      await daemon.stop()
+      throw error
+    }
+  }
+
+  get socketPath(): string {
+    return socketPathOf(this.dataDir, workspace)
+  }
+
+  /** A link to the page of this lift; it works once. */
+  async pageLink(): Promise<string> {
+    const env = { ...process.env, RELAY_DATA_DIR: this.dataDir }
+    return (await controlAsPerson(env, (link) => link.call('page.link', { workspace }, nextId('c')))).url
+  }
+
+  /** The role's MCP session has its tools. */
+  isReady(role: string): boolean {
+    return this.#workspace.sessions.isInitialized(role)
+  }
+
+  /** The newest waiting message of the role that no session has been given; 0 if there is none. */
+  newestFor(role: string): number {
+    // A receipt without a time belongs to a session that has ended: nobody has the message now.
+    const isFree = (receipt?: { until?: number }) => receipt?.until === undefined
+    return this.#workspace.store.queries.newestWaiting(role, isFree)
+  }
+
+  /** Shows each message until `ending`, or until the daemon had to stop. */
+  async feed(print: Print, ending: AbortSignal): Promise<void> {
+    await showFeed(this.#client, print, AbortSignal.any([ending, this.#stopped]))
+    print.farewell()
+    const { reason } = this.#stopped
+    if (this.#stopped.aborted && reason instanceof Error && reason.name !== 'AbortError')
+      throw new CommandError(`The relay had to stop: ${reason.message}`, exits.refused)
+  }
+
+  async stop(): Promise<void> {
+    await this.#client.disconnect()
+    await this.#daemon.stop()
+  }
+}
+
+/** Its data directory is not the usual one, where `dashboard` looks. */
+function linkCommand(dataDir: string): string {
+  return `RELAY_DATA_DIR=${quotedWord(dataDir)} agent-relay dashboard --project ${workspace}`
+}
+
+/** In the owner's data directory, not in the project: a repository could bring files that the relay would trust. */
+function keptDir(project: string): string {
+  const path = realpathSync(project)
+  const hash = createHash('sha256').update(path).digest('hex').slice(0, 12)
+  return join(dataDirOf(process.env), 'lifts', `${basename(path).slice(0, projectNameCharsMax)}-${hash}`)
+}

@@ -1,0 +1,129 @@
+// A lift in a window of tmux or kitty: the typed command opens a window and waits; the relay runs in it (`lift relay DIRECTORY`). They exchange files in
+// the lift's private directory; the user's environment is one, since the multiplexer's server may have been started with another.
+
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Env } from '@agent-relay/sdk/internal/discover'
+import { CommandError, exits } from '../../command.ts'
+import { awaitEnding } from '../../ending.ts'
+import { failureOf } from '../../exit.ts'
+import { launcherArgs } from '../../own-name.ts'
+import type { Print } from '../../print.ts'
+import { listOf } from '../../text.ts'
+import { banner } from './banner.ts'
+import { Kitty } from './kitty.ts'
+import { paneVariables } from './pane.ts'
+import type { Panes } from './panes.ts'
+import { findProgram } from './program.ts'
+import { forget, LiftRelay, newDirectory } from './relay.ts'
+import { RolePanes } from './role-panes.ts'
+import { Tmux } from './tmux.ts'
+
+export interface Plan {
+  kind: 'tmux' | 'kitty'
+  roles: string[]
+  port: number
+  cli: string
+  cwd: string
+  isKept: boolean
+  env: Env
+}
+
+/** The result of the start. */
+type State = { url: string; page: string } | { error: string; exit: number }
+
+/** A daemon starts within half a second, but a CLI may need preparation. */
+const liftStartMs = 60_000
+const startLookMs = 50
+
+export async function openWindow(plan: Plan, print: Print): Promise<void> {
+  const directory = newDirectory()
+  write(directory, 'plan.json', plan)
+  const window = await panesOf(plan, plan.env)
+    .begin(launcherArgs(['lift', 'relay', directory]), { title: 'lift', cwd: plan.cwd })
+    .catch((error) => {
+      forget(directory)
+      throw error
+    })
+  const state = await print.during('starting', stateIn(directory))
+  if ('error' in state) {
+    forget(directory)
+    throw new CommandError(state.error, state.exit)
+  }
+  await window.show()
+  // The lift goes on without this command, whether the user has left its window or never saw it.
+  if (!existsSync(directory)) return
+  await print.line(`The lift of ${listOf(plan.roles)} runs at ${state.url}.`)
+  await print.line(`Its page: ${state.page}      once, within five minutes`)
+  if (window.hint) await print.line(`To see it: ${window.hint}`)
+  await print.line("To end it: Ctrl-C in the relay's pane.")
+}
+
+/** In the relay's own pane, until Ctrl-C. */
+export async function runRelayPane(directory: string, print: Print, own: Env): Promise<void> {
+  const plan = JSON.parse(readFileSync(join(directory, 'plan.json'), 'utf8')) as Plan
+  rmSync(join(directory, 'plan.json'))
+  const { roles, port, cwd, isKept } = plan
+  const ending = awaitEnding()
+  let relay: LiftRelay | undefined
+  let rolePanes: RolePanes | undefined
+  try {
+    const program = findProgram(plan.cli, cwd, plan.env)
+    relay = await LiftRelay.start({ roles, port, directory, keepIn: isKept ? cwd : undefined }, print)
+    // Only this pane's own environment says where it is.
+    const env = { ...plan.env, ...paneVariables(own) }
+    rolePanes = new RolePanes({ panes: panesOf(plan, env), program, relay, roles, cwd, env, directory, print })
+    // First: once agents are there, a link is for who sits at a terminal.
+    const page = await relay.pageLink()
+    await rolePanes.open()
+    await print.line(banner(print, relay, roles, { page, isKept, isInPane: true }))
+    write(directory, 'state.json', { url: relay.url, page } satisfies State)
+    void rolePanes.kickoff(ending)
+    await relay.feed(print, ending)
+    print.say('ending the lift.')
+  } catch (error) {
+    const { text, exit } = await failureOf(error)
+    write(directory, 'state.json', { error: text, exit } satisfies State)
+    throw error
+  } finally {
+    await rolePanes?.close()
+    await relay?.stop()
+    if (isBegun(directory)) forget(directory)
+  }
+}
+
+function panesOf({ kind, port }: Plan, env: Env): Panes {
+  if (kind === 'kitty') return new Kitty(env)
+  const hasTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true
+  return new Tmux(env, port === 0 ? undefined : `lift-${port}`, hasTerminal)
+}
+
+async function stateIn(directory: string): Promise<State> {
+  for (const until = performance.now() + liftStartMs; performance.now() < until; await sleep(startLookMs)) {
+    const state = read(directory)
+    if (state) return state
+  }
+  return { error: 'The lift did not start: its pane said nothing for a minute.', exit: exits.refused }
+}
+
+/** False after a failed start: the directory stays for the command that reads the reason. */
+function isBegun(directory: string): boolean {
+  const state = read(directory)
+  return state !== undefined && !('error' in state)
+}
+
+function read(directory: string): State | undefined {
+  try {
+    return JSON.parse(readFileSync(join(directory, 'state.json'), 'utf8')) as State
+  } catch {
+    return undefined
+  }
+}
+
+/** Writes the whole file at once, because the other process may read at any moment. */
+function write(directory: string, name: string, value: object): void {
+  const path = join(directory, name)
+  writeFileSync(`${path}.new`, JSON.stringify(value), { mode: 0o600 })
+  renameSync(`${path}.new`, path)
+}

@@ -1,0 +1,116 @@
+// `mcp install` and `mcp uninstall`, which call the installer of @agent-relay/mcp.
+
+import { clisWith, inWords } from '@agent-relay/sdk/internal/clis'
+import { type CliOption, type CliOptions, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { ownName } from '../../own-name.ts'
+
+const hooked = inWords(
+  clisWith('hooks').map(({ title }) => title),
+  'and',
+)
+export const editor = {
+  flags: '-e, --editor <name>',
+  text: 'which: a name (claude, cursor, codex, …), auto (those that are found) or all',
+  words: ['auto', 'all', ...clisWith('editor').map(({ name }) => name)],
+  isList: true,
+} satisfies CliOption
+/** Without either, the hooks that cost the person nothing. */
+export const hookOptions = {
+  hooks: {
+    flags: '--hooks',
+    text: `hooks that hand over messages for all of ${hooked}; Codex then asks you to review them`,
+  },
+  noHooks: { flags: '--no-hooks', text: 'no hooks' },
+} satisfies Record<string, CliOption>
+const workspace: CliOption = {
+  flags: '--workspace <key>',
+  text: 'bind it to the workspace of this key, with the toolsets relay and workspace; the key itself is not written',
+}
+
+const start: CliOption = {
+  flags: '--start',
+  text: 'the entry starts a daemon where none runs: its socket alone, until ten minutes after the last session',
+}
+
+interface UninstallOptions {
+  editor?: string[]
+  global?: boolean
+  /** A flag here; everywhere else the name of a workspace. */
+  project?: boolean | string
+  dryRun?: boolean
+  yes?: boolean
+}
+
+interface InstallOptions extends UninstallOptions {
+  workspace?: string
+  start?: boolean
+  /** False with --no-hooks, undefined without either flag. */
+  hooks?: boolean
+  noHooks?: boolean
+}
+
+const { dryRun, yes, ...where }: CliOptions<UninstallOptions> = {
+  editor,
+  global: { flags: '-g, --global', text: "the user's own files (the default)" },
+  project: { flags: '--project', text: 'the files of the project in this directory' },
+  dryRun: { flags: '--dry-run', text: 'change nothing, show a diff' },
+  yes: {
+    flags: '-y, --yes',
+    text: 'ask nothing: yes to hooks, and to an entry of our name that starts another program',
+  },
+}
+
+export const install: NamedCommand<InstallOptions> = {
+  name: 'install',
+  text: 'add the MCP server to editors and CLIs; every other byte of their files stays',
+  options: { ...where, workspace, start, ...hookOptions, dryRun, yes },
+  examples: [
+    'agent-relay mcp install',
+    'agent-relay mcp install --editor claude --no-hooks',
+    'agent-relay mcp install --project --editor cursor --dry-run',
+  ],
+  isNobody: true,
+  run: runInstallCommand,
+}
+
+export const uninstall: NamedCommand<UninstallOptions> = {
+  name: 'uninstall',
+  text: 'take it out again, hooks too',
+  options: { ...where, dryRun, yes },
+  examples: ['agent-relay mcp uninstall', 'agent-relay mcp uninstall --editor zed --dry-run'],
+  isNobody: true,
+  run: runUninstallCommand,
+}
+
+async function runInstallCommand(context: Context<InstallOptions>): Promise<number> {
+  const { runInstall } = await import('@agent-relay/mcp/install')
+  return (await runInstall(wishOf(context))).exit
+}
+
+async function runUninstallCommand(context: Context<UninstallOptions>): Promise<number> {
+  const { runUninstall } = await import('@agent-relay/mcp/install')
+  return (await runUninstall(wishOf(context))).exit
+}
+
+function wishOf({ options, env, cwd, print }: Context<InstallOptions>) {
+  const { editor, global, workspace, start, hooks, dryRun, json, yes } = options
+  const project = Boolean(options.project)
+  if (global && project) throw new CommandError('Either --global or --project, not both', exits.usage)
+  const say = (text: string) => void print.line(json ? text : print.typed(text))
+  const command = `${ownName(env)} mcp`
+  return {
+    editor: editor?.join(','),
+    global,
+    project,
+    workspace,
+    start,
+    hooks,
+    dryRun,
+    json,
+    yes,
+    env,
+    cwd,
+    say,
+    command,
+  }
+}

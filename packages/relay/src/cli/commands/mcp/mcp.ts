@@ -1,0 +1,61 @@
+// `mcp start` and `mcp serve`: the MCP server on stdin and stdout. Both become the pipe of @agent-relay/mcp; the session lives in the daemon.
+// bin/agent-relay.cjs hands `mcp serve` to that package before any of this is loaded; the command here is for help and completion.
+
+import { setting } from '@agent-relay/sdk/internal/discover'
+import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { control, nextId } from '../../control-socket.ts'
+import { install, uninstall } from './install.ts'
+
+interface StartOptions {
+  workspace?: string
+  tools?: string
+}
+
+const start: NamedCommand<StartOptions> = {
+  name: 'start',
+  text: 'what an editor runs to connect by a workspace key, from any directory: an MCP server on stdin and stdout, not a daemon',
+  options: {
+    workspace: { flags: '--workspace <key>', text: 'the workspace key (else RELAY_WORKSPACE_KEY)' },
+    tools: { flags: '--tools <names>', text: 'toolsets to offer, separated by commas (workspace)' },
+  },
+  examples: ['agent-relay mcp start --workspace "$RELAY_WORKSPACE_KEY"'],
+  isNobody: true,
+  run: runStart,
+}
+
+interface ServeOptions {
+  tools?: string
+  start?: boolean
+}
+
+const serve: NamedCommand<ServeOptions> = {
+  name: 'serve',
+  text: 'what the entry of an editor runs: an MCP server on stdin and stdout for the workspace of this directory; it needs a running daemon',
+  options: {
+    tools: { flags: '--tools <names>', text: 'toolsets to offer, separated by commas (relay, or RELAY_TOOLS)' },
+    start: { flags: '--start', text: 'start a daemon where none runs; it ends ten minutes after the last session' },
+  },
+  examples: ['agent-relay mcp serve', 'agent-relay mcp serve --tools relay,workspace'],
+  isNobody: true,
+  run: runServe,
+}
+
+export const mcp: CliCommand = { commands: [install, uninstall, start, serve] }
+
+/** For the workspace that the key belongs to, from any directory. */
+async function runStart({ env, options }: Context<StartOptions>): Promise<void> {
+  const key = setting({ given: options.workspace ?? env.RELAY_WORKSPACE_KEY }, 'given')
+  if (key === undefined)
+    throw new CommandError('Which workspace? Give its key: --workspace KEY, or RELAY_WORKSPACE_KEY', exits.usage)
+  const link = await control(env)
+  const { name } = await link.call('workspace.find', { key }, nextId('c')).finally(() => link.close())
+  // The pipe reads the key from the environment.
+  process.env.RELAY_WORKSPACE_KEY = key
+  const { serve } = await import('@agent-relay/mcp/serve')
+  await serve({ tools: options.tools ?? 'workspace', project: name })
+}
+
+async function runServe({ options }: Context<ServeOptions>): Promise<void> {
+  const { serve } = await import('@agent-relay/mcp/serve')
+  await serve({ tools: options.tools, project: options.project, start: options.start })
+}

@@ -1,0 +1,167 @@
+// `inbox`: the unread messages. A message is marked read once it was printed and has left this process.
+
+import type { RelayClient } from '@agent-relay/sdk'
+import type { OutputOf } from '@agent-relay/sdk/protocol'
+import { limits } from '@agent-relay/sdk/wire'
+import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
+import { withClient } from '../../connection.ts'
+import { awaitEnding } from '../../ending.ts'
+import { follow, sayLosses } from '../../feed.ts'
+import { messageBlock, messageBlocks } from '../../lines.ts'
+import { channel, from, limit } from '../../options.ts'
+import type { Print } from '../../print.ts'
+import { oneLine } from '../../text.ts'
+
+const shownDefault = 50
+
+type Page = OutputOf<'inbox.take'>
+
+interface InboxOptions {
+  peek?: boolean
+  all?: boolean
+  from?: string
+  channel?: string
+  thread?: string
+  before?: string
+  limit?: number
+  follow?: boolean
+}
+
+export const inbox: CliCommand<InboxOptions> = {
+  options: {
+    peek: { flags: '--peek', text: 'only look: it stays unread' },
+    all: { flags: '--all', text: 'include what was read before' },
+    from,
+    channel,
+    thread: { flags: '--thread <name>', text: 'only in this thread' },
+    before: { flags: '--before <id>', text: 'include what was read, before this message' },
+    limit,
+    follow: { flags: '--follow', text: 'keep showing what comes, until Ctrl-C' },
+  },
+  examples: ['agent-relay inbox', 'agent-relay inbox --peek --from Alice', 'agent-relay inbox --follow --as Bob'],
+  run,
+}
+
+async function run(context: Context<InboxOptions>): Promise<void> {
+  const { options } = context
+  if (options.follow && (options.peek || options.all || options.before || options.limit !== undefined)) {
+    throw new CommandError(
+      '--follow shows what is new and marks it read: it goes without --peek, --all, --before and --limit',
+      exits.usage,
+    )
+  }
+  await withClient(context, 'agent', ({ client }) =>
+    options.follow ? followInbox(client, context) : showInbox(client, context),
+  )
+}
+
+async function showInbox(client: RelayClient, context: Context<InboxOptions>): Promise<void> {
+  const { options, print } = context
+  if (!options.peek && !looksBack(options)) return showUnread(client, context)
+  const page = await lookOnce(client, context)
+  const unread = page.messages.filter(({ receipt }) => receipt !== 'read')
+  const hasLeft = await showPage(print, page, options)
+  if (hasLeft && !options.peek && unread.length > 0) await client.markRead(unread.map(({ id }) => id))
+}
+
+/** Marks each page as read before it takes the next one: taking counts the page before as read, printed or not. */
+async function showUnread(client: RelayClient, { options, print }: Context<InboxOptions>): Promise<void> {
+  for (let wanted = options.limit ?? shownDefault; wanted > 0; ) {
+    const limit = Math.min(wanted, limits.pageMessagesMax)
+    const page = await client.call('inbox.take', { ...filterOf(options), limit })
+    const count = page.messages.length
+    wanted = page.more === 0 || count === 0 ? 0 : wanted - count
+    if (!(await showPage(print, page, options, wanted > 0)) || count === 0) return
+    await client.markRead(page.messages.map(({ id }) => id))
+  }
+}
+
+function showPage(print: Print, page: Page, options: InboxOptions, goesOn = false): Promise<boolean> {
+  if (print.isJson) return print.json(page)
+  const { messages, more } = page
+  if (messages.length === 0) {
+    print.say(looksBack(options) ? 'No messages.' : 'No unread messages.')
+    return Promise.resolve(true)
+  }
+  const left = print.line(messageBlocks(print, messages))
+  if (more > 0 && !goesOn)
+    print.say(
+      looksBack(options)
+        ? `${more} older: --before ${oneLine(messages[0]?.id ?? '')}`
+        : `${more} more: agent-relay inbox`,
+    )
+  return left
+}
+
+function looksBack({ all, before }: InboxOptions): boolean {
+  return all === true || before !== undefined
+}
+
+/** History and peeking change nothing, so a second page would be the first one again. */
+async function lookOnce(client: RelayClient, { options }: Context<InboxOptions>): Promise<Page> {
+  const limit = Math.min(options.limit ?? shownDefault, limits.pageMessagesMax)
+  const input = { ...filterOf(options), limit, unreadOnly: !looksBack(options), before: options.before }
+  return options.peek ? client.call('inbox.peek', input) : client.call('inbox.take', input)
+}
+
+/** Events only say that it is time to look. The messages come from the inbox, so that filters and read marks apply. */
+async function followInbox(client: RelayClient, { options, print }: Context<InboxOptions>): Promise<void> {
+  const ending = awaitEnding()
+  const bell = new Bell()
+  sayLosses(client, print, ending)
+  client.on('ready', () => bell.ring())
+  ending.addEventListener('abort', () => bell.ring())
+  const timer = setInterval(() => bell.ring(), limits.lookAgainMs)
+  const following = follow(client, { types: ['message.created'], newest: 1 }, () => bell.ring(), ending)
+  const showing = (async () => {
+    if (!print.isJson) print.say(`Following the inbox of ${client.agentName}; Ctrl-C ends.`)
+    while (!ending.aborted) {
+      await showNew(client, options, print)
+      await bell.rung()
+    }
+  })()
+  try {
+    await Promise.race([following, showing])
+    await showing
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+async function showNew(client: RelayClient, options: InboxOptions, print: Print): Promise<void> {
+  for (let more = 1; more > 0; ) {
+    // If the daemon is away, its return rings the bell again.
+    const page = await client.call('inbox.take', filterOf(options)).catch(passing)
+    if (!page) return
+    for (const message of page.messages) {
+      const left = print.isJson ? print.json(message) : print.line(`${messageBlock(print, message)}\n`)
+      if (!(await left)) return
+    }
+    if (page.messages.length > 0) await client.markRead(page.messages.map(({ id }) => id)).catch(passing)
+    more = page.messages.length > 0 ? page.more : 0
+  }
+}
+
+function passing(error: { retry?: boolean }): undefined {
+  if (error.retry !== true) throw error
+}
+
+function filterOf({ from, channel, thread }: InboxOptions) {
+  return { from, channel, thread }
+}
+
+/** Remembers a ring that comes while nobody waits. */
+class Bell {
+  #isRung = false
+  #wake: (() => void) | undefined
+
+  ring(): void {
+    this.#isRung = true
+    this.#wake?.()
+  }
+
+  async rung(): Promise<void> {
+    if (!this.#isRung) await new Promise<void>((resolve) => (this.#wake = resolve))
+    this.#isRung = false
+  }
+}

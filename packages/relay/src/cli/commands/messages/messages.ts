@@ -1,0 +1,138 @@
+// `search`, `thread`, `receipts` and `react`: finding messages that were sent before, and answering one with an emoji.
+
+import { searchMessages, threadMessages } from '@agent-relay/sdk/internal/client'
+import type { Message, Receipt, RelayEvent } from '@agent-relay/sdk/protocol'
+import { fromArchive } from '../../archive.ts'
+import type { CliCommand, Context } from '../../command.ts'
+import { withClient } from '../../connection.ts'
+import { messageBlocks } from '../../lines.ts'
+import { channel, from, limit } from '../../options.ts'
+import { dateTimeOf, oneLine } from '../../text.ts'
+
+interface SearchOptions {
+  from?: string
+  channel?: string
+  limit?: number
+  archive?: boolean
+}
+
+export const search: CliCommand<SearchOptions> = {
+  options: {
+    from,
+    channel,
+    limit: { ...limit, text: 'show at most this many (20)' },
+    archive: {
+      flags: '--archive',
+      text: 'in what was pruned, for the key holder: messages that have all of the words',
+    },
+  },
+  examples: [
+    'agent-relay search parser',
+    'agent-relay search "flaky test" --from Alice',
+    'agent-relay search parser --archive',
+  ],
+  run: runSearch,
+}
+
+async function runSearch(context: Context<SearchOptions>): Promise<void> {
+  const { args, options, print } = context
+  const { from, channel, limit } = options
+  await withClient(context, options.archive ? 'holder' : 'agent', async ({ client, welcome }) => {
+    const asked = { text: args[0] as string, from, channel, limit }
+    const found = await print.during(
+      'searching',
+      options.archive ? searchArchive(context, welcome.workspace) : searchMessages(client, asked),
+    )
+    if (print.isJson) return void (await print.json(found))
+    if (found.messages.length === 0) return print.say('Nothing found.')
+    await print.line(messageBlocks(print, found.messages))
+    if (found.more > 0) print.say('There are more: --limit shows them.')
+  })
+}
+
+/** Newest first, as the search of what is there. */
+async function searchArchive(
+  { args, options, env }: Context<SearchOptions>,
+  workspace: string,
+): Promise<{ messages: Message[]; more: number }> {
+  const { from, channel, limit = 20 } = options
+  const words = (args[0] as string).toLowerCase().split(/\s+/)
+  const isWanted = ({ message }: RelayEvent) =>
+    message !== undefined &&
+    words.every((word) => message.body.toLowerCase().includes(word)) &&
+    (from === undefined || message.from === from) &&
+    (channel === undefined || message.channel === channel)
+  const { events, more } = await fromArchive(env, workspace, { limit, isUpward: false, isWanted })
+  return { messages: events.flatMap(({ message }) => message ?? []).reverse(), more }
+}
+
+interface ThreadOptions {
+  limit?: number
+}
+
+export const thread: CliCommand<ThreadOptions> = {
+  takes: 'messages',
+  options: { limit: { ...limit, text: 'show at most this many (100)' } },
+  examples: ['agent-relay thread task-123', 'agent-relay thread m_01kabc'],
+  run: runThread,
+}
+
+async function runThread(context: Context<ThreadOptions>): Promise<void> {
+  const { args, options, print } = context
+  await withClient(context, 'agent', async ({ client }) => {
+    const found = await threadMessages(client, { thread: args[0] as string, limit: options.limit })
+    if (print.isJson) return void (await print.json(found))
+    if (found.messages.length === 0) return print.say('You cannot see any message of that thread.')
+    await print.line(messageBlocks(print, found.messages))
+    if (found.more > 0) print.say(`${found.more} more: --limit shows them.`)
+  })
+}
+
+export const receipts: CliCommand = {
+  takes: 'messages',
+  examples: ['agent-relay receipts m_01kabc'],
+  run: runReceipts,
+}
+
+async function runReceipts(context: Context): Promise<void> {
+  const { args, print } = context
+  await withClient(context, 'agent', async ({ client }) => {
+    const found = await client.call('message.receipts', { message: args[0] as string })
+    if (print.isJson) return void (await print.json(found))
+    if (found.receipts.length === 0) return print.say('The message had no recipient.')
+    const columns = ['', '', '', '', ''].map((head) => ({ head }))
+    await print.table(columns, found.receipts.map(receiptRow))
+  })
+}
+
+/** `Bob    stored 14:41:07   offered 14:41:19 (paste)   read 14:41:22` */
+function receiptRow({ agent, storedAt, offeredAt, route, readAt, machine }: Receipt): string[] {
+  return [
+    oneLine(agent),
+    `stored ${dateTimeOf(storedAt)}`,
+    offeredAt === undefined ? '' : `offered ${dateTimeOf(offeredAt)}${route === undefined ? '' : ` (${route})`}`,
+    readAt === undefined ? '' : `read ${dateTimeOf(readAt)}`,
+    machine === undefined ? '' : `as ${oneLine(machine)} has told, up to a second ago`,
+  ]
+}
+
+interface ReactOptions {
+  remove?: boolean
+}
+
+export const react: CliCommand<ReactOptions> = {
+  takes: 'messages',
+  options: { remove: { flags: '--remove', text: 'take it off again' } },
+  examples: ['agent-relay react m_01kabc 👍'],
+  run: runReact,
+}
+
+async function runReact(context: Context<ReactOptions>): Promise<void> {
+  const { args, options, print } = context
+  const [message, emoji] = args as [string, string]
+  await withClient(context, 'agent', async ({ client }) => {
+    const done = await client.call('message.react', { message, emoji, remove: options.remove })
+    if (print.isJson) await print.json(done)
+    else await print.line(`${oneLine(emoji)} ${options.remove ? 'taken off' : 'put on'} ${oneLine(message)}`)
+  })
+}

@@ -1,0 +1,82 @@
+// `send`: one message to an agent, several agents, a channel or everyone; with --wait it waits for the answer.
+
+import type { Message, OutputOf } from '@agent-relay/sdk/protocol'
+import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
+import { withClient } from '../../connection.ts'
+import { addressText, messageBlock } from '../../lines.ts'
+import type { Print } from '../../print.ts'
+import { readStdin } from '../../stdin.ts'
+import { listOf, oneLine } from '../../text.ts'
+
+type Sent = OutputOf<'message.send'>
+
+interface SendOptions {
+  thread?: string
+  kind?: Message['kind']
+  replyTo?: string
+  wait?: boolean
+  timeout?: number
+}
+
+export const send: CliCommand<SendOptions> = {
+  takes: 'agents',
+  options: {
+    thread: { flags: '--thread <name>', text: 'the thread it belongs to' },
+    kind: { flags: '--kind <kind>', text: 'what it is', choices: ['status', 'question', 'directive', 'free'] },
+    replyTo: { flags: '--reply-to <id>', text: 'the message it answers' },
+    wait: { flags: '--wait', text: 'wait for the answer and print it' },
+    timeout: { flags: '--timeout <ms>', text: 'wait at most this long (30000)', number: [1, 600_000] },
+  },
+  examples: [
+    'agent-relay send Bob "Can you take the parser?"',
+    'agent-relay send Bob "Which branch?" --kind question --wait --timeout 60000',
+    'agent-relay send Ann,Bob "Lunch" --as kim',
+    'git diff | agent-relay send "#review" -',
+    'agent-relay send Bob -- "--force is needed"',
+  ],
+  run,
+}
+
+async function run(context: Context<SendOptions>): Promise<void> {
+  const { args, options, print } = context
+  const { thread, kind, replyTo, timeout } = options
+  if (timeout !== undefined && !options.wait)
+    throw new CommandError('--timeout says how long to wait: add --wait', exits.usage)
+  const to = recipients(args[0] as string)
+  const body = args[1] === '-' ? await readStdin(print) : (args[1] as string)
+  const wait = options.wait ? { timeoutMs: timeout } : undefined
+  await withClient(context, 'agent', async ({ client }) => {
+    const sending = client.call('message.send', { to, body, thread, kind, replyTo, wait })
+    const sent = await print.during(
+      wait ? `waiting for the answer of ${addressText(to)}, Ctrl-C gives up` : 'sending',
+      sending,
+    )
+    for (const { to: missed, message } of sent.failed ?? [])
+      print.say(`not sent to ${oneLine(missed)}: ${oneLine(message)}`)
+    if (print.isJson) await print.json(sent)
+    else if (!sent.reply) await print.line(sentLine(print, sent))
+    else if (await print.line(messageBlock(print, sent.reply))) await client.markRead(sent.reply.id)
+    if (print.isJson && sent.reply) await client.markRead(sent.reply.id)
+  })
+}
+
+/** `Bob`, `#build`, `*` or `frontend:lead`; with commas a group. */
+function recipients(text: string): string | string[] {
+  if (!text.includes(',')) return text
+  const names = text.split(',').map((name) => name.trim())
+  return names.filter((name) => name !== '')
+}
+
+/** `m_…  stored. Bob is away; it waits in their inbox.` */
+function sentLine(print: Print, { id, to, away }: Sent): string {
+  return `${print.paint('dim', oneLine(id))}  stored. ${whereabouts(to, away.map(oneLine))}`
+}
+
+function whereabouts(to: Sent['to'], away: string[]): string {
+  if (away.length === 1) return `${away[0]} is away; it waits in their inbox.`
+  if (away.length > 1) return `${listOf(away)} are away; it waits in their inboxes.`
+  if (typeof to !== 'string') return `${listOf(to.map(oneLine))} are connected.`
+  if (to.startsWith('#')) return `It is in ${oneLine(to)} for all its members.`
+  if (to.endsWith('*')) return `It waits for everyone ${to === '*' ? 'here' : `of ${oneLine(to)}`}.`
+  return `${oneLine(to)} is connected.`
+}

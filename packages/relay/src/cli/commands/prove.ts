@@ -1,0 +1,76 @@
+// `prove`: what we promise, tried on the user's own machine. What is tried is in prove/promises.ts, loaded by this command alone.
+
+import type { Proof } from '../../prove/prove.ts'
+import { type CliCommand, CommandError, type Context, exits } from '../command.ts'
+import { awaitEnding } from '../ending.ts'
+import { counted, oneLine } from '../text.ts'
+
+interface ProveOptions {
+  only?: string[]
+}
+
+export const prove: CliCommand<ProveOptions> = {
+  options: {
+    only: {
+      flags: '--only <name>',
+      text: 'only this promise, by its name in the table; may be given again',
+      isList: true,
+    },
+  },
+  examples: ['agent-relay prove', 'agent-relay prove --only kill --only sync', 'agent-relay prove --json'],
+  isNobody: true,
+  run,
+}
+
+async function run({ options, print }: Context<ProveOptions>): Promise<number> {
+  // Imported here because it loads the client and SQLite, which completion does not need.
+  const { promiseNames, promises } = await import('../../prove/promises.ts')
+  const { prove: tryAll } = await import('../../prove/prove.ts')
+  const unknown = options.only?.find((name) => !(promiseNames as string[]).includes(name))
+  if (unknown !== undefined)
+    throw new CommandError(`There is no promise "${unknown}". There are: ${promiseNames.join(', ')}`, exits.usage)
+  const ending = awaitEnding()
+  let doing = ''
+  const proofs = await tryAll({
+    only: options.only && promiseNames.filter((name) => options.only?.includes(name)),
+    signal: ending,
+    onBegin: (name, n, of) => {
+      doing = `${n} of ${of}  ${name}`
+      if (process.stderr.isTTY) print.progress(doing)
+      else print.say(`${doing}: ${promises[name].text} …`)
+    },
+    onProgress: (text) => print.progress(`${doing}: ${text}`),
+  })
+    .catch((error: unknown) => {
+      if (!ending.aborted) throw error
+      throw new CommandError('Stopped. Nothing is left of what was started.', 130)
+    })
+    .finally(() => print.progress())
+  const broken = proofs.filter(({ holds }) => holds === false)
+  if (print.isJson) await print.json({ ok: broken.length === 0, promises: proofs })
+  else {
+    const rows = proofs.map((proof) => [proof.name, stateOf(proof), figureOf(proof), promises[proof.name].text])
+    await print.table(
+      [{ head: 'PROMISE' }, { head: '' }, { head: 'FIGURE', mayShrink: true }, { head: 'WHAT IT SAYS', spare: 1 }],
+      rows,
+    )
+    for (const { name, why = '' } of broken) print.say(`${name} is broken: ${why}`)
+    print.say(sumOf(proofs))
+  }
+  return broken.length === 0 ? 0 : exits.refused
+}
+
+function stateOf({ holds }: Proof): string {
+  return holds === null ? 'skipped' : holds ? 'holds' : 'broken'
+}
+
+function figureOf({ holds, figure, why = '' }: Proof): string {
+  return holds === null ? oneLine(why) : figure
+}
+
+function sumOf(proofs: Proof[]): string {
+  const count = (state: boolean | null) => proofs.filter(({ holds }) => holds === state).length
+  const skipped = count(null) === 0 ? '' : `, ${count(null)} could not be tried here`
+  const held = `${count(true)} of ${counted(proofs.length, 'promise')} held${skipped}`
+  return count(false) === 0 ? `${held}.` : `${held}, ${count(false)} broken.`
+}

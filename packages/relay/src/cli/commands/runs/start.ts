@@ -1,0 +1,166 @@
+// `runs start`: giving a contract to an agent, and with --wait seeing how it ends.
+
+import { resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RelayClient } from '@agent-relay/sdk'
+import { runHarnesses } from '@agent-relay/sdk/internal/clis'
+import type { HarnessName, OutputOf, Run, Worker } from '@agent-relay/sdk/protocol'
+import { daemonName, limits } from '@agent-relay/sdk/wire'
+import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { withClient } from '../../connection.ts'
+import type { Print } from '../../print.ts'
+import { readNamed } from '../../stdin.ts'
+import { clean, oneLine, sizeOf } from '../../text.ts'
+import { lastLine, why } from './lines.ts'
+
+/** How often a waiting command asks for the status. */
+const statusLookMs = 250
+/** A program that cannot run ends within `spawnLiveMs`. */
+const beginMs = 2 * limits.spawnLiveMs
+
+interface StartOptions {
+  contract?: string
+  file?: string
+  harness?: string
+  agent?: string
+  model?: string
+  cwd?: string
+  worktree?: boolean
+  wait?: boolean
+}
+
+export const start: NamedCommand<StartOptions> = {
+  name: 'start',
+  text: 'give an agent a contract; answers at once, or with --wait when it is over',
+  options: {
+    contract: { flags: '--contract <text>', text: 'what it should do and hand over' },
+    file: { flags: '-f, --file <path>', text: 'read it from a file; - reads it from stdin' },
+    harness: {
+      flags: '--harness <name>',
+      text: 'what carries it out (loop; without a model, the first CLI on PATH)',
+      choices: runHarnesses,
+    },
+    agent: { flags: '--agent <name>', text: 'the agent that carries out an external one' },
+    model: { flags: '--model <name>', text: 'the model (else RELAY_MODEL)' },
+    cwd: { flags: '--cwd <path>', text: 'its working directory (this one)' },
+    worktree: { flags: '--worktree', text: 'a CLI works in a git worktree of its own' },
+    wait: { flags: '--wait', text: 'wait until it is over, and print its summary' },
+  },
+  examples: [
+    'agent-relay runs start --contract "List the flaky tests" --wait',
+    'agent-relay runs start -f contract.md --harness claude --worktree',
+  ],
+  run: runStart,
+}
+
+async function runStart(context: Context<StartOptions>): Promise<void> {
+  const { options, print, cwd } = context
+  const contract = await contractOf(context)
+  const { harness, model, agent, worktree } = options
+  const place = options.cwd === undefined ? cwd : resolve(cwd ?? '/', options.cwd)
+  await withClient(context, 'agent', async ({ client }) => {
+    const input = { contract, harness: harness as HarnessName | undefined, model, agent, cwd: place, worktree }
+    await seeStart(client, print, await client.call('run.start', input), options.wait)
+  })
+}
+
+/** Says how a run has begun, and with `isAwaited` how it ends. */
+export async function seeStart(
+  client: RelayClient,
+  print: Print,
+  started: OutputOf<'run.start'>,
+  isAwaited = false,
+): Promise<void> {
+  // What a loop lacks it says itself, in a moment.
+  if (started.note !== undefined && started.harness !== 'loop' && !print.isJson) print.say(started.note)
+  print.progress(`starting ${started.agent}`)
+  const run = await begun(client, started).finally(() => print.progress())
+  if (isAwaited || run.status === 'stopped') await seeEnd(client, print, run)
+  else await (print.isJson ? print.json(run) : print.line(print.typed(startedLine(run))))
+}
+
+/** Waits until the run works or has failed at once: its model is not configured, or its program is missing. */
+async function begun(client: RelayClient, run: Run): Promise<Run> {
+  if (run.harness === 'external') return run
+  // Commands are decided in order: when this one is answered, a loop that cannot begin has been stopped.
+  await client.call('inbox.read', { messages: [] })
+  const lives = async () =>
+    run.harness === 'loop' || (await client.call('worker.list', {})).workers.some((each) => isLive(each, run))
+  for (const until = performance.now() + beginMs; ; await sleep(statusLookMs)) {
+    const isLive = await lives()
+    const now = await statusOf(client, run.id)
+    if (isLive || isOver(now) || performance.now() > until) return now
+  }
+}
+
+function isLive({ name, status }: Worker, { agent }: Run): boolean {
+  return name === agent && status !== 'wished'
+}
+
+async function seeEnd(client: RelayClient, print: Print, run: Run): Promise<void> {
+  // Said first, for a person who does not wait until the end.
+  if (!print.isJson && !isOver(run)) print.say(startedLine(run))
+  const ended = await waited(client, print, run)
+  const { summary } = ended
+  const text = print.isJson ? print.json(ended) : summary === undefined ? true : print.line(clean(summary))
+  if (await text) await markSeen(client, ended)
+  if (!print.isJson && ended.payloadSize !== undefined)
+    print.say(`payload: ${sizeOf(ended.payloadSize)}. To have it: agent-relay runs payload ${ended.id}`)
+  if (ended.status !== 'completed')
+    throw new CommandError(`${ended.id} stopped${why(ended)}`, exits.refused, { isAnswered: true })
+}
+
+const unreadable: Record<string, string> = {
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'there is no such file',
+  EISDIR: 'it is a directory',
+  EACCES: 'you may not read it',
+}
+
+async function contractOf({ options }: Context<StartOptions>): Promise<string> {
+  const { contract, file } = options
+  if (contract !== undefined && file !== undefined)
+    throw new CommandError('--contract and -f both say what it should do: give only one.', exits.usage)
+  if (contract !== undefined) return contract
+  if (file === undefined) throw new CommandError('Say what it should do: --contract "...", or -f FILE', exits.usage)
+  try {
+    return await readNamed(file, 'A contract', limits.contractBytesMax)
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    const { code = '', message } = error as NodeJS.ErrnoException
+    const why = unreadable[code] ?? message
+    throw new CommandError(`-f ${oneLine(file)}: ${why}.`, exits.usage)
+  }
+}
+
+async function waited(client: RelayClient, print: Print, begun: Run): Promise<Run> {
+  const from = performance.now()
+  for (let run = begun; ; await sleep(statusLookMs)) {
+    run = await statusOf(client, begun.id)
+    if (isOver(run)) {
+      print.progress()
+      return run
+    }
+    print.progress(`${run.agent} works, ${Math.round((performance.now() - from) / 1000)} s ${lastLine(run)}`)
+  }
+}
+
+/** Marks the daemon's message about the end of this run as read: the result was just printed. */
+async function markSeen(client: RelayClient, { id }: Run): Promise<void> {
+  const filter = { from: daemonName, unreadOnly: false, limit: limits.pageMessagesMax }
+  const { messages } = await client.call('inbox.peek', filter)
+  const told = messages.find(({ kind, body }) => kind === 'status' && body.startsWith(`Run ${id} `))
+  if (told) await client.markRead(told.id)
+}
+
+async function statusOf(client: RelayClient, id: string): Promise<Run> {
+  return (await client.call('run.status', { runs: [id] })).runs[0] as Run
+}
+
+function isOver({ status }: Run): boolean {
+  return status !== 'running' && status !== 'ready'
+}
+
+function startedLine({ id, agent, harness, parent }: Run): string {
+  return `${id} started: ${agent} (${harness}), for ${parent}. Its status: agent-relay runs status ${id}`
+}

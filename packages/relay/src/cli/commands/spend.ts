@@ -1,0 +1,54 @@
+// `spend`: the tokens that agents have used, and their cost where the vendor says it.
+
+import { countText, usdText } from '@agent-relay/sdk/internal/spend-text'
+import type { OutputOf, SpendGroup, SpendLine } from '@agent-relay/sdk/protocol'
+import type { CliCommand, Context } from '../command.ts'
+import { withClient } from '../connection.ts'
+import { oneLine } from '../text.ts'
+
+const groups: readonly SpendGroup[] = ['agent', 'run', 'model', 'day']
+
+interface SpendOptions {
+  by?: SpendGroup
+}
+
+export const spend: CliCommand<SpendOptions> = {
+  options: { by: { flags: '--by <what>', text: 'agent, run, model or day (UTC)', choices: groups } },
+  examples: ['agent-relay spend', 'agent-relay spend --by model', 'agent-relay spend --by day --json'],
+  run,
+}
+
+async function run(context: Context<SpendOptions>): Promise<void> {
+  const { options, print } = context
+  await withClient(context, 'anyone', async ({ client }) => {
+    const answer = await client.call('spend.list', { by: options.by })
+    if (print.isJson) return void (await print.json(answer))
+    if (answer.spend.length === 0)
+      return print.say(
+        'Nothing is known yet. It is told by runs of a model, and by workers over ACP whose agent says it.',
+      )
+    await print.table(columnsOf(answer), [
+      ...answer.spend.map((line) => row(nameOf(line, answer.by), line, answer)),
+      ...(answer.spend.length > 1 ? [row('all', answer.total, answer)] : []),
+    ])
+  })
+}
+
+type Listed = OutputOf<'spend.list'>
+
+/** A cost is shown where any is known: most vendors do not tell it. */
+function columnsOf({ by, total }: Listed) {
+  const counts = ['IN', 'CACHED', 'OUT', 'TURNS', ...(total.usd === undefined ? [] : ['COST'])]
+  return [{ head: by.toUpperCase(), mayShrink: true }, ...counts.map((head) => ({ head, toTheRight: true }))]
+}
+
+function row(name: string, { tokens, usd, turns }: Listed['total'], { total }: Listed): string[] {
+  const cost = total.usd === undefined ? [] : [usd === undefined ? '–' : usdText(usd)]
+  return [name, countText(tokens.input), countText(tokens.cached), countText(tokens.output), String(turns), ...cost]
+}
+
+/** What is of no run, or of a model that nobody named, stands together. */
+function nameOf({ agent, run, model, day }: SpendLine, by: SpendGroup): string {
+  if (by === 'run') return run === undefined ? 'no run' : oneLine(`${run} (${agent})`)
+  return oneLine((by === 'model' ? model : by === 'day' ? day : agent) ?? 'not known')
+}

@@ -1,0 +1,31 @@
+// `retry`: the same task again, for a worker that has exited, or the same contract, for a run that has ended.
+
+import type { RelayClient } from '@agent-relay/sdk'
+import type { CliCommand, Context } from '../../command.ts'
+import { withClient } from '../../connection.ts'
+import { seeStart } from '../runs/start.ts'
+import { seeHired } from './workers.ts'
+
+export const retry: CliCommand = {
+  takes: 'agents',
+  examples: ['agent-relay retry Fixer', 'agent-relay retry run_01kabc --json'],
+  run,
+}
+
+async function run(context: Context): Promise<void> {
+  const { args, print } = context
+  const name = args[0] as string
+  await withClient(context, 'agent', async ({ client }) => {
+    const again = await runOf(client, name)
+    if (again === undefined) await seeHired(print, name, client.call('worker.retry', { name }))
+    else await seeStart(client, print, await client.call('run.start', { again }))
+  })
+}
+
+/** The run that is meant, by its id or its agent's name; undefined if a worker is meant, or nothing that is known. */
+async function runOf(client: RelayClient, name: string): Promise<string | undefined> {
+  const [found] = (await client.call('run.status', { runs: [name] })).runs
+  // A worker is told of as a run of its own name.
+  if (!found || 'error' in found || found.id === found.agent) return undefined
+  return found.id
+}

@@ -1,0 +1,60 @@
+// Filters what a worker's program prints before it reaches this terminal: drawing passes, strings addressed to the terminal do not.
+// An agent's output must not set a clipboard (OSC 52), rename a window or ask the terminal questions.
+
+const stringStarts = new Set([']', 'P', 'X', '^', '_'])
+/** Questions that the terminal would answer as if somebody typed: device attributes, status, and the like. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+const questions = /\u001b\[[?>=]?[0-9;]*(?:c|n|x)|\u001b\[[?>]?[0-9;]*u|\u001bZ|\u001b\[>[0-9;]*q|\u001b\[[0-9;]*t/g
+
+/** Keeps its state between chunks, because a sequence may be cut anywhere. */
+export class TerminalFilter {
+  #isInString = false
+  #rest = ''
+
+  pass(chunk: string): string {
+    let text = this.#rest + chunk
+    this.#rest = ''
+    let passed = ''
+    while (text !== '') {
+      if (this.#isInString) {
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: the two ends of such a string.
+        const end = /\u0007|\u001b\\|\u009c/.exec(text)
+        // An ESC at the very end may be the first half of its terminator.
+        if (!end) return this.#keep(passed, text.endsWith('\u001b') ? '\u001b' : '')
+        this.#isInString = false
+        text = text.slice(end.index + end[0].length)
+        continue
+      }
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: the one that begins every sequence.
+      const start = /[\u001b\u0090\u0098\u009d-\u009f]/.exec(text)
+      if (!start) return passed + text
+      passed += text.slice(0, start.index)
+      text = text.slice(start.index)
+      const sequence = sequenceOf(text)
+      if (sequence === undefined) return this.#keep(passed, text)
+      if (sequence.isString) this.#isInString = true
+      else passed += sequence.text.replace(questions, '')
+      text = text.slice(sequence.text.length)
+    }
+    return passed
+  }
+
+  #keep(passed: string, rest: string): string {
+    this.#rest = rest
+    return passed
+  }
+}
+
+/** The sequence at the start of `text`; undefined where it is cut off. */
+function sequenceOf(text: string): { text: string; isString: boolean } | undefined {
+  if (text[0] !== '\u001b') return { text: text[0] as string, isString: true }
+  const second = text[1]
+  if (second === undefined) return undefined
+  if (stringStarts.has(second)) return { text: text.slice(0, 2), isString: true }
+  if (second !== '[') return { text: text.slice(0, 2), isString: false }
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a control sequence.
+  const found = /^\u001b\[[0-?]*[ -/]*[@-~]/.exec(text)
+  if (found) return { text: found[0], isString: false }
+  // No control sequence is that long.
+  return text.length > 64 ? { text: text.slice(0, 2), isString: false } : undefined
+}

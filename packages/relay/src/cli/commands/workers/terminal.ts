@@ -1,0 +1,156 @@
+// `logs` and `attach`: a worker's terminal, seen from this one.
+
+import { type RelayClient, RelayError } from '@agent-relay/sdk'
+import type { OutputOf } from '@agent-relay/sdk/protocol'
+import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
+import { withClient, withPerson } from '../../connection.ts'
+import { awaitEnding, ended } from '../../ending.ts'
+import { logLinesDefault } from '../../options.ts'
+import { clean, oneLine } from '../../text.ts'
+import { TerminalFilter } from './terminal-filter.ts'
+
+/** Ctrl-] */
+const detachKey = '\u001d'
+/** At most this much of what was typed during one call goes with the next one. */
+const typeBytesMax = 32 * 1024
+/** Undoes what a full-screen program may have changed: alternate screen, mouse, paste, keyboard mode, cursor, colours. */
+const leaveScreen =
+  '\u001b[?1049l\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1006l\u001b[?2004l\u001b[<u\u001b[?25h\u001b[0m\r\n'
+
+interface LogsOptions {
+  lines?: number
+  follow?: boolean
+}
+
+export const logs: CliCommand<LogsOptions> = {
+  takes: 'agents',
+  options: {
+    lines: { flags: '--lines <n>', text: 'how many lines (100)', number: [1, 10_000] },
+    follow: { flags: '--follow', text: 'keep showing what it prints, until Ctrl-C' },
+  },
+  examples: ['agent-relay logs Fixer', 'agent-relay logs Fixer --follow'],
+  run: runLogs,
+}
+
+async function runLogs(context: Context<LogsOptions>): Promise<void> {
+  const { args, options, print } = context
+  const name = args[0] as string
+  await withClient(context, 'agent', async ({ client }) => {
+    const { text, exited } = await client.call('worker.screen', { name, lines: options.lines ?? logLinesDefault })
+    if (print.isJson) await print.json({ name, text, exited })
+    else await print.line(clean(text).trimEnd())
+    if (exited !== undefined) return print.say(oneLine(exited))
+    if (!options.follow) return
+    const ending = awaitEnding()
+    const exit = await follow(client, name, ending, ({ data, isPast }) => {
+      // Past output is part of the screen that was printed above.
+      if (!isPast) void (print.isJson ? print.json({ name, data }) : process.stdout.write(clean(data)))
+    })
+    if (exit !== undefined) print.say(oneLine(exit))
+  })
+}
+
+export const attach: CliCommand = { takes: 'agents', examples: ['agent-relay attach Fixer'], run: runAttach }
+
+async function runAttach(context: Context): Promise<void> {
+  const { args, print } = context
+  const name = args[0] as string
+  const { stdin, stdout } = process
+  if (!stdin.isTTY || !stdout.isTTY)
+    throw new CommandError(`attach needs a terminal. To read only: agent-relay logs ${name}`, exits.usage)
+  await withPerson(context, async ({ client }) => {
+    // Asked first, so that a refusal comes before this terminal is changed.
+    const { exited: before } = await client.call('worker.screen', { name, lines: 1 })
+    if (before !== undefined)
+      throw new CommandError(`${before}. Its last screen: agent-relay logs ${name}`, exits.refused)
+    const ending = new AbortController()
+    awaitEnding().addEventListener('abort', () => ending.abort())
+    print.say(`Attached to ${name}. Ctrl-] leaves; it goes on running.`)
+    const keys = new Keyboard(client, name, () => ending.abort())
+    const resize = () => {
+      const { columns: cols, rows } = stdout
+      client.call('worker.resize', { name, cols, rows }).catch(() => {})
+    }
+    const filter = new TerminalFilter()
+    stdin.setRawMode(true)
+    stdin.on('data', keys.typed)
+    stdout.on('resize', resize)
+    resize()
+    let exited: string | undefined
+    try {
+      exited = await follow(client, name, ending.signal, ({ data }) => stdout.write(filter.pass(data)))
+    } finally {
+      stdin.off('data', keys.typed)
+      stdout.off('resize', resize)
+      stdin.setRawMode(false)
+      stdin.pause()
+      stdout.write(leaveScreen)
+    }
+    if (keys.refusal) throw keys.refusal
+    print.say(exited === undefined ? `Detached; ${name} goes on.` : oneLine(exited))
+  })
+}
+
+/** Resolves when `ending` is aborted, or when the worker exits, with the reason; rejects on a refusal. */
+async function follow(
+  client: RelayClient,
+  name: string,
+  ending: AbortSignal,
+  onOutput: (output: OutputOf<'worker.follow'>) => void,
+): Promise<string | undefined> {
+  let stop = () => {}
+  const over = new Promise<string>((resolve, reject) => {
+    stop = client.follow('worker.follow', {
+      input: () => ({ name }),
+      established: () => {},
+      item: onOutput,
+      failed: (error) => (error.code === 'worker.exited' ? resolve(error.message) : reject(error)),
+    })
+  })
+  try {
+    return await Promise.race([over, ended(ending).then(() => undefined)])
+  } finally {
+    stop()
+  }
+}
+
+/** Sends typed keys with one call at a time, so that they arrive in order. */
+class Keyboard {
+  readonly #client: RelayClient
+  readonly #name: string
+  readonly #leave: () => void
+  refusal: RelayError | undefined
+  #waiting = ''
+  #isSending = false
+
+  constructor(client: RelayClient, name: string, leave: () => void) {
+    this.#client = client
+    this.#name = name
+    this.#leave = leave
+  }
+
+  readonly typed = (chunk: Buffer): void => {
+    const text = chunk.toString('utf8')
+    const end = text.indexOf(detachKey)
+    this.#waiting += end < 0 ? text : text.slice(0, end)
+    void this.#send().then(() => end >= 0 && this.#leave())
+  }
+
+  /** Only a person answers a dialog: then this terminal is no person's, and what is typed here goes nowhere. */
+  #refused(error: unknown): void {
+    if (!(error instanceof RelayError) || error.code !== 'person.required') return
+    this.refusal = error
+    this.#leave()
+  }
+
+  async #send(): Promise<void> {
+    if (this.#isSending) return
+    this.#isSending = true
+    while (this.#waiting !== '') {
+      const data = this.#waiting.slice(0, typeBytesMax)
+      this.#waiting = this.#waiting.slice(data.length)
+      await this.#client.call('worker.type', { name: this.#name, data }).catch((error) => this.#refused(error))
+    }
+    this.#isSending = false
+  }
+}

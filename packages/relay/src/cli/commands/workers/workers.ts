@@ -1,0 +1,237 @@
+// `spawn`, `release`, `pause`, `resume`, `workers`: hiring programs and letting them go. Their terminals are in terminal.ts.
+
+import { resolve } from 'node:path'
+import { clisWith, inWords } from '@agent-relay/sdk/internal/clis'
+import { openQuoteOf, wordsOf } from '@agent-relay/sdk/internal/command-words'
+import { spendText } from '@agent-relay/sdk/internal/spend-text'
+import type { OutputOf, Worker } from '@agent-relay/sdk/protocol'
+import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
+import { withClient } from '../../connection.ts'
+import type { Column, Print } from '../../print.ts'
+import { readStdin } from '../../stdin.ts'
+import { ageOf, homely, oneLine } from '../../text.ts'
+import { branchText, type Changed, changesOf } from './worktrees.ts'
+
+const clis = clisWith('worker').map(({ name }) => name)
+
+interface SpawnOptions {
+  cli?: string
+  task?: string
+  model?: string
+  cwd?: string
+  worktree?: boolean
+  shared?: boolean
+  command?: string
+  acp?: string
+  terminal?: boolean
+}
+
+export const spawn: CliCommand<SpawnOptions> = {
+  options: {
+    cli: {
+      flags: '--cli <name>',
+      text: `${inWords(clis, 'or')} (claude); plain is what --command means`,
+      words: [...clis, 'plain'],
+    },
+    task: { flags: '--task <text>', text: 'what it should do; - reads it from stdin' },
+    model: { flags: '--model <name>', text: 'the model to use' },
+    cwd: { flags: '--cwd <path>', text: 'where it works (this directory)' },
+    worktree: { flags: '--worktree', text: 'in a git worktree of its own, on the branch relay/NAME' },
+    shared: { flags: '--shared', text: 'in the checkout that is there, also where the policy says worktree' },
+    command: {
+      flags: '--command <line>',
+      text: 'any other program, e.g. "aider --yes"; its words are split without a shell',
+    },
+    acp: { flags: '--acp <line>', text: 'any agent that speaks ACP, e.g. "my-agent --acp"; split like --command' },
+    terminal: { flags: '--terminal', text: 'in a terminal, also a CLI that speaks ACP' },
+  },
+  examples: [
+    'agent-relay spawn Fixer --cli claude --task "Fix the failing test in parser.test.ts"',
+    'agent-relay spawn Fixer --worktree --task "Fix the failing test in parser.test.ts"',
+    'agent-relay spawn Looker --cli codex --cwd ../docs --task - < task.md',
+    'agent-relay spawn Pair --command "aider --yes-always"',
+    'agent-relay spawn Looker --acp "my-agent --acp" --task "Look for dead code"',
+    'agent-relay spawn Own --cli claude -- --mcp-config mine.json',
+  ],
+  run: runSpawn,
+}
+
+async function runSpawn(context: Context<SpawnOptions>): Promise<void> {
+  const { args, passed, options, print, cwd } = context
+  const [name = '', ...words] = args
+  const rest = words.splice(Math.max(0, words.length - passed.length))
+  noneMisplaced(words)
+  const { cli, command, control } = programOf(options)
+  const { model } = options
+  const task = options.task === '-' ? await readStdin(print) : options.task
+  const input = {
+    name,
+    cli,
+    command,
+    control,
+    args: rest.length > 0 ? rest : undefined,
+    task,
+    model,
+    cwd: cwd === undefined ? options.cwd : resolve(cwd, options.cwd ?? '.'),
+    worktree: options.shared ? false : options.worktree,
+  }
+  await withClient(context, 'agent', async ({ client }) => {
+    await seeHired(print, name, client.call('worker.spawn', input))
+  })
+}
+
+/** The task without its flag would go to the CLI, which takes it or not. */
+function noneMisplaced([word]: string[]): void {
+  if (word === undefined) return
+  const text = `"${oneLine(word)}" belongs to no option. The task is --task "…"; what the CLI itself takes stands after --.`
+  throw new CommandError(text, exits.usage)
+}
+
+/** Says that a worker has been started. */
+export async function seeHired(print: Print, name: string, hired: Promise<OutputOf<'worker.spawn'>>): Promise<void> {
+  const answer = await print.during(`starting ${oneLine(name)}`, hired)
+  if (print.isJson) return void (await print.json(answer))
+  await print.line(print.typed(startedLine(answer)))
+  if (answer.note !== undefined) print.say(oneLine(answer.note))
+}
+
+/** What shall be started, and how it shall be spoken to. */
+function programOf({ cli, command, acp, terminal }: SpawnOptions) {
+  const line = acp ?? command
+  const flag = acp === undefined ? '--command' : '--acp'
+  if (command !== undefined && acp !== undefined)
+    throw new CommandError('--command or --acp: give only one.', exits.usage)
+  if (acp !== undefined && terminal) throw new CommandError('--acp or --terminal: give only one.', exits.usage)
+  if (line !== undefined && cli !== undefined && (acp !== undefined || cli !== 'plain'))
+    throw new CommandError(`--cli ${cli} names a program, and ${flag} another: give only one.`, exits.usage)
+  if (line === undefined && cli === 'plain')
+    throw new CommandError('Which program? For instance: --command "aider --yes-always"', exits.usage)
+  const control = acp === undefined ? (terminal ? ('pty' as const) : undefined) : ('acp' as const)
+  if (line === undefined) return { cli: cli ?? 'claude', control }
+  return { cli: acp === undefined ? 'plain' : 'acp', command: splitWords(line, flag), control }
+}
+
+/** The line after --command as words: quotes and backslashes as people write them, and no shell, so that nothing in it is ever run. */
+export function splitWords(line: string, flag = '--command'): string[] {
+  const [words, quote] = [wordsOf(line), openQuoteOf(line)]
+  if (quote !== undefined) throw new CommandError(`${flag}: the quote ${quote} is never closed.`, exits.usage)
+  if (words.length === 0) throw new CommandError(`${flag} names no program.`, exits.usage)
+  return words
+}
+
+function startedLine({ worker }: OutputOf<'worker.spawn'>): string {
+  const { name, cli, pid, parent, worktree, reason = '' } = worker
+  const facts = [cli, pid === undefined ? reason : `pid ${pid}`, ...(worktree ? [`branch ${worktree.branch}`] : [])]
+  const shown = `${oneLine(name)} started (${facts.map(oneLine).join(', ')}). It reports to ${oneLine(parent)}.`
+  return `${shown} Watch: agent-relay attach ${oneLine(name)}`
+}
+
+interface ReleaseOptions {
+  reason?: string
+}
+
+export const release: CliCommand<ReleaseOptions> = {
+  takes: 'agents',
+  options: { reason: { flags: '--reason <text>', text: 'why, for the record' } },
+  examples: ['agent-relay release Fixer', 'agent-relay release Fixer --reason "tests pass"'],
+  run: (context) => wish(context, 'worker.release', 'released'),
+}
+
+export const pause: CliCommand = {
+  takes: 'agents',
+  examples: ['agent-relay pause Fixer'],
+  run: (context) => wish(context, 'worker.pause', 'paused'),
+}
+
+export const resume: CliCommand = {
+  takes: 'agents',
+  examples: ['agent-relay resume Fixer'],
+  run: (context) => wish(context, 'worker.resume', 'resumed'),
+}
+
+async function wish(
+  context: Context<ReleaseOptions>,
+  op: 'worker.release' | 'worker.pause' | 'worker.resume',
+  done: string,
+): Promise<void> {
+  const { args, options, print } = context
+  const name = args[0] as string
+  await withClient(context, 'agent', async ({ client }) => {
+    const input = op === 'worker.release' ? { name, reason: options.reason } : { name }
+    const answer = await print.during(`asking ${oneLine(name)}`, client.call(op, input))
+    const note = 'note' in answer ? answer.note : undefined
+    if (print.isJson) await print.json(answer)
+    else {
+      const left = note === undefined ? '' : ` ${oneLine(note)} To see it: agent-relay diff ${oneLine(name)}`
+      await print.line(print.typed(`${oneLine(name)} ${done}.${left}`))
+    }
+  })
+}
+
+interface WorkersOptions {
+  all?: boolean
+}
+
+export const workers: CliCommand<WorkersOptions> = {
+  options: { all: { flags: '--all', text: 'include those that have exited' } },
+  examples: ['agent-relay workers', 'agent-relay workers --all --json'],
+  run: runList,
+}
+
+async function runList(context: Context<WorkersOptions>): Promise<void> {
+  const { options, print, env } = context
+  await withClient(context, 'anyone', async ({ client }) => {
+    const listed = (await client.call('worker.list', { all: options.all, whole: print.isJson })).workers
+    const trees = await changesOf(client)
+    // Those that have exited and left a worktree are listed too: somebody has to look at it.
+    const left = [...trees.values()].filter(({ id }) => !listed.some((each) => each.id === id))
+    const workers: Changed[] = [
+      ...listed.map((worker) => ({ ...(trees.get(worker.id) ?? worker), task: worker.task })),
+      ...left,
+    ]
+    if (print.isJson) return void (await print.json({ workers }))
+    if (workers.length === 0) {
+      const more = options.all ? '' : ' Those that have exited: agent-relay workers --all.'
+      return print.say(`No worker runs.${more} To start one: agent-relay spawn NAME --cli claude --task "…"`)
+    }
+    // What few have is shown where any has it.
+    const more: [Column, (worker: Changed) => string][] = [
+      ...(workers.some(({ spend }) => spend) ? [spentColumn] : []),
+      ...(trees.size > 0 ? [branchColumn] : []),
+    ]
+    await print.table(
+      [...listColumns, ...more.map(([column]) => column)],
+      workers.map((worker) => [...row(worker, env.HOME), ...more.map(([, text]) => text(worker))]),
+    )
+  })
+}
+
+const branchColumn: [Column, (worker: Changed) => string] = [{ head: 'BRANCH', mayShrink: true }, branchText]
+const spentColumn: [Column, (worker: Worker) => string] = [
+  { head: 'SPENT', spare: 7 },
+  ({ spend }) => (spend ? spendText(spend) : ''),
+]
+
+const listColumns: Column[] = [
+  { head: 'NAME' },
+  { head: 'CLI', spare: 1 },
+  { head: 'CONTROL', spare: 6 },
+  { head: 'STATE', mayShrink: true },
+  { head: 'PARENT', spare: 2 },
+  { head: 'PID', spare: 4 },
+  { head: 'SINCE', spare: 3 },
+  { head: 'DIRECTORY', mayShrink: true, spare: 6 },
+  { head: 'TASK', mayShrink: true, spare: 5 },
+]
+
+function row(worker: Worker & { task?: string }, home: string | undefined): string[] {
+  const { name, cli, control, parent, pid, startedAt, cwd, task = '' } = worker
+  const started = [String(pid ?? '–'), ageOf(startedAt), homely(cwd, home)]
+  const cells = [name, cli, control, stateText(worker), parent, ...started, task]
+  return cells.map(oneLine)
+}
+
+/** `blocked: permission dialog`, `exited: its program ended with code 1`, `idle`. */
+export function stateText({ status, reason }: Pick<Worker, 'status' | 'reason'>): string {
+  return reason === undefined ? status : `${status}: ${reason}`
+}

@@ -1,0 +1,171 @@
+// `workspace export` and `workspace import`: what was said in a workspace, or all that happened there, as text; and such a file as a new workspace.
+
+import { createWriteStream } from 'node:fs'
+import { resolve } from 'node:path'
+import type { RelayClient, RelayEvent } from '@agent-relay/sdk'
+import { unseen } from '@agent-relay/sdk/internal/clean'
+import { recordingLine } from '@agent-relay/sdk/internal/client'
+import { dataDir } from '@agent-relay/sdk/internal/discover'
+import type { Message } from '@agent-relay/sdk/protocol'
+import { limits } from '@agent-relay/sdk/wire'
+import { meantProject } from '../../../machine/config.ts'
+import { DataDirectory } from '../../../machine/data-directory.ts'
+import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { withClient } from '../../connection.ts'
+import { addressText } from '../../lines.ts'
+import { escaped } from '../../print.ts'
+import { clean, counted, homely, oneLine } from '../../text.ts'
+import { mustBeOnDisk } from './backup.ts'
+import { givenFile, withPlacer } from './restore.ts'
+
+interface ExportOptions {
+  format?: string
+  events?: boolean
+  conversation?: string
+  thread?: string
+  run?: string
+  bodies?: boolean
+  to?: string
+}
+
+export const exporting: NamedCommand<ExportOptions> = {
+  name: 'export',
+  text: 'print what was said in a workspace, for its key holder: all of it, a conversation, a thread or a run',
+  options: {
+    format: {
+      flags: '--format <format>',
+      text: 'jsonl, one message a line (the default), or md, to be read by people',
+      choices: ['jsonl', 'md'],
+    },
+    events: { flags: '--events', text: 'every event, one a line, as the recorder of the page saves and opens them' },
+    conversation: { flags: '--conversation <name>', text: "only this one: '#build', '@Ann,Bob' or '*'" },
+    thread: { flags: '--thread <id>', text: 'only this thread' },
+    run: { flags: '--run <id>', text: 'only this run, with what its agent said and was told until its end' },
+    bodies: { flags: '--no-bodies', text: 'without what people and agents wrote: its length stands in its place' },
+    to: { flags: '--to <file>', text: 'into a new file, which is there once it is whole' },
+  },
+  examples: [
+    'agent-relay workspace export --to app.jsonl',
+    "agent-relay workspace export --format md --conversation '#general'",
+    'agent-relay workspace export --events --no-bodies --to report.jsonl',
+  ],
+  isNobody: true,
+  run: runExport,
+}
+
+/** Takes text for as long as somebody wants it. */
+type Take = (text: string) => Promise<boolean>
+
+async function runExport(context: Context<ExportOptions>): Promise<void> {
+  const { options, print, env } = context
+  const { format = 'jsonl', events = false, to } = options
+  if (format === 'md' && events)
+    throw new CommandError('--events are for programs: --format jsonl, or without --events', exits.usage)
+  await withClient(context, 'holder', async ({ client, welcome }) => {
+    const { pruned } = await client.call('event.list', { since: 0, limit: 1 })
+    if (pruned !== undefined) print.say(`Up to entry ${pruned}, what was over was pruned: it is not in this export.`)
+    const write = (take: Take) => exportAll(client, options, welcome.workspace, take)
+    if (to === undefined) return void (await write((text) => print.bytes(Buffer.from(text))))
+    const { writeNewFile } = await import('../../../machine/new-file.ts')
+    const path = resolve(to)
+    const count = await print.during(
+      'exporting',
+      writeNewFile(path, (draft) => intoFile(draft, write)),
+    )
+    if (print.isJson) return void (await print.json({ path, count }))
+    print.say(`${counted(count, events ? 'event' : 'message')} in ${homely(path, env.HOME)}`)
+  })
+}
+
+async function intoFile(path: string, write: (take: Take) => Promise<number>): Promise<number> {
+  const file = createWriteStream(path, { mode: 0o600, flags: 'wx' })
+  const failed = new Promise<never>((_, reject) => file.once('error', reject))
+  const take: Take = (text) =>
+    Promise.race([failed, new Promise<boolean>((done) => file.write(text, (error) => done(!error)))])
+  const count = await Promise.race([failed, write(take)])
+  await Promise.race([failed, new Promise<void>((done) => file.end(done))])
+  return count
+}
+
+/** One page of events at a time, from the first to the last that there was at the start. Answers how many were taken. */
+async function exportAll(client: RelayClient, options: ExportOptions, workspace: string, take: Take): Promise<number> {
+  const { events: isAll = false, bodies = true, format } = options
+  const types = isAll || options.run !== undefined ? undefined : ['message.created']
+  const isWanted = filterOf(options)
+  let count = 0
+  if (format === 'md' && !(await take(`# ${oneLine(workspace)}\n`))) return count
+  const { next: last } = await client.call('event.list', { limit: 1 })
+  for (let since = 0; since < last; ) {
+    const page = await client.call('event.list', { since, before: last + 1, types, limit: limits.eventsPageMax })
+    const found = page.events.filter(isWanted).filter(({ message }) => isAll || message !== undefined)
+    const texts = found.map((event) =>
+      format === 'md'
+        ? markdown(event.message as Message, bodies)
+        : line(isAll ? event : (event.message as Message), bodies),
+    )
+    count += found.length
+    if (texts.length > 0 && !(await take(texts.join('')))) return count
+    since = page.next
+  }
+  return count
+}
+
+function line(value: RelayEvent | Message, hasBodies: boolean): string {
+  return recordingLine(value, !hasBodies).replace(unseen, escaped)
+}
+
+/** A body is quoted, so that no line of it can pass for the head of another message. */
+function markdown({ id, ts, from, to, kind, thread, replyTo, body }: Message, hasBodies: boolean): string {
+  const about = [ts, ...(kind === 'free' ? [] : [kind]), id]
+  if (replyTo !== undefined) about.push(`reply to ${replyTo}`)
+  else if (thread !== undefined) about.push(`thread ${thread}`)
+  const text = hasBodies ? clean(body).trimEnd() : `(${body.length} characters)`
+  return `\n**${oneLine(from)} → ${addressText(to)}** ${about.map(oneLine).join(' · ')}\n\n${text.replace(/^/gm, '> ')}\n`
+}
+
+/** All conditions at once. That of a run remembers whose run it is, from its start to its end. */
+function filterOf({ conversation, thread, run }: ExportOptions): (event: RelayEvent) => boolean {
+  let agent: string | undefined
+  return (event) => {
+    const { message } = event
+    const fact = event.fact as { id?: string; agent?: string; conversation?: string }
+    if (conversation !== undefined && fact.conversation !== conversation) return false
+    if (thread !== undefined && message?.thread !== thread && message?.id !== thread) return false
+    if (run === undefined) return true
+    const isItsOwn = event.type.startsWith('run.') && fact.id === run
+    if (isItsOwn) agent = event.type === 'run.started' ? fact.agent : undefined
+    return isItsOwn || (agent !== undefined && message !== undefined && isOf(message, agent))
+  }
+}
+
+function isOf({ from, to }: Message, agent: string): boolean {
+  return from === agent || to === agent || (Array.isArray(to) && to.includes(agent))
+}
+
+export const importing: NamedCommand = {
+  name: 'import',
+  args: '<file> <name>',
+  text: 'make a new workspace of the messages in a file that `workspace export` wrote; all of them count as read',
+  examples: ['agent-relay workspace import app.jsonl old-app'],
+  isNobody: true,
+  run: runImport,
+}
+
+async function runImport({ args, env, print }: Context): Promise<void> {
+  const [file = '', asked = ''] = args
+  mustBeOnDisk(env)
+  const name = meantProject('/', env, asked)
+  const path = givenFile(file)
+  const { importFile } = await import('../../../daemon/importing.ts')
+  const directory = new DataDirectory(dataDir(env))
+  await withPlacer(env, directory, async (place) => {
+    if (directory.has(name))
+      throw new CommandError(`Workspace ${name} is here already, and nothing is overwritten.`, exits.refused)
+    const { messages, agents, leftOut, ...prepared } = await print.during('reading', importFile(path, name, directory))
+    await place(name, prepared)
+    if (print.isJson) return void (await print.json({ workspace: name, id: prepared.id, messages, agents, leftOut }))
+    print.say(`Workspace ${name} is made, with ${counted(messages, 'message')} of ${counted(agents, 'agent')}.`)
+    if (leftOut > 0) print.say(`${counted(leftOut, 'line')} told of something else, or of the same message again.`)
+    print.say(`What was said there: agent-relay workspace export --project ${name}`)
+  })
+}

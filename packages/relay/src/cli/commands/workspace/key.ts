@@ -1,0 +1,100 @@
+// `workspace key`: prints the key of a workspace from the credentials file, or a new one, which the daemon makes and writes there.
+
+import { realpathSync } from 'node:fs'
+import { credentialsPath, dataDir } from '@agent-relay/sdk/internal/discover'
+import { CredentialsFile } from '../../../machine/credentials-file.ts'
+import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { meantWorkspace, sayVersion } from '../../connection.ts'
+import { control, knownWorkspace, nextId, reachControl } from '../../control-socket.ts'
+import { mustBePerson } from '../../person.ts'
+import { askSecret } from '../../secret.ts'
+import { homely } from '../../text.ts'
+
+interface KeyOptions {
+  rotate?: boolean
+  keep?: boolean
+}
+
+export const key: NamedCommand<KeyOptions> = {
+  name: 'key',
+  args: '[name]',
+  takes: 'projects',
+  text: 'print the key of a workspace, by default the one of this directory',
+  options: {
+    rotate: { flags: '--rotate', text: 'make a new key: the old one stops working, and its connections end' },
+    keep: {
+      flags: '--keep',
+      text: 'keep the key of a shared workspace on this machine too: it is asked for, or read from stdin',
+    },
+  },
+  examples: [
+    'agent-relay workspace key',
+    'agent-relay workspace key frontend --rotate',
+    'agent-relay workspace key frontend --keep',
+  ],
+  isNobody: true,
+  run,
+}
+
+/** The key goes to stdout alone. */
+async function run(context: Context<KeyOptions>): Promise<void> {
+  const { args, options, print } = context
+  const named = { cwd: context.cwd, options: { project: args[0] ?? options.project } }
+  const workspace = meantWorkspace(named, context.env)
+  await mustBePerson(context.env)
+  if (options.keep) return keep(context, workspace)
+  const key = options.rotate ? await rotate(context, workspace) : await stored(context, workspace)
+  if (print.isJson) await print.json({ workspace, key })
+  else await print.line(key)
+}
+
+async function rotate({ env, print }: Context, workspace: string): Promise<string> {
+  const link = await control(env)
+  try {
+    sayVersion(print, link.welcome.version)
+    const { key } = await link.call('workspace.rotate-key', { workspace }, nextId('c'))
+    print.say(`This is the new key of workspace ${workspace}, kept for you in the credentials file.`)
+    print.say('The old key no longer works, and every connection that used it has ended.')
+    return key
+  } finally {
+    await link.close()
+  }
+}
+
+/** It was made on another machine. The daemon knows its hash, and says whose it is. */
+async function keep({ env, print }: Context, workspace: string): Promise<void> {
+  const key = await askSecret(
+    `The key of workspace ${workspace}, as \`agent-relay workspace key\` prints it elsewhere`,
+    'A key',
+  )
+  const link = await control(env)
+  try {
+    const found = await link.call('workspace.find', { key }, nextId('c'))
+    if (found.name !== workspace)
+      throw new CommandError(`This is the key of another workspace: ${found.name}`, exits.refused)
+    const directory = realpathSync(dataDir(env))
+    new CredentialsFile(credentialsPath(env)).put(found.id as string, { name: workspace, key, dataDir: directory })
+    if (print.isJson) return void (await print.json({ workspace, kept: true }))
+    await print.line(`The key of workspace ${workspace} is kept on this machine too.`)
+  } finally {
+    await link.close()
+  }
+}
+
+/** A running daemon knows the workspace's id; the file alone knows only names, which two data directories may share. */
+async function stored({ env }: Context, workspace: string): Promise<string> {
+  const path = credentialsPath(env)
+  const file = new CredentialsFile(path)
+  const link = await reachControl(env)
+  const { id } = (link && (await knownWorkspace(link, workspace).finally(() => link.close()))) ?? {}
+  const named = file.keysNamed(workspace)
+  const key = (id === undefined ? undefined : file.keyOf(id)) ?? (named.length === 1 ? named[0] : undefined)
+  if (key !== undefined) return key
+  const where = homely(path, env.HOME)
+  const lack =
+    named.length > 1 ? `${where} has several keys of workspaces named` : `There is no key in ${where} for workspace`
+  throw new CommandError(
+    `${lack} ${workspace}. To make a new one: agent-relay workspace key ${workspace} --rotate`,
+    exits.refused,
+  )
+}

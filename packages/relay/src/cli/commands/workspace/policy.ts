@@ -1,0 +1,193 @@
+// `workspace policy`: what a workspace allows beyond what every agent may do.
+
+import type { Delegation, OutputOf } from '@agent-relay/sdk/protocol'
+import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { withClient, withPerson } from '../../connection.ts'
+import { mustBePerson } from '../../person.ts'
+import type { Print } from '../../print.ts'
+import { oneLine } from '../../text.ts'
+import { delegationLine } from '../approvals.ts'
+
+type Policy = OutputOf<'workspace.policy'>
+
+const get: NamedCommand = {
+  name: 'get',
+  isDefault: true,
+  text: 'who may see whose terminal, which other workspaces may write here, what a token may start, and what becomes of edits of claimed files',
+  examples: ['agent-relay workspace policy get', 'agent-relay workspace policy get --project frontend --json'],
+  run: runGet,
+}
+
+async function runGet(context: Context): Promise<void> {
+  await withClient(context, 'agent', async ({ client }) => {
+    await show(context.print, await client.call('workspace.policy', {}))
+  })
+}
+
+interface SetOptions {
+  writers?: string
+  terminal?: string[]
+  spawn?: string
+  worktree?: string
+  claims?: string
+  approve?: string[]
+  until?: string
+}
+
+const set: NamedCommand<SetOptions> = {
+  name: 'set',
+  text: 'change it; what is not named stays as it is',
+  options: {
+    writers: { flags: '--writers <names>', text: 'workspaces whose key holders may write here: a list, *, or none' },
+    terminal: {
+      flags: '--terminal <agent=names>',
+      text: 'whose terminals an agent may see: a list, *, or none',
+      isList: true,
+    },
+    spawn: {
+      flags: '--spawn <what>',
+      text: "what an agent's token may start over HTTP and WebSocket: none, no program; clis, the named CLIs in the project's directory",
+      choices: ['none', 'clis'],
+    },
+    worktree: {
+      flags: '--worktree <on|off>',
+      text: 'on: workers in a repository get a git worktree of their own unless their spawn says otherwise',
+      choices: ['on', 'off'],
+    },
+    claims: {
+      flags: '--claims <what>',
+      text: "what becomes of an agent's edit of a file that another is editing: off, nothing; warn, both are told; deny, it is denied; strict, so are git commands that sweep over such files",
+      choices: ['off', 'warn', 'deny', 'strict'],
+    },
+    approve: {
+      flags: '--approve <agent=worker:tool:pattern>',
+      text: 'an agent that may answer approvals of a worker of its own, or of all (*): for one tool, or all (*), and inputs like the pattern; AGENT=none takes it back',
+      isList: true,
+    },
+    until: { flags: '--until <time>', text: 'how long --approve holds: 30m, 2h, up to 7d (1h)' },
+  },
+  examples: [
+    'agent-relay workspace policy set --writers backend,docs',
+    'agent-relay workspace policy set --spawn clis',
+    'agent-relay workspace policy set --worktree on',
+    'agent-relay workspace policy set --claims warn',
+    'agent-relay workspace policy set --approve "Lead=Fixer:Bash:npm test*" --until 2h',
+    'agent-relay workspace policy set --terminal "Lead=*" --terminal Bob=none',
+  ],
+  run: runSet,
+}
+
+export const policy: NamedCommand = {
+  name: 'policy',
+  text: 'what a workspace allows: get, set',
+  isGroup: true,
+  examples: ['agent-relay workspace policy get'],
+  commands: [get, set],
+}
+
+async function runSet(context: Context<SetOptions>): Promise<void> {
+  const { options, print } = context
+  const { writers, terminal, spawn, worktree, claims, approve } = options
+  if ([writers, terminal, spawn, worktree, claims, approve].every((each) => each === undefined))
+    throw new CommandError(
+      'Say what to change: --writers NAMES, --terminal AGENT=NAMES, --spawn none|clis, --worktree on|off, --claims off|warn|deny|strict, --approve AGENT=WORKER:TOOL:PATTERN',
+      exits.usage,
+    )
+  const changes = terminal?.map(viewOf)
+  const until = Date.now() + durationOf(options.until ?? '1h')
+  const delegated = approve?.map((text) => delegationOf(text, until))
+  await mustBePerson(context.env)
+  await withPerson(context, async ({ client }) => {
+    const before = (changes || delegated) && (await client.call('workspace.policy', {}))
+    const views = Object.entries({ ...before?.terminal, ...Object.fromEntries(changes ?? []) })
+    const policy = await client.call('workspace.set-policy', {
+      ...(writers === undefined ? {} : { writers: writers === '*' ? '*' : namesOf(writers) }),
+      ...(spawn === undefined ? {} : { spawn: spawn as Policy['spawn'] }),
+      ...(worktree === undefined ? {} : { worktree: worktree === 'on' }),
+      ...(claims === undefined ? {} : { claims: claims as Policy['claims'] }),
+      ...(delegated ? { approve: withDelegations(before?.approve ?? [], delegated) } : {}),
+      ...(changes ? { terminal: Object.fromEntries(views.filter(([, whose]) => whose.length > 0)) } : {}),
+    })
+    await show(print, policy)
+  })
+}
+
+/** `Lead=Bob,Cyd` */
+function viewOf(text: string): [string, string[]] {
+  const at = text.indexOf('=')
+  if (at < 1)
+    throw new CommandError(`--terminal takes AGENT=NAMES, for instance Lead=Bob,Cyd; not "${text}"`, exits.usage)
+  return [text.slice(0, at), namesOf(text.slice(at + 1))]
+}
+
+const unitMs: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+function durationOf(text: string): number {
+  const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
+  if (count === undefined) throw new CommandError(`--until takes 30m, 2h or 1d; not "${text}"`, exits.usage)
+  return Number(count) * (unitMs[unit] as number)
+}
+
+/** `Lead=Fixer:Bash:npm test*`; `Lead=none` takes back all that Lead was given. */
+function delegationOf(text: string, until: number): { agent: string; made?: Delegation } {
+  const at = text.indexOf('=')
+  const [agent, rest] = [text.slice(0, Math.max(0, at)), text.slice(at + 1)]
+  if (agent === '' || rest === '')
+    throw new CommandError(`--approve takes AGENT=WORKER:TOOL:PATTERN, or AGENT=none; not "${text}"`, exits.usage)
+  if (rest === 'none') return { agent }
+  const [whom = '*', tool = '*', ...pattern] = rest.split(':')
+  const made = { agent, for: whom, tools: tool.split(','), until }
+  return { agent, made: pattern.length === 0 ? made : { ...made, pattern: pattern.join(':') } }
+}
+
+function withDelegations(before: Delegation[], changes: { agent: string; made?: Delegation }[]): Delegation[] {
+  const ended = new Set(changes.filter(({ made }) => !made).map(({ agent }) => agent))
+  const kept = before.filter(({ agent, until }) => !ended.has(agent) && until > Date.now())
+  return [...kept, ...changes.flatMap(({ made }) => made ?? [])]
+}
+
+function namesOf(text: string): string[] {
+  const names = text.split(',').map((name) => name.trim())
+  return text === 'none' ? [] : names.filter((name) => name !== '')
+}
+
+/** What each setting allows. Neither limits the local socket nor the holder of the key. */
+const spawnTexts: Record<Policy['spawn'], string> = {
+  none: "over HTTP and WebSocket an agent's token starts no program",
+  clis: "over HTTP and WebSocket an agent's token starts the named CLIs, as they are, in the project's directory",
+}
+
+/** What becomes of an edit of a file that another agent is editing. A person's own editor is never in the way. */
+const claimTexts: Record<Policy['claims'], string> = {
+  off: 'nobody is asked about edits',
+  warn: 'an edit of a file that another agent is editing goes ahead, and both are told',
+  deny: 'an edit of a file that another agent is editing is denied; a git command that sweeps over such files is warned of once',
+  strict:
+    'an edit of a file that another agent is editing is denied, and so is a git command that sweeps over such files',
+}
+
+async function show(print: Print, policy: Policy): Promise<void> {
+  if (print.isJson) return void (await print.json(policy))
+  const { writers, terminal, spawn, worktree, claims, approve } = policy
+  const from = writers === '*' ? 'all workspaces of this daemon' : listed(writers)
+  await print.table(
+    [{ head: '' }, { head: '' }],
+    [
+      ['writers from', from],
+      ['spawn', `${spawn}: ${spawnTexts[spawn]}`],
+      [
+        'worktree',
+        worktree
+          ? 'on: workers in a repository get one of their own'
+          : 'off: only those that are started with --worktree',
+      ],
+      ['claims', `${claims}: ${claimTexts[claims]}`],
+      ...approve.filter(({ until }) => until > Date.now()).map((each) => ['approve', oneLine(delegationLine(each))]),
+      ...Object.entries(terminal).map(([agent, whose]) => [`${oneLine(agent)} sees`, `terminals of ${listed(whose)}`]),
+    ],
+  )
+}
+
+function listed(names: string[]): string {
+  return names.length === 0 ? 'nowhere else' : names.map((name) => (name === '*' ? 'all' : oneLine(name))).join(', ')
+}

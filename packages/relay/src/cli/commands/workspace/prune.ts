@@ -1,0 +1,100 @@
+// `workspace prune`: takes what is old and over out of a workspace, into a file of its archive, or for good.
+
+import { join } from 'node:path'
+import type { OutputOf } from '@agent-relay/sdk/protocol'
+import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { meantWorkspace, sayVersion } from '../../connection.ts'
+import { control, nextId } from '../../control-socket.ts'
+import { yes } from '../../options.ts'
+import type { Print } from '../../print.ts'
+import { counted, homely, listOf, oneLine, sizeOf } from '../../text.ts'
+
+type Pruned = OutputOf<'workspace.prune'>
+
+interface PruneOptions {
+  older?: string
+  dryRun?: boolean
+  delete?: boolean
+  yes?: boolean
+}
+
+export const prune: NamedCommand<PruneOptions> = {
+  name: 'prune',
+  args: '[name]',
+  takes: 'projects',
+  text: 'move what is old and over out of a workspace into a compressed file beside it, while it is in use',
+  options: {
+    older: { flags: '--older <time>', text: 'what is older than this: 90d, 12h, 30m, 10s' },
+    dryRun: { flags: '--dry-run', text: 'only say what would go, and what stays' },
+    delete: { flags: '--delete', text: 'keep no file of it: it cannot be had back' },
+    yes,
+  },
+  examples: [
+    'agent-relay workspace prune --older 90d --dry-run',
+    'agent-relay workspace prune frontend --older 90d',
+    'agent-relay workspace prune frontend --older 1d --delete --yes',
+  ],
+  isNobody: true,
+  run,
+}
+
+async function run(context: Context<PruneOptions>): Promise<void> {
+  const { args, options, env, print } = context
+  const { dryRun, delete: deletes } = options
+  const olderMs = olderOf(options.older)
+  const workspace = meantWorkspace({ cwd: context.cwd, options: { project: args[0] ?? options.project } }, env)
+  if (deletes && !dryRun && !options.yes) await confirm(workspace, options.older as string)
+  const link = await control(env)
+  try {
+    sayVersion(print, link.welcome.version)
+    const asked = link.call('workspace.prune', { workspace, olderMs, dryRun, delete: deletes }, nextId('c'))
+    const pruned = await print.during(dryRun ? 'looking' : 'pruning', asked)
+    if (print.isJson) return void (await print.json(pruned))
+    await told(print, pruned, options, env.HOME)
+  } finally {
+    await link.close()
+  }
+}
+
+const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+function olderOf(text: string | undefined): number {
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text ?? '') ?? []
+  if (count !== undefined) return Number(count) * (unitMs[unit] as number)
+  const what = text === undefined ? 'Say how old' : `--older is "${text}"`
+  throw new CommandError(`${what}: --older 90d, in days (d), hours (h), minutes (m) or seconds (s)`, exits.usage)
+}
+
+async function confirm(workspace: string, older: string): Promise<void> {
+  const what = `everything older than ${older} that is over in workspace ${workspace}`
+  if (!process.stdin.isTTY)
+    throw new CommandError(
+      `This deletes ${what}, cannot be undone, and nobody can be asked here. To do it: add --yes. To keep it in a file: leave out --delete`,
+      exits.usage,
+    )
+  const prompts = await import('@clack/prompts')
+  const message = `Delete ${what}? This cannot be undone.`
+  if ((await prompts.confirm({ message, initialValue: false })) !== true)
+    throw new CommandError('Cancelled. Nothing was changed.', exits.refused)
+}
+
+async function told(print: Print, pruned: Pruned, options: PruneOptions, home: string | undefined): Promise<void> {
+  const { workspace, path, messages, events, archive, held, before, after } = pruned
+  const what = `${counted(messages, 'message')} with what became of them, ${counted(events, 'event')} in all`
+  for (const each of held) print.say(stays(each))
+  if (events === 0) return void (await print.line(`Nothing in workspace ${workspace} is that old and over.`))
+  if (options.dryRun) return void (await print.line(`Would go: ${what}. Nothing was changed.`))
+  if (archive) {
+    const file = homely(join(path, 'archive', archive.file), home)
+    await print.line(`Archived: ${what}, in ${file} (${sizeOf(archive.bytes)}).`)
+  } else await print.line(`Deleted: ${what}.`)
+  if (before && after) print.say(`The database: ${sizeOf(before.database)} before, ${sizeOf(after.database)} now.`)
+}
+
+function stays({ conversation, n, messages, unreadBy, isAsked }: Pruned['held'][number]): string {
+  const why = [
+    ...(unreadBy.length > 0 ? [`${listOf(unreadBy.map(oneLine))} has not read number ${n}`] : []),
+    ...(isAsked ? [`number ${n} waits for an answer`] : []),
+  ]
+  return `${oneLine(conversation)}: ${counted(messages, 'older message')} stay, since ${why.join(', and ')}.`
+}

@@ -1,0 +1,231 @@
+// `workspace restore`: workspaces of a backup into this data directory, with or without a daemon that runs. How they are placed is the same for
+// what was imported (export.ts).
+
+import { accessSync, constants, rmSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { credentialsPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
+import type { Link } from '@agent-relay/sdk/wire'
+import type { Backup, Placeable, Prepared } from '../../../daemon/backup.ts'
+import { CredentialsFile } from '../../../machine/credentials-file.ts'
+import { DataDirectory } from '../../../machine/data-directory.ts'
+import { quotedWord } from '../../../machine/quoted-word.ts'
+import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { nextId, reachControl } from '../../control-socket.ts'
+import { failureOf } from '../../exit.ts'
+import type { Print } from '../../print.ts'
+import { counted, dateTimeOf, listOf } from '../../text.ts'
+import { chosen, mustBeOnDisk, sayKept } from './backup.ts'
+
+interface RestoreOptions {
+  list?: boolean
+  keepKeys?: boolean
+}
+
+export const restore: NamedCommand<RestoreOptions> = {
+  name: 'restore',
+  args: '<file> [names...]',
+  text: 'take all workspaces of a backup, or those that are named, into this data directory',
+  options: {
+    list: { flags: '--list', text: 'only say what the backup holds' },
+    keepKeys: {
+      flags: '--keep-keys',
+      text: 'keep the keys that are in it, also of workspaces that are new to this machine: only for a file that you made',
+    },
+  },
+  examples: [
+    'agent-relay workspace restore ~/relay.tar',
+    'agent-relay workspace restore ~/relay.tar --list',
+    'agent-relay workspace restore app.tar app --keep-keys',
+  ],
+  isNobody: true,
+  run: runRestore,
+}
+
+async function runRestore({ args, options, env, print }: Context<RestoreOptions>): Promise<void> {
+  const [file = '', ...wanted] = args
+  mustBeOnDisk(env)
+  const path = givenFile(file)
+  const { readBackup } = await import('../../../daemon/backup.ts')
+  const held = readBackup(path)
+  const names = chosen(
+    held.workspaces.map(({ name }) => name),
+    wanted,
+    'The backup has no workspace',
+  )
+  const workspaces = held.workspaces.filter(({ name }) => names.includes(name))
+  const found = workspaces.map(({ key, start, ...rest }) => ({ ...rest, withKey: key !== undefined }))
+  if (!print.isJson) {
+    print.say(`A backup of ${dateTimeOf(held.at)}, made by agent-relay ${held.version}:`)
+    await sayKept(print, found)
+  }
+  if (options.list) return print.isJson ? void (await print.json({ path, at: held.at, workspaces: found })) : undefined
+  const { restored, stop } = await restoreAll(
+    { ...held, workspaces },
+    { env, print, keepsKey: options.keepKeys === true },
+  )
+  const failure = stop && (await failureOf(stop.error))
+  if (print.isJson) {
+    const error = failure && { code: failure.code, message: print.typed(failure.text), workspace: stop.name }
+    await print.json({ path, at: held.at, workspaces: restored, error })
+  } else for (const each of restored) sayRestored(print, each)
+  if (stop && failure) {
+    const keys = options.keepKeys ? ' --keep-keys' : ''
+    const again = `agent-relay workspace restore ${quotedWord(path)} ${stop.missing.join(' ')}${keys}`
+    throw new CommandError(stoppedText(stop, failure.text, again), failure.exit, { isAnswered: true })
+  }
+}
+
+/** What went wrong between the first one that took its place and the last. */
+interface Stop {
+  name: string
+  error: unknown
+  /** It is there all the same: what failed came after. */
+  isThere: boolean
+  /** Those that are not there, in the order of the backup. */
+  missing: string[]
+}
+
+interface Outcome {
+  restored: Restored[]
+  stop?: Stop
+}
+
+function stoppedText({ name, isThere, missing }: Stop, why: string, again: string): string {
+  const what = isThere ? `is in its place, but then this failed` : 'is not restored'
+  const rest = missing.length === 0 ? '' : `\nWhat was restored stays. The rest, once this is fixed: ${again}`
+  return `Workspace ${name} ${what}: ${why}${rest}`
+}
+
+interface Restored extends Pick<Prepared, 'isKeyNew' | 'reset' | 'wasShared'> {
+  name: string
+  id: string
+  messages: number
+}
+
+function sayRestored(print: Print, { name, messages, isKeyNew, reset, wasShared }: Restored): void {
+  const key = isKeyNew ? ` It has a new key: agent-relay workspace key ${name}` : ''
+  print.say(`Workspace ${name} is restored, with ${counted(messages, 'message')}.${key}`)
+  const { tokens, policy } = reset
+  const revoked =
+    tokens > 0 ? [`${counted(tokens, 'token')} of its agents ${tokens === 1 ? 'was' : 'were'} revoked`] : []
+  const asNew = policy.length > 0 ? [`its policy is that of a new one in ${listOf(policy)}`] : []
+  const lost = [...revoked, ...asNew].join(', and ')
+  if (lost !== '') print.say(`  No key of yours opened it, so ${lost}.`)
+  if (wasShared)
+    print.say('  It was shared with other machines. This copy lives on this one alone, and they go on without it.')
+}
+
+interface Restoring {
+  env: Env
+  print: Print
+  keepsKey: boolean
+}
+
+/** All of them are prepared before the first one takes its place. What is prepared and has none in the end has a key in it: it does not stay. */
+async function restoreAll(held: Backup, { env, print, keepsKey }: Restoring): Promise<Outcome> {
+  const { isBlankHome, isPlaced, prepare } = await import('../../../daemon/backup.ts')
+  const directory = new DataDirectory(dataDir(env))
+  const keys = new CredentialsFile(credentialsPath(env))
+  return withPlacer(env, directory, async (place) => {
+    const taken = held.workspaces.filter(({ name }) => directory.has(name) && !isBlankHome(directory, name))
+    if (taken.length > 0) throw areTaken(held, new Set(taken.map(({ name }) => name)))
+    const all: (Restored & Prepared)[] = []
+    try {
+      for (const kept of held.workspaces) {
+        const { name, messages } = kept
+        print.progress(`restoring ${name}`)
+        const trust = { ownersKey: keys.keyOf(kept.id), keepsKey }
+        all.push({ name, messages, ...(await prepare(held, kept, directory, trust)) })
+      }
+      print.progress()
+      return await placeAll(all, place, ({ name, id }) => isPlaced(directory, name, id))
+    } finally {
+      // One that was placed is not there any more.
+      for (const { folder } of all) rmSync(folder, { recursive: true, force: true })
+    }
+  })
+}
+
+/** One that is in its place stays, whatever becomes of the next: agents may be in it already. */
+async function placeAll(
+  all: (Restored & Prepared)[],
+  place: Place,
+  isPlaced: (one: Prepared & Restored) => boolean,
+): Promise<Outcome> {
+  for (const [i, prepared] of all.entries()) {
+    try {
+      await place(prepared.name, prepared)
+    } catch (error) {
+      const isThere = isPlaced(prepared)
+      if (i === 0 && !isThere) throw error
+      const missing = all.slice(isThere ? i + 1 : i).map(({ name }) => name)
+      return { restored: all.slice(0, i).map(told), stop: { name: prepared.name, error, isThere, missing } }
+    }
+  }
+  return { restored: all.map(told) }
+}
+
+/** Without its key, and the folder that it was prepared in. */
+function told({ folder: _, key: __, ...restored }: Restored & Prepared): Restored {
+  return restored
+}
+
+type Place = (name: string, prepared: Placeable) => Promise<void>
+
+/** A daemon that runs takes them in; where none does, none may start until they are in their places. What is refused leaves no folder. */
+export async function withPlacer<T>(
+  env: Env,
+  directory: DataDirectory,
+  work: (place: Place) => Promise<T>,
+): Promise<T> {
+  const link: Link | undefined = await reachControl(env)
+  const cleanly =
+    (place: Place): Place =>
+    (name, prepared) =>
+      place(name, prepared).catch((error) => {
+        rmSync(prepared.folder, { recursive: true, force: true })
+        throw error
+      })
+  if (link) {
+    const place: Place = async (workspace, { folder, key }) => {
+      await link.call('workspace.place', { workspace, from: folder, key }, nextId('c'))
+    }
+    return work(cleanly(place)).finally(() => link.close())
+  }
+  const { acquireLock } = await import('../../../daemon/inspect.ts')
+  const { placeAtRest } = await import('../../../daemon/backup.ts')
+  const keys = new CredentialsFile(credentialsPath(env))
+  const lock = await acquireLock(directory.path)
+  if (!lock) throw new CommandError('The daemon is starting or stopping. Try again in a moment.', exits.busy)
+  try {
+    return await work(cleanly(async (name, prepared) => placeAtRest(directory, keys, name, prepared)))
+  } finally {
+    lock.release()
+  }
+}
+
+function areTaken({ path, workspaces }: Backup, taken: Set<string>): CommandError {
+  const free = workspaces.flatMap(({ name }) => (taken.has(name) ? [] : name))
+  const others =
+    free.length > 0 ? ` The others: agent-relay workspace restore ${quotedWord(path)} ${free.join(' ')}` : ''
+  const [first] = taken
+  return new CommandError(
+    `${listOf([...taken])} ${taken.size === 1 ? 'is' : 'are'} here already, and nothing is overwritten. ` +
+      `To replace one: agent-relay workspace remove ${first}${others}`,
+    exits.refused,
+  )
+}
+
+/** A fifo or a device would be read for ever. */
+export function givenFile(name: string): string {
+  const path = resolve(name)
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found?.isDirectory()) throw new CommandError(`${path} is a directory. Name a file in it.`, exits.refused)
+  if (found?.isFile() !== true) throw new CommandError(`There is no file ${path}.`, exits.refused)
+  try {
+    accessSync(path, constants.R_OK)
+  } catch {
+    throw new CommandError(`You may not read ${path}. It is for its owner alone: ask them, or chown it.`, exits.denied)
+  }
+  return path
+}

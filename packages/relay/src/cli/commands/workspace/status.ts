@@ -1,0 +1,34 @@
+// `status`: one workspace and the daemon that serves it, on a few lines.
+
+import { uptimeText } from '@agent-relay/sdk/internal/client'
+import type { CliCommand, Context } from '../../command.ts'
+import { withClient } from '../../connection.ts'
+import { counted, homely, oneLine } from '../../text.ts'
+
+export const status: CliCommand = {
+  examples: ['agent-relay status', 'agent-relay status --project frontend --json'],
+  run,
+}
+
+async function run(context: Context): Promise<void> {
+  const { env, print } = context
+  await withClient(context, 'anyone', async ({ client }) => {
+    const status = await client.call('workspace.status', {})
+    if (print.isJson) return void (await print.json(status))
+    const { workspace, daemonVersion, uptimeMs, residentMb, lagMs, agents, sessions, messages, seq, socketPath } =
+      status
+    await print.table(
+      [{ head: '' }, { head: '' }],
+      [
+        ['workspace', workspace],
+        ['daemon', `agent-relay ${oneLine(daemonVersion)}, up ${uptimeText(uptimeMs)}`],
+        ['load', `${residentMb} MB, event loop late by ${lagMs.p50} ms (p50), ${lagMs.p99} ms (p99)`],
+        // Without this connection.
+        ['agents', `${agents} known, ${counted(sessions - 1, 'other connection')}`],
+        ['messages', `${messages}, ${counted(seq, 'entry').replace('entrys', 'entries')} in the journal`],
+        ['socket', homely(oneLine(socketPath), env.HOME)],
+        ...(status.agent === undefined ? [] : [['you', oneLine(status.agent)]]),
+      ],
+    )
+  })
+}

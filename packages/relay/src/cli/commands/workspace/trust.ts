@@ -1,0 +1,98 @@
+// `trust`: allows what this project's .relay/config.json sets, as it stands now, or takes that back.
+
+import { unseen } from '@agent-relay/sdk/internal/clean'
+import { dataDir } from '@agent-relay/sdk/internal/discover'
+import type { McpServerSettings, ProjectSettings } from '../../../machine/trust.ts'
+import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
+import { yes } from '../../options.ts'
+import { escaped } from '../../print.ts'
+import { homely } from '../../text.ts'
+
+interface TrustOptions {
+  yes?: boolean
+  revoke?: boolean
+}
+
+export const trust: CliCommand<TrustOptions> = {
+  options: { yes, revoke: { flags: '--revoke', text: 'no longer trust it' } },
+  examples: ['agent-relay trust', 'agent-relay trust --yes', 'agent-relay trust --revoke'],
+  isNobody: true,
+  run,
+}
+
+async function run({ options, print, env, cwd }: Context<TrustOptions>): Promise<void> {
+  // Imported here, to keep the completion script quick.
+  const { distrust, isEmpty, projectConfig, trust: trustConfig } = await import('../../../machine/trust.ts')
+  const directory = dataDir(env)
+  const config = cwd === undefined ? undefined : projectConfig(cwd, directory)
+  if (!config) throw new CommandError('There is no .relay/config.json here or above.', exits.refused)
+  const { path, sha256, settings } = config
+  const name = homely(path, env.HOME)
+  if (options.revoke) {
+    const was = distrust(path, directory)
+    if (print.isJson) await print.json({ path, trusted: false })
+    else await print.line(was ? `${name} is no longer trusted.` : `${name} was not trusted.`)
+    return
+  }
+  for (const line of whatItSets(settings)) print.say(`  ${line}`)
+  if (!options.yes && !isEmpty(settings)) await mustAgree(name, print.isJson)
+  trustConfig(config, directory)
+  if (print.isJson) return void (await print.json({ path, trusted: true, sha256 }))
+  const what = isEmpty(settings) ? ' It sets nothing yet that needs trust.' : ''
+  await print.line(`${name} is trusted as it stands now. When it changes, ask again.${what}`)
+}
+
+async function mustAgree(name: string, isJson: boolean): Promise<void> {
+  if (isJson || !process.stdin.isTTY)
+    throw new CommandError(
+      `${name} is not trusted yet, and nobody can be asked here. If all of this may be used: agent-relay trust --yes`,
+      exits.usage,
+    )
+  const prompts = await import('@clack/prompts')
+  const message = 'May runs and workers use all of this?'
+  if ((await prompts.confirm({ message, initialValue: false })) !== true)
+    throw new CommandError('Cancelled. Nothing new is trusted.', exits.refused)
+}
+
+/** Everything that a person agrees to. The file may have come with a repository, so nothing is left out or hidden. */
+function whatItSets({ llm, mcpServers = {}, harness = {}, worktree = {} }: ProjectSettings): string[] {
+  const model = [llm?.provider, llm?.model, llm?.baseUrl].filter((each) => each !== undefined).map(word)
+  const key = llm?.apiKey === undefined ? [] : ['with an API key of its own']
+  return [
+    ...(llm === undefined ? [] : [['model:', ...model, ...key].join(' ')]),
+    ...Object.entries(mcpServers).flatMap(([name, server]) => serverLines(word(name), server)),
+    ...Object.entries(harness).map(([cli, { args = [] }]) => `${word(cli)} gets: ${args.map(word).join(' ')}`),
+    ...Object.entries(worktree).map(
+      ([what, value]) =>
+        `worktrees, ${worktreeWords[what as keyof typeof worktreeWords]}: ${[value].flat().map(word).join(' ')}`,
+    ),
+  ]
+}
+
+const worktreeWords = {
+  directory: 'made in',
+  copy: 'with copies of',
+  submodules: 'with the submodules',
+  setup: 'set up by running',
+}
+
+function serverLines(name: string, server: McpServerSettings): string[] {
+  if ('url' in server) {
+    const headers = Object.keys(server.headers ?? {}).map(word)
+    return [
+      `MCP server ${name}: ${word(server.url)}`,
+      ...(headers.length === 0 ? [] : [`  with the headers ${headers.join(', ')}`]),
+    ]
+  }
+  const { command, args = [], env = {}, cwd } = server
+  return [
+    `MCP server ${name} runs: ${[command, ...args].map(word).join(' ')}`,
+    ...(cwd === undefined ? [] : [`  in ${word(cwd)}`]),
+    ...Object.entries(env).map(([variable, value]) => `  with ${word(variable)}=${word(value)}`),
+  ]
+}
+
+/** Quoted, with invisible characters escaped, unless it is plain: two words cannot look like one, nor one like another. */
+function word(text: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(text) ? text : JSON.stringify(text).replace(unseen, escaped)
+}

@@ -1,0 +1,205 @@
+// `workspace create`, `list`, `open`, `close` and `remove`, which ask the daemon on its own socket. The other commands of the group have files of their own.
+
+import { homeWorkspace } from '@agent-relay/sdk/internal/discover'
+import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
+import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { sayVersion } from '../../connection.ts'
+import { control, nextId } from '../../control-socket.ts'
+import { yes } from '../../options.ts'
+import { counted, homely, oneLine, sizeOf } from '../../text.ts'
+import { backup } from './backup.ts'
+import { exporting, importing } from './export.ts'
+import { key } from './key.ts'
+import { policy } from './policy.ts'
+import { prune } from './prune.ts'
+import { restore } from './restore.ts'
+import { share, unshare } from './share.ts'
+
+const create: NamedCommand = {
+  name: 'create',
+  args: '<name>',
+  text: 'make a workspace and print its key, this once',
+  examples: ['agent-relay workspace create frontend'],
+  isNobody: true,
+  run: runCreate,
+}
+
+/** The key goes to stdout alone, this once. */
+async function runCreate({ args, env, print }: Context): Promise<void> {
+  const link = await control(env)
+  try {
+    sayVersion(print, link.welcome.version)
+    const made = await link.call('workspace.create', { workspace: args[0] as string }, nextId('c'))
+    if (print.isJson) return void (await print.json(made))
+    await print.line(made.key)
+    print.say(
+      `made workspace ${made.name}. This is its key. It is shown once, and kept for you in the credentials file.`,
+    )
+    print.say(`Use the workspace: agent-relay who --project ${made.name}, or RELAY_PROJECT=${made.name}`)
+  } finally {
+    await link.close()
+  }
+}
+
+const list: NamedCommand = {
+  name: 'list',
+  text: 'the workspaces of this machine, which of them are open, and why',
+  isDefault: true,
+  examples: ['agent-relay workspace list', 'agent-relay workspace list --json'],
+  isNobody: true,
+  run: runList,
+}
+
+async function runList({ env, print }: Context): Promise<void> {
+  const link = await control(env)
+  try {
+    sayVersion(print, link.welcome.version)
+    const { workspaces, clusterFault } = await link.call('workspace.list', {}, nextId('c'))
+    if (print.isJson) return void (await print.json({ workspaces, clusterFault }))
+    if (clusterFault !== undefined) print.say(`Those that are only in the cluster are not shown. ${clusterFault}`)
+    if (workspaces.length === 0)
+      return print.say('There is no workspace yet. To make one here: agent-relay daemon start')
+    await print.table(
+      [
+        { head: 'NAME' },
+        { head: 'STATE' },
+        { head: 'WHY', mayShrink: true },
+        { head: 'DATA', mayShrink: true },
+        { head: 'SIZE' },
+      ],
+      workspaces.map((entry) => [
+        ...[entry.name, stateOf(entry), whyOf(entry, env.HOME), homely(entry.path, env.HOME)],
+        roomOf(entry),
+      ]),
+    )
+    const [shut] = workspaces.filter(({ open }) => !open)
+    if (shut) print.say(`To open one: agent-relay workspace open ${shut.name}`)
+  } finally {
+    await link.close()
+  }
+}
+
+function stateOf({ open, atRest, shared }: WorkspaceEntry): string {
+  const state = !open ? 'not open' : atRest ? 'at rest' : 'open'
+  return shared ? `${state}, shared` : state
+}
+
+/** What takes the room, where that is not the messages themselves. */
+function roomOf({ bytes }: WorkspaceEntry): string {
+  if (!bytes) return ''
+  const { database, ...others } = bytes
+  const parts = Object.entries(others).filter(([, size]) => size > database)
+  const all = Object.values(bytes).reduce((sum, size) => sum + size, 0)
+  return `${sizeOf(all)}${parts.length === 0 ? '' : ` (most of it: ${parts.map(([name]) => name).join(', ')})`}`
+}
+
+function whyOf({ name, open, directory, users = [] }: WorkspaceEntry, home: string | undefined): string {
+  if (!open) return 'nobody has opened it'
+  const project = directory === undefined ? 'opened by its name' : `project of ${oneLine(homely(directory, home))}`
+  const why = name === homeWorkspace ? 'agents outside a project meet here' : project
+  return users.length === 0 ? why : `${why}; ${counted(users.length, 'agent')}`
+}
+
+const open: NamedCommand = {
+  name: 'open',
+  args: '<name>',
+  takes: 'projects',
+  text: 'open a workspace that is there; it stays open, also after a restart',
+  examples: ['agent-relay workspace open frontend'],
+  isNobody: true,
+  run: runOpen,
+}
+
+async function runOpen({ args, env, print }: Context): Promise<void> {
+  const link = await control(env)
+  try {
+    sayVersion(print, link.welcome.version)
+    const input = { workspace: args[0] as string, mustExist: true }
+    const opened = await link.call('workspace.open', input, nextId('c'))
+    if (print.isJson) return void (await print.json(opened))
+    print.say(`Workspace ${opened.name} is open. Who is there: agent-relay who --project ${opened.name}`)
+  } finally {
+    await link.close()
+  }
+}
+
+interface CloseOptions {
+  force?: boolean
+}
+
+const close: NamedCommand<CloseOptions> = {
+  name: 'close',
+  args: '<name>',
+  takes: 'projects',
+  text: 'close a workspace until somebody opens it again; nothing in it is lost',
+  options: { force: { flags: '--force', text: 'even while agents are connected: their sessions and workers end' } },
+  examples: ['agent-relay workspace close frontend'],
+  isNobody: true,
+  run: runClose,
+}
+
+async function runClose({ args, options, env, print }: Context<CloseOptions>): Promise<void> {
+  const link = await control(env)
+  try {
+    sayVersion(print, link.welcome.version)
+    const input = { workspace: args[0] as string, force: options.force }
+    const closed = await link.call('workspace.close', input, nextId('c'))
+    if (print.isJson) return void (await print.json(closed))
+    print.say(`Workspace ${closed.name} is closed. To open it again: agent-relay workspace open ${closed.name}`)
+  } finally {
+    await link.close()
+  }
+}
+
+interface RemoveOptions {
+  force?: boolean
+  yes?: boolean
+}
+
+const remove: NamedCommand<RemoveOptions> = {
+  name: 'remove',
+  args: '<name>',
+  takes: 'projects',
+  text: 'remove a workspace with its messages and its key, for good',
+  options: {
+    force: { flags: '--force', text: 'even while agents are connected: their sessions and workers end' },
+    yes,
+  },
+  examples: ['agent-relay workspace remove demo-1a2b', 'agent-relay workspace remove frontend --force --yes'],
+  isNobody: true,
+  run: runRemove,
+}
+
+export const workspace: CliCommand = {
+  commands: [
+    ...[create, list, open, close, key, remove, policy, share, unshare],
+    ...[backup, restore, exporting, importing, prune],
+  ],
+}
+
+async function runRemove({ args, options, env, print }: Context<RemoveOptions>): Promise<void> {
+  const workspace = args[0] as string
+  const link = await control(env)
+  try {
+    sayVersion(print, link.welcome.version)
+    if (!options.yes) await confirmRemoval(workspace)
+    const removed = await link.call('workspace.remove', { workspace, force: options.force }, nextId('c'))
+    if (print.isJson) return void (await print.json(removed))
+    const again = workspace === homeWorkspace ? ' A new, empty one is open: agents outside a project meet there.' : ''
+    print.say(`Workspace ${workspace} is removed, with its messages and its key.${again}`)
+  } finally {
+    await link.close()
+  }
+}
+
+async function confirmRemoval(workspace: string): Promise<void> {
+  if (!process.stdin.isTTY)
+    throw new CommandError(
+      `This cannot be undone, and nobody can be asked here. To do it: agent-relay workspace remove ${workspace} --yes`,
+      exits.usage,
+    )
+  const prompts = await import('@clack/prompts')
+  const message = `Remove workspace ${workspace} with all its messages? This cannot be undone.`
+  if ((await prompts.confirm({ message, initialValue: false })) !== true)
+    throw new CommandError('Cancelled. Nothing was changed.', exits.refused)
+}

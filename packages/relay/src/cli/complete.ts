@@ -1,0 +1,106 @@
+// What a shell asks for while somebody presses Tab: names and ids, one a line. It is loaded without the rest of the command line, speaks as much
+// of the protocol as it needs, registers nobody, and is silent whatever goes wrong. The scripts that ask are in commands/completion.ts.
+
+import { readdirSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { dirname, join } from 'node:path'
+import { credentialsPath, dataDir, type Env, reachDaemon, readForeignText } from '@agent-relay/sdk/internal/discover'
+
+export const completed = ['actions', 'agents', 'channels', 'messages', 'projects', 'runs'] as const
+export type Completed = (typeof completed)[number]
+
+/** A shell expands what it is given: nothing else may stand in a name. */
+const plain = /^[\w.+@-]+$/
+/** A person has pressed Tab and waits. */
+const answerMs = 800
+/** Of ids, the newest: nobody types an old one from memory. */
+const idsMax = 30
+
+/** `line` is what stands in the shell: it may name another workspace. Prints, and ends the process. */
+export async function complete(what: string | undefined, line: string[], env: Env = process.env): Promise<void> {
+  setTimeout(() => process.exit(0), answerMs).unref()
+  try {
+    const words = (await wordsFor(what as Completed, projectIn(line), env)).filter((word) => plain.test(word))
+    process.stdout.write(words.map((word) => `${word}\n`).join(''), () => process.exit(0))
+  } catch {
+    // No daemon, no names.
+  }
+}
+
+function projectIn(line: string[]): string | undefined {
+  const joined = line.findLast((word) => word.startsWith('--project='))
+  const at = line.lastIndexOf('--project')
+  return joined?.slice('--project='.length) ?? (at < 0 ? undefined : line[at + 1])
+}
+
+async function wordsFor(what: Completed, project: string | undefined, env: Env): Promise<string[]> {
+  if (what === 'projects') return readdirSync(join(dataDir(env), 'projects'))
+  const { socketPath, socket } = await reachDaemon({ env, project })
+  const line = new Line(socket ?? connect(socketPath))
+  const { workspaceId } = await line.ask<{ workspaceId: string }>('HELLO', {})
+  if (what === 'agents') {
+    const { agents } = await line.call<{ agents: { name: string }[] }>('agent.list', { includeOffline: true })
+    return agents.map(({ name }) => name)
+  }
+  if (what === 'actions') {
+    const { actions } = await line.call<{ actions: { name: string }[] }>('action.list', {})
+    return actions.map(({ name }) => name)
+  }
+  if (what === 'channels') {
+    const { channels } = await line.call<{ channels: { name: string }[] }>('channel.list', {})
+    return channels.map(({ name }) => name.replace(/^#/, ''))
+  }
+  // To see all of them takes the key, and a session shows it at its beginning.
+  const holder = new Line(connect(socketPath))
+  await holder.ask('HELLO', { key: keyOf(workspaceId, socketPath, env) })
+  const type = what === 'runs' ? 'run.started' : 'message.created'
+  const { events } = await holder.call<{ events: Told[] }>('event.list', { types: [type], limit: idsMax })
+  return events.map(({ fact }) => fact.id).reverse()
+}
+
+interface Told {
+  fact: { id: string }
+}
+
+/** As machine/credentials-file.ts keeps it, which takes longer to load. */
+function keyOf(workspaceId: string, socketPath: string, env: Env): string | undefined {
+  const beside = join(dirname(socketPath), '..', '..', 'credentials.json')
+  for (const path of [credentialsPath(env), beside]) {
+    const { workspaces } = JSON.parse(readForeignText(path) ?? '{}') as { workspaces?: Record<string, { key: string }> }
+    const key = workspaces?.[workspaceId]?.key
+    if (key !== undefined) return key
+  }
+  return undefined
+}
+
+class Line {
+  readonly #socket: Socket
+  readonly #awaited = new Map<string, (payload: unknown) => void>()
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+    let text = ''
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      const lines = (text + chunk).split('\n')
+      text = lines.pop() as string
+      for (const line of lines) this.#hear(JSON.parse(line))
+    })
+    // A shell is never told of a failure.
+    socket.on('error', () => process.exit(0)).on('close', () => process.exit(0))
+  }
+
+  call<T>(op: string, input: object): Promise<T> {
+    return this.ask('CALL', { op, input })
+  }
+
+  ask<T>(type: 'HELLO' | 'CALL', payload: object): Promise<T> {
+    const id = `c_${process.pid}_${this.#awaited.size}_${Date.now()}`
+    this.#socket.write(`${JSON.stringify({ v: 1, type, id, ts: Date.now(), payload })}\n`)
+    return new Promise((resolve) => this.#awaited.set(id, resolve as (payload: unknown) => void))
+  }
+
+  #hear({ id, type, payload }: { id: string; type: string; payload: unknown }): void {
+    if (type === 'WELCOME' || type === 'ACK') this.#awaited.get(id)?.(payload)
+    else process.exit(0)
+  }
+}

@@ -1,0 +1,171 @@
+// Which workspace a command means, as whom it acts there, and the connection for both. Starting a daemon is in commands/daemon/starting.ts.
+
+import { userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
+import { RelayClient, RelayError } from '@agent-relay/sdk'
+import { credentialsPath, dataDir, type Env, findDaemon, setting } from '@agent-relay/sdk/internal/discover'
+import { type Connector, daemonName, type Hello, socketConnector, type Welcome } from '@agent-relay/sdk/wire'
+import { nearest } from '../core/nearest.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import { chooseProject, meantProject, type ProjectChoice } from '../machine/config.ts'
+import { CredentialsFile } from '../machine/credentials-file.ts'
+import { DataDirectory } from '../machine/data-directory.ts'
+import { version } from '../machine/version.ts'
+import { CommandError, type Context, exits } from './command.ts'
+import { proven } from './person.ts'
+import type { Print } from './print.ts'
+import { homely } from './text.ts'
+
+/** `agent`: acts as someone. `anyone`: only looks, and registers nobody unless a name was given. `holder`: looks at everything, with the key. */
+type Need = 'agent' | 'anyone' | 'holder'
+
+export interface Connected {
+  client: RelayClient
+  welcome: Welcome
+}
+
+async function connect(context: Context, need: Need, own?: Pick<Hello, 'process'>): Promise<Connected> {
+  const { env, options, print } = context
+  const socketPath = await findSocket(context)
+  const { workspaceId, workspace, version: running } = await ask(socketPath)
+  sayVersion(print, running)
+  const key = keyOf(workspaceId, socketPath, env)
+  const who = need === 'holder' ? {} : identity(env, options.as)
+  const hello = helloAs(
+    who,
+    key,
+    need,
+    `no key for workspace ${workspace} in ${homely(credentialsPath(env), env.HOME)}`,
+  )
+  const { name: agentName, type: agentType, strict: strictName, ...rest } = hello
+  const open = ownersConnector(socketPath, workspaceId, env)
+  const connect: Connector = (hello) => open({ ...hello, ...own })
+  const client = new RelayClient({ ...rest, agentName, agentType, strictName, connect, autoConnect: false })
+  const welcome = await client.connect()
+  if (hello.name && key !== undefined && welcome.token !== undefined && hello.type !== 'human') {
+    print.say(`${welcome.agent} is new in ${welcome.workspace}: registered as an agent.`)
+  }
+  return { client, welcome }
+}
+
+/** Runs `work` with a connection, and closes it in any case. */
+export async function withClient(context: Context, need: Need, work: (connection: Connected) => Promise<void>) {
+  const connection = await context.print.during('connecting', connect(context, need))
+  try {
+    await work(connection)
+  } finally {
+    await connection.client.disconnect()
+  }
+}
+
+/** The same for what only a person may do: the daemon can ask where this process stands. */
+export async function withPerson(context: Context, work: (connection: Connected) => Promise<void>) {
+  const connection = await context.print.during('connecting', connect(context, 'agent', { process: process.pid }))
+  try {
+    await proven(connection, () => work(connection))
+  } finally {
+    await connection.client.disconnect()
+  }
+}
+
+type Named = Pick<Context, 'cwd' | 'options'>
+
+/** The workspace that a command means which may make it, whether or not it is open. */
+export function chooseWorkspace({ cwd, options }: Named, env: Env): ProjectChoice {
+  if (cwd === undefined && options.project === undefined) {
+    throw new CommandError(
+      'The working directory is gone. Change to another, or name a workspace: --project NAME',
+      exits.usage,
+    )
+  }
+  return chooseProject(cwd ?? '/', env, options.project)
+}
+
+/** The same for a command that makes none. */
+export function meantWorkspace({ cwd, options }: Named, env: Env): string {
+  return meantProject(cwd ?? '/', env, options.project)
+}
+
+async function findSocket({ env, options, cwd }: Context): Promise<string> {
+  if (options.project !== undefined) meantProject('/', env, options.project)
+  try {
+    return (await findDaemon({ cwd, env, project: options.project })).socketPath
+  } catch (error) {
+    const { code, details } = error instanceof RelayError ? error : {}
+    if (code === 'workspace.closed') throw new RefusalError(code, details)
+    if (code !== 'workspace.unknown') throw error
+    const names = new DataDirectory(dataDir(env)).workspaces()
+    throw new RefusalError(code, { ...details, nearest: nearest(String(details?.workspace), names) })
+  }
+}
+
+/** Which workspace answers there. To show its key one must know it, so this greeting goes without. */
+async function ask(socketPath: string): Promise<Welcome> {
+  const link = await socketConnector(socketPath)({})
+  void link.close()
+  return link.welcome
+}
+
+/** In the owner's file, or beside the socket: a `.relay/config.json` may lead to a data directory that is not the usual one. */
+export function keyOf(workspaceId: string, socketPath: string, env: Env): string | undefined {
+  const beside = join(dirname(socketPath), '..', '..', 'credentials.json')
+  return new CredentialsFile(credentialsPath(env)).keyOf(workspaceId) ?? new CredentialsFile(beside).keyOf(workspaceId)
+}
+
+/** Re-reads the key on every connection: it may have been rotated while a feed was running. */
+export function ownersConnector(socketPath: string, workspaceId: string, env: Env): Connector {
+  const open = socketConnector(socketPath)
+  return (hello) => open(hello.key === undefined ? hello : { ...hello, key: keyOf(workspaceId, socketPath, env) })
+}
+
+export function sayVersion(print: Print, running: string): void {
+  if (running === version) return
+  print.say(`This is agent-relay ${version}, but the daemon runs ${running}. To update it: agent-relay daemon restart`)
+}
+
+interface Identity {
+  /** Undefined where nobody was named: the person at the keyboard. */
+  name?: string
+  token?: string
+}
+
+/** A token in the environment belongs to the name beside it, not to another that `--as` names. */
+function identity(env: Env, as: string | undefined): Identity {
+  const named = setting(env, 'RELAY_AGENT_NAME')
+  const token = setting(env, 'RELAY_AGENT_TOKEN')
+  const isItsToken = as === undefined || named === undefined || as === named
+  return { name: as ?? named, token: isItsToken ? token : undefined }
+}
+
+/** A token acts as its agent alone, so the key is not shown beside it. */
+function helloAs({ name, token }: Identity, key: string | undefined, need: Need, lack: string): Hello {
+  if (token !== undefined) return { name, token }
+  if (need === 'holder' && key === undefined)
+    throw new CommandError(`Not allowed: this takes the key of the workspace, and there is ${lack}.`, exits.denied)
+  if (name === undefined && need !== 'agent') return { key }
+  const me = loginName()
+  if (key !== undefined) return { name: name ?? me, key, type: name === undefined || name === me ? 'human' : undefined }
+  if (name !== undefined) return { name, strict: true }
+  throw new CommandError(
+    `Not allowed: to act as ${me}, a person, takes the key, and there is ${lack}. Act as an agent: --as NAME`,
+    exits.denied,
+  )
+}
+
+/** The name of the person at this machine: the login name, changed so that it is a valid agent name. */
+export function loginName(): string {
+  const fitted = login()
+    .replace(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/^[^A-Za-z0-9]+/, '')
+    .slice(0, 64)
+  return fitted === '' || fitted === daemonName ? 'human' : fitted
+}
+
+function login(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // The user id has no entry in the system's list, as in some containers.
+    return process.env.USER ?? process.env.LOGNAME ?? ''
+  }
+}

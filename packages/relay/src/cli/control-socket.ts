@@ -1,0 +1,37 @@
+// The daemon's own socket, on which its owner starts, stops and asks it. The sockets of workspaces are in connection.ts.
+
+import { ConnectionError, DaemonNotRunningError } from '@agent-relay/sdk'
+import { controlSocketPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
+import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
+import { type Link, makeIds, socketConnector } from '@agent-relay/sdk/wire'
+import { nearest } from '../core/nearest.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+
+export const nextId = makeIds()
+/** How often a daemon that starts or stops is asked whether it has. */
+export const pollMs = 40
+
+/** Fails where no daemon runs. */
+export function control(env: Env): Promise<Link> {
+  return socketConnector(controlSocketPath(dataDir(env), env))({})
+}
+
+/** Undefined where nobody listens. */
+export async function reachControl(env: Env): Promise<Link | undefined> {
+  try {
+    return await control(env)
+  } catch (error) {
+    // It may be starting or stopping in this very moment.
+    if (error instanceof DaemonNotRunningError || error instanceof ConnectionError) return undefined
+    throw error
+  }
+}
+
+/** The workspace of this name, open or not; refused with the nearest names where there is none. */
+export async function knownWorkspace(link: Link, workspace: string): Promise<WorkspaceEntry> {
+  const { workspaces } = await link.call('workspace.list', {}, nextId('c'))
+  const found = workspaces.find(({ name }) => name === workspace)
+  if (found) return found
+  const names = workspaces.map(({ name }) => name)
+  throw new RefusalError('workspace.unknown', { workspace, nearest: nearest(workspace, names) })
+}

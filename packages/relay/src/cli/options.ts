@@ -1,0 +1,36 @@
+// The options that every command takes, and those that several nouns share.
+
+import type { CliCommand, CliOption, CliOptions, CommonOptions, NamedCommand } from './command.ts'
+
+export const limit = { flags: '--limit <n>', text: 'show at most this many', number: [1, 500] } satisfies CliOption
+export const from = { flags: '--from <name>', text: 'only from this sender' } satisfies CliOption
+export const channel = { flags: '--channel <name>', text: 'only in this channel' } satisfies CliOption
+export const yes = { flags: '-y, --yes', text: 'ask nothing' } satisfies CliOption
+
+/** Lines that `logs` and `daemon logs` show. */
+export const logLinesDefault = 100
+
+const commonOptions: CliOptions<CommonOptions> = {
+  json: { flags: '--json', text: 'JSON for programs; one value a line where there are many' },
+  project: {
+    flags: '--project <name>',
+    text: 'the workspace (else RELAY_PROJECT, .relay/config.json, this directory)',
+  },
+  as: { flags: '--as <name>', text: 'the agent to act as (else RELAY_AGENT_NAME, your login name)' },
+}
+
+/** The options that this command has for itself. */
+export function ownOptions({ options = {} }: CliCommand): CliOption[] {
+  return Object.values(options)
+}
+
+/** All options of a command, its own first. An option of its own replaces the common one of the same name. */
+export function allOptions(command: NamedCommand): CliOption[] {
+  if (command.isGroup) return []
+  const { options = {}, isNobody } = command
+  const common: CliOptions<CommonOptions> = { ...commonOptions, as: { ...commonOptions.as, isHidden: isNobody } }
+  return [
+    ...ownOptions(command),
+    ...Object.entries(common).flatMap(([name, option]) => (name in options ? [] : [option])),
+  ]
+}

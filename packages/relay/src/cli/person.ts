@@ -1,0 +1,47 @@
+// What only a person may do at the command line: the daemon asks where this process stands (broker/authority.ts), and this is how it is told.
+
+import { type RelayClient, RelayError } from '@agent-relay/sdk'
+import { controlSocketPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
+import { type Link, socketConnector, type Welcome } from '@agent-relay/sdk/wire'
+import { titleOf } from '../machine/process-tree.ts'
+import { nextId, reachControl } from './control-socket.ts'
+
+/** What the command line was called with: the title that a bare Node has tells nobody what runs there. */
+const ownTitle = ['agent-relay', ...process.argv.slice(2)].join(' ')
+const isBare = /(?:^|\/)node$/
+
+/** While this runs, the process proves to the daemon that it is the one at the other end of the connection. */
+export async function proven<T>(
+  { client, welcome }: { client?: RelayClient; welcome: Welcome },
+  work: () => Promise<T>,
+): Promise<T> {
+  const before = isBare.test(process.title) ? ownTitle : process.title
+  const prove = ({ session }: Welcome) => {
+    process.title = titleOf(session)
+  }
+  prove(welcome)
+  client?.on('ready', prove)
+  try {
+    return await work()
+  } finally {
+    client?.off('ready', prove)
+    process.title = before
+  }
+}
+
+/** The control socket, to ask as a person. */
+export async function controlAsPerson<T>(env: Env, work: (link: Link) => Promise<T>): Promise<T> {
+  const link = await socketConnector(controlSocketPath(dataDir(env), env))({ process: process.pid })
+  return proven(link, () => work(link)).finally(() => link.close())
+}
+
+/** Refused for an agent, and for what may be one. Where no daemon runs, no agent is connected. */
+export async function mustBePerson(env: Env): Promise<void> {
+  const link = await reachControl(env)
+  if (!link) return
+  await link.close()
+  await controlAsPerson(env, (own) => own.call('daemon.person', {}, nextId('c'))).catch((error) => {
+    // A daemon of an older version.
+    if (!(error instanceof RelayError) || error.code !== 'operation.unknown') throw error
+  })
+}

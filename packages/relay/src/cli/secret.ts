@@ -1,0 +1,23 @@
+// A secret from a person: typed without being shown, or one line of stdin. Never an argument, which everybody on the machine can read.
+
+import { CommandError, exits } from './command.ts'
+import { readNamed } from './stdin.ts'
+
+const secretBytesMax = 16 * 1024
+
+/** `what`: as a sentence begins with it. */
+export async function askSecret(message: string, what: string): Promise<string> {
+  if (process.stdin.isTTY) {
+    const prompts = await import('@clack/prompts')
+    const typed = await prompts.password({ message })
+    if (typeof typed !== 'string') throw new CommandError('Cancelled. Nothing was changed.', exits.refused)
+    return typed.trim()
+  }
+  const [line = ''] = (await readNamed('-', what, secretBytesMax)).split('\n')
+  if (line.trim() === '')
+    throw new CommandError(
+      `${what} is needed, and stdin has none: ${message}. Write it to stdin, on one line.`,
+      exits.usage,
+    )
+  return line.trim()
+}

@@ -1,0 +1,185 @@
+// Deciding a batch of commands on the replica: they see each other as if each were stored before the next, and nothing of it is kept.
+
+import { type Ids, type Refusal, refusal } from '@agent-relay/sdk/protocol'
+import { mintPrefixes, type Reply, type Submission } from '../broker/engine.ts'
+import { type RuleName, ruleOf } from '../core/decide.ts'
+import { spokenFor } from '../core/homes.ts'
+import type { Draft } from '../core/journal.ts'
+import type { Command } from '../core/verdict.ts'
+import type { View } from '../core/view.ts'
+import type { World } from '../core/world.ts'
+import type { Clock } from '../machine/clock.ts'
+import type { Append, Appended, Home, Numbered, SharedEntry } from './cluster-journal.ts'
+import { keysOf, Reads, recordingView } from './keys.ts'
+import type { Replica } from './replica.ts'
+
+export interface Pending {
+  submission: Submission<RuleName>
+  resolve(reply: Reply): void
+}
+
+/** What was decided, and holds once the append is stored. */
+export interface Decided {
+  append: Append
+  /** A command that has to wait for another of this batch is not among them. */
+  commands: DecidedCommand[]
+}
+
+interface DecidedCommand {
+  pending: Pending
+  /** Its number is still to come. */
+  reply: Reply
+  /** Which draft of the append is its own; none where it is refused, or there is nothing to do. */
+  draft?: number
+}
+
+interface Decision {
+  reply: Reply
+  draft?: Draft
+}
+
+export interface Deciding {
+  replica: Replica
+  clock: Clock
+  ids: Ids
+  world: World
+}
+
+/**
+ * Facts that cannot be applied here could be applied nowhere, and once stored they would stop every machine: so they are tried on the replica. A
+ * plain message can always be applied. It is tried only where a later command of the batch has to see it; otherwise it is applied once, when it
+ * is stored.
+ */
+export function decideBatch(batch: readonly Pending[], deciding: Deciding): Decided {
+  const { store } = deciding.replica
+  const taken = new Taken()
+  const waiting = [...batch]
+  while (taken.isSure && waiting.length > 0) {
+    const pending = waiting[0] as Pending
+    if (!taken.has(pending)) {
+      const reads = new Reads()
+      const decision = decideOne(pending.submission, deciding, reads)
+      if (reads.meets(taken.writes)) break
+      taken.take(pending, decision, reads)
+    }
+    waiting.shift()
+  }
+  if (!taken.isSure || waiting.length > 0)
+    store.tentatively(() => {
+      for (const draft of taken.drafts) store.append(draft)
+      for (const pending of waiting) {
+        if (taken.has(pending)) continue
+        const reads = new Reads()
+        const draft = taken.take(pending, decideOne(pending.submission, deciding, reads), reads)
+        // Undefined where the command has an entry already; the cluster will say so too.
+        if (draft) store.append(draft)
+      }
+    })
+  return taken.decided(deciding.replica)
+}
+
+/** What was decided of a batch so far. */
+class Taken {
+  readonly drafts: Draft[] = []
+  readonly writes = new Set<string>()
+  /** Every draft can be applied. */
+  isSure = true
+  readonly #reads = new Reads()
+  readonly #commands: DecidedCommand[] = []
+  readonly #asked = new Set<string>()
+  readonly #homes = new Map<string, Home>()
+
+  /** The same command twice: the second is answered from the entry of the first, once that is stored. */
+  has({ submission: { by, cause } }: Pending): boolean {
+    return this.#asked.has(JSON.stringify([by, cause]))
+  }
+
+  take(pending: Pending, { reply, draft }: Decision, reads: Reads): Draft | undefined {
+    const moves = draft ? homesOf(draft) : []
+    // A home moves once in an append; the second move comes with the next.
+    if (moves.some(({ agent }) => this.#homes.has(agent))) return undefined
+    for (const move of moves) this.#homes.set(move.agent, move)
+    const { by, cause } = pending.submission
+    this.#asked.add(JSON.stringify([by, cause]))
+    this.#reads.add(reads)
+    this.#commands.push({ pending, reply, ...(draft ? { draft: this.drafts.length } : {}) })
+    if (!draft) return undefined
+    this.drafts.push(draft)
+    for (const fact of draft.facts) for (const key of keysOf(fact)) this.writes.add(key)
+    this.isSure &&= isPlain(draft, pending.submission)
+    return draft
+  }
+
+  decided({ known }: Replica): Decided {
+    const [writes, homes] = [[...this.writes], [...this.#homes.values()]]
+    return { append: { known, reads: this.#reads.value, writes, homes, drafts: this.drafts }, commands: this.#commands }
+  }
+}
+
+/** One message in a conversation that is there, as its number tells, with an id that was made for it alone. */
+function isPlain({ facts }: Draft, { mint }: Submission<RuleName>): boolean {
+  const [fact] = facts
+  return facts.length === 1 && fact?.type === 'message.created' && fact.n > 1 && mint === undefined
+}
+
+/** It could not be decided: the replica may be too old for it. If it is not, that is the answer. */
+export function undecided(pending: Pending, { replica }: Deciding, error: Error): Decided {
+  const reply = { refusal: refusal('fault', { why: error.message }) }
+  return {
+    append: { known: replica.known, reads: 'all', writes: [], homes: [], drafts: [] },
+    commands: [{ pending, reply }],
+  }
+}
+
+/** The drafts of an append that was stored, as entries. */
+export function stored(
+  { drafts }: Append,
+  { numbered }: Extract<Appended, { kind: 'ok' }>,
+  machine: string,
+): SharedEntry[] {
+  return drafts.map((draft, i) => ({ ...draft, ...(numbered[i] as Numbered), machine }))
+}
+
+/** What the replica alone says, where that is that nothing is to be written. */
+export function knownAnswer(submission: Submission<RuleName>, deciding: Deciding): Reply | undefined {
+  const { reply, draft } = decideOne(submission, deciding, new Reads())
+  return draft || 'refusal' in reply ? undefined : { ...reply, seq: deciding.replica.known.seq }
+}
+
+function decideOne(
+  { rule, input, by, cause, session, digest, mint }: Submission<RuleName>,
+  { replica, clock, ids, world }: Deciding,
+  reads: Reads,
+): Decision {
+  const at = clock.now()
+  const command: Command<never> = {
+    input: input as never,
+    by,
+    at,
+    mint: mint ?? ids(mintPrefixes[rule] ?? 'a'),
+    session,
+    world,
+  }
+  const view = recordingView(replica.store.view, reads)
+  const verdict = ruleOf(rule)(view, command)
+  if ('refusal' in verdict) return { reply: verdict }
+  const stranger = spokenFor(view, world.machine as string, { by, facts: verdict.facts })
+  if (stranger !== undefined) return { reply: elsewhere(view, stranger) }
+  const { facts, outcome, body, payload, found } = verdict
+  const reply: Reply = { seq: 0, outcome, repeat: false, found }
+  if (facts.length === 0) return { reply }
+  return { reply, draft: { at, by, cause, facts, rule, digest: digest?.(), outcome, body, payload } }
+}
+
+function homesOf({ facts }: Draft): Home[] {
+  return facts.flatMap((fact) => {
+    if (fact.type !== 'agent.homed') return []
+    const { agent, machine, epoch } = fact
+    return [{ agent, machine, epoch }]
+  })
+}
+
+/** The agent acts on another machine, which is named. */
+export function elsewhere(view: View, agent: string): { refusal: Refusal } {
+  return { refusal: refusal('agent.elsewhere', { name: agent, machine: view.home(agent)?.machine }) }
+}

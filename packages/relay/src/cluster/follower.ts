@@ -1,0 +1,89 @@
+// Keeps a replica up to date: whenever the cluster hints that somebody has appended, and every few seconds, since a hint may be lost.
+
+import type { Alarm, Clock } from '../machine/clock.ts'
+import { type ClusterJournal, ClusterUnreachable, pageEntriesMax, type Stopped } from './cluster-journal.ts'
+import type { Halted, Replica } from './replica.ts'
+
+/** How late a lost hint may make an entry. */
+const lookAgainMs = 5_000
+/** The same where none come at all. */
+const lookWithoutHintsMs = 1_000
+
+export interface FollowerOptions {
+  replica: Replica
+  journal: ClusterJournal
+  clock: Clock
+  /** There is nothing more to follow. */
+  onStopped(stopped: Stopped | Halted): void
+  /** It could not go on for another reason than the way to the cluster. */
+  onTrouble(error: Error): void
+}
+
+export class Follower {
+  readonly #options: FollowerOptions
+  readonly #hints: { stop(): void }
+  #alarm: Alarm | undefined
+  #looking: Promise<void> | undefined
+  /** Somebody hinted while a page was on its way: the page may be older than the hint. */
+  #isAgain = false
+  #isStopped = false
+  #reach: () => void = () => {}
+  /** The cluster has answered, and all was taken in that it had then. */
+  readonly reached = new Promise<void>((resolve) => (this.#reach = resolve))
+
+  constructor(options: FollowerOptions) {
+    this.#options = options
+    const { journal, replica } = options
+    this.#hints = journal.onHint((head) => {
+      if (head > replica.known.seq) void this.look()
+    })
+    void this.look()
+  }
+
+  /** Resolves once all was taken in that there is, or could not be. */
+  look(): Promise<void> {
+    this.#isAgain = true
+    if (this.#isStopped) return Promise.resolve()
+    this.#looking ??= this.#lookNow()
+    return this.#looking
+  }
+
+  async #lookNow(): Promise<void> {
+    this.#alarm?.cancel()
+    try {
+      while (this.#isAgain && !this.#isStopped) {
+        this.#isAgain = false
+        await this.#page()
+      }
+    } catch (error) {
+      // Unreachable is nothing to tell: whoever wants to store something is told.
+      if (!(error instanceof ClusterUnreachable)) this.#options.onTrouble(error as Error)
+    }
+    this.#looking = undefined
+    const { clock, journal } = this.#options
+    const ms = journal.hasHints === false ? lookWithoutHintsMs : lookAgainMs
+    if (!this.#isStopped) this.#alarm = clock.after(ms, () => void this.look())
+  }
+
+  async #page(): Promise<void> {
+    const { replica, journal } = this.#options
+    const followed = await journal.follow(replica.known, pageEntriesMax)
+    if (this.#isStopped) return
+    if (followed.kind !== 'entries') return this.#stopFor(followed)
+    replica.apply(followed.entries)
+    if (replica.halted) return this.#stopFor(replica.halted)
+    if (followed.isMore) this.#isAgain = true
+    else this.#reach()
+  }
+
+  #stopFor(stopped: Stopped | Halted): void {
+    this.stop()
+    this.#options.onStopped(stopped)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#hints.stop()
+    this.#alarm?.cancel()
+  }
+}

@@ -1,0 +1,131 @@
+// The local lane: what an agent does with its own mail is decided and stored on its home machine alone, without asking the cluster. So a message
+// is shown by one machine, and a machine that is offline can go on reading.
+//
+// A refusal is told only after a look at the shared journal: the message or the channel may be one that has not arrived here yet.
+
+import { daemonName, type Ids, type Refusal, refusal } from '@agent-relay/sdk/protocol'
+import type { Engine, Reply, Submission } from '../broker/engine.ts'
+import { LocalEngine, type LocalEngineOptions } from '../broker/local-engine.ts'
+import type { RuleName } from '../core/decide.ts'
+import { homeElsewhere } from '../core/homes.ts'
+import type { Draft, JournalEntry } from '../core/journal.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import type { World } from '../core/world.ts'
+import type { Clock } from '../machine/clock.ts'
+import type { Notes } from './notes.ts'
+import type { Replica } from './replica.ts'
+
+export interface LocalLaneOptions {
+  machine: string
+  replica: Replica
+  clock: Clock
+  ids: Ids
+  world: World
+  notes: Notes
+  /** The lane of all machines. */
+  shared: Pick<Engine, 'submit'>
+  /** Takes in all that the cluster has by now. Answers why it could not. */
+  catchUp(): Promise<Refusal | undefined>
+  onFatal(error: Error): void
+}
+
+export class LocalLane {
+  readonly #options: LocalLaneOptions
+  readonly #engine: LocalEngine
+  #isClosed = false
+  /** Agents whose home is being moved: what they ask waits until it is known where they are at home. */
+  readonly #leaving = new Map<string, Promise<unknown>>()
+
+  constructor(options: LocalLaneOptions) {
+    this.#options = options
+    const { replica, clock, ids, world, onFatal } = options
+    this.#engine = new LocalEngine({ store: this.#store(), hub: replica.hub, clock, ids, world, onFatal })
+  }
+
+  get isIdle(): boolean {
+    return this.#engine.isIdle
+  }
+
+  close(refused: Refusal): void {
+    this.#isClosed = true
+    this.#engine.close(refused)
+  }
+
+  async submit(submission: Submission<RuleName>): Promise<Reply> {
+    const reply = await this.#try(submission)
+    if (!('refusal' in reply) || reply.refusal.code === 'fault') return reply
+    const unreached = await this.#options.catchUp()
+    return unreached ? { refusal: unreached } : this.#try(submission)
+  }
+
+  async #try(submission: Submission<RuleName>): Promise<Reply> {
+    const { by } = submission
+    const refused = await this.#enter(submission)
+    if (refused) return refused
+    while (this.#leaving.has(by)) await this.#leaving.get(by)
+    const stranger = this.#stranger(by)
+    if (stranger) return { refusal: stranger }
+    const reply = await this.#engine.submit(submission)
+    if ('refusal' in reply) return reply
+    this.#options.notes.plan()
+    return { ...reply, seq: this.#options.replica.known.seq }
+  }
+
+  /** Who looks into a channel enters it, and that is for all machines to know. */
+  async #enter({ rule, input, by, cause }: Submission<RuleName>): Promise<Reply | undefined> {
+    const { channel } = input as { channel?: string }
+    const { replica, shared } = this.#options
+    if (rule !== 'inbox.take' || channel === undefined || replica.store.view.isMember(by, channel)) return undefined
+    const reply = await shared.submit({ rule: 'channel.join', input: { channel }, by, cause: `${cause} join` })
+    return 'refusal' in reply ? reply : undefined
+  }
+
+  /** No two machines may hand out the same mail. */
+  #stranger(agent: string): Refusal | undefined {
+    const { replica, world } = this.#options
+    const { view } = replica.store
+    if (view.home(agent) === undefined) return refusal('agent.required')
+    const home = homeElsewhere(view, world, agent)
+    return home && refusal('agent.elsewhere', { name: agent, machine: home.machine })
+  }
+
+  /** The store as the engine sees it: what it writes goes into the journal of this machine. */
+  #store(): LocalEngineOptions['store'] {
+    const { store } = this.#options.replica
+    const append = (draft: Draft): JournalEntry | undefined => {
+      // The home may have moved since the command was asked.
+      const stranger = this.#stranger(draft.by)
+      if (stranger) throw new RefusalError(stranger)
+      const entry = store.appendLocal(draft)
+      // It has no number in the shared journal.
+      return entry && { ...entry, seq: 0 }
+    }
+    const answered = (by: string, cause: string) => store.local?.answered(by, cause)
+    return { view: store.view, transact: (work) => store.transact(work), append, journal: { answered, lastSeq: 0 } }
+  }
+
+  /** The agent moves to another machine: everything that was done with its mail here is told first, so that nothing is shown twice. */
+  async release(agent: string, machine: string): Promise<Reply> {
+    const released = (this.#leaving.get(agent) ?? Promise.resolve()).then(() => this.#letGo(agent, machine))
+    this.#leaving.set(agent, released)
+    try {
+      return await released
+    } finally {
+      if (this.#leaving.get(agent) === released) this.#leaving.delete(agent)
+    }
+  }
+
+  async #letGo(agent: string, machine: string): Promise<Reply> {
+    const { ids, shared, notes } = this.#options
+    while (!this.#engine.isIdle) await new Promise((resolve) => void setImmediate(resolve))
+    const untold = await notes.flush()
+    if (untold) return { refusal: untold }
+    const command = { rule: 'agent.home', input: { agent, machine }, by: daemonName, cause: ids('d') } as const
+    for (;;) {
+      const reply = await shared.submit(command)
+      // Until it is known where the agent is at home, nothing may be shown to it here.
+      const isKnown = !('refusal' in reply) || reply.refusal.code !== 'cluster.unknown'
+      if (isKnown || this.#isClosed) return reply
+    }
+  }
+}

@@ -1,0 +1,160 @@
+// Moving: a workspace that lives on this machine becomes a shared one, or comes back. No number changes. One commit of the cluster decides: what
+// was cut off before it never happened, and what was cut off after it is finished at the next start.
+
+import { randomBytes } from 'node:crypto'
+import { daemonName, type Fact, type Ids } from '@agent-relay/sdk/protocol'
+import { Hub } from '../broker/hub.ts'
+import type { Draft, JournalEntry } from '../core/journal.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import type { SharedFile } from '../machine/cluster-file.ts'
+import type { Store } from '../store/store.ts'
+import { copyMark, type Home, type Place, pageEntriesMax } from './cluster-journal.ts'
+import { keysOf } from './keys.ts'
+import { copyPage, moveEnd, moveIn, type Page, takeBack } from './postgres/moving.ts'
+import type { PostgresCluster } from './postgres/postgres-cluster.ts'
+import { Replica } from './replica.ts'
+import { stopRefusal } from './stops.ts'
+
+/** A page is at most so long: a thousand bodies of 256 KB would be too much for one statement. */
+const [pageDraftsMax, pageCharsMax] = [1_000, 4 * 1024 * 1024]
+/** Homes that one entry gives. */
+const homesMax = 500
+
+export interface Moving {
+  name: string
+  id: string
+  /** Nobody else has it open. */
+  store: Store
+  file: SharedFile
+  machine: string
+  cluster: PostgresCluster
+  ids: Ids
+  now(): number
+}
+
+/** Answers how many entries were copied. */
+export async function share(moving: Moving): Promise<number> {
+  const { name, id, store, file, machine, cluster } = moving
+  const stem = randomBytes(8).toString('hex')
+  const begun = await moveIn(cluster, id, name)
+  if (begun === 'taken') throw new RefusalError('cluster.name-taken', { workspace: name })
+  if (begun === 'there') throw new RefusalError('workspace.shared', { workspace: name })
+  if (begun !== 'ok') throw new RefusalError(`machine.${begun}`, { workspace: name })
+  // From here on the cluster is asked what holds, should this end in the middle.
+  file.write({ id, phase: 'moving', stem })
+  const last = store.journal.lastSeq
+  let seq = 0
+  try {
+    for (const page of pagesOf(moving)) {
+      const isCopied = await copyPage(cluster, id, { seq, stem }, page)
+      if (!isCopied) throw new RefusalError('cluster.name-taken', { workspace: name })
+      seq += page.drafts.length
+    }
+  } catch (error) {
+    // Nothing was decided.
+    file.remove()
+    throw error
+  }
+  if (!(await moveEnd(cluster, id, seq))) throw new RefusalError('cluster.name-taken', { workspace: name })
+  store.adopt(machine, `${copyMark}${stem}.`, last)
+  file.write({ id })
+  return last
+}
+
+function* pagesOf({ store, machine, ids, now }: Moving): Generator<Page> {
+  let page: Draft[] = []
+  let chars = 0
+  for (let since = 0; ; ) {
+    const entries = store.journal.follow(since, pageDraftsMax)
+    for (const entry of entries) {
+      const draft = whole(store, entry)
+      page.push(draft)
+      chars += (draft.body?.length ?? 0) + (draft.payload?.length ?? 0) + 1_000
+      if (page.length < pageDraftsMax && chars < pageCharsMax) continue
+      yield pageWith(page)
+      ;[page, chars] = [[], 0]
+    }
+    if (entries.length < pageDraftsMax) break
+    since = entries.at(-1)?.seq as number
+  }
+  if (page.length > 0) yield pageWith(page)
+  yield* homesFor(store, machine, () => ({ at: now(), cause: ids('d') }))
+}
+
+function whole(store: Store, { seq, ...draft }: JournalEntry): Draft {
+  const isPaid = draft.facts.some((fact) => fact.type === 'run.completed' && fact.payloadBytes !== undefined)
+  const payload = isPaid ? store.journal.payload(seq) : undefined
+  return payload ? { ...draft, payload } : draft
+}
+
+function pageWith(drafts: readonly Draft[], homes: readonly Home[] = []): Page {
+  const writes = new Set(drafts.flatMap(({ facts }) => facts.flatMap(keysOf)))
+  return { drafts, writes: [...writes], homes }
+}
+
+/** Whoever has lived in it so far lives on this machine. */
+function* homesFor(store: Store, machine: string, stamp: () => Pick<Draft, 'at' | 'cause'>): Generator<Page> {
+  const names = [...store.view.agents()].map(({ name }) => name)
+  for (let from = 0; from < names.length; from += homesMax) {
+    const homes = names.slice(from, from + homesMax).map((agent) => {
+      return { agent, machine, epoch: (store.view.home(agent)?.epoch ?? 0) + 1 }
+    })
+    const facts = homes.map((home): Fact => ({ type: 'agent.homed', ...home }))
+    yield pageWith([{ ...stamp(), by: daemonName, rule: 'agent.home', outcome: {}, facts }], homes)
+  }
+}
+
+/** It lives on this machine alone again. The others keep what they have, for reading. */
+export async function unshare(moving: Moving): Promise<number> {
+  const { name, id, store, file, cluster } = moving
+  file.write({ id, phase: 'leaving' })
+  for (;;) {
+    const known = await catchUp(moving)
+    const taken = await takeBack(cluster, id, known)
+    if (taken === 'ok') break
+    if (taken === 'behind') continue
+    file.write({ id })
+    const details = { workspace: name, known: known.seq }
+    throw new RefusalError(
+      taken === 'removed' || taken === 'diverged' ? `cluster.${taken}` : `machine.${taken}`,
+      details,
+    )
+  }
+  store.takeBack()
+  file.remove()
+  return store.journal.lastSeq
+}
+
+/** All that the cluster has, payloads included. */
+export async function catchUp({ name, id, store, file, cluster }: Moving): Promise<Place> {
+  const [replica, journal] = [new Replica(store, new Hub(() => {})), cluster.journal(id)]
+  for (let isMore = true; isMore; ) {
+    const followed = await journal.follow(replica.known, pageEntriesMax)
+    if (followed.kind === 'entries') replica.apply(followed.entries)
+    const stopped = replica.halted ?? (followed.kind === 'entries' ? undefined : followed)
+    if (stopped) {
+      file.write({ id })
+      throw new RefusalError(stopRefusal(stopped, { workspace: name, known: replica.known.seq }))
+    }
+    isMore = followed.kind === 'entries' && followed.isMore === true
+  }
+  for (const seq of store.view.runs.unfetched()) {
+    const payload = await journal.payload(seq)
+    if (payload) store.keepPayload(seq, payload)
+  }
+  return replica.known
+}
+
+/** What a crash has left of a move: answers whether the workspace is shared. */
+export async function finishMove(
+  { id, store, file, machine, cluster }: Omit<Moving, 'ids' | 'now' | 'name'>,
+  { phase, stem = '' }: { phase?: string; stem?: string },
+): Promise<boolean> {
+  const found = (await cluster.workspaces()).find((each) => each.id === id)
+  const isShared = found !== undefined && found.format > 0
+  if (phase === 'moving' && isShared) store.adopt(machine, `${copyMark}${stem}.`, store.journal.lastSeq)
+  if (phase === 'leaving' && !isShared) store.takeBack()
+  if (isShared) file.write({ id })
+  else file.remove()
+  return isShared
+}

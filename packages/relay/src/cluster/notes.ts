@@ -1,0 +1,146 @@
+// Notes: what was done on this machine with the mail of the agents that are at home here, told to the other machines about once a second. A note
+// depends on nothing and nobody's decision depends on it. What was not told before a crash is told after it.
+
+import { daemonName, type Fact, type Ids, type NotedReceipt, type Refusal, refusal } from '@agent-relay/sdk/protocol'
+import type { Draft } from '../core/journal.ts'
+import type { Alarm, Clock } from '../machine/clock.ts'
+import type { LocalEntry } from '../store/local-journal.ts'
+import type { Append, Appended } from './cluster-journal.ts'
+import type { Replica } from './replica.ts'
+
+/** Receipts elsewhere are this old at most, while the cluster is reached. */
+const noteMs = 1_000
+/** Receipts that one note tells of, at most. */
+const receiptsMax = 500
+
+export interface NotesOptions {
+  machine: string
+  replica: Replica
+  clock: Clock
+  ids: Ids
+  /** Appends, and takes in what comes back. Answers why it could not. */
+  append(append: Append): Promise<Appended | { refusal: Refusal }>
+  onTrouble(error: Error): void
+}
+
+/** Which parts of a receipt have changed. */
+interface Changed {
+  isOffered?: boolean
+  isRead?: boolean
+}
+
+export class Notes {
+  readonly #options: NotesOptions
+  #alarm: Alarm | undefined
+  #isStopped = false
+  /** The last flush; the next begins after it. */
+  #flushed: Promise<Refusal | undefined> = Promise.resolve(undefined)
+  /** Up to here there is nothing that the others would want to know. */
+  #passed = 0
+
+  constructor(options: NotesOptions) {
+    this.#options = options
+    if (this.#told < this.#last) this.plan()
+  }
+
+  get #last(): number {
+    return this.#options.replica.store.local?.lastSeq ?? 0
+  }
+
+  /** Up to here the others have been told. */
+  get #told(): number {
+    return Math.max(this.#passed, Number(this.#options.replica.store.meta('noted') ?? 0))
+  }
+
+  /** Something was done: a note follows within a second. */
+  plan(): void {
+    if (this.#alarm || this.#isStopped || this.#told >= this.#last) return
+    this.#alarm = this.#options.clock.after(noteMs, () => {
+      this.#alarm = undefined
+      void this.flush().then(() => this.plan())
+    })
+  }
+
+  /** Tells all that was done by now. Answers why it could not. */
+  flush(): Promise<Refusal | undefined> {
+    this.#flushed = this.#flushed
+      .then(() => this.#tell())
+      .catch((error: Error) => {
+        this.#options.onTrouble(error)
+        return refusal('fault', { why: error.message })
+      })
+    return this.#flushed
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#alarm?.cancel()
+  }
+
+  async #tell(): Promise<Refusal | undefined> {
+    const { replica, append } = this.#options
+    for (const until = this.#last; this.#told < until && !this.#isStopped; ) {
+      const draft = this.#nextNote()
+      if (!draft) continue
+      const appended = await append({ known: replica.known, reads: 'none', writes: [], homes: [], drafts: [draft] })
+      if ('refusal' in appended) return appended.refusal
+    }
+    return undefined
+  }
+
+  /** Undefined where there was nothing to tell up to a later place than before. */
+  #nextNote(): Draft | undefined {
+    const { clock, ids } = this.#options
+    const { changed, through } = this.#changes()
+    const facts = [...changed].flatMap(([agent, messages]) => this.#noteOf(agent, messages, through))
+    if (facts.length === 0) this.#passed = through
+    if (facts.length === 0) return undefined
+    return { at: clock.now(), by: daemonName, cause: ids('n'), rule: 'deliveries.note', outcome: {}, facts }
+  }
+
+  /** By agent and message. */
+  #changes(): { changed: Map<string, Map<string, Changed>>; through: number } {
+    const changed = new Map<string, Map<string, Changed>>()
+    let [count, through] = [0, this.#told]
+    for (const entry of this.#options.replica.store.local?.after(through) ?? []) {
+      count += take(changed, entry)
+      through = entry.seq
+      if (count >= receiptsMax) break
+    }
+    return { changed, through }
+  }
+
+  /** As it is by now, whatever happened to it in between. */
+  #noteOf(agent: string, messages: Map<string, Changed>, through: number): Fact[] {
+    const { machine, replica } = this.#options
+    const { view, queries } = replica.store
+    const epoch = queries.lastEpoch(agent, machine)
+    if (epoch === undefined) return []
+    const receipts = [...messages].flatMap(([id, { isOffered, isRead }]): NotedReceipt[] => {
+      const message = view.message(id)
+      const row = message && view.receipt(agent, message)
+      if (!row) return []
+      const { route, offeredAt, readAt } = row
+      const offered =
+        isOffered && offeredAt !== undefined ? { offeredAt, ...(route === undefined ? {} : { route }) } : {}
+      const noted = { message: id, ...offered, ...(isRead && readAt !== undefined ? { readAt } : {}) }
+      return Object.keys(noted).length > 1 ? [noted] : []
+    })
+    return receipts.length === 0 ? [] : [{ type: 'deliveries.noted', agent, machine, epoch, through, receipts }]
+  }
+}
+
+/** Answers how many it has added. */
+function take(changed: Map<string, Map<string, Changed>>, { facts }: LocalEntry): number {
+  let count = 0
+  for (const fact of facts) {
+    if (!('message' in fact) || !fact.type.startsWith('delivery.')) continue
+    const { agent, message } = fact as { agent: string; message: string }
+    const messages = changed.get(agent) ?? new Map<string, Changed>()
+    changed.set(agent, messages)
+    if (!messages.has(message)) count++
+    const part = fact.type === 'delivery.read' ? { isRead: true } : { isOffered: true }
+    messages.set(message, { ...messages.get(message), ...part })
+  }
+  return count
+}

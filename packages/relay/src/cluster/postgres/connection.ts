@@ -1,0 +1,197 @@
+// A connection to PostgreSQL: made when something is asked, and again after it broke; one question at a time. The one file that names the
+// driver, which is loaded with the first connection, so that a daemon whose workspaces are all its own never loads it.
+
+import type { Client as PgClient } from 'pg'
+import type { Clock } from '../../machine/clock.ts'
+import { isLoopback } from '../../machine/loopback.ts'
+import { ClusterUnreachable } from '../cluster-journal.ts'
+
+export type Client = PgClient
+
+/** A server, and who asks it. */
+export interface ServerAddress {
+  /** A name, an address, or the directory of a Unix socket. */
+  host: string
+  port: number
+  database: string
+  user: string
+  /** Unset: as `PGPASSWORD` or the file `.pgpass` say. */
+  password?: string
+  /** The certificate that the server's must come from; unset: one that this machine trusts. Beyond this machine there is no way without TLS. */
+  ca?: string
+}
+
+/** TCP does not tell that a way was cut: after so many looks without a byte in either direction the connection is given up. */
+const [lookMs, silentLooksMax] = [1_000, 5]
+const goodbyeMs = 500
+
+/** The server does not let this machine in: its role was taken away, or may log in no more. */
+export class LoginRefused extends Error {}
+
+/** Whether a connection has failed for that: the role may not log in, or another password is asked of it since it was invited again. */
+export function isLoginRefused(error: unknown): boolean {
+  const { code, routine } = error as { code?: string; routine?: string }
+  // By the name of the function in the server, because its words come in many languages.
+  return (
+    error instanceof LoginRefused || code === '28P01' || (code === '28000' && routine === 'InitializeSessionUserId')
+  )
+}
+
+async function connect(address: ServerAddress): Promise<Client> {
+  const { default: pg } = await import('pg')
+  const { ca, ...rest } = address
+  const isHere = address.host.startsWith('/') || isLoopback(address.host)
+  const ssl = isHere ? false : { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) }
+  const client = new pg.Client({
+    ...rest,
+    ssl,
+    // Several statements go in one write: a lock is held for one round trip, not for one each.
+    pipeline: true,
+    keepAlive: true,
+    connectionTimeoutMillis: lookMs * silentLooksMax,
+    application_name: 'agent-relay',
+  })
+  // Without a listener the first cut would end the process. Whoever asks next is told.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+  } catch (error) {
+    // It may still be open, where the server waits for a password that there is none of.
+    streamOf(client).destroy()
+    throw error
+  }
+  return client
+}
+
+/** For what a person does with a cluster: one connection, for as long as the work takes. */
+export async function withClient<T>(address: ServerAddress, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = await connect(address)
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+export interface ConnectionOptions {
+  address: ServerAddress
+  clock: Clock
+  /** Said on every new connection before anything else is asked. */
+  greet(client: Client): Promise<void>
+}
+
+export class Connection {
+  readonly #options: ConnectionOptions
+  #client: Client | undefined
+  /** What was asked before is through. */
+  #free: Promise<unknown> = Promise.resolve()
+  #isClosed = false
+  /** The server has said that it did not wait for its standby. */
+  #isUnsure = false
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+  }
+
+  /** Fails with `ClusterUnreachable` where no answer came, and with `LoginRefused`. A question that failed has ended its connection. */
+  ask<T>(question: (client: Client) => Promise<T>): Promise<T> {
+    const answer = this.#free.then(() => this.#ask(question))
+    this.#free = answer.catch(() => {})
+    return answer
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const client = this.#client
+    if (!client) return
+    this.#client = undefined
+    // A server that is out of reach says no goodbye.
+    const late = this.#options.clock.after(goodbyeMs, () => streamOf(client).destroy())
+    await client.end()
+    late.cancel()
+  }
+
+  async #ask<T>(question: (client: Client) => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw new ClusterUnreachable('closed', true)
+    const client = this.#client ?? (await this.#open())
+    try {
+      const answer = await this.#heard(client, question(client))
+      if (this.#isUnsure) throw new Error('the server did not wait for its standby')
+      return answer
+    } catch (error) {
+      this.#drop(client)
+      throw failureOf(error as Error)
+    }
+  }
+
+  async #open(): Promise<Client> {
+    const { address, greet } = this.#options
+    let client: Client | undefined
+    try {
+      client = await connect(address)
+      await this.#heard(client, greet(client))
+      if (this.#isClosed) throw new Error('closed meanwhile')
+    } catch (error) {
+      if (client) this.#drop(client)
+      if (isLoginRefused(error)) throw new LoginRefused((error as Error).message)
+      throw new ClusterUnreachable((error as Error).message, true)
+    }
+    this.#isUnsure = false
+    this.#client = client
+    const gone = () => this.#drop(client)
+    client.on('error', gone)
+    client.on('end', gone)
+    // Somebody has cancelled the wait for a synchronous standby. The answer would say that all is well.
+    client.on('notice', ({ routine }) => {
+      if (routine === 'SyncRepWaitForLSN') this.#isUnsure = true
+    })
+    return client
+  }
+
+  #drop(client: Client): void {
+    if (this.#client === client) this.#client = undefined
+    // Never cancelled: a cancelled commit may be stored, and says that it is.
+    streamOf(client).destroy()
+  }
+
+  /** Gives the connection up after a long silence. Looks are counted, not time: a daemon that slept must not take its own sleep for silence. */
+  async #heard<T>(client: Client, answer: Promise<T>): Promise<T> {
+    const stream = streamOf(client)
+    let [passed, silentLooks] = [-1, 0]
+    const look = () => {
+      const bytes = stream.bytesRead + stream.bytesWritten - stream.writableLength
+      silentLooks = bytes === passed ? silentLooks + 1 : 0
+      passed = bytes
+      if (silentLooks < silentLooksMax) alarm = this.#options.clock.after(lookMs, look)
+      else stream.destroy()
+    }
+    let alarm = this.#options.clock.after(lookMs, look)
+    try {
+      return await answer
+    } finally {
+      alarm.cancel()
+    }
+  }
+}
+
+/** The driver's types do not tell of it. */
+function streamOf(client: Client): import('node:net').Socket {
+  return (client as unknown as { connection: { stream: import('node:net').Socket } }).connection.stream
+}
+
+/**
+ * States in which the server has refused a statement, and another try may succeed: a standby that cannot write (25006), a conflict (40), no
+ * memory or disk (53), a lock not given (55P03), a statement that took too long (57014), a broken file (58).
+ */
+const refusedForNow = /^(?:25006|40...|53...|55P03|57014|58...)$/
+/** States with which the server ends a connection; whether a commit came through is not known. */
+const ended = /^(?:08...|25P03|57P..|XX...)$/
+
+function failureOf(error: Error): Error {
+  const { code } = error as { code?: string }
+  if (error instanceof ClusterUnreachable || error instanceof LoginRefused) return error
+  // Only what the server itself has said carries a severity.
+  if (!('severity' in error) || (code !== undefined && ended.test(code)))
+    return new ClusterUnreachable(error.message, false)
+  return code !== undefined && refusedForNow.test(code) ? new ClusterUnreachable(error.message, true) : error
+}

@@ -1,0 +1,75 @@
+// How a workspace comes into a cluster and is taken out of it again, as SQL: the functions of moving.ts. Like those in functions.ts they are
+// never changed once they were released. A workspace of format 0 is being copied: no machine opens it.
+
+import { aheadMsMax, copyMark } from '../cluster-journal.ts'
+import { secure } from './functions.ts'
+
+const tablesOfWorkspace = ['journal', 'keys', 'homes', 'snapshots', 'presence', 'asks']
+
+const emptied = tablesOfWorkspace.map((table) => `DELETE FROM relay.${table} WHERE ws = w.ws;`).join(' ')
+
+/** The copying begins, or begins again: what an earlier try has left is removed. 'there': it is shared already. */
+const moveIn = `CREATE FUNCTION relay.move_in_1(p_id text, p_name text, p_boot int) RETURNS text LANGUAGE plpgsql STRICT ${secure} AS $$
+DECLARE m relay.machines := relay.self_1(); w relay.workspaces; v_stopped text := relay.stopped_1(m, 0, p_boot, 0, '');
+BEGIN
+  IF v_stopped IS NOT NULL THEN RETURN v_stopped; END IF;
+  INSERT INTO relay.workspaces (id, name, format) VALUES (p_id, p_name, 0) ON CONFLICT DO NOTHING;
+  SELECT * INTO w FROM relay.workspaces WHERE id = p_id FOR UPDATE;
+  IF w.ws IS NULL OR w.name <> p_name THEN RETURN 'taken'; END IF;
+  IF w.format > 0 THEN RETURN 'there'; END IF;
+  ${emptied}
+  UPDATE relay.workspaces SET head = 0, decided = 0, at = 0 WHERE ws = w.ws;
+  RETURN 'ok';
+END $$`
+
+/** Entries as they were, with their times and numbers. False: somebody else has begun to copy it meanwhile. */
+const copy = `CREATE FUNCTION relay.copy_1(p_workspace text, p_boot int, p_seq bigint, p_stem text, p_writes json, p_homes json,
+  p_drafts json, p_entries json, p_payloads json) RETURNS boolean LANGUAGE plpgsql STRICT ${secure} AS $$
+DECLARE m relay.machines := relay.self_1(); w relay.workspaces; v_head bigint; v_at bigint;
+BEGIN
+  IF relay.stopped_1(m, 0, p_boot, 0, '') IS NOT NULL THEN RETURN false; END IF;
+  SELECT * INTO w FROM relay.workspaces WHERE id = p_workspace AND format = 0 FOR NO KEY UPDATE;
+  IF w.ws IS NULL OR w.head <> p_seq THEN RETURN false; END IF;
+  WITH stored AS (
+    INSERT INTO relay.journal (ws, seq, at, by, cause, machine, mark, entry, payload)
+    SELECT w.ws, w.head + d.i, d.at, d.by, d.cause, m.id, '${copyMark}' || p_stem || '.' || (w.head + d.i), d.entry, decode(d.payload, 'base64')
+    FROM ROWS FROM (json_to_recordset(p_drafts) AS (at bigint, by text, cause text), json_array_elements_text(p_entries),
+      json_array_elements_text(p_payloads)) WITH ORDINALITY AS d(at, by, cause, entry, payload, i)
+    RETURNING seq, at
+  ) SELECT max(seq), max(at) INTO v_head, v_at FROM stored;
+  -- A clock that once ran ahead must not hold back the times of all that follows.
+  UPDATE relay.workspaces SET head = v_head, decided = v_head,
+    at = greatest(w.at, least(v_at, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + ${aheadMsMax})) WHERE ws = w.ws;
+  INSERT INTO relay.keys (ws, key, seq) SELECT DISTINCT w.ws, k, v_head FROM json_array_elements_text(p_writes) k
+    ON CONFLICT (ws, key) DO UPDATE SET seq = excluded.seq;
+  INSERT INTO relay.homes (ws, agent, machine, epoch) SELECT w.ws, h.agent, m.id, h.epoch
+    FROM json_to_recordset(p_homes) AS h(agent text, epoch int);
+  RETURN true;
+END $$`
+
+/** From now on it is shared. This commit decides: before it the workspace lives on one machine, after it in the cluster. */
+const moveEnd = `CREATE FUNCTION relay.move_end_1(p_workspace text, p_boot int, p_head bigint) RETURNS boolean LANGUAGE plpgsql STRICT ${secure} AS $$
+BEGIN
+  IF relay.stopped_1(relay.self_1(), 0, p_boot, 0, '') IS NOT NULL THEN RETURN false; END IF;
+  UPDATE relay.workspaces SET format = 1 WHERE id = p_workspace AND format = 0 AND head = p_head;
+  RETURN FOUND;
+END $$`
+
+/** It is taken back by a machine that has all of it; the cluster has it no more. This commit decides. */
+const takeBack = `CREATE FUNCTION relay.take_back_1(p_workspace text, p_boot int, p_seq bigint, p_mark text) RETURNS text
+LANGUAGE plpgsql STRICT ${secure} AS $$
+DECLARE w relay.workspaces; v_stopped text;
+BEGIN
+  IF (relay.self_1()).id IS NULL THEN RETURN 'revoked'; END IF;
+  SELECT * INTO w FROM relay.workspaces WHERE id = p_workspace FOR UPDATE;
+  IF w.ws IS NULL THEN RETURN 'removed'; END IF;
+  v_stopped := relay.stopped_1(relay.self_1(), w.ws, p_boot, p_seq, p_mark);
+  IF v_stopped IS NOT NULL THEN RETURN v_stopped; END IF;
+  IF w.head > p_seq THEN RETURN 'behind'; END IF;
+  ${emptied}
+  DELETE FROM relay.workspaces WHERE ws = w.ws;
+  PERFORM pg_notify('relay_' || w.ws, (w.head + 1) || ' 0');
+  RETURN 'ok';
+END $$`
+
+export const movingFunctions = [moveIn, copy, moveEnd, takeBack]

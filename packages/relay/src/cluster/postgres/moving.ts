@@ -1,0 +1,53 @@
+// A workspace is moved into a cluster in PostgreSQL, page by page, or taken back: each of these is one call of a function.
+
+import type { Draft } from '../../core/journal.ts'
+import type { Home, Place } from '../cluster-journal.ts'
+import { draftTexts, keyText, plainText } from './entry-text.ts'
+import type { PostgresCluster } from './postgres-cluster.ts'
+
+/** Some entries of a workspace that is being copied. */
+export interface Page {
+  drafts: readonly Draft[]
+  writes: readonly string[]
+  homes: readonly Home[]
+}
+
+/** taken: the name belongs to another workspace. there: it is shared already. */
+export type Begun = 'ok' | 'taken' | 'there' | 'revoked' | 'fenced'
+
+export function moveIn(cluster: PostgresCluster, id: string, name: string): Promise<Begun> {
+  return one(cluster, (boot) => ['move_in_1', id, name, boot])
+}
+
+/** False: another machine has begun to move it meanwhile. `seq`: the number of the last entry that was copied. */
+export function copyPage(
+  cluster: PostgresCluster,
+  id: string,
+  { seq, stem }: { seq: number; stem: string },
+  { drafts, writes, homes }: Page,
+): Promise<boolean> {
+  const moved = homes.map(({ agent, epoch }) => ({ agent: plainText(agent), epoch }))
+  const texts = [JSON.stringify(writes.map(keyText)), JSON.stringify(moved), ...draftTexts(drafts)]
+  return one(cluster, (boot) => ['copy_1', id, boot, seq, stem, ...texts])
+}
+
+/** From now on it is shared. */
+export function moveEnd(cluster: PostgresCluster, id: string, head: number): Promise<boolean> {
+  return one(cluster, (boot) => ['move_end_1', id, boot, head])
+}
+
+/** behind: this machine does not have all of it. removed: somebody else has taken it back. */
+export type TakenBack = 'ok' | 'behind' | 'removed' | 'revoked' | 'fenced' | 'diverged'
+
+export function takeBack(cluster: PostgresCluster, id: string, { seq, mark }: Place): Promise<TakenBack> {
+  return one(cluster, (boot) => ['take_back_1', id, boot, seq, mark])
+}
+
+function one<T>(cluster: PostgresCluster, call: (boot: number) => [string, ...unknown[]]): Promise<T> {
+  return cluster.asWriter(async (client, boot) => {
+    const [name, ...values] = call(boot)
+    const places = values.map((_, i) => `$${i + 1}`).join(', ')
+    const { rows } = await client.query(`SELECT relay.${name}(${places}) AS answer`, values)
+    return rows[0].answer as T
+  })
+}

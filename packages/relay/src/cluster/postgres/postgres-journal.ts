@@ -1,0 +1,171 @@
+// The journal of one workspace in PostgreSQL: what is asked becomes one call of a function, and its rows become an answer.
+
+import type { Draft } from '../../core/journal.ts'
+import {
+  type Append,
+  type Appended,
+  type ClusterJournal,
+  ClusterUnreachable,
+  type Followed,
+  type Place,
+  pageEntriesMax,
+  type SharedEntry,
+  type Stopped,
+} from '../cluster-journal.ts'
+import { type Client, type Connection, LoginRefused } from './connection.ts'
+import { draftTexts, fromPlain, keyText, plainText } from './entry-text.ts'
+
+/** What the journals of one daemon share. */
+export interface Seat {
+  /** For appends. */
+  writer: Connection
+  /** For all else, so that following does not wait for the lock. */
+  reader: Connection
+  /** Which start of this machine's daemon asks. Known once one of them is connected. */
+  readonly boot: number
+  listen(workspace: string, listener: (head: number) => void): { stop(): void }
+  readonly hasHints: boolean
+}
+
+/** Kind, number, time, sender, cause, machine, mark, and the rest as JSON. Numbers come as text, since those of the server are longer than ours. */
+type Row = [string, string | null, string | null, string, string, string, string, string]
+
+export class PostgresJournal implements ClusterJournal {
+  readonly #workspace: string
+  readonly #seat: Seat
+
+  constructor(workspace: string, seat: Seat) {
+    this.#workspace = workspace
+    this.#seat = seat
+  }
+
+  append(append: Append): Promise<Appended> {
+    return this.#ask(this.#seat.writer, async (client) => appendedOf(await this.#append(client, append), append))
+  }
+
+  async inTurn(known: Place, decide: (missed: SharedEntry[]) => Append): Promise<Appended> {
+    let failure: { error: unknown } | undefined
+    const appended = await this.#ask(this.#seat.writer, async (client): Promise<Appended> => {
+      const followed = followedOf(await this.#turn(client, known))
+      let append: Append | undefined
+      try {
+        if (followed.kind === 'entries') append = decide(followed.entries)
+      } catch (error) {
+        failure = { error }
+      }
+      if (!append) {
+        await client.query('ROLLBACK')
+        return followed.kind === 'entries' ? { kind: 'behind', missed: [] } : followed
+      }
+      const [rows] = await Promise.all([this.#append(client, append), client.query('COMMIT')])
+      return appendedOf(rows, append)
+    })
+    if (failure) throw failure.error
+    return appended
+  }
+
+  follow({ seq, mark }: Place, limit: number): Promise<Followed> {
+    return this.#ask(this.#seat.reader, async (client) => {
+      const values = [this.#workspace, this.#seat.boot, seq, mark, Math.min(limit, pageEntriesMax)]
+      return followedOf(await rowsOf(client, 'follow_1', values))
+    })
+  }
+
+  async payload(seq: number): Promise<Uint8Array | undefined> {
+    const asked = await this.#ask(this.#seat.reader, async (client) => {
+      const text = 'SELECT relay.payload_1($1, $2)'
+      const { rows } = await client.query({ name: 'payload_1', text, values: [this.#workspace, seq], rowMode: 'array' })
+      return { kind: 'payload' as const, bytes: rows[0]?.[0] as Uint8Array | null | undefined }
+    })
+    if (asked.kind !== 'payload') throw new ClusterUnreachable('this machine was removed', true)
+    return asked.bytes ?? undefined
+  }
+
+  onHint(listener: (head: number) => void): { stop(): void } {
+    return this.#seat.listen(this.#workspace, listener)
+  }
+
+  get hasHints(): boolean {
+    return this.#seat.hasHints
+  }
+
+  async #ask<T>(connection: Connection, question: (client: Client) => Promise<T>): Promise<T | Stopped> {
+    try {
+      return await connection.ask(question)
+    } catch (error) {
+      if (error instanceof LoginRefused) return { kind: 'revoked' }
+      // The function found no such workspace.
+      if ((error as { code?: string }).code === 'P0002') return { kind: 'removed' }
+      throw error
+    }
+  }
+
+  #append(client: Client, { known, reads, writes, homes, drafts }: Append): Promise<Row[]> {
+    return rowsOf(client, 'append_1', [
+      this.#workspace,
+      this.#seat.boot,
+      known.seq,
+      known.mark,
+      JSON.stringify(typeof reads === 'string' ? reads : reads.map(keyText)),
+      JSON.stringify(writes.map(keyText)),
+      JSON.stringify(homes.map((home) => ({ ...home, agent: plainText(home.agent) }))),
+      ...draftTexts(drafts),
+    ])
+  }
+
+  /** One write, so that the lock is held for one round trip only. Who stops in there is thrown out by the server. */
+  async #turn(client: Client, { seq, mark }: Place): Promise<Row[]> {
+    try {
+      const [, , rows] = await Promise.all([
+        client.query('BEGIN'),
+        client.query("SET LOCAL idle_in_transaction_session_timeout = '1s'"),
+        rowsOf(client, 'turn_1', [this.#workspace, this.#seat.boot, seq, mark]),
+      ])
+      return rows
+    } catch (error) {
+      throw 'severity' in (error as object) ? error : new ClusterUnreachable((error as Error).message, true)
+    }
+  }
+}
+
+const texts: Record<string, string> = Object.fromEntries(
+  Object.entries({ append_1: 10, follow_1: 5, turn_1: 4 }).map(([name, count]) => {
+    return [name, `SELECT * FROM relay.${name}(${Array.from({ length: count }, (_, i) => `$${i + 1}`).join(', ')})`]
+  }),
+)
+
+async function rowsOf(client: Client, name: string, values: unknown[]): Promise<Row[]> {
+  const { rows } = await client.query({ name, text: texts[name] as string, values, rowMode: 'array' })
+  return rows as unknown as Row[]
+}
+
+function appendedOf(rows: Row[], { drafts }: Append): Appended {
+  const [[kind, head, , agent, , , stem, ats]] = rows as [Row]
+  const stopped = stoppedOf(kind, Number(head))
+  if (stopped) return stopped
+  const missed = rows.slice(1).map(entryOf)
+  if (kind === 'denied') return { kind, agent: fromPlain(agent), missed }
+  if (kind === 'behind') return { kind, missed }
+  const times = drafts.length === 0 ? [] : ats.split(',')
+  const numbered = times.map((at, i) => ({ seq: Number(head) + 1 + i, at: Number(at), mark: `${stem}.${i + 1}` }))
+  return { kind: 'ok', numbered, missed }
+}
+
+function followedOf(rows: Row[]): Followed {
+  const [[kind, head]] = rows as [Row]
+  const stopped = stoppedOf(kind, Number(head))
+  if (stopped) return stopped
+  const entries = rows.slice(1).map(entryOf)
+  const last = entries.at(-1)
+  return { kind: 'entries', entries, ...(last && last.seq < Number(head) ? { isMore: true } : {}) }
+}
+
+function stoppedOf(kind: string, head: number): Stopped | undefined {
+  if (kind === 'diverged') return { kind, head }
+  return kind === 'revoked' || kind === 'fenced' ? { kind } : undefined
+}
+
+function entryOf([, seq, at, by, cause, machine, mark, entry]: Row): SharedEntry {
+  const rest: Omit<Draft, 'at' | 'by' | 'cause'> = JSON.parse(entry)
+  return { ...rest, seq: Number(seq), at: Number(at), by: fromPlain(by), cause: fromPlain(cause), machine, mark }
+}

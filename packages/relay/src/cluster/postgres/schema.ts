@@ -1,0 +1,121 @@
+// The tables of a cluster in PostgreSQL, as migrations that the owner's role alone runs, and the two roles that everything belongs to.
+// No sequence gives numbers, and there is no trigger, extension or replication slot: any PostgreSQL from 15 on will do, hosted ones included.
+
+import type { Client } from './connection.ts'
+import { functions1, grants1, nameOf } from './functions.ts'
+import { movingFunctions } from './moving-functions.ts'
+import { presenceFunctions, presenceTables } from './presence-functions.ts'
+import { pruningFunctions } from './pruning.ts'
+import { statusFunctions } from './status-functions.ts'
+
+/** Owns the schema, and runs what machines may execute. Nobody logs in as it: who makes the cluster is a member. It can make no roles. */
+export const ownerRole = 'relay_owner'
+/** What every machine's own role is a member of: it may execute functions, and nothing else. */
+export const machineRole = 'relay_machine'
+
+const tables1 = [
+  `CREATE TABLE relay.machines (
+    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$'),
+    role name NOT NULL UNIQUE, boot int NOT NULL DEFAULT 0, version text,
+    invited_until timestamptz, joined_at timestamptz, booted_at timestamptz, back_at timestamptz, revoked_at timestamptz)`,
+  // The row is updated by every append, and locked for it: most of its page is left free, so that no index has to follow.
+  `CREATE TABLE relay.workspaces (
+    ws int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 200),
+    name text NOT NULL UNIQUE CHECK (length(name) BETWEEN 1 AND 200), format int NOT NULL DEFAULT 1,
+    head bigint NOT NULL DEFAULT 0, decided bigint NOT NULL DEFAULT 0, at bigint NOT NULL DEFAULT 0) WITH (fillfactor = 10)`,
+  // What the daemons write is text that the database never looks into. Only what it decides by has a column.
+  `CREATE TABLE relay.journal (
+    ws int NOT NULL, seq bigint NOT NULL, at bigint NOT NULL,
+    by text NOT NULL CHECK (length(by) <= 300), cause text NOT NULL CHECK (length(cause) <= 1500),
+    machine int NOT NULL, mark text NOT NULL, entry text NOT NULL, payload bytea, PRIMARY KEY (ws, seq))`,
+  'CREATE UNIQUE INDEX journal_cause ON relay.journal (ws, cause, by)',
+  `CREATE TABLE relay.keys (
+    ws int NOT NULL, key text NOT NULL CHECK (length(key) <= 300), seq bigint NOT NULL, PRIMARY KEY (ws, key)) WITH (fillfactor = 60)`,
+  `CREATE TABLE relay.homes (
+    ws int NOT NULL, agent text NOT NULL CHECK (length(agent) <= 300), machine int NOT NULL, epoch int NOT NULL,
+    PRIMARY KEY (ws, agent))`,
+]
+
+/** Every function can be executed by everybody until that is taken away. */
+const rightsOf = (names: readonly string[]) => [
+  'REVOKE ALL ON ALL TABLES IN SCHEMA relay FROM PUBLIC',
+  'REVOKE ALL ON ALL FUNCTIONS IN SCHEMA relay FROM PUBLIC',
+  ...names.map((name) => `GRANT EXECUTE ON FUNCTION ${name} TO ${machineRole}`),
+]
+const rights1 = [`GRANT USAGE ON SCHEMA relay TO ${machineRole}`, ...rightsOf(grants1)]
+
+const snapshots = `CREATE TABLE relay.snapshots (
+    ws int NOT NULL, seq bigint NOT NULL, format int NOT NULL, part int NOT NULL, bytes bytea NOT NULL, PRIMARY KEY (ws, seq, part))`
+const functions2 = [...statusFunctions, ...movingFunctions, ...presenceFunctions, ...pruningFunctions]
+const step2 = [snapshots, ...presenceTables, ...functions2, ...rightsOf(functions2.map(nameOf))]
+
+/** Each is applied once, in order. One that was released is never changed. */
+const migrations: readonly (readonly string[])[] = [[...tables1, ...functions1, ...rights1], step2]
+
+/** A number that no other program is likely to lock: two who make a cluster at once would meet half of each other's work. */
+const lockKey = 7_365_110
+
+const oldestNumber = 150_000
+
+/** Whether a standby is synchronous may be seen by whoever may read statistics. Who makes the cluster may not be able to give that away. */
+const mayLook = `DO $$ BEGIN GRANT pg_read_all_stats TO ${ownerRole};
+  EXCEPTION WHEN insufficient_privilege THEN NULL; END $$`
+
+/** Makes the roles and the schema, or brings them up to date. `client` belongs to somebody who may make roles and schemas. */
+export async function migrate(client: Client): Promise<void> {
+  const { rows: server } = await client.query("SELECT current_setting('server_version_num')::int AS number")
+  if (server[0].number < oldestNumber)
+    throw new Error('This PostgreSQL is too old: version 15 or a newer one is needed.')
+  await client.query('BEGIN')
+  await client.query('SELECT pg_advisory_xact_lock($1)', [lockKey])
+  for (const role of [ownerRole, machineRole]) await makeRole(client, role)
+  await mustBeOurs(client)
+  await client.query(`GRANT ${ownerRole} TO CURRENT_USER`)
+  await client.query(mayLook)
+  await client.query(`CREATE SCHEMA IF NOT EXISTS relay AUTHORIZATION ${ownerRole}`)
+  await client.query(`SET LOCAL ROLE ${ownerRole}`)
+  await client.query('CREATE TABLE IF NOT EXISTS relay.schema_info (version int NOT NULL)')
+  const { rows } = await client.query('SELECT max(version) AS version FROM relay.schema_info')
+  const version: number = rows[0].version ?? 0
+  if (version > migrations.length)
+    throw new Error(`This cluster was made by a later version (its schema is ${version}). Update Agent Relay here.`)
+  for (const [i, statements] of migrations.entries()) {
+    if (i < version) continue
+    for (const statement of statements) await client.query(statement)
+    await client.query('INSERT INTO relay.schema_info VALUES ($1)', [i + 1])
+  }
+  await client.query('COMMIT')
+}
+
+/** What a role of ours never has. Another cluster on the same server may have made it; so may somebody who waits for this one. */
+const powers = [
+  ['rolcanlogin', 'can log in'],
+  ['rolsuper', 'is a superuser'],
+  ['rolcreaterole', 'can make roles'],
+  ['rolcreatedb', 'can make databases'],
+  ['rolreplication', 'can replicate'],
+  ['rolbypassrls', 'bypasses row security'],
+] as const
+
+async function makeRole(client: Client, role: string): Promise<void> {
+  const { rows } = await client.query(`SELECT ${powers.map(([name]) => name)} FROM pg_roles WHERE rolname = $1`, [role])
+  const [found] = rows
+  if (!found) return void (await client.query(`CREATE ROLE ${role} NOLOGIN`))
+  const power = powers.find(([name]) => found[name])
+  if (power)
+    throw new Error(
+      `the role ${role} exists already and ${power[1]}, so it was not made for a cluster. Drop or rename it.`,
+    )
+}
+
+/** A schema of somebody else would let them change the functions that machines execute. */
+async function mustBeOurs(client: Client): Promise<void> {
+  const { rows } = await client.query(
+    "SELECT pg_get_userbyid(nspowner) AS owner FROM pg_namespace WHERE nspname = 'relay'",
+  )
+  const [found] = rows
+  if (found && found.owner !== ownerRole)
+    throw new Error(
+      `the schema relay exists already and belongs to ${found.owner}, not to ${ownerRole}. Drop or rename it, or use another database.`,
+    )
+}

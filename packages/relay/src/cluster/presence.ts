@@ -1,0 +1,207 @@
+// Presence: this daemon says about once a second who is there, and hears who is there on the other machines. It may be late, and is gone after
+// a crash of the database; what nobody has confirmed for a while counts as not there.
+
+import { reaches } from '@agent-relay/sdk/protocol'
+import type { AgentElsewhere, AgentHere, Elsewhere, ToldWait } from '../broker/elsewhere.ts'
+import type { Alarm, Clock } from '../machine/clock.ts'
+import { type Here, type Told, tellPresence } from './postgres/calls.ts'
+import { LoginRefused } from './postgres/connection.ts'
+import type { PostgresCluster } from './postgres/postgres-cluster.ts'
+import { pruneKeys } from './postgres/pruning.ts'
+
+/** Between two times that it is said. */
+const beatMs = 1_000
+/** After a failure: the database may be out of reach for long. */
+const failedMs = 5_000
+/** Several who come at once are told of together. */
+const soonMs = 20
+/** A machine of which nothing was heard for so long counts as out of reach. */
+export const seenMsMax = 15_000
+/** All is said again after so many beats: the database may have forgotten it. */
+const wholeBeats = 10
+/** About every ten minutes what only takes room is forgotten. */
+const pruneBeats = 600
+
+/** Of one agent, as many as are believed. */
+const waitsMax = 32
+
+interface Entered {
+  agents(): AgentHere[]
+  /** As it was told last. */
+  told: string
+  /** By machine. */
+  others: Map<string, { agents: Map<string, AgentElsewhere>; seenAt: number }>
+  listeners: ((gone: readonly string[]) => void)[]
+}
+
+export interface PresenceListener {
+  /** Another machine may have asked something. */
+  onBeat(): void
+  /** The cluster does not let this machine in any more. Nothing is said or heard from now on. */
+  onRemoved(): void
+}
+
+export class Presence {
+  readonly #cluster: PostgresCluster
+  readonly #clock: Clock
+  readonly #entered = new Map<string, Entered>()
+  readonly #calls: { stop(): void }
+  #alarm: Alarm | undefined
+  #alarmAt = Number.POSITIVE_INFINITY
+  #isTelling = false
+  #isAgain = false
+  #beats = 0
+  #stamp = 0
+  #isStopped = false
+  /** Machines that are of the cluster no more. */
+  readonly #removed = new Set<string>()
+  readonly #listener: PresenceListener
+
+  constructor(cluster: PostgresCluster, clock: Clock, listener: PresenceListener) {
+    this.#cluster = cluster
+    this.#clock = clock
+    this.#listener = listener
+    this.#calls = cluster.onCall(() => this.soon())
+  }
+
+  /** `agents`: who is there on this machine, whenever it is asked. */
+  enter(workspace: string, agents: () => AgentHere[]): Elsewhere & { leave(): void } {
+    const entered: Entered = { agents, told: '', others: new Map(), listeners: [] }
+    this.#entered.set(workspace, entered)
+    this.soon()
+    const seen = (machine: string) => {
+      const other = entered.others.get(machine)
+      return other && this.#clock.steady() - other.seenAt <= seenMsMax ? other : undefined
+    }
+    return {
+      of: (agent) => {
+        for (const machine of entered.others.keys()) {
+          const found = seen(machine)?.agents.get(agent)
+          if (found) return found
+        }
+        return undefined
+      },
+      isSeen: (machine) => seen(machine) !== undefined,
+      isRemoved: (machine) => this.#removed.has(machine),
+      waits: () =>
+        [...entered.others.keys()].flatMap((machine) =>
+          [...(seen(machine)?.agents ?? [])].flatMap(([by, { waits = [] }]) =>
+            waits.map((wait) => ({ ...wait, by, machine })),
+          ),
+        ),
+      onNews: (listener) => void entered.listeners.push(listener),
+      leave: () => void this.#entered.delete(workspace),
+    }
+  }
+
+  /** Somebody came or went. */
+  soon(): void {
+    this.#plan(soonMs)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#alarm?.cancel()
+    this.#calls.stop()
+  }
+
+  #plan(ms: number): void {
+    const at = this.#clock.steady() + ms
+    if (this.#isStopped || this.#alarmAt <= at) return
+    this.#alarm?.cancel()
+    this.#alarmAt = at
+    this.#alarm = this.#clock.after(ms, () => {
+      this.#alarmAt = Number.POSITIVE_INFINITY
+      void this.#beat()
+    })
+  }
+
+  async #beat(): Promise<void> {
+    this.#isAgain = true
+    if (this.#isTelling) return
+    this.#isTelling = true
+    let [hasFailed, isOut] = [false, false]
+    while (this.#isAgain && !this.#isStopped && !hasFailed) {
+      this.#isAgain = false
+      // Out of reach, or thrown out: nobody is told, and what was heard grows old.
+      await this.#tell().catch((error) => {
+        hasFailed = true
+        this.#forget()
+        isOut = error instanceof LoginRefused && !this.#isStopped
+        if (isOut) this.stop()
+      })
+    }
+    this.#isTelling = false
+    if (!hasFailed) this.#listener.onBeat()
+    if (isOut) this.#listener.onRemoved()
+    if (this.#entered.size > 0) this.#plan(hasFailed ? failedMs : beatMs)
+  }
+
+  async #tell(): Promise<void> {
+    const isWhole = this.#beats++ % wholeBeats === 0
+    const now = new Map([...this.#entered].map(([workspace, { agents }]) => [workspace, JSON.stringify(agents())]))
+    const here: Here[] = [...now].map(([workspace, agents]) => {
+      const isSame = !isWhole && this.#entered.get(workspace)?.told === agents
+      return { workspace, agents: isSame ? '' : agents }
+    })
+    if (here.length === 0) return
+    if (this.#beats % pruneBeats === 0) for (const { workspace } of here) await pruneKeys(this.#cluster, workspace)
+    const told = await tellPresence(this.#cluster, this.#stamp, here)
+    for (const [workspace, agents] of now) {
+      const entered = this.#entered.get(workspace)
+      if (entered) entered.told = agents
+    }
+    for (const each of told) this.#hear(each)
+  }
+
+  #hear({ workspace, machine, seenMs, stamp, agents, removed }: Told): void {
+    const entered = this.#entered.get(workspace)
+    if (!entered) return
+    const { others, listeners } = entered
+    if (removed) {
+      this.#removed.add(machine)
+      const gone = [...(others.get(machine)?.agents.keys() ?? [])]
+      if (others.delete(machine)) for (const listener of listeners) listener(gone)
+      return
+    }
+    // It may have been let in again.
+    this.#removed.delete(machine)
+    this.#stamp = Math.max(this.#stamp, stamp)
+    const before = others.get(machine)?.agents ?? new Map()
+    const now = agents === '' ? before : agentsOf(agents, machine)
+    others.set(machine, { agents: now, seenAt: this.#clock.steady() - seenMs })
+    const gone = [...before.keys()].filter((name) => !now.has(name))
+    if (now !== before) for (const listener of listeners) listener(gone)
+  }
+
+  /** The next time all is said and heard again. */
+  #forget(): void {
+    this.#stamp = 0
+    for (const entered of this.#entered.values()) entered.told = ''
+  }
+}
+
+/** What another machine says is not believed to be well formed. */
+function agentsOf(text: string, machine: string): Map<string, AgentElsewhere> {
+  const found = new Map<string, AgentElsewhere>()
+  try {
+    for (const { name, status, lastCallAt, reached, waits } of JSON.parse(text) as AgentHere[])
+      if (typeof name === 'string' && typeof lastCallAt === 'number')
+        found.set(name, {
+          machine,
+          status: status === 'idle' ? 'idle' : 'active',
+          lastCallAt,
+          ...(reached && reaches.includes(reached) ? { reached } : {}),
+          ...(Array.isArray(waits) ? { waits: waits.filter(isWait).slice(0, waitsMax) } : {}),
+        })
+  } catch {
+    // Nobody is there, as far as this machine can tell.
+  }
+  return found
+}
+
+function isWait(told: unknown): told is ToldWait {
+  const { on, since, message, thread } = (told ?? {}) as Partial<ToldWait>
+  const isThread = thread === undefined || typeof thread === 'string'
+  return typeof on === 'string' && Number.isSafeInteger(since) && typeof message === 'string' && isThread
+}

@@ -1,0 +1,188 @@
+// Reconciling: after a failover to a copy that lagged, the cluster lacks what it had acknowledged, and the machines still have it. This one begins
+// again with what the cluster has, asks it once more for what it had stored there itself, and takes the result in the place of its former copy.
+//
+// Nothing of the former copy is changed before the new one is whole, so that this can be begun again wherever it was cut off: a command has one
+// entry, however often it is asked. Each machine brings back what it had appended; for the others' agents it may not speak.
+
+import { readdirSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import type { Fact } from '@agent-relay/sdk/protocol'
+import type { Submission } from '../broker/engine.ts'
+import { Hub } from '../broker/hub.ts'
+import { registeredAgain } from '../core/agents.ts'
+import { addressOf } from '../core/conversations.ts'
+import type { RuleName } from '../core/decide.ts'
+import type { JournalEntry } from '../core/journal.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import { systemClock } from '../machine/clock.ts'
+import { syncFile, syncFolder } from '../machine/sync.ts'
+import type { LocalEntry } from '../store/local-journal.ts'
+import { outdate } from '../store/search.ts'
+import { Store } from '../store/store.ts'
+import { catchUp, type Moving } from './moving.ts'
+import { Replica } from './replica.ts'
+import { SharedEngine } from './shared-engine.ts'
+import { isStopped, stopRefusal } from './stops.ts'
+
+/** What has become of the entries that the cluster had lost and this machine had. */
+export interface Reconciled {
+  lost: number
+  /** Of this machine: stored again. */
+  restored: number
+  /** Of other machines, which bring back their own. */
+  others: number
+  /** Of this machine, and not brought back: what programs did, such as runs and workers, is not done again. */
+  left: number
+}
+
+const pageEntries = 1_000
+
+/** What the name of a former copy has after that of the database, before the time. */
+const keptSign = '.lost-'
+
+/** `kept`: where the former copy lies, if it was replaced. */
+export async function reconcile(moving: Moving, beside: readonly string[]): Promise<Reconciled & { kept?: string }> {
+  const { store: former, machine } = moving
+  if (!(await isDiverged(moving))) return bringBackMore(moving)
+  const { path } = former.database
+  const freshPath = `${path}.new`
+  removeDatabase(freshPath)
+  const fresh = new Store(freshPath, beside, machine)
+  let done: Reconciled
+  try {
+    await catchUp({ ...moving, store: fresh })
+    const common = lastCommon(former, fresh)
+    done = await bringBack({ ...moving, store: fresh }, former, common)
+    fresh.takeLocal(known(former.local?.after(0) ?? [], fresh), common)
+  } finally {
+    fresh.close()
+  }
+  const kept = `${path}${keptSign}${moving.now()}`
+  await former.copyTo(kept)
+  syncFile(kept)
+  syncFolder(dirname(kept))
+  outdate(join(dirname(path), 'search.db'))
+  former.replaceWith(freshPath)
+  removeDatabase(freshPath)
+  return { ...done, kept }
+}
+
+/** What could not be brought back before another machine had brought back its own, such as a message to an agent of that machine. */
+async function bringBackMore(moving: Moving): Promise<Reconciled> {
+  const { store, machine } = moving
+  const { path } = store.database
+  const all: Reconciled = { lost: 0, restored: 0, others: 0, left: 0 }
+  for (const name of readdirSync(dirname(path)).filter((each) => each.startsWith(`${basename(path)}${keptSign}`))) {
+    if (!/^\d+$/.test(name.slice(basename(path).length + keptSign.length))) continue
+    const former = new Store(join(dirname(path), name), [], machine)
+    try {
+      await catchUp(moving)
+      const done = await bringBack(moving, former, lastCommon(former, store))
+      for (const key of Object.keys(all) as (keyof Reconciled)[]) all[key] += done[key]
+    } finally {
+      former.close()
+    }
+  }
+  return all
+}
+
+function removeDatabase(path: string): void {
+  for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
+}
+
+async function isDiverged({ name: workspace, id, store, cluster }: Moving): Promise<boolean> {
+  const { known: place } = new Replica(store, new Hub(() => {}))
+  const followed = await cluster.journal(id).follow(place, 1)
+  if (followed.kind === 'diverged') return true
+  if (isStopped(followed)) throw new RefusalError(stopRefusal(followed, { workspace, known: place.seq }))
+  return false
+}
+
+/** The number of the last entry that both have. What was the same up to there was the same before. */
+function lastCommon(former: Store, fresh: Store): number {
+  const isSame = (seq: number) => former.journal.originOf(seq)?.mark === fresh.journal.originOf(seq)?.mark
+  let [low, high] = [0, Math.min(former.journal.lastSeq, fresh.journal.lastSeq)]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if (isSame(middle)) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+async function bringBack(moving: Moving, former: Store, common: number): Promise<Reconciled> {
+  const { name: workspace, id, store: fresh, machine, cluster, ids, now } = moving
+  const world = { machine, isLive: () => false, holder: () => undefined }
+  const engine = new SharedEngine({
+    ...{ workspace, machine, ids, world, journal: cluster.journal(id), replica: new Replica(fresh, new Hub(() => {})) },
+    clock: { ...systemClock, now },
+    onTrouble: (error) => {
+      throw error
+    },
+  })
+  const done: Reconciled = { lost: 0, restored: 0, others: 0, left: 0 }
+  for (const entry of entriesAfter(former, common)) {
+    // A note is told again by itself; and what is there was brought back before.
+    if (entry.rule === 'deliveries.note' || fresh.journal.answered(entry.by, entry.cause)) continue
+    done.lost++
+    if (former.journal.originOf(entry.seq)?.machine !== machine) done.others++
+    else if (await isStored(engine, entry, fresh)) done.restored++
+    else done.left++
+  }
+  return done
+}
+
+function* entriesAfter(store: Store, seq: number): Generator<JournalEntry> {
+  for (let since = seq; ; ) {
+    const entries = store.journal.follow(since, pageEntries)
+    yield* entries
+    if (entries.length < pageEntries) return
+    since = (entries.at(-1) as JournalEntry).seq
+  }
+}
+
+async function isStored(engine: SharedEngine, entry: JournalEntry, fresh: Store): Promise<boolean> {
+  const asked = askedOf(entry, fresh)
+  if (!asked) return false
+  const { by, cause, digest } = entry
+  const reply = await engine.submit({ ...asked, by, cause, ...(digest === undefined ? {} : { digest: () => digest }) })
+  if (!('refusal' in reply)) return true
+  // The way to the cluster is cut, for now or for good: begun again, this goes on.
+  if (/^(?:cluster\.|machine\.|fault$)/.test(reply.refusal.code)) throw new RefusalError(reply.refusal)
+  return false
+}
+
+type Asked = { [R in RuleName]: Pick<Submission<R>, 'rule' | 'input' | 'mint'> }[RuleName]
+
+/** The command that such an entry comes from, as far as it is given again: names, who is in which channel, and what was said. */
+function askedOf({ rule, by, facts, body = '' }: JournalEntry, { view }: Store): Asked | undefined {
+  const fact = <T extends Fact['type']>(type: T) =>
+    facts.find((each): each is Extract<Fact, { type: T }> => each.type === type)
+  const [joined, made] = [fact('channel.joined'), fact('channel.created')]
+  const message = rule === 'message.send' ? fact('message.created') : undefined
+  if (message) {
+    const { id: mint, conversation, kind, thread, replyTo } = message
+    const isKnown = replyTo !== undefined && view.message(replyTo) !== undefined
+    const place = isKnown ? { replyTo } : { thread }
+    return { rule, input: { to: addressOf(conversation, by), body, kind, create: true, ...place }, mint } as Asked
+  }
+  if (rule === 'agent.register') {
+    const registered = fact('agent.registered')
+    const input = registeredAgain(registered, fact('agent.token-issued'))
+    return input && { rule, input, mint: registered?.id }
+  }
+  if (rule === 'channel.create' && made) return { rule, input: { channel: made.channel } }
+  if (rule === 'channel.join' && joined) return { rule, input: { channel: joined.channel, create: true } }
+  return undefined
+}
+
+/** What concerns an agent or a message that was not brought back is left out. */
+function* known(entries: Iterable<LocalEntry>, { view }: Store): Generator<LocalEntry> {
+  for (const entry of entries) {
+    const isKnown = (fact: Fact) => {
+      const { agent, message } = fact as { agent?: string; message?: string }
+      return !(agent !== undefined && !view.agent(agent)) && !(message !== undefined && !view.message(message))
+    }
+    yield { ...entry, facts: entry.facts.filter(isKnown) }
+  }
+}

@@ -1,0 +1,152 @@
+// A shared workspace as this machine has it open: its replica, what follows the others, and the engine that decides. To the rest of the daemon it
+// is the workspace's engine.
+
+import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
+import { type Elsewhere, worldWith } from '../broker/elsewhere.ts'
+import type { Engine, Reply, Submission } from '../broker/engine.ts'
+import type { SharingParts } from '../broker/sharing.ts'
+import type { RuleInput, RuleName } from '../core/decide.ts'
+import { systemClock } from '../machine/clock.ts'
+import { type Deciding, knownAnswer } from './batch.ts'
+import type { ClusterJournal } from './cluster-journal.ts'
+import { Follower } from './follower.ts'
+import { Replica } from './replica.ts'
+import { SharedEngine } from './shared-engine.ts'
+import { isStopRefusal } from './stops.ts'
+
+/** Who leaves waits this long for the others to be told what was done with mail here. What was not told is told after the next start. */
+const tellMs = 1_000
+
+/** So long the cluster is waited for before who is known is let in. */
+const knownMs = 1_500
+
+/** The other machines, as far as a workspace asks them. */
+export interface OtherMachines {
+  elsewhere: Elsewhere & { leave(): void }
+  /** Undefined: there was no answer. */
+  ask(machine: string, input: ReleaseQuestion): Promise<unknown>
+}
+
+/** The home of an agent is asked to let it go. */
+export interface ReleaseQuestion {
+  op: 'home.release'
+  agent: string
+}
+
+export class SharedWorkspace implements Engine {
+  readonly #parts: SharingParts
+  readonly #machine: string
+  readonly #journal: ClusterJournal
+  readonly #others: OtherMachines
+  readonly #engine: SharedEngine
+  readonly #follower: Follower
+  readonly #deciding: Deciding
+  #isClosed = false
+  /** The first look at the cluster is over, however it went. */
+  readonly looked: Promise<void>
+
+  constructor(parts: SharingParts, machine: string, journal: ClusterJournal, others: OtherMachines) {
+    this.#parts = parts
+    this.#machine = machine
+    this.#journal = journal
+    this.#others = others
+    const { store, hub, clock, ids, here, onTrouble } = parts
+    const world = worldWith(here, others.elsewhere)
+    const replica = new Replica(store, hub)
+    // Stamped by the clock of the workspace; what is waited for is the network, by that of this computer.
+    const own = { replica, journal, onTrouble, clock: { ...systemClock, now: () => clock.now() } }
+    this.#deciding = { replica, clock: own.clock, ids, world }
+    this.#engine = new SharedEngine({ ...own, workspace: parts.name, machine, ids, world })
+    this.#follower = new Follower({ ...own, onStopped: (stopped) => this.#engine.stop(stopped) })
+    this.looked = this.#follower.look()
+  }
+
+  /** The cluster has answered for the first time. */
+  get reached(): Promise<void> {
+    return this.#follower.reached
+  }
+
+  /** There may be news of it. */
+  look(): void {
+    void this.#follower.look()
+  }
+
+  get isIdle(): boolean {
+    return this.#engine.isIdle
+  }
+
+  async submit<R extends RuleName>(submission: Submission<R>): Promise<Reply> {
+    const reply = await this.#ask(submission)
+    const isElsewhere = 'refusal' in reply && reply.refusal.code === 'agent.elsewhere'
+    if (!isElsewhere || submission.rule !== 'agent.register') return reply
+    const { name, proven } = submission.input as RuleInput<'agent.register'>
+    if (!proven) return reply
+    const refused = await this.#bring(name)
+    return refused ? { refusal: refused } : this.#engine.submit(submission)
+  }
+
+  /** Who is known here may come in and read what there is, while the cluster does not answer or for good: nothing is written for that. */
+  async #ask<R extends RuleName>(submission: Submission<R>): Promise<Reply> {
+    const asked = this.#engine.submit(submission)
+    if (submission.rule !== 'agent.register') return asked
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), knownMs)))
+    const reply = await Promise.race([asked, late])
+    clearTimeout(timer)
+    const isStopped = reply && 'refusal' in reply && isStopRefusal(reply.refusal)
+    if ((reply && !isStopped) || this.#isClosed) return reply ?? asked
+    return knownAnswer(submission as unknown as Submission<RuleName>, this.#deciding) ?? asked
+  }
+
+  /** The agent has come here, and is at home elsewhere. Nothing is moved that its home does not let go. */
+  async #bring(agent: string): Promise<Refusal | undefined> {
+    const machine = this.#parts.store.view.home(agent)?.machine
+    if (machine === undefined || machine === this.#machine) return undefined
+    const isSeen = this.#others.elsewhere.isSeen(machine)
+    const answer = isSeen
+      ? await this.#others.ask(machine, { op: 'home.release', agent }).catch(() => undefined)
+      : undefined
+    if (isReleased(answer)) return undefined
+    if (isRefused(answer)) return refusal('agent.in-use-elsewhere', { name: agent, machine })
+    return refusal('agent.home-away', { name: agent, machine })
+  }
+
+  /** Another machine asks something of this one. */
+  async answer(machine: string, question: unknown): Promise<unknown> {
+    const { op, agent } = (question ?? {}) as Partial<ReleaseQuestion>
+    if (op !== 'home.release' || typeof agent !== 'string') return { refused: 'operation.unknown' }
+    if (this.#parts.isInUse(agent)) return { refused: 'agent.in-use' }
+    const reply = await this.#engine.release(agent, machine)
+    return 'refusal' in reply ? { refused: reply.refusal.code } : { released: true }
+  }
+
+  /** Of an entry of another machine: fetched when somebody asks for it, and kept. */
+  async payload(seq: number): Promise<Uint8Array | undefined> {
+    const payload = await this.#journal.payload(seq)
+    if (payload) this.#parts.store.keepPayload(seq, payload)
+    return payload
+  }
+
+  /** What was done with mail here is told to the others, if they can be reached soon. */
+  async leave(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, tellMs)))
+    await Promise.race([this.#engine.tell(), late])
+    clearTimeout(timer)
+  }
+
+  close(refused: Refusal): void {
+    this.#isClosed = true
+    this.#follower.stop()
+    this.#others.elsewhere.leave()
+    this.#engine.close(refused)
+  }
+}
+
+function isReleased(answer: unknown): boolean {
+  return (answer as { released?: unknown } | undefined)?.released === true
+}
+
+function isRefused(answer: unknown): boolean {
+  return (answer as { refused?: unknown } | undefined)?.refused !== undefined
+}

@@ -1,0 +1,158 @@
+// The shared workspaces of this daemon: its way to the cluster, which it takes when the first of them is opened, and what it does with one there.
+
+import type { Ids } from '@agent-relay/sdk/protocol'
+import type { Sharing, SharingParts } from '../broker/sharing.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import { type Clock, systemClock } from '../machine/clock.ts'
+import { type Membership, placeText, SharedFile } from '../machine/cluster-file.ts'
+import { Store } from '../store/store.ts'
+import { ClusterUnreachable } from './cluster-journal.ts'
+import { finishMove, type Moving, share, unshare } from './moving.ts'
+import { LoginRefused } from './postgres/connection.ts'
+import { type Listed, PostgresCluster } from './postgres/postgres-cluster.ts'
+import { Presence } from './presence.ts'
+import { Questions } from './questions.ts'
+import { reconcile } from './reconciling.ts'
+import { SharedWorkspace } from './shared-workspace.ts'
+
+/** How long the opening of a workspace waits for what the others have written meanwhile. It goes on without. */
+const catchUpMs = 3_000
+
+export interface SharedWorkspacesOptions {
+  dataDir: string
+  membership: Membership
+  clock: Clock
+  ids: Ids
+  onTrouble(error: Error): void
+}
+
+/** A database of this machine that nobody has open. */
+export interface Files {
+  name: string
+  database: string
+  /** Other files without which nothing may be written. */
+  beside: readonly string[]
+}
+
+export class SharedWorkspaces {
+  readonly #options: SharedWorkspacesOptions
+  readonly #cluster: PostgresCluster
+  readonly #presence: Presence
+  readonly #questions: Questions
+  readonly #open = new Map<string, SharedWorkspace>()
+
+  constructor(options: SharedWorkspacesOptions) {
+    this.#options = options
+    this.#cluster = new PostgresCluster(options.membership)
+    this.#questions = new Questions(this.#cluster, options.ids, async (workspace, machine, input) =>
+      this.#open.get(workspace)?.answer(machine, input),
+    )
+    this.#presence = new Presence(this.#cluster, systemClock, {
+      // Out of reach: the next beat looks again.
+      onBeat: () => void this.#questions.look().catch(() => {}),
+      onRemoved: () => this.#leave(),
+    })
+  }
+
+  /**
+   * What the workspace of this id is opened with. `looked`: the cluster was asked what has happened meanwhile, or is out of reach. `reached`: it
+   * has answered, perhaps hours later.
+   */
+  sharing(id: string): Sharing & { looked(): Promise<void>; reached(): Promise<void> } {
+    const { machine } = this.#options.membership
+    let opened: SharedWorkspace | undefined
+    const open = (parts: SharingParts) => {
+      const elsewhere = this.#presence.enter(id, () => parts.present())
+      const leave = () => {
+        elsewhere.leave()
+        if (this.#open.get(id) === opened) this.#open.delete(id)
+      }
+      const ask = (other: string, input: unknown) => this.#questions.ask(id, other, input)
+      const others = { elsewhere: { ...elsewhere, leave }, ask }
+      opened = new SharedWorkspace(parts, machine, this.#cluster.journal(id), others)
+      this.#open.set(id, opened)
+      return { engine: opened, elsewhere }
+    }
+    const looked = async () => {
+      const late = new Promise<void>((resolve) => void setTimeout(resolve, catchUpMs).unref())
+      await Promise.race([opened?.looked, late])
+    }
+    const reached = async () => opened?.reached
+    return { machine, open, looked, reached }
+  }
+
+  /** Somebody came or went. */
+  changed(): void {
+    this.#presence.soon()
+  }
+
+  /** Those that are whole. Throws a refusal where the cluster does not answer. */
+  async list(): Promise<Listed[]> {
+    const all = await this.#asked('the cluster', () => this.#cluster.workspaces())
+    return all.filter(({ format }) => format > 0)
+  }
+
+  /** Answers how many entries it has. */
+  share(files: Files): Promise<number> {
+    return this.#move(files, undefined, share)
+  }
+
+  unshare(files: Files): Promise<number> {
+    return this.#move(files, this.#options.membership.machine, unshare)
+  }
+
+  /** What the cluster has lost is brought back, as far as this machine may. */
+  reconcile(files: Files): ReturnType<typeof reconcile> {
+    return this.#move(files, this.#options.membership.machine, (moving) => reconcile(moving, files.beside))
+  }
+
+  /** A move was cut off. Answers whether the workspace is shared. */
+  finishMove(files: Files): Promise<boolean> {
+    const shared = new SharedFile(this.#options.dataDir, files.name).read()
+    const machine = shared?.phase === 'leaving' ? this.#options.membership.machine : undefined
+    return this.#move(files, machine, (moving) => finishMove(moving, shared ?? {}))
+  }
+
+  /** This machine was removed: each of its workspaces finds so when it looks, and is read from here on. */
+  #leave(): void {
+    const { membership, onTrouble } = this.#options
+    for (const opened of this.#open.values()) opened.look()
+    onTrouble(new RefusalError('machine.revoked', { workspace: placeText(membership) }))
+  }
+
+  async close(): Promise<void> {
+    this.#presence.stop()
+    await this.#cluster.close()
+  }
+
+  async #move<T>(
+    { name, database, beside }: Files,
+    own: string | undefined,
+    work: (moving: Moving) => Promise<T>,
+  ): Promise<T> {
+    const { dataDir, membership, clock, ids } = this.#options
+    const store = new Store(database, beside, own)
+    try {
+      const moving = { name, id: store.meta('id') as string, store, file: new SharedFile(dataDir, name), ids }
+      const cluster = { cluster: this.#cluster, machine: membership.machine, now: () => clock.now() }
+      return await this.#asked(name, () => work({ ...moving, ...cluster }))
+    } finally {
+      store.close()
+    }
+  }
+
+  async #asked<T>(workspace: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      const { message } = error as Error
+      if (error instanceof LoginRefused) throw new RefusalError('machine.revoked', { workspace })
+      if (!(error instanceof ClusterUnreachable)) throw error
+      throw new RefusalError('cluster.unreachable', {
+        workspace,
+        place: placeText(this.#options.membership),
+        why: message,
+      })
+    }
+  }
+}

@@ -1,0 +1,31 @@
+// Why a machine gets no further with a shared workspace, and what whoever asks is told then.
+
+import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
+import type { Stopped } from './cluster-journal.ts'
+import type { Halted } from './replica.ts'
+
+const codes = {
+  fenced: 'machine.fenced',
+  revoked: 'machine.revoked',
+  diverged: 'cluster.diverged',
+  newer: 'cluster.newer',
+  removed: 'cluster.removed',
+  forged: 'cluster.forged',
+} as const
+
+export function stopRefusal(
+  { kind, ...rest }: Stopped | Halted,
+  details: { workspace: string; known: number },
+): Refusal {
+  return refusal(codes[kind], { ...details, ...rest })
+}
+
+/** A refusal that says so. */
+export function isStopRefusal({ code }: Refusal): boolean {
+  return (Object.values(codes) as string[]).includes(code)
+}
+
+/** An answer of the cluster that says so. */
+export function isStopped(answer: { kind: string }): answer is Stopped {
+  return answer.kind in codes
+}

@@ -1,0 +1,65 @@
+// Doing it again: who may give a worker's task or a run's contract a second time, and what is known of it. The start itself is decided as any other.
+
+import { nearest } from './nearest.ts'
+import { carriesOutRun } from './run-notice.ts'
+import { isInCharge, type Reader, sees, seesAllRuns } from './sight.ts'
+import { type Refused, refuse } from './verdict.ts'
+import type { RunRow, View, WorkerRow } from './view.ts'
+import { notYours } from './workers.ts'
+
+/** How many former workers are looked through for a name like the one that was given. */
+const formerMax = 200
+
+export interface FormerWorker {
+  worker: WorkerRow & Required<Pick<WorkerRow, 'asked'>>
+  task: string
+}
+
+/** Whether it still runs is decided with the start, so that a call which comes twice is answered twice alike. */
+export function formerWorker(
+  view: View,
+  reader: Reader,
+  { name, machine }: { name: string; machine?: string },
+): FormerWorker | Refused {
+  const worker = view.workers.byName(name)
+  if (!worker) return noSuchWorker(view, reader, name)
+  if (!isInCharge(view, reader, worker)) return notYours(view, reader, worker, 'give it its task again')
+  if (isElsewhere(worker, machine)) return refuse('worker.elsewhere', { name, machine: worker.machine })
+  if (carriesOutRun(view, worker)) return refuse('worker.of-run', { name, run: view.runs.byAgent(name)?.id })
+  const task = view.workers.taskOf(worker.id)
+  const { asked } = worker
+  if (task === undefined) return refuse('worker.no-task', { name, why: 'it was given none' })
+  if (!asked) return refuse('worker.no-task', { name, why: 'an earlier version hired it, and did not note how' })
+  return { worker: { ...worker, asked }, task }
+}
+
+/** Also of those that have exited: one of them is meant. */
+function noSuchWorker(view: View, reader: Reader, name: string): Refused {
+  const seen = view.workers.latest(formerMax).filter((worker) => sees(view, reader, 'worker', worker))
+  const names = [...new Set(seen.map((worker) => worker.name))]
+  return refuse('worker.unknown', { name, nearest: nearest(name, names) })
+}
+
+/** By its id, or by the name of the agent that was made for it. */
+export function formerRun(
+  view: View,
+  reader: Reader,
+  { run: id, machine }: { run: string; machine?: string },
+): { run: RunRow; contract: string } | Refused {
+  const run = view.runs.byId(id) ?? view.runs.byAgent(id)
+  if (!run || !sees(view, reader, 'run', run)) return refuse('run.unknown', { run: id })
+  const { agent, parent, status } = run
+  // The contract is given once more in the name of who gave it.
+  if (parent !== reader.agent && !seesAllRuns(view, reader))
+    return refuse('run.not-yours', { run: run.id, agent, parent })
+  // Who carries out an external run is told of it, wherever they are.
+  if (run.harness !== 'external' && isElsewhere(run, machine))
+    return refuse('run.elsewhere', { run: run.id, machine: run.machine })
+  if (status === 'ready' || status === 'running') return refuse('run.running', { run: run.id })
+  return { run, contract: view.runs.contract(run.id) }
+}
+
+/** What ran before its workspace was shared, or after it was taken back, is of no machine by name. */
+function isElsewhere(former: { machine?: string }, machine: string | undefined): boolean {
+  return former.machine !== undefined && machine !== undefined && former.machine !== machine
+}

@@ -1,0 +1,160 @@
+// Approvals: what an agent may not do until somebody with authority says yes. The first answer wins, wherever it is given. Who is a person is
+// asked elsewhere (broker/authority.ts); here is decided what follows from it, and what an agent may answer under a delegation.
+//
+//   (none) → open → closed      closed → closed: nothing, or told how it was closed
+
+import {
+  type ApprovalChoice,
+  type ApprovalClosed,
+  type ApprovalOpened,
+  type Delegation,
+  limits,
+} from '@agent-relay/sdk/protocol'
+import { type Reader, sees } from './sight.ts'
+import { type Command, record, refuse, type Verdict } from './verdict.ts'
+import type { ApprovalRow, View } from './view.ts'
+
+export type OpenInput = Omit<ApprovalOpened, 'type' | 'id' | 'machine'>
+
+export function open(view: View, { input, world }: Command<OpenInput>): Verdict {
+  const { agent } = input
+  if (!view.agent(agent)) return refuse('agent.unknown', { name: agent })
+  const count = view.approvals.count()
+  const own = view.approvals.of(agent).length
+  if (own >= limits.approvalsOfAgentMax) return refuse('approval.too-many', { count: own })
+  if (count >= limits.approvalsMax) return refuse('approval.too-many', { count })
+  // Short, since people type it; never given twice.
+  const id = `ap-${view.approvals.last() + 1}`
+  return record([{ type: 'approval.opened', id, ...input, machine: world.machine }], { id })
+}
+
+export interface AnswerInput {
+  id: string
+  choice: string
+  digest: string
+  words?: string
+  /** Where the person is who answers; unset for an agent. */
+  surface?: 'page' | 'terminal'
+  /** Why the one who answers is not such a person. */
+  why?: string
+  /** Of who asks. */
+  standing: Reader['standing']
+}
+
+export function answer(view: View, { input, by, at }: Command<AnswerInput>): Verdict {
+  const { id, choice, digest, words, surface, standing, why = 'you are an agent' } = input
+  const row = view.approvals.byId(id)
+  if (!row || !sees(view, { agent: by, standing }, 'approval', row)) return refuse('approval.unknown', { id })
+  const chosen = row.choices.find((each) => each.id === choice)
+  const delegation = surface || !chosen ? undefined : delegationFor(view, row, { by, at, kind: chosen.kind })
+  if (!surface && !delegation) return refuse('approval.not-yours', { id, why })
+  if (row.closed) return refuse('approval.closed', { id, how: row.closed.how, why: closedText(row, at) })
+  if (digest !== row.digest) return refuse('approval.changed', { id })
+  if (!chosen) return refuse('approval.choice', { id, why: choicesText(row) })
+  const closed: ApprovalClosed = {
+    type: 'approval.closed',
+    ...{ id, agent: row.agent, how: 'answered', kind: chosen.kind, choice, words },
+    ...(delegation ? { surface: 'delegation', delegation: delegationText(delegation) } : { surface }),
+  }
+  return record([closed], { agent: row.agent, tool: row.tool, kind: chosen.kind, how: 'answered' })
+}
+
+export interface CloseInput {
+  /** Those that are open already closed are passed over. */
+  ids: readonly string[]
+  how: Exclude<ApprovalClosed['how'], 'answered'>
+  kind?: ApprovalChoice['kind']
+}
+
+export function close(view: View, { input: { ids, how, kind } }: Command<CloseInput>): Verdict {
+  const rows = ids.flatMap((id) => view.approvals.byId(id) ?? []).filter(({ closed }) => !closed)
+  return record(rows.map(({ id, agent }): ApprovalClosed => ({ type: 'approval.closed', id, agent, how, kind })))
+}
+
+/** What begins or changes another command in a shell. */
+const ends = /[;&|<>$`()\\{}!#\r\n]/
+
+export function isHeldNow({ until }: Delegation, at: number): boolean {
+  // One that would last longer than any was made before the clock was set back.
+  return until > at && until - at <= limits.delegationMsMax
+}
+
+/** Never for itself, and only for workers that it has hired; never for good, since nobody would see what follows. */
+function delegationFor(
+  view: View,
+  { agent, tool, input, isExact }: ApprovalRow,
+  { by, at, kind }: { by: string; at: number; kind: ApprovalChoice['kind'] },
+): Delegation | undefined {
+  const worker = view.workers.byName(agent)
+  if (agent === by || worker?.parent !== by || (kind !== 'allow' && kind !== 'deny')) return undefined
+  return view.policy().approve.find((each) => {
+    const isItsOwn = each.agent === by && (each.for === '*' || each.for === agent) && isHeldNow(each, at)
+    const isTool = each.tools.includes('*') || each.tools.includes(tool)
+    return isItsOwn && isTool && (each.pattern === undefined || (isExact && fits(each.pattern, input)))
+  })
+}
+
+/**
+ * `*` stands for anything but what begins another command in a shell: `npm test*` is not `npm test; rm -rf .` Each part is looked for at the
+ * first place where it can be: if the rest fits behind a later one, it fits behind that one too, unless a sign that ends it stands between.
+ */
+function fits(pattern: string, input: string): boolean {
+  const [first = '', ...parts] = pattern.split('*')
+  const last = parts.pop()
+  if (last === undefined) return pattern === input
+  if (!input.startsWith(first) || input.length < first.length + last.length || !input.endsWith(last)) return false
+  const end = input.length - last.length
+  let at = first.length
+  for (const part of parts) {
+    const found = input.indexOf(part, at)
+    if (found < 0 || found + part.length > end || ends.test(input.slice(at, found))) return false
+    at = found + part.length
+  }
+  return !ends.test(input.slice(at, end))
+}
+
+/** `Lead for Fixer: Bash npm test*` */
+export function delegationText({ agent, for: whom, tools, pattern }: Delegation): string {
+  const whose = whom === '*' ? 'each of its workers' : whom
+  return `${agent} for ${whose}: ${tools.join(', ')}${pattern === undefined ? '' : ` ${pattern}`}`
+}
+
+function choicesText({ choices }: ApprovalRow): string {
+  if (choices.length === 0) return 'Its choices could not be read: answer it at the terminal of the agent.'
+  return `Its choices: ${choices.map(({ id, label }) => (label === undefined ? id : `${id} (${label})`)).join(', ')}`
+}
+
+const said: Record<ApprovalChoice['kind'], string> = {
+  allow: 'allowed',
+  always: 'allowed for the session',
+  deny: 'denied',
+  other: 'answered',
+}
+
+/** `Already answered at the terminal (allowed, 3 s ago)` */
+export function closedText({ vendor, closed }: ApprovalRow, at: number): string {
+  if (!closed) return 'It is open'
+  const { how, kind, by } = closed
+  const ago = agoText(Math.max(0, at - closed.at))
+  const told = kind === undefined ? ago : `${said[kind]}, ${ago}`
+  switch (how) {
+    case 'answered':
+      return `Already answered by ${by} (${told})`
+    case 'terminal':
+      return `Already answered at the terminal (${told})`
+    case 'timeout':
+      return `Nobody answered it in time, and ${vendor} went on without an answer (${ago})`
+    case 'cancelled':
+      return `Nobody answered it: ${vendor} took it back (${ago})`
+    case 'gone':
+      return `Nobody answered it: what asked is gone (${ago})`
+    case 'restart':
+      return `Nobody answered it from here: the daemon was restarted (${ago})`
+  }
+}
+
+function agoText(ms: number): string {
+  const seconds = Math.floor(ms / 1_000)
+  if (seconds < 60) return `${seconds} s ago`
+  return seconds < 3_600 ? `${Math.floor(seconds / 60)} min ago` : `${Math.floor(seconds / 3_600)} h ago`
+}

@@ -1,0 +1,171 @@
+// The brief: what an agent is told of its own situation after its model's memory was cut. It is decided here, from the tables and the open waits.
+// Who asks for it, and when: see broker/briefs.ts and mcp/hook.cts.
+//
+// An answer is owed where a question was sent to one agent or to a group, or where its sender waits for the answer now, and none has come that
+// core/answers.ts counts as one. What is asked in a channel or of everybody is owed by nobody in particular.
+
+import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
+import { type AgentBriefed, isWithinBytes, limits, outsideRoutes } from '@agent-relay/sdk/protocol'
+import { addressOf, directMembers, isChannel } from './conversations.ts'
+import { isHeld } from './inbox.ts'
+import { openQuestions } from './open-questions.ts'
+import type { Steps } from './steps.ts'
+import { type Command, record as recorded, type Verdict } from './verdict.ts'
+import type { MessageHead, ReceiptRow, View } from './view.ts'
+
+/** Of a task, and of a message. */
+const [taskChars, quoteChars] = [280, 100]
+const namesMax = 3
+const linesMax = 4
+/** Beyond this number unread messages are not counted. */
+const unreadMax = 1_000
+/** What was put before the agent so lately is in the turn that the brief opens, or in what its model kept. After a clear it kept nothing. */
+const justNowMs = 60_000
+/** Kept free for the line that says how much was left out. */
+const restBytes = 60
+
+/** Who is told, and after what. `session`: the one that asks, which may have been handed messages just now. */
+export type Told = Pick<Command<unknown>, 'by' | 'at' | 'world' | 'session'> & Pick<AgentBriefed, 'after'>
+
+export type BriefInput = Pick<AgentBriefed, 'after' | 'text'>
+
+/** Written when it has been put together: finding it out may take longer than a commit may. */
+export function record(_: View, { input, by }: Command<BriefInput>): Verdict {
+  const { after, text } = input
+  return recorded([{ type: 'agent.briefed', agent: by, after, text }], { text })
+}
+
+/** `awaited`: the messages to which somebody waits for the answer now. */
+export function* brief(view: View, told: Told, awaited: readonly string[]): Steps<string> {
+  const open = yield* openQuestions(view, told.by, awaited)
+  const owes = open.filter(({ from }) => from !== told.by).map((head) => oweLine(view, told, head))
+  const owed = open.filter(({ from }) => from === told.by).map((head) => owedLine(view, told, head))
+  const unread = yield* unreadLines(view, told)
+  return within(
+    [whoLine(view, told), ...unread, ...placeLines(view, told.by), ...holdLines(view, told.by)],
+    [owes, owed],
+  )
+}
+
+function whoLine(view: View, { by, at }: Told): string {
+  const worker = view.workers.byName(by)
+  const run = view.runs.byAgent(by)
+  const me = `Relay brief: you are ${by}`
+  if (run?.status === 'running') {
+    const contract = quote(view.runs.contract(run.id), taskChars)
+    return `${me}. ${line(run.parent)} gave you run ${run.id} ${ago(at, run.startedAt)}: ${contract}.`
+  }
+  if (worker && worker.status !== 'exited') {
+    const task = view.workers.taskOf(worker.id)
+    return `${me}, hired by ${line(worker.parent)} ${ago(at, worker.at)}${task === undefined ? '' : `: ${quote(task, taskChars)}`}.`
+  }
+  const parent = view.agent(by)?.parent
+  return parent === undefined ? `${me}.` : `${me}; you report to ${line(parent)}.`
+}
+
+function oweLine(view: View, { at }: Told, head: MessageHead): string {
+  const others = directMembers(head.conversation).length > 2 ? ' (and its group)' : ''
+  return `You owe ${line(head.from)}${others} an answer: ${words(view, head)} (${ago(at, head.at)}).`
+}
+
+function owedLine(view: View, { by, at }: Told, head: MessageHead): string {
+  const others = [addressOf(head.conversation, by)].flat()
+  return `${list(others, 'or')} ${others.length > 1 ? 'owe' : 'owes'} you an answer: ${words(view, head)} (${ago(at, head.at)}).`
+}
+
+/** What this session was handed follows the brief; the rest waits. What another session of the agent holds is with that one. */
+function* unreadLines(view: View, told: Told): Steps<string[]> {
+  const sources = new Set<string>()
+  let [follow, wait] = [0, 0]
+  for (const each of view.unread(told.by, {})) {
+    yield
+    if (!each) continue
+    const { head, receipt } = each
+    if (told.after !== 'clear' && isJustShown(told, receipt)) continue
+    if (!isHeld(told, receipt)) {
+      sources.add(isChannel(head.conversation) ? head.conversation : head.from)
+      wait++
+    } else if (told.session !== undefined && receipt?.session === told.session) follow++
+    if (follow + wait >= unreadMax) break
+  }
+  return [
+    ...(follow === 0 ? [] : [follow === 1 ? '1 unread message follows.' : `${follow} unread messages follow.`]),
+    ...(wait === 0 ? [] : [`${wait} ${follow === 0 ? '' : 'more '}unread: ${list([...sources])}. Call relay_inbox.`]),
+  ]
+}
+
+function isJustShown({ at }: Told, receipt: ReceiptRow | undefined): boolean {
+  const { route, offeredAt = 0 } = receipt ?? {}
+  return route !== undefined && outsideRoutes.includes(route) && at - offeredAt < justNowMs
+}
+
+/** Where it works, if that is a worktree of its own. */
+function placeLines(view: View, by: string): string[] {
+  const worker = view.workers.byName(by)
+  if (!worker?.worktree || worker.status === 'exited') return []
+  const { branch, path } = worker.worktree
+  return [`You work on branch ${line(branch)}, in a git worktree of your own: ${line(path)}`]
+}
+
+/** What it is in charge of. */
+function holdLines(view: View, by: string): string[] {
+  const workers = view.workers.running().filter(({ parent }) => parent === by)
+  const running = view.runs.running()
+  const given = running.filter(({ parent, agent }) => parent === by && agent !== by)
+  // The one that it was made for stands in the first line.
+  const own = running.filter(({ agent, harness }) => agent === by && harness === 'external')
+  return [
+    ...(workers.length === 0
+      ? []
+      : [`Your workers: ${list(workers.map(({ name, status }) => `${name} (${status})`))}.`]),
+    ...(given.length === 0 ? [] : [`Runs that others carry out for you: ${list(given.map(({ id }) => id))}.`]),
+    ...(own.length === 0
+      ? []
+      : [`Runs that you carry out: ${list(own.map(({ id, parent }) => `${id} (for ${line(parent)})`))}.`]),
+  ]
+}
+
+/** The first lines as far as they fit, then of the lists the newest of each; what is left out is counted. */
+function within(first: string[], lists: string[][]): string {
+  const shown: string[] = []
+  let left = 0
+  const put = (text: string) => {
+    const isFitting = isWithinBytes([...shown, text].join('\n'), limits.briefBytesMax - restBytes)
+    if (isFitting) shown.push(text)
+    else left++
+  }
+  for (const text of first) put(text)
+  for (const lines of lists) {
+    for (const text of lines.slice(0, linesMax)) put(text)
+    left += Math.max(0, lines.length - linesMax)
+  }
+  return (left === 0 ? shown : [...shown, `${left} more like these: see relay_inbox(unread_only=false).`]).join('\n')
+}
+
+/** Others chose these words: on one line, clean, and in quotes that they cannot close. */
+function quote(text: string, chars: number): string {
+  // A long text is cut before it is cleaned, which takes time, and again after: cleaning may make it longer.
+  const clean = [...cleanLineForModel(text.slice(0, 4 * chars))]
+  return JSON.stringify(clean.length > chars ? `${clean.slice(0, chars - 1).join('')}…` : clean.join(''))
+}
+
+function words(view: View, head: MessageHead): string {
+  return quote(view.beginning(head, 4 * quoteChars), quoteChars)
+}
+
+const line = cleanLineForModel
+
+function list(names: string[], last = 'and'): string {
+  const shown = names.slice(0, namesMax).map(line)
+  const more = names.length - shown.length
+  if (more > 0) return `${shown.join(', ')} ${last} ${more} more`
+  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} ${last} ${shown.at(-1)}`
+}
+
+/** A clock that was set back makes it negative. */
+function ago(now: number, then: number): string {
+  const seconds = Math.max(0, Math.round((now - then) / 1_000))
+  if (seconds < 60) return `${seconds} s ago`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`
+  return seconds < 172_800 ? `${Math.floor(seconds / 3_600)} h ago` : `${Math.floor(seconds / 86_400)} days ago`
+}

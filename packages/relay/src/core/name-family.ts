@@ -1,0 +1,33 @@
+// `agent`, `agent-2`, `agent-3`, …: the names that a taken name leads to.
+
+const nameCharsMax = 64
+/** Characters that are kept free for the number. */
+const numberCharsMin = 6
+const numberMax = 2 ** 30
+
+export function numbered(name: string, number: number): string {
+  const chars = Math.max(numberCharsMin, String(number).length + 1)
+  return `${name.slice(0, nameCharsMax - chars)}-${number}`
+}
+
+/** The name of the same person on another machine. */
+export function secondName(name: string, machine: string): string {
+  return `${name.slice(0, nameCharsMax - machine.length - 1)}-${machine}`
+}
+
+/** The first free number, found by doubling and halving: with 10,000 names taken it checks 30. Undefined if there is none. */
+export function freeNameOf(wanted: string, isTaken: (name: string) => boolean): string | undefined {
+  if (!isTaken(wanted)) return wanted
+  let [taken, free] = [1, 2]
+  while (isTaken(numbered(wanted, free))) {
+    taken = free
+    free *= 2
+    if (free > numberMax) return undefined
+  }
+  while (free - taken > 1) {
+    const middle = Math.floor((taken + free) / 2)
+    if (isTaken(numbered(wanted, middle))) taken = middle
+    else free = middle
+  }
+  return numbered(wanted, free)
+}

@@ -1,0 +1,40 @@
+// The questions that are still open, for an agent or for anybody. What counts as an answer: see answers.ts.
+
+import { answerPlaces } from './answers.ts'
+import { directMembers } from './conversations.ts'
+import type { Steps } from './steps.ts'
+import type { MessageHead, View } from './view.ts'
+
+/** The questions that this agent was asked or has asked and that are still open, newest first. `awaited`: the messages to which somebody waits for the answer now. */
+export function* openQuestions(view: View, by: string, awaited: readonly string[]): Steps<MessageHead[]> {
+  const asked = new Map<string, MessageHead>()
+  for (const id of awaited) {
+    const head = view.message(id)
+    if (head && directMembers(head.conversation).includes(by)) asked.set(id, head)
+  }
+  for (const head of view.questions(by)) {
+    if (head) asked.set(head.id, head)
+    else yield
+  }
+  const open: MessageHead[] = []
+  for (const head of asked.values()) {
+    yield
+    if (!isAnswered(view, by, head)) open.push(head)
+  }
+  return open.sort((a, b) => b.seq - a.seq)
+}
+
+/** Does somebody owe an answer to it who can still give one? */
+export function isOpen(view: View, asked: MessageHead): boolean {
+  const others = directMembers(asked.conversation).filter((name) => name !== asked.from && view.agent(name))
+  return others.some((name) => !isAnswered(view, name, asked))
+}
+
+/** By this agent, if it was asked; else by anybody who was asked. */
+function isAnswered(view: View, by: string, asked: MessageHead): boolean {
+  const { from, thread, replyTo } = asked
+  const answers = answerPlaces(asked, thread !== undefined && replyTo === undefined).flatMap((place) =>
+    view.saidAfter(place, asked),
+  )
+  return answers.some((answer) => view.isRecipient(from, answer) && (from === by || answer.from === by))
+}

@@ -1,0 +1,28 @@
+// What an agent has in hand, as lists show it: the contract of its run, else the task it was hired for. In its first line, or whole.
+
+import { firstLine } from './first-line.ts'
+import { carriesOutRun } from './run-notice.ts'
+import { type Reader, sees } from './sight.ts'
+import type { View, WorkerRow } from './view.ts'
+
+/** Undefined where it has nothing in hand, or the reader may not see it. */
+export function taskOf(view: View, reader: Reader, name: string, whole: boolean): string | undefined {
+  const run = view.runs.busyWith(name)
+  if (run) return sees(view, reader, 'run', run) ? contractOf(view, run.id, whole) : undefined
+  const worker = view.workers.byName(name)
+  if (!worker || worker.status === 'exited' || !sees(view, reader, 'worker', worker)) return undefined
+  return taskOfWorker(view, worker, whole)
+}
+
+/** The worker of a run is told more than the contract, and its list would show how it is told. */
+export function taskOfWorker(view: View, worker: WorkerRow, whole: boolean): string | undefined {
+  const run = carriesOutRun(view, worker) ? view.runs.byAgent(worker.name) : undefined
+  if (run) return contractOf(view, run.id, whole)
+  if (whole) return view.workers.taskOf(worker.id)
+  const head = view.workers.taskHead(worker.id)
+  return head === undefined ? undefined : firstLine(head)
+}
+
+function contractOf(view: View, run: string, whole: boolean): string {
+  return whole ? view.runs.contract(run) : firstLine(view.runs.contractHead(run))
+}

@@ -1,0 +1,91 @@
+// The archive of a workspace: files in its folder `archive`, one for each pruning, with the events that were taken out of the journal. A file is
+// gzip, one event a line, as `agent-relay workspace export --events` writes them; what belonged to an event stands beside it. Each slice is a
+// gzip of its own, put behind the others, which is one gzip again.
+
+import { createReadStream, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createGunzip, gzip } from 'node:zlib'
+import type { RelayEvent } from '@agent-relay/sdk'
+import { recordingLine } from '@agent-relay/sdk/internal/client'
+import { syncFolder } from '../machine/sync.ts'
+import type { Gone } from '../store/pruning.ts'
+
+const packed = promisify(gzip)
+
+export const archiveFolder = 'archive'
+
+/** An event with what belonged to it: `body`, the input or output of a call, or a worker's last screen; `payload`, what a run handed over, as gzip in base64. */
+export type ArchivedEvent = RelayEvent & { body?: string; payload?: string }
+
+export class ArchiveFile {
+  readonly name: string
+  readonly #file: FileHandle
+  #bytes = 0
+
+  private constructor(name: string, file: FileHandle) {
+    this.name = name
+    this.#file = file
+  }
+
+  /** A new file, for its owner alone. Its name is on the disk before anything is taken out. */
+  static async create(workspaceFolder: string, at: number): Promise<ArchiveFile> {
+    const folder = join(workspaceFolder, archiveFolder)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    syncFolder(workspaceFolder)
+    const name = `${new Date(at).toISOString().replaceAll(':', '-')}.jsonl.gz`
+    const file = await open(join(folder, name), 'wx', 0o600)
+    syncFolder(folder)
+    return new ArchiveFile(name, file)
+  }
+
+  /** Answers how long the file is with these, once they are on the disk. */
+  async add(gone: readonly Gone[]): Promise<number> {
+    const bytes = await packed(gone.map(lineOf).join(''))
+    for (let done = 0; done < bytes.length; )
+      done += (await this.#file.write(bytes, done, bytes.length - done, this.#bytes + done)).bytesWritten
+    await this.#file.datasync()
+    this.#bytes += bytes.length
+    return this.#bytes
+  }
+
+  close(): Promise<void> {
+    return this.#file.close()
+  }
+}
+
+function lineOf({ entry, fact, message, body, payload }: Gone): string {
+  const { type, ...rest } = fact
+  const head = { seq: entry.seq, ts: new Date(entry.at).toISOString(), by: entry.by, type, fact: rest }
+  const event = {
+    ...head,
+    ...(message ? { message } : {}),
+    ...(body === undefined ? {} : { body }),
+    ...(payload ? { payload: Buffer.from(payload).toString('base64') } : {}),
+  }
+  return recordingLine(event as ArchivedEvent, false)
+}
+
+/** All events of an archive, file after file. Of a file whose writing was cut off, what is whole of it. */
+export async function* archivedEvents(workspaceFolder: string): AsyncGenerator<ArchivedEvent> {
+  const folder = join(workspaceFolder, archiveFolder)
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.jsonl.gz')) : []
+  for (const name of names.sort()) yield* eventsIn(join(folder, name))
+}
+
+async function* eventsIn(path: string): AsyncGenerator<ArchivedEvent> {
+  const [file, text] = [createReadStream(path), createGunzip()]
+  file.once('error', (error) => text.destroy(error))
+  let rest = ''
+  try {
+    for await (const chunk of file.pipe(text).setEncoding('utf8')) {
+      const lines = `${rest}${chunk}`.split('\n')
+      rest = lines.pop() as string
+      for (const line of lines) yield JSON.parse(line) as ArchivedEvent
+    }
+  } catch (error) {
+    // The file ends within a slice.
+    if ((error as NodeJS.ErrnoException).code !== 'Z_BUF_ERROR') throw error
+  }
+}

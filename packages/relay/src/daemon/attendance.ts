@@ -1,0 +1,36 @@
+// Who attends to a daemon that a session started: agents that a person's own programs run, and people. Workers, runs and other programs
+// do not count by themselves, so such a daemon never goes on for them alone.
+
+import type { Dispatch } from '../broker/dispatch.ts'
+import type { Workspace } from '../broker/workspace.ts'
+
+interface Ending {
+  attendedMs?: number
+  onStop(reason: 'asked'): void
+}
+
+function isAttended({ sessions, store }: Workspace): boolean {
+  const { view } = store
+  const runs = new Set(view.runs.running().map(({ agent }) => agent))
+  return sessions.all().some(({ agent, standing }) => {
+    const row = agent === undefined ? undefined : view.agent(agent)
+    const isHired = row?.parent !== undefined || (agent !== undefined && runs.has(agent))
+    return !isHired && (standing.kind === 'model' || row?.type === 'human')
+  })
+}
+
+/** Asks for the end once nobody has attended for so long, if it may end by itself at all. The answered function ends this watch. */
+export function whileAttended({ attendedMs, onStop }: Ending, open: () => Pick<Dispatch, 'workspace'>[]): () => void {
+  if (attendedMs === undefined) return () => {}
+  let since = performance.now()
+  const timer = setInterval(() => {
+    const now = performance.now()
+    if (open().some(({ workspace }) => isAttended(workspace))) since = now
+    else if (now - since >= attendedMs) {
+      clearInterval(timer)
+      onStop('asked')
+    }
+  }, attendedMs / 40)
+  timer.unref()
+  return () => clearInterval(timer)
+}

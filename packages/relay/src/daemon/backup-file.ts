@@ -1,0 +1,241 @@
+// The file of a backup: a tar archive, so that any tool can look into it. For each workspace it has NAME/relay.db, and NAME/workspace.json, which
+// tells the digest of that database; its last member, backup.json, says that nothing is missing. What is done with it: backup.ts.
+
+import { createHash } from 'node:crypto'
+import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
+import { isProjectName } from '@agent-relay/sdk/internal/discover'
+import { RefusalError } from '../core/refusal-error.ts'
+import type { DatabaseContents } from '../store/contents.ts'
+
+/** One workspace of a backup, as its workspace.json tells it. */
+export interface KeptWorkspace extends DatabaseContents {
+  name: string
+  id: string
+  bytes: number
+  sha256: string
+  /** Only if whoever made the backup asked for it. */
+  key?: string
+}
+
+/** The backup itself, as its backup.json tells it. */
+interface BackupNote {
+  format: 1
+  /** When it was made, as a time of ISO 8601. */
+  at: string
+  /** Of the Agent Relay that made it. */
+  version: string
+  workspaces: string[]
+}
+
+export interface Backup extends Omit<BackupNote, 'workspaces'> {
+  path: string
+  /** `start`: where its database begins in the file. */
+  workspaces: (KeptWorkspace & { start: number })[]
+}
+
+const blockBytes = 512
+const chunkBytes = 1024 * 1024
+const noteBytesMax = 1024 * 1024
+/** The disk is given this much at a time: a commit of the daemon waits until what was given before is written. */
+const syncEachBytes = 4 * chunkBytes
+/** As ids.ts makes them, credentials.ts and SHA-256. */
+const [workspaceId, secret, digest] = [/^w_[0-9a-hjkmnp-tv-z]{26}$/, /^rk_[\w-]{1,200}$/, /^[0-9a-f]{64}$/]
+const lastMember = 'backup.json'
+/** What eleven octal digits can say; a larger size is written as a number of base 256, which GNU tar and its successors read. */
+const octalMax = 8 ** 11 - 1
+
+export class BackupWriter {
+  readonly #file: number
+  readonly #names: string[] = []
+
+  constructor(path: string) {
+    this.#file = openSync(path, 'wx', 0o600)
+  }
+
+  /** Adds the database, and what is to be known of it. */
+  add(databasePath: string, known: Omit<KeptWorkspace, 'bytes' | 'sha256'>): KeptWorkspace {
+    const source = openSync(databasePath, 'r')
+    try {
+      const bytes = fstatSync(source).size
+      writeSync(this.#file, headOf(`${known.name}/relay.db`, bytes))
+      let unsynced = 0
+      const sha256 = eachChunk({ file: source, start: 0, bytes }, (chunk) => {
+        writeAll(this.#file, chunk)
+        unsynced += chunk.length
+        if (unsynced < syncEachBytes) return
+        fdatasyncSync(this.#file)
+        unsynced = 0
+      })
+      writeSync(this.#file, paddingOf(bytes))
+      const kept = { ...known, bytes, sha256 }
+      this.#addText(`${known.name}/workspace.json`, kept)
+      this.#names.push(known.name)
+      return kept
+    } finally {
+      closeSync(source)
+    }
+  }
+
+  end(version: string): void {
+    const note: BackupNote = { format: 1, at: new Date().toISOString(), version, workspaces: this.#names }
+    this.#addText(lastMember, note)
+    writeSync(this.#file, Buffer.alloc(2 * blockBytes))
+  }
+
+  close(): void {
+    closeSync(this.#file)
+  }
+
+  #addText(name: string, value: unknown): void {
+    const text = Buffer.from(`${JSON.stringify(value, null, 2)}\n`)
+    writeAll(this.#file, Buffer.concat([headOf(name, text.length), text, paddingOf(text.length)]))
+  }
+}
+
+/** What a backup holds. Throws where it is none, or where something of it is missing. */
+export function readBackup(path: string): Backup {
+  return withFile(path, (file) => {
+    const size = fstatSync(file).size
+    const [databases, notes] = [new Map<string, Span>(), new Map<string, KeptWorkspace>()]
+    for (let at = 0; at + blockBytes <= size; ) {
+      const { name, bytes } = memberOf(textAt(file, at, blockBytes), path)
+      const span = { file, start: at + blockBytes, bytes }
+      if (span.start + bytes > size) throw invalid(path, 'it was cut off')
+      if (name === lastMember) return whole(path, noteAt<BackupNote>(span, path), databases, notes)
+      const [, workspace, kind] = /^([^/]+)\/(relay\.db|workspace\.json)$/.exec(name) ?? []
+      if (!isProjectName(workspace)) throw invalid(path, `"${name}" is in it, which no backup has`)
+      if (kind === 'relay.db') databases.set(workspace, span)
+      else notes.set(workspace, noteAt<KeptWorkspace>(span, path))
+      at = span.start + Math.ceil(bytes / blockBytes) * blockBytes
+    }
+    throw invalid(path, 'it was cut off')
+  })
+}
+
+/** Throws unless the database in the backup is, byte for byte, the one that was put there. `take` gets each part of it. */
+export function readDatabase(
+  { path }: Backup,
+  { start, bytes, sha256, name }: Backup['workspaces'][number],
+  take: (chunk: Uint8Array) => void = () => {},
+): void {
+  const found = withFile(path, (file) => eachChunk({ file, start, bytes }, take))
+  if (found !== sha256) throw invalid(path, `the database of ${name} in it has changed`)
+}
+
+interface Span {
+  file: number
+  start: number
+  bytes: number
+}
+
+function whole(
+  path: string,
+  { format, at, version, workspaces }: BackupNote,
+  databases: Map<string, Span>,
+  notes: Map<string, KeptWorkspace>,
+): Backup {
+  if (format !== 1) throw invalid(path, `its format is ${format}, and this Agent Relay knows format 1. Update this one`)
+  if (!Array.isArray(workspaces) || Number.isNaN(Date.parse(at))) throw invalid(path, 'its backup.json is not one')
+  const kept = workspaces.map((name) => {
+    const [span, note] = [databases.get(name), notes.get(name)]
+    if (!span || !note || note.name !== name || note.bytes !== span.bytes || !isTold(note))
+      throw invalid(path, `what it says of ${JSON.stringify(name)} is not so`)
+    return { ...note, start: span.start }
+  })
+  return { path, format, at, version: String(version), workspaces: kept }
+}
+
+/** The file may come from anybody, and what it says is shown. */
+function isTold({ id, key, sha256, messages, seq, schema }: KeptWorkspace): boolean {
+  const is = (pattern: RegExp, text: unknown) => typeof text === 'string' && pattern.test(text)
+  const isText = is(workspaceId, id) && is(digest, sha256) && (key === undefined || is(secret, key))
+  return isText && [messages, seq, schema].every((number) => Number.isSafeInteger(number))
+}
+
+function withFile<T>(path: string, work: (file: number) => T): T {
+  const file = openSync(path, 'r')
+  try {
+    return work(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function noteAt<T>({ file, start, bytes }: Span, path: string): T {
+  if (bytes > noteBytesMax) throw invalid(path, 'a note in it is too long')
+  try {
+    const note: unknown = JSON.parse(textAt(file, start, bytes).toString('utf8'))
+    if (typeof note === 'object' && note !== null) return note as T
+  } catch {
+    // Said below.
+  }
+  throw invalid(path, 'a note in it is not JSON')
+}
+
+function textAt(file: number, start: number, bytes: number): Buffer {
+  const text = Buffer.alloc(bytes)
+  return text.subarray(0, readSync(file, text, 0, bytes, start))
+}
+
+/** Answers the digest of all of them. */
+function eachChunk({ file, start, bytes }: Span, take: (chunk: Uint8Array) => void): string {
+  const [hash, chunk] = [createHash('sha256'), Buffer.alloc(chunkBytes)]
+  for (let done = 0; done < bytes; ) {
+    const read = readSync(file, chunk, 0, Math.min(chunkBytes, bytes - done), start + done)
+    if (read === 0) break
+    hash.update(chunk.subarray(0, read))
+    take(chunk.subarray(0, read))
+    done += read
+  }
+  return hash.digest('hex')
+}
+
+export function writeAll(file: number, data: Uint8Array): void {
+  for (let done = 0; done < data.length; ) done += writeSync(file, data, done)
+}
+
+function headOf(name: string, bytes: number): Buffer {
+  const head = Buffer.alloc(blockBytes)
+  head.write(name, 0)
+  head.write('0000600\0', 100)
+  for (const at of [108, 116]) head.write('0000000\0', at)
+  if (bytes <= octalMax) head.write(`${bytes.toString(8).padStart(11, '0')}\0`, 124)
+  else {
+    head.writeUInt8(0x80, 124)
+    head.writeBigUInt64BE(BigInt(bytes), 128)
+  }
+  head.write(
+    `${Math.floor(Date.now() / 1_000)
+      .toString(8)
+      .padStart(11, '0')}\0`,
+    136,
+  )
+  head.write('0', 156)
+  head.write('ustar\u000000', 257)
+  head.write(`${sumOf(head).toString(8).padStart(6, '0')}\0 `, 148)
+  return head
+}
+
+/** As if the place of the sum itself had spaces. */
+function sumOf(head: Buffer): number {
+  const own = head.subarray(148, 156).reduce((sum, byte) => sum + byte, 0)
+  return head.reduce((sum, byte) => sum + byte, 0) - own + 8 * 32
+}
+
+function memberOf(head: Buffer, path: string): { name: string; bytes: number } {
+  const field = (from: number, to: number) => head.toString('utf8', from, to).replace(/\0.*$/s, '')
+  if (head.length < blockBytes || field(257, 262) !== 'ustar' || Number.parseInt(field(148, 156), 8) !== sumOf(head))
+    throw invalid(path, 'it is no archive that `agent-relay workspace backup` made')
+  const isLarge = head.readUInt8(124) === 0x80
+  const bytes = isLarge ? Number(head.readBigUInt64BE(128)) : Number.parseInt(field(124, 136), 8)
+  if (!Number.isSafeInteger(bytes) || bytes < 0) throw invalid(path, 'a size in it is not a number')
+  return { name: field(0, 100), bytes }
+}
+
+function paddingOf(bytes: number): Buffer {
+  return Buffer.alloc((blockBytes - (bytes % blockBytes)) % blockBytes)
+}
+
+export function invalid(path: string, why: string): RefusalError {
+  return new RefusalError('file.invalid', { path, what: 'a whole backup', why })
+}

@@ -1,0 +1,88 @@
+// The conversation of the demo: three scripted agents, written with the SDK as any program would be. The page asks for it (demo-stage.ts), and
+// so does the command (cli/commands/demo).
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connectRelay, type Relay } from '@agent-relay/sdk'
+import { z } from 'zod'
+
+/** Who plays, and where they meet. */
+export interface Cast {
+  lead: string
+  tester: string
+  reviewer: string
+  channel: string
+}
+
+interface ScriptOptions {
+  socketPath: string
+  cast: Cast
+  /** The pause between two scenes, so that a person can follow. */
+  paceMs: number
+  /** Ends the demo between two scenes. */
+  signal: AbortSignal
+}
+
+const report = Array.from({ length: 42 }, (_, at) => `ok ${at + 1} - parser case ${at + 1}`).join('\n')
+
+/** Resolves with the number of its last entry in the journal. */
+export async function play({ socketPath, cast, paceMs, signal }: ScriptOptions): Promise<number> {
+  const pause = () => sleep(paceMs, undefined, { signal })
+  const enter = (name: string) => connectRelay({ socketPath, name, strictName: true })
+  const [lead, tester, reviewer] = await Promise.all([cast.lead, cast.tester, cast.reviewer].map(enter))
+  if (!lead || !tester || !reviewer) throw new Error('the demo needs three agents')
+  try {
+    await meet(lead, [tester, reviewer], cast)
+    await pause()
+    await ask(lead, tester, cast)
+    await pause()
+    await vote(lead, reviewer)
+    await pause()
+    await test(lead, tester, cast)
+    await pause()
+    return (await lead.messages.send(`#${cast.channel}`, 'Tested and approved: 1.4 is out.', { kind: 'status' })).seq
+  } finally {
+    await Promise.all([lead, tester, reviewer].map((agent) => agent.close()))
+  }
+}
+
+async function meet(lead: Relay, others: Relay[], { channel }: Cast): Promise<void> {
+  // A demo in this workspace may have been here before.
+  await lead.channels.create(channel).catch(() => lead.channels.join(channel))
+  await Promise.all(others.map((agent) => agent.channels.join(channel)))
+  await lead.messages.send(`#${channel}`, 'Ship 1.4 today?')
+}
+
+/** The agent that asks waits in the daemon, at no cost. */
+async function ask(lead: Relay, tester: Relay, cast: Cast): Promise<void> {
+  const answered = answerFirst(tester, 'release/1.4, and all of it is green.')
+  await lead.messages.ask(cast.tester, 'Which branch did you test?', { kind: 'question', timeoutMs: 5_000 })
+  await answered
+}
+
+async function answerFirst(agent: Relay, answer: string): Promise<void> {
+  for await (const message of agent.inbox) {
+    if (message.kind !== 'question') continue
+    await agent.messages.reply(message, answer)
+    await agent.inbox.markRead(message)
+    return
+  }
+}
+
+/** Agents call an action as a tool: here `review_submit_vote`. */
+async function vote(lead: Relay, reviewer: Relay): Promise<void> {
+  await lead.actions.register({
+    name: 'review.submit_vote',
+    description: 'Vote on a release.',
+    inputSchema: z.object({ release: z.string(), vote: z.enum(['approve', 'request_changes']) }),
+    outputSchema: z.object({ recorded: z.boolean() }),
+    handler: () => ({ recorded: true }),
+  })
+  await reviewer.actions.invoke('review.submit_vote', { release: '1.4', vote: 'approve' })
+}
+
+/** A contract whose result is handed over outside the conversation, so that no agent has to read it to pass it on. */
+async function test(lead: Relay, tester: Relay, cast: Cast): Promise<void> {
+  const contract = 'Run the tests of release/1.4 and hand over the report.'
+  const { id } = await lead.client.call('run.start', { contract, harness: 'external', agent: cast.tester })
+  await tester.client.call('run.complete', { run: id, summary: '42 tests passed', payload: report })
+}

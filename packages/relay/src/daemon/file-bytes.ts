@@ -1,0 +1,24 @@
+// What the files of a workspace take on the disk, by what they are for.
+
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
+import { sizesOf } from '../store/contents.ts'
+import { archiveFolder } from './archive.ts'
+
+/** Undefined for a workspace in memory. */
+export function fileBytes(folder: string): WorkspaceEntry['bytes'] {
+  const { database, log } = sizesOf(join(folder, 'relay.db'))
+  if (database === 0) return undefined
+  const search = sizesOf(join(folder, 'search.db')).database
+  return { database, log, search, archive: archiveBytes(join(folder, archiveFolder)) }
+}
+
+function archiveBytes(folder: string): number {
+  try {
+    return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
+  } catch {
+    // There is none.
+    return 0
+  }
+}

@@ -1,0 +1,185 @@
+// A new workspace from a file of messages or of events, one a line, as `agent-relay workspace export` writes them and the page's recorder saves them.
+// It is made whole in a folder of its own; how it takes its place is in backup.ts and owner-controls.ts.
+
+import { createReadStream, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  AgentName,
+  Body,
+  ChannelName,
+  daemonName,
+  Message,
+  MessageId,
+  makeIds,
+  Thread,
+} from '@agent-relay/sdk/protocol'
+import { Workspace } from '../broker/workspace.ts'
+import { broadcast } from '../core/conversations.ts'
+import { ImportedHistory } from '../core/imported.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import { systemClock } from '../machine/clock.ts'
+import type { DataDirectory } from '../machine/data-directory.ts'
+import type { Placeable } from './backup.ts'
+
+/** Messages that one commit takes in. */
+const batchMessages = 500
+/** Joins that one entry tells of. */
+const joinsPerEntry = 500
+/** A body in which every character is written as an escape fits in. */
+const lineCharsMax = 4 * 1024 * 1024
+
+export interface Imported extends Placeable {
+  messages: number
+  agents: number
+  /** Events that are not messages, and messages that the file has twice. */
+  leftOut: number
+}
+
+export async function importFile(path: string, name: string, directory: DataDirectory): Promise<Imported> {
+  const folder = directory.newFolder()
+  try {
+    const filled = await fill(path, name, join(folder, 'relay.db'))
+    const { id, key } = filled
+    directory.markPlaced(folder, { id, key })
+    return { folder, ...filled }
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+async function fill(path: string, name: string, databasePath: string): Promise<Omit<Imported, 'folder'>> {
+  const ids = makeIds()
+  const onFatal = (error: Error) => {
+    throw error
+  }
+  const options = { name, databasePath, searchPath: ':memory:', clock: systemClock, ids }
+  const workspace = new Workspace({ ...options, onFatal, onTrouble: () => {} })
+  try {
+    const key = await workspace.begin(() => {})
+    if (key === undefined) throw new Error('a new workspace has a key')
+    const intake = new Intake(workspace)
+    let [batch, leftOut]: [Message[], number] = [[], 0]
+    for await (const message of messagesOf(path)) {
+      if (message === undefined) leftOut++
+      else batch.push(message)
+      if (batch.length < batchMessages) continue
+      intake.take(batch)
+      batch = []
+    }
+    intake.take(batch)
+    intake.end()
+    const { messages, repeated, agents } = intake
+    // As a copy leaves it that was cut off before its first line.
+    if (messages === 0) throw invalid(path, 'it holds no message')
+    return { id: workspace.id, key, messages, agents, leftOut: leftOut + repeated }
+  } finally {
+    workspace.close()
+  }
+}
+
+/** Writes the entries: nobody is connected yet, so there is nobody to tell and no command to answer. */
+class Intake {
+  readonly #workspace: Workspace
+  readonly #history = new ImportedHistory()
+  messages = 0
+  repeated = 0
+
+  constructor(workspace: Workspace) {
+    this.#workspace = workspace
+  }
+
+  get agents(): number {
+    return this.#history.agents.size
+  }
+
+  take(batch: readonly Message[]): void {
+    const { store, ids } = this.#workspace
+    store.transact(() => {
+      for (const message of batch) {
+        if (store.view.message(message.id)) {
+          this.repeated++
+          continue
+        }
+        const facts = this.#history.facts(message, () => ids('a'))
+        const { id, ts, from: by, body } = message
+        store.append({ ...this.#head(Date.parse(ts), id), by, facts, body })
+        this.messages++
+      }
+    })
+  }
+
+  end(): void {
+    const { store, clock, ids } = this.#workspace
+    const facts = [...this.#history.entering()]
+    store.transact(() => {
+      for (let from = 0; from < facts.length; from += joinsPerEntry) {
+        const head = this.#head(clock.now(), ids('d'))
+        store.append({ ...head, by: daemonName, facts: facts.slice(from, from + joinsPerEntry) })
+      }
+    })
+  }
+
+  #head(at: number, cause: string) {
+    return { at, cause: `import:${cause}`, rule: 'workspace.import', outcome: {} }
+  }
+}
+
+/** Undefined for a line that tells of no message. */
+async function* messagesOf(path: string): AsyncGenerator<Message | undefined> {
+  let at = 0
+  for await (const line of linesOf(path)) {
+    at++
+    if (line.trim() !== '') yield messageOf(line, path, at)
+  }
+}
+
+async function* linesOf(path: string): AsyncGenerator<string> {
+  let rest = ''
+  for await (const chunk of createReadStream(path, 'utf8')) {
+    const lines = `${rest}${chunk}`.split('\n')
+    rest = lines.pop() as string
+    yield* lines
+    if (rest.length > lineCharsMax) throw invalid(path, 'a line of it is longer than that of any message')
+  }
+  yield rest
+}
+
+const Imported = Message.extend({ id: MessageId, thread: Thread.optional(), replyTo: MessageId.optional(), body: Body })
+
+/** The file may come from anybody, so every field that is stored is looked at. */
+function messageOf(line: string, path: string, at: number): Message | undefined {
+  const value = parsed(line)
+  if (typeof value !== 'object' || value === null) throw invalid(path, `line ${at} is not a JSON object`)
+  const { fact, type, message: told } = value as Record<string, unknown>
+  const isEvent = fact !== undefined && type !== undefined
+  if (isEvent && told === undefined) return undefined
+  const found = Imported.safeParse(isEvent ? told : value)
+  if (!found.success) throw invalid(path, `line ${at} is neither a message nor an event`)
+  const message = found.data
+  if (Number.isNaN(Date.parse(message.ts)) || !isParty(message.from) || !isAddress(message))
+    throw invalid(path, `line ${at} names no agent, no channel or no time`)
+  return message
+}
+
+function isAddress({ to, from }: Message): boolean {
+  if (typeof to !== 'string') return to.length > 0 && to.every(isParty) && to.some((name) => name !== from)
+  if (to === broadcast) return true
+  return to.startsWith('#') ? ChannelName.safeParse(to).success : isParty(to) && to !== from
+}
+
+function isParty(name: string): boolean {
+  return name.split(':').length <= 2 && name.split(':').every((part) => AgentName.safeParse(part).success)
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
+
+function invalid(path: string, why: string): RefusalError {
+  return new RefusalError('file.invalid', { path, what: 'a file of messages or events', why })
+}

@@ -1,0 +1,130 @@
+// A workspace as the daemon has it open: with its wire and what carries out its runs and workers; who uses it; and how it is taken out of a
+// daemon that goes on.
+
+import { editsOf } from '@agent-relay/mcp/edits'
+import { launched, launcherState } from '@agent-relay/mcp/launcher'
+import { daemonName } from '@agent-relay/sdk/protocol'
+import type { AgentProcess } from '../broker/authority.ts'
+import { offerDaemonActions } from '../broker/daemon-actions.ts'
+import type { Dispatch } from '../broker/dispatch.ts'
+import { hostedAmong } from '../broker/sessions/session.ts'
+import { WorkerEdits } from '../broker/worker-edits.ts'
+import type { Workspace } from '../broker/workspace.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import { ownerOf } from '../machine/config.ts'
+import type { RunLimits } from '../runs/limits.ts'
+import { type Dial, Runner } from '../runs/runner.ts'
+import { Supervisor, type SupervisorOptions } from '../supervisor/supervisor.ts'
+import { openMcpSession } from '../wires/mcp-session.ts'
+import type { SocketWire } from '../wires/socket.ts'
+import { Commits } from '../work/commits.ts'
+import { Worktrees } from '../work/worktrees.ts'
+
+export interface OpenWorkspace {
+  workspace: Workspace
+  dispatch: Dispatch
+  runner: Runner
+  wire: SocketWire
+  supervisor: Supervisor
+}
+
+type Own = 'ledger' | 'approvals' | 'edits' | 'waking' | 'worktrees' | 'project' | 'directory' | 'launchHook'
+
+interface CarrierOptions extends Omit<SupervisorOptions, Own> {
+  workersDirectory: string
+  runLimits?: Partial<RunLimits>
+}
+
+/** Starts what carries out its workers and its runs: each gets the broker's contract that was made for it, and no more. */
+export async function startCarriers(
+  dispatch: Dispatch,
+  { workersDirectory, runLimits: limits, ...options }: CarrierOptions,
+): Promise<Pick<OpenWorkspace, 'supervisor' | 'runner'>> {
+  const { workspace } = dispatch
+  const { workers, runs, waking, approvals, name } = workspace
+  const { dataDir, env, clock } = options
+  const directory = () => ownerOf(dataDir, name)
+  const ledger = workers.reports
+  const worktrees = new Worktrees({ env, dataDir })
+  const edits = new WorkerEdits(workspace, options.socketPath, editsOf)
+  const supervisor = await Supervisor.start({
+    ...{ ...options, ledger, approvals, edits, waking, worktrees },
+    ...{ project: directory, directory: workersDirectory, launchHook: () => launcherOfHooks(dataDir) },
+  })
+  workers.attach(supervisor, worktrees)
+  workspace.claims.attach(new Commits(env))
+  // Where several machines share it, whoever calls one may be on another than the daemon that offers it.
+  if (!workspace.elsewhere) await offerDaemonActions(workspace)
+  const dial: Dial = async (run) => {
+    const entrance = runs.reports.takeEntrance(run)
+    if (!entrance) return undefined
+    const { token, asker } = entrance
+    return openMcpSession(dispatch, { door: asker.door, asker }, { token })
+  }
+  const runner = new Runner({ ledger: runs.reports, dial, clock, env, dataDir, directory, limits })
+  runs.attach(runner)
+  return { supervisor, runner }
+}
+
+/** Its shell waits in a tenth of a Node's memory; undefined where it leads to another installation. */
+function launcherOfHooks(dataDir: string) {
+  const env = { RELAY_DATA_DIR: dataDir }
+  return launcherState(env) === 'current' ? launched(['hook'], env) : undefined
+}
+
+/** Whose programs run. */
+export function workersOf({ workers }: Workspace): string[] {
+  return workers.reports.wished().map(({ name }) => name)
+}
+
+/** Who would lose something if it went now: agents that are connected, and workers that run. */
+export function usersOf({ workspace }: OpenWorkspace): string[] {
+  const connected = workspace.sessions.all().flatMap(({ agent }) => (agent === undefined ? [] : [agent]))
+  return [...new Set([...connected, ...workersOf(workspace)])].filter((name) => name !== daemonName).sort()
+}
+
+/** The hosts that have started our MCP server for an agent, and the programs of workers. */
+export function agentProcessesOf(dispatches: readonly Dispatch[]): Map<number, AgentProcess> {
+  const found = new Map<number, AgentProcess>()
+  for (const { workspace } of dispatches) {
+    const { name, sessions, workers } = workspace
+    for (const { agent, host } of hostedAmong(sessions.all())) found.set(host, { workspace: name, agent })
+    for (const { pid, name: agent } of workers.reports.wished())
+      if (pid !== undefined) found.set(pid, { workspace: name, agent })
+  }
+  return found
+}
+
+/** Nobody is connected, no call is under way, nothing runs and nothing waits to be written: everything there is to know of it stands in its database. */
+export function isUnused({ workspace, dispatch }: OpenWorkspace): boolean {
+  // Other machines may have something for it at any time.
+  if (workspace.elsewhere) return false
+  const { engine, sessions, store, workers } = workspace
+  const isQuiet = engine.isIdle && dispatch.pending === 0 && sessions.all().every(({ agent }) => agent === daemonName)
+  if (!isQuiet) return false
+  try {
+    const runs = store.view.runs.running().filter(({ harness }) => harness !== 'external')
+    return workers.reports.wished().length + runs.length + store.view.runningInvocations().length === 0
+  } catch {
+    // What it has under way cannot be read: it stays as it is, and whoever uses it next is told why.
+    return false
+  }
+}
+
+/** Why a workspace is no longer served. */
+export type LeavingCode = 'workspace.removed' | 'workspace.closed'
+
+/** Everybody is told why; when this resolves, its files are closed and nothing writes to them any more. */
+export async function takeDown(
+  { workspace, runner, supervisor, wire }: OpenWorkspace,
+  code: LeavingCode,
+): Promise<void> {
+  const why = new RefusalError(code, { workspace: workspace.name })
+  workspace.waits.stopAll()
+  for (const session of workspace.sessions.all()) workspace.sessions.end(session, why)
+  await runner.close()
+  await supervisor.close()
+  await wire.close(why.refusal.code, why.refusal.details)
+  await workspace.engine.leave?.()
+  workspace.close(why)
+}

@@ -1,0 +1,300 @@
+// What the owner may ask of the daemon itself: workspaces, keys, the page's links, its state, its end. daemon.ts composes all of it.
+
+import { join } from 'node:path'
+import { homeWorkspace, projectDir, socketPathOf } from '@agent-relay/sdk/internal/discover'
+import type { OutputOf, WorkspaceEntry } from '@agent-relay/sdk/protocol'
+import { type AgentProcesses, mustBePerson, speakerAt } from '../broker/authority.ts'
+import type { Controls } from '../broker/control-socket.ts'
+import type { Workspace } from '../broker/workspace.ts'
+import { nearest } from '../core/nearest.ts'
+import { bareText, RefusalError, refusalOf } from '../core/refusal-error.ts'
+import { ownerOf, setOwner } from '../machine/config.ts'
+import type { DataDirectory } from '../machine/data-directory.ts'
+import { version } from '../machine/version.ts'
+import { idOf } from '../store/contents.ts'
+import { lossOf, lost } from '../store/damage.ts'
+import { copyInThread } from '../store/snapshot.ts'
+import type { HttpOptions, HttpWire } from '../wires/http.ts'
+import type { PageLogin } from '../wires/page-login.ts'
+import { isBlankHome } from './backup.ts'
+import type { ClusterAccess } from './cluster-access.ts'
+import { fileBytes } from './file-bytes.ts'
+import type { KnownWorkspaces } from './known-workspaces.ts'
+import { usersOf, workersOf } from './open-workspace.ts'
+import type { OpenWorkspaces } from './open-workspaces.ts'
+import { type PruneWish, pruneServed } from './pruning.ts'
+
+/** The daemon, as far as its owner's questions need it. */
+export interface OwnedDaemon {
+  dataDir: string
+  http?: Pick<HttpOptions, 'host' | 'mayBeRemote' | 'isOpen' | 'allowOrigins' | 'pageUrl'> & { home?: string }
+  directory: DataDirectory
+  known: KnownWorkspaces
+  open(name: string): Promise<{ entry: WorkspaceEntry; workspace: Workspace; created: boolean; key?: string }>
+  workspaces: Pick<OpenWorkspaces, 'names' | 'pin' | 'visit' | 'close'>
+  cluster: ClusterAccess
+  remove(name: string, isForced?: boolean): Promise<void>
+  /** The one that has this key. */
+  find(key: string): Promise<string | undefined>
+  entry(name: string): WorkspaceEntry
+  wire(): HttpWire | undefined
+  login(): PageLogin | undefined
+  uptimeMs(): number
+  lag(): OutputOf<'daemon.status'>['lagMs']
+  agentProcesses: AgentProcesses
+  endsUnattended: boolean
+  stop(): void
+}
+
+type Copied = OutputOf<'workspace.copy'>
+
+const homeStays = 'agents outside a project meet in this workspace, so it stays open.'
+
+export function ownerControls(daemon: OwnedDaemon): Controls {
+  const { dataDir } = daemon
+  return {
+    ...workspaceControls(daemon),
+    'daemon.status': () => ({
+      version,
+      pid: process.pid,
+      uptimeMs: daemon.uptimeMs(),
+      dataDir,
+      http: httpStatus(daemon),
+      residentMb: Math.round(process.memoryUsage.rss() / 1e6),
+      lagMs: daemon.lag(),
+      ...(daemon.endsUnattended ? { endsUnattended: true } : {}),
+      workspaces: entriesOf(daemon),
+    }),
+    'page.link': async ({ workspace, only = false }, asker) => {
+      const { agentProcesses: agents } = daemon
+      await mustBePerson(speakerAt(asker, agents), agents)
+      mustKnow(daemon, workspace)
+      return pageLink(daemon, workspace, !only)
+    },
+    'daemon.person': async (_, asker) => {
+      const { agentProcesses: agents } = daemon
+      await mustBePerson(speakerAt(asker, agents), agents)
+      return {}
+    },
+    'page.logout': () => {
+      daemon.login()?.logoutAll()
+      return { ended: daemon.wire()?.endPages() ?? 0 }
+    },
+    'daemon.stop': () => {
+      setImmediate(() => daemon.stop())
+      return { stopping: true }
+    },
+  }
+}
+
+type WorkspaceControls = Pick<Controls, Extract<keyof Controls, `workspace.${string}`>>
+
+function workspaceControls(daemon: OwnedDaemon): WorkspaceControls {
+  const { dataDir, directory } = daemon
+  return {
+    'workspace.open': async ({ workspace, directory: owner, mustExist }) => {
+      if (mustExist && !isKnown(daemon, workspace) && !(await daemon.cluster.take(workspace)))
+        mustKnow(daemon, workspace)
+      const { created } = await daemon.open(workspace)
+      if (owner !== undefined && workspace !== homeWorkspace) setOwner(dataDir, workspace, owner)
+      return { ...daemon.entry(workspace), created }
+    },
+    'workspace.create': async ({ workspace }) => {
+      const path = directory.database(workspace)
+      if (isThere(daemon, workspace)) throw new RefusalError('workspace.exists', { workspace, path })
+      const { entry, key } = await daemon.open(workspace)
+      // Somebody else was quicker.
+      if (key === undefined) throw new RefusalError('workspace.exists', { workspace, path })
+      return { ...entry, key }
+    },
+    'workspace.close': async ({ workspace, force = false }) => {
+      mustKnow(daemon, workspace)
+      if (workspace === homeWorkspace)
+        throw new RefusalError('input.invalid', { operation: 'workspace.close', why: homeStays })
+      await daemon.workspaces.close(workspace, force)
+      return daemon.entry(workspace)
+    },
+    'workspace.remove': async ({ workspace, force }) => {
+      mustKnow(daemon, workspace)
+      const { path } = daemon.entry(workspace)
+      await daemon.remove(workspace, force)
+      // Agents outside a project need it: it is there again at once, with nothing in it.
+      if (workspace === homeWorkspace) await daemon.open(workspace)
+      return { workspace, path }
+    },
+    'workspace.share': ({ workspace, force }) => move(daemon, workspace, 'share', force),
+    'workspace.unshare': ({ workspace, force }) => move(daemon, workspace, 'unshare', force),
+    'workspace.reconcile': ({ workspace, force }) => move(daemon, workspace, 'reconcile', force),
+    'workspace.rotate-key': ({ workspace }) => {
+      mustKnow(daemon, workspace)
+      return rotateKey(daemon, workspace)
+    },
+    'workspace.copy': ({ workspace, to }) => {
+      mustKnow(daemon, workspace)
+      return copy(daemon, workspace, to)
+    },
+    'workspace.prune': ({ workspace, ...wish }) => pruneKnown(daemon, workspace, wish),
+    'workspace.place': async ({ workspace, from, key }) => {
+      await place(daemon, workspace, from, key)
+      return (await daemon.open(workspace)).entry
+    },
+    'workspace.find': async ({ key }) => {
+      const found = await daemon.find(key)
+      if (found === undefined)
+        throw new RefusalError('auth.denied', { why: 'no workspace that is open here has this key.' })
+      return daemon.entry(found)
+    },
+    'workspace.list': () => listed(daemon),
+  }
+}
+
+function isThere({ entry, directory }: OwnedDaemon, name: string): boolean {
+  return entry(name).open || directory.has(name)
+}
+
+function isKnown(daemon: OwnedDaemon, workspace: string): boolean {
+  return workspace === homeWorkspace || isThere(daemon, workspace) || daemon.known.has(workspace)
+}
+
+const homeIsOwn = 'each machine has its own "home", for agents outside a project. Share a workspace with a name.'
+
+/** Closed while it moves, and opened again whatever became of it. */
+async function move<V extends 'share' | 'unshare' | 'reconcile'>(
+  daemon: OwnedDaemon,
+  workspace: string,
+  verb: V,
+  isForced = false,
+): Promise<WorkspaceEntry & Awaited<ReturnType<ClusterAccess[V]>>> {
+  mustKnow(daemon, workspace)
+  if (workspace === homeWorkspace)
+    throw new RefusalError('input.invalid', { operation: 'workspace.share', why: homeIsOwn })
+  const { users: agents = [] } = (await daemon.open(workspace)).entry
+  if (agents.length > 0 && !isForced) throw new RefusalError('workspace.busy', { workspace, agents, verb })
+  let moved = {} as Awaited<ReturnType<ClusterAccess[V]>>
+  try {
+    await daemon.workspaces.close(workspace, isForced, async () => {
+      moved = (await daemon.cluster[verb](workspace)) as typeof moved
+    })
+  } finally {
+    await daemon.open(workspace)
+  }
+  return { ...daemon.entry(workspace), ...moved }
+}
+
+/** Also those of the cluster that nobody has opened here, where it answers. */
+async function listed(daemon: OwnedDaemon): Promise<OutputOf<'workspace.list'>> {
+  const workspaces = entriesOf(daemon)
+  try {
+    const names = [...(await daemon.cluster.names()).keys()]
+    const others = names.filter((name) => !workspaces.some((each) => each.name === name))
+    return { workspaces: [...workspaces, ...others.sort().map((name) => ({ ...daemon.entry(name), shared: true }))] }
+  } catch (error) {
+    return { workspaces, clusterFault: bareText(refusalOf(error)) }
+  }
+}
+
+function mustKnow(daemon: OwnedDaemon, workspace: string): void {
+  if (isKnown(daemon, workspace)) return
+  const names = entriesOf(daemon).map(({ name }) => name)
+  throw new RefusalError('workspace.unknown', { workspace, nearest: nearest(workspace, names) })
+}
+
+/** A workspace as its owner sees it from outside. */
+export function entryOf(name: string, dataDir: string, served: OpenWorkspaces, cluster: ClusterAccess): WorkspaceEntry {
+  const id = served.idOf(name)
+  const opened = served.opened(name)
+  const [users, workers] = opened ? [usersOf(opened), workersOf(opened.workspace)] : [[], []]
+  return {
+    name,
+    id,
+    open: id !== undefined,
+    ...(served.isAtRest(name) ? { atRest: true } : {}),
+    ...(cluster.isShared(name) ? { shared: true } : {}),
+    ...(users.length > 0 ? { users } : {}),
+    ...(workers.length > 0 ? { workers } : {}),
+    directory: ownerOf(dataDir, name),
+    socketPath: socketPathOf(dataDir, name),
+    path: projectDir(dataDir, name),
+  }
+}
+
+function entriesOf(daemon: OwnedDaemon): WorkspaceEntry[] {
+  const names = new Set([...daemon.directory.workspaces(), ...daemon.workspaces.names()])
+  return [...names].sort().map((name) => {
+    const entry = daemon.entry(name)
+    return { ...entry, bytes: fileBytes(entry.path) }
+  })
+}
+
+/** A new key that could not be made valid is not left in the owner's file. */
+async function rotateKey(daemon: OwnedDaemon, name: string): Promise<OutputOf<'workspace.rotate-key'>> {
+  const { known } = daemon
+  const release = daemon.workspaces.pin(name)
+  try {
+    const { entry, workspace } = await daemon.open(name)
+    const former = known.keyOf(workspace.id)
+    const keep = (key: string) => known.keep(workspace.id, name, key)
+    const key = await workspace
+      .rotateKey((_, made) => keep(made))
+      .catch((error) => {
+        if (former !== undefined) keep(former)
+        throw error
+      })
+    // Also those that look at another workspace through this one's link: to them the new key is no event.
+    daemon.wire()?.endPages()
+    return { ...entry, key }
+  } finally {
+    release()
+  }
+}
+
+/** One that is closed is copied as it lies there. */
+async function copy({ workspaces, directory }: OwnedDaemon, workspace: string, path: string): Promise<Copied> {
+  const database = directory.database(workspace)
+  const loss = lossOf(database, true)
+  if (loss !== undefined) throw lost(database, loss)
+  const copied = await workspaces.visit(workspace, ({ workspace }) => workspace.store.copyTo(path).then(() => true))
+  if (!copied) await copyInThread(database, path)
+  return { workspace, path }
+}
+
+function pruneKnown(daemon: OwnedDaemon, workspace: string, wish: PruneWish): Promise<OutputOf<'workspace.prune'>> {
+  mustKnow(daemon, workspace)
+  return pruneServed(daemon, workspace, wish)
+}
+
+/** Of a workspace from a backup. Of its database no more is read than its id: this is the event loop, and the file may be large. */
+async function place(daemon: OwnedDaemon, workspace: string, from: string, key: string): Promise<void> {
+  const { directory, known } = daemon
+  const id = directory.isNewFolder(from) ? idOf(join(from, 'relay.db')) : undefined
+  if (id === undefined)
+    throw new RefusalError('input.invalid', { operation: 'workspace.place', why: `${from} was not prepared for this` })
+  if (!isBlankHome(directory, workspace)) return known.takeIn(workspace, from, { id, key })
+  await daemon.open(workspace)
+  try {
+    await daemon.workspaces.close(workspace, false, async () => {
+      // Looked at again now that it is closed: somebody may have come in.
+      known.takeIn(workspace, from, { id, key }, isBlankHome(directory, workspace))
+      daemon.wire()?.endPages()
+    })
+  } finally {
+    await daemon.open(workspace)
+  }
+}
+
+async function pageLink(daemon: OwnedDaemon, workspace: string, isAll: boolean): Promise<OutputOf<'page.link'>> {
+  const { entry } = await daemon.open(workspace)
+  const [wire, login] = [daemon.wire(), daemon.login()]
+  if (!wire || !login) throw new RefusalError('page.none')
+  const { code, until } = login.newCode({ workspaceId: entry.id as string, isAll })
+  const page = `${daemon.http?.pageUrl ?? wire.url}/w/${encodeURIComponent(workspace)}/`
+  return { url: `${page}?code=${code}`, until: new Date(until).toISOString() }
+}
+
+function httpStatus({ http, wire }: OwnedDaemon): OutputOf<'daemon.status'>['http'] {
+  const served = wire()
+  if (!served || !http) return undefined
+  const { host, mayBeRemote, isOpen, allowOrigins, pageUrl, home } = http
+  const { url, port } = served
+  return { url, port, host, mayBeRemote, isOpen, allowOrigins: allowOrigins && [...allowOrigins], pageUrl, home }
+}

@@ -1,0 +1,20 @@
+// The workspaces of the daemon as its HTTP port sees them.
+
+import type { ServedWorkspaces } from '../wires/callers.ts'
+import type { OpenWorkspaces } from './open-workspaces.ts'
+
+/** `home` is the workspace that a caller without a credential means. */
+export function servedWorkspaces(open: OpenWorkspaces, home: string | undefined): ServedWorkspaces {
+  return {
+    all: () => open.dispatches(),
+    names: () => open.names(),
+    home: () => home,
+    rouse: (credential, name) => open.rouse(credential, name),
+    named: async (which) => {
+      const isMeant = (each: string) => ('id' in which ? open.idOf(each) === which.id : each === which.name)
+      const name = open.names().find(isMeant)
+      return name === undefined ? undefined : open.openHeld(name)
+    },
+    pin: ({ workspace }) => open.pin(workspace.name),
+  }
+}

@@ -1,0 +1,130 @@
+// Where a data directory keeps the way to its cluster and the secret with which this machine logs in there, and, in the folder of a
+// workspace, that it is shared. Both files are the owner's alone.
+
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { projectDir, readForeignText, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
+import { RefusalError } from '../core/refusal-error.ts'
+import { syncFolder } from './sync.ts'
+
+/** A machine's place in a cluster. */
+export interface Membership {
+  /** A name, an address, or the directory of a Unix socket. */
+  host: string
+  port: number
+  database: string
+  user: string
+  password: string
+  /** The certificate that the server's must come from; unset: one that this machine trusts. */
+  ca?: string
+  /** As the cluster knows this machine. */
+  machine: string
+  /** Who made the cluster, and is asked when another machine is invited. */
+  admin?: string
+}
+
+/** A workspace that this machine shares. */
+export interface Shared {
+  /** The workspace's own id. */
+  id: string
+  /**
+   * moving: its journal is being copied into the cluster. leaving: it is being taken back. What holds after a crash is what the cluster says:
+   * it has all of it, or nothing.
+   */
+  phase?: 'moving' | 'leaving'
+  /** What the marks of the copied entries begin with. */
+  stem?: string
+}
+
+const clusterFileBytesMax = 64 * 1024
+
+export class ClusterFile {
+  readonly path: string
+
+  constructor(dataDir: string) {
+    this.path = join(dataDir, 'cluster.json')
+  }
+
+  /** Undefined where this machine belongs to no cluster. */
+  read(): Membership | undefined {
+    const found = readJson(this.path) as Membership | undefined
+    if (found === undefined) return undefined
+    const isWhole = [found.host, found.database, found.user, found.password, found.machine].every(isText)
+    if (!isWhole || !Number.isInteger(found.port)) throw invalid(this.path, 'it does not say where the cluster is')
+    return found
+  }
+
+  write(membership: Membership): void {
+    writeJson(this.path, membership)
+  }
+}
+
+export class SharedFile {
+  readonly path: string
+
+  constructor(dataDir: string, workspace: string) {
+    this.path = join(projectDir(dataDir, workspace), 'shared.json')
+  }
+
+  /** Undefined where the workspace lives on this machine alone. */
+  read(): Shared | undefined {
+    const found = readJson(this.path) as Shared | undefined
+    if (found !== undefined && !isText(found.id)) throw invalid(this.path, 'it does not say which workspace is shared')
+    return found
+  }
+
+  write(shared: Shared): void {
+    writeJson(this.path, shared)
+  }
+
+  remove(): void {
+    rmSync(this.path, { force: true })
+    syncFolder(dirname(this.path))
+  }
+}
+
+/** How people are told of a cluster: never with a password. */
+export function placeText({ host, port, database }: Pick<Membership, 'host' | 'port' | 'database'>): string {
+  return `${host.startsWith('/') ? host : `${host}:${port}`}/${database}`
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+function invalid(path: string, why: string): RefusalError {
+  return new RefusalError('config.invalid', { path, why })
+}
+
+function readJson(path: string): unknown {
+  let text: string | undefined
+  try {
+    text = readForeignText(path, { bytesMax: clusterFileBytesMax })
+  } catch (error) {
+    if (!(error instanceof UnsafeFileError)) throw error
+    throw invalid(path, error.why)
+  }
+  if (text === undefined) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null) return value
+  } catch {
+    // Told below.
+  }
+  throw invalid(path, 'not valid JSON')
+}
+
+/** In one step, and on the disk: after a power cut there is the former file or this one. */
+function writeJson(path: string, value: unknown): void {
+  const draft = `${path}.${process.pid}.tmp`
+  rmSync(draft, { force: true })
+  const file = openSync(draft, 'wx', 0o600)
+  try {
+    writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  renameSync(draft, path)
+  syncFolder(dirname(path))
+}

@@ -1,0 +1,119 @@
+// The owner's file of workspace keys. The daemon puts each new key there, the CLI reads it; broker/sessions/credentials.ts makes the keys.
+
+import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { readForeignText, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
+import { RefusalError } from '../core/refusal-error.ts'
+
+/** Some 10,000 workspaces. */
+const credentialsBytesMax = 4 * 1024 * 1024
+
+interface Kept {
+  name: string
+  key: string
+  /** The data directory that the workspace lies in; unset in files of before version 0.2. */
+  dataDir?: string
+}
+
+interface CredentialsContent {
+  workspaces: Record<string, Kept>
+}
+
+/** The keys of the owner's workspaces, by workspace id; readable by the owner alone. */
+export class CredentialsFile {
+  readonly path: string
+
+  constructor(path: string) {
+    this.path = path
+  }
+
+  keyOf(workspaceId: string): string | undefined {
+    return this.#read().workspaces[workspaceId]?.key
+  }
+
+  /** Of all workspaces that have this name: two data directories may share one file. */
+  keysNamed(name: string): string[] {
+    const all = Object.values(this.#read().workspaces)
+    return all.filter((workspace) => workspace.name === name).map(({ key }) => key)
+  }
+
+  /** The names of all that were ever begun in this data directory and not removed. */
+  namesIn(dataDir: string): string[] {
+    return Object.values(this.#read().workspaces).flatMap((kept) => (isIn(kept, dataDir) ? kept.name : []))
+  }
+
+  /** The name under which this data directory has the workspace. */
+  nameOf(workspaceId: string, dataDir: string): string | undefined {
+    const kept = this.#read().workspaces[workspaceId]
+    return kept && isIn(kept, dataDir) ? kept.name : undefined
+  }
+
+  /** Another data directory, if it has this workspace under another key: to keep ours would lose that one. */
+  otherPlace(workspaceId: string, key: string, dataDir: string): { dataDir: string; name: string } | undefined {
+    const kept = this.#read().workspaces[workspaceId]
+    if (kept?.dataDir === undefined || isIn(kept, dataDir) || kept.key === key) return undefined
+    return { dataDir: kept.dataDir, name: kept.name }
+  }
+
+  put(workspaceId: string, kept: Required<Kept>): void {
+    const content = this.#read()
+    content.workspaces[workspaceId] = kept
+    this.#write(content)
+  }
+
+  /** Says where it lies, if nobody has said so yet. */
+  place(workspaceId: string, dataDir: string): void {
+    const content = this.#read()
+    const kept = content.workspaces[workspaceId]
+    if (!kept || kept.dataDir !== undefined) return
+    content.workspaces[workspaceId] = { ...kept, dataDir }
+    this.#write(content)
+  }
+
+  /** All keys of this name in this data directory: also of one whose id nobody can read any more. */
+  remove(name: string, dataDir: string): void {
+    const content = this.#read()
+    const before = Object.entries(content.workspaces)
+    const after = before.filter(([, kept]) => kept.name !== name || !isIn(kept, dataDir))
+    if (after.length < before.length) this.#write({ ...content, workspaces: Object.fromEntries(after) })
+  }
+
+  #write(content: CredentialsContent): void {
+    mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
+    const draft = `${this.path}.${process.pid}.tmp`
+    writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
+    chmodSync(draft, 0o600)
+    renameSync(draft, this.path)
+  }
+
+  /**
+   * A file that cannot be read as ours is not ours to overwrite: the error names it. Read like a stranger's: a repository's
+   * `.relay/config.json` can name the socket that a file of keys is looked for beside.
+   */
+  #read(): CredentialsContent {
+    let text: string | undefined
+    try {
+      text = readForeignText(this.path, { bytesMax: credentialsBytesMax, mayBeLink: true })
+    } catch (error) {
+      if (!(error instanceof UnsafeFileError)) throw error
+      throw new RefusalError('config.invalid', { path: this.path, why: error.why })
+    }
+    if (text === undefined) return { workspaces: bare({}) }
+    try {
+      const content = JSON.parse(text) as Partial<CredentialsContent>
+      return { ...content, workspaces: bare(content.workspaces ?? {}) }
+    } catch {
+      throw new RefusalError('config.invalid', { path: this.path, why: 'not valid JSON' })
+    }
+  }
+}
+
+/** Without what every object inherits: no id finds it. */
+function bare(workspaces: Record<string, Kept>): Record<string, Kept> {
+  return Object.assign(Object.create(null), workspaces)
+}
+
+/** If the file does not say, assume that it was: better to ask its owner than to replace what was lost. */
+function isIn({ dataDir }: Kept, directory: string): boolean {
+  return dataDir === undefined || dataDir === directory
+}

@@ -1,0 +1,93 @@
+// The folder in which the daemon and the hooks of CLIs meet (mcp/src/hook-guard.ts): who the daemon is, the fifos of waiters, and beside which
+// programs nothing waits. Not having it costs only the hooks.
+
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readForeignText } from '@agent-relay/sdk/internal/foreign-file'
+
+const quietFile = (host: number | string) => `quiet.${host}`
+
+export class HooksFolder {
+  readonly path: string
+  /** By program: its agents, and whether nothing waits for each. */
+  readonly #agents = new Map<number, Map<string, boolean>>()
+
+  constructor(path: string) {
+    this.path = path
+  }
+
+  /** Before anything can be sent: what an earlier daemon knew of inboxes is not true any more. */
+  begin(): void {
+    try {
+      mkdirSync(this.path, { recursive: true, mode: 0o700 })
+    } catch {}
+    this.#removeAll((name) => name.startsWith(quietFile('')))
+  }
+
+  announce(pid: number): void {
+    try {
+      writeFileSync(join(this.path, 'daemon'), `${pid}\n`, { mode: 0o600 })
+    } catch {}
+    this.#removeAll(isLeft)
+  }
+
+  /** Whether a daemon has said that it is there, still lives and does not stop. */
+  hasDaemon(): boolean {
+    try {
+      const pid = Number.parseInt(readForeignText(join(this.path, 'daemon')) ?? '', 10)
+      return pid > 0 && !isGone(pid)
+    } catch {
+      return false
+    }
+  }
+
+  withdraw(): void {
+    rmSync(join(this.path, 'daemon'), { force: true })
+  }
+
+  /**
+   * Whether nothing waits for an agent of this program; undefined: it is not there any more. While nothing waits for any of them, a hook
+   * finds the file `quiet.HOST`, and starts no Node. `agent` tells it apart in all workspaces.
+   */
+  note(host: number, agent: string, isQuiet: boolean | undefined): void {
+    const agents = this.#agents.get(host) ?? new Map<string, boolean>()
+    const wasQuiet = isAllQuiet(agents)
+    if (isQuiet === undefined) agents.delete(agent)
+    else agents.set(agent, isQuiet)
+    if (agents.size === 0) this.#agents.delete(host)
+    else this.#agents.set(host, agents)
+    if (isAllQuiet(agents) !== wasQuiet) this.#show(host, !wasQuiet)
+  }
+
+  #show(host: number, isQuiet: boolean): void {
+    const path = join(this.path, quietFile(host))
+    try {
+      if (isQuiet) writeFileSync(path, '', { mode: 0o600 })
+      else rmSync(path, { force: true })
+    } catch {}
+  }
+
+  #removeAll(isMeant: (name: string) => boolean): void {
+    try {
+      for (const name of readdirSync(this.path)) if (isMeant(name)) rmSync(join(this.path, name), { force: true })
+    } catch {}
+  }
+}
+
+function isAllQuiet(agents: ReadonlyMap<string, boolean>): boolean {
+  return agents.size > 0 && [...agents.values()].every(Boolean)
+}
+
+/** What was left behind beside a program that is gone, such as by a waiter that was killed: `HOST.PID`, `brief.HOST`. */
+function isLeft(name: string): boolean {
+  const host = /^(?:brief\.|turn\.)?(\d+)(?:\.|$)/.exec(name)?.[1]
+  return host !== undefined && isGone(Number(host))
+}
+
+function isGone(pid: number): boolean {
+  try {
+    return !process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH'
+  }
+}

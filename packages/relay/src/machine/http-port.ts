@@ -1,0 +1,50 @@
+// The HTTP port where nobody asked for one: the one that the last daemon took, else 8101, else the next that is free.
+
+import { createServer } from 'node:net'
+import { RefusalError } from '../core/refusal-error.ts'
+import { keepPort, keptPort } from './data-directory.ts'
+
+export const httpPortDefault = 8101
+const portTriesMax = 20
+
+/** `localhost` is the one or the other, as each client finds it. */
+export const loopbackAddresses = ['127.0.0.1', '::1'] as const
+
+/** Why nobody could listen to `localhost` at this port, as the system's code; undefined where one could. */
+export async function loopbackFault(port: number): Promise<string | undefined> {
+  for (const host of loopbackAddresses) {
+    const code = await new Promise<string | undefined>((resolve) => {
+      const server = createServer()
+      server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code))
+      const place = { port, host, ipv6Only: host === '::1', exclusive: true }
+      server.listen(place, () => server.close(() => resolve(undefined)))
+    })
+    if (code !== undefined && !isAbsent(host, code)) return code
+  }
+  return undefined
+}
+
+/** A machine without IPv6 has no ::1. */
+export function isAbsent(host: string, code: string | undefined): boolean {
+  return host === '::1' && (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT')
+}
+
+/** What the next daemon tries first. */
+export function usualPort(dataDir: string): number {
+  return keptPort(dataDir) ?? httpPortDefault
+}
+
+/** Clients have the address in their settings, so a port that had to be taken instead is kept. Undefined where none of them is free. */
+export async function onUsualPort<T>(dataDir: string, listen: (port: number) => Promise<T>): Promise<T | undefined> {
+  const usual = usualPort(dataDir)
+  for (const port of new Set([usual, ...Array.from({ length: portTriesMax }, (_, i) => httpPortDefault + i)])) {
+    try {
+      const listening = await listen(port)
+      if (port !== usual) keepPort(dataDir, port)
+      return listening
+    } catch (error) {
+      if (!(error instanceof RefusalError) || error.refusal.code !== 'port.taken') throw error
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,72 @@
+// Edits that went ahead because the daemon did not answer in time: a hook leaves one small file for each below `hooks/spool` of the data directory
+// (mcp/src/edit-hook.cts), in a folder for each workspace, and the daemon reads them before it decides about the next one.
+
+import { readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { readForeignText, spoolName } from '@agent-relay/sdk/internal/discover'
+import { limits, operations } from '@agent-relay/sdk/protocol'
+import { z } from 'zod'
+
+const noteBytesMax = 256 * 1024
+/** A look takes no longer than this many take; the rest waits for the next. */
+const atOnceMax = 200
+/** A hook writes its note in a moment. What it has not finished by then was left by one that was killed. */
+const unfinishedMs = 60_000
+
+const LateEdit = operations['claim.edit'].input.extend({
+  at: z.number(),
+  /** The socket of the workspace that was not reached in time. */
+  socket: z.string(),
+  /** Who edited: by the SHA-256 of its token, as the database has it; or by the processes that ran the hook. */
+  proof: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional(),
+  hosts: z.array(z.number().int()).max(16).optional(),
+})
+export type LateEdit = z.infer<typeof LateEdit>
+
+/** Those of one workspace, oldest first. What nobody can use any more is removed. */
+export function takeLateEdits(hooksPath: string, socket: string, now: number): LateEdit[] {
+  const folder = join(hooksPath, 'spool', spoolName(socket))
+  const found: LateEdit[] = []
+  const names = namesIn(folder)
+  for (const name of names.filter((name) => name.endsWith('.json')).slice(0, atOnceMax)) {
+    const path = join(folder, name)
+    const late = read(path)
+    const isOver = !late || late.at > now + limits.claimMs || late.at < now - limits.claimMs
+    rmSync(path, { recursive: true, force: true })
+    if (!isOver && late.socket === socket) found.push(late)
+  }
+  for (const name of names.filter((name) => !name.endsWith('.json'))) removeOlder(join(folder, name), unfinishedMs)
+  return found.sort((a, b) => a.at - b.at)
+}
+
+/** Removes what is too old for any workspace, such as the notes for one that is closed. */
+export function sweepLateEdits(hooksPath: string): void {
+  const spool = join(hooksPath, 'spool')
+  for (const name of namesIn(spool)) removeOlder(join(spool, name), limits.claimMs)
+}
+
+/** By the file system's own time, as it was made or something was last added to it. */
+function removeOlder(path: string, ms: number): void {
+  try {
+    if (Date.now() - statSync(path).mtimeMs > ms) rmSync(path, { recursive: true, force: true })
+  } catch {}
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort()
+  } catch {
+    return []
+  }
+}
+
+function read(path: string): LateEdit | undefined {
+  try {
+    return LateEdit.parse(JSON.parse(readForeignText(path, { bytesMax: noteBytesMax }) ?? ''))
+  } catch {
+    return undefined
+  }
+}

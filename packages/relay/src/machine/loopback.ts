@@ -1,0 +1,7 @@
+// Is a host this machine itself? A name that only begins like its addresses is not.
+
+import { isIPv4 } from 'node:net'
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
+}

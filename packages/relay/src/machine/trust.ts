@@ -1,0 +1,133 @@
+// What a project's own `.relay/config.json` sets for runs and workers, and whether its owner has said that this very content may be used.
+// A file that came with a repository can name commands and addresses: nothing of it counts before `agent-relay trust`.
+
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { findProjectFile, type ProjectFile } from '@agent-relay/sdk/internal/discover'
+import type { RefusalDetails } from '@agent-relay/sdk/protocol/refusals'
+import { z } from 'zod'
+import { RefusalError } from '../core/refusal-error.ts'
+
+const strings = z.record(z.string(), z.string())
+
+const Server = z.union([
+  z.object({
+    command: z.string().min(1),
+    args: z.array(z.string()).optional(),
+    env: strings.optional(),
+    cwd: z.string().optional(),
+  }),
+  z.object({ url: z.url(), headers: strings.optional() }),
+])
+export type McpServerSettings = z.infer<typeof Server>
+
+const Settings = z.object({
+  /** The model of the built-in loop. */
+  llm: z
+    .object({
+      provider: z.string().optional(),
+      baseUrl: z.string().optional(),
+      apiKey: z.string().optional(),
+      model: z.string().optional(),
+    })
+    .optional(),
+  /** MCP servers whose tools the built-in loop gets. */
+  mcpServers: z.record(z.string(), Server).optional(),
+  /** More arguments for a worker's CLI. `acp`: a program and its arguments that speak ACP, in place of the CLI or as one of that name. */
+  harness: z
+    .record(z.string(), z.object({ args: z.array(z.string()).optional(), acp: z.array(z.string()).min(1).optional() }))
+    .optional(),
+  /** What a worker's worktree gets besides its commit. Paths start at the repository's main checkout. */
+  worktree: z
+    .object({
+      /** Where worktrees are made. */
+      directory: z.string().min(1).optional(),
+      /** Files that git ignores and the worker needs, such as `.env`. */
+      copy: z.array(z.string().min(1)).max(100).optional(),
+      submodules: z.array(z.string().min(1)).max(100).optional(),
+      /** A command and its arguments, run in the worktree before the worker starts. */
+      setup: z.array(z.string().min(1)).min(1).optional(),
+    })
+    .optional(),
+})
+export type ProjectSettings = z.infer<typeof Settings>
+
+export interface ProjectConfigFile {
+  path: string
+  /** The project's own directory. */
+  directory: string
+  /** What binds the trust: another content is another file. */
+  sha256: string
+  isTrusted: boolean
+  settings: ProjectSettings
+}
+
+/** The nearest one, upward from `directory`, read once: what was hashed is what is used. */
+export function projectConfig(directory: string, dataDir: string): ProjectConfigFile | undefined {
+  const file = find(directory)
+  if (file === undefined) return undefined
+  // One file has one name, however its directory was reached.
+  const real = realpathSync(file.directory)
+  const path = join(real, '.relay', 'config.json')
+  const settings = Settings.safeParse(file.value)
+  if (!settings.success) throw new RefusalError('config.invalid', { path, why: faultText(settings.error) })
+  const sha256 = createHash('sha256').update(file.text).digest('hex')
+  const isTrusted = read(dataDir)[path] === sha256
+  return { path, directory: real, sha256, isTrusted, settings: settings.data }
+}
+
+export function trust({ path, sha256 }: Pick<ProjectConfigFile, 'path' | 'sha256'>, dataDir: string): void {
+  write(dataDir, { ...read(dataDir), [path]: sha256 })
+}
+
+/** False where it was not trusted. */
+export function distrust(path: string, dataDir: string): boolean {
+  const { [path]: known, ...rest } = read(dataDir)
+  if (known !== undefined) write(dataDir, rest)
+  return known !== undefined
+}
+
+/** Does it set anything that needs trust? */
+export function isEmpty({ llm, mcpServers = {}, harness = {}, worktree = {} }: ProjectSettings): boolean {
+  if (Object.keys(worktree).length > 0) return false
+  return llm === undefined && Object.keys(mcpServers).length === 0 && Object.keys(harness).length === 0
+}
+
+function find(directory: string): ProjectFile | undefined {
+  try {
+    return findProjectFile(directory)
+  } catch (error) {
+    const { code, details } = error as { code?: unknown; details?: RefusalDetails }
+    throw code === 'config.invalid' ? new RefusalError('config.invalid', details) : error
+  }
+}
+
+const [faultsShownMax, placeCharsMax] = [3, 80]
+
+/** The first faults: a file can hold a million, each with a name of its own choice. */
+function faultText({ issues }: z.ZodError): string {
+  const shown = issues.slice(0, faultsShownMax).map(({ path, message }) => {
+    return `${path.join('.').slice(0, placeCharsMax)}: ${message}`
+  })
+  return issues.length > shown.length ? `${shown.join('; ')}; …` : shown.join('; ')
+}
+
+const trustFile = 'trust.json'
+
+/** By path. A file that cannot be read trusts nothing. */
+function read(dataDir: string): Record<string, string> {
+  try {
+    const known = z.record(z.string(), z.string()).safeParse(JSON.parse(readFileSync(join(dataDir, trustFile), 'utf8')))
+    return known.success ? known.data : {}
+  } catch {
+    return {}
+  }
+}
+
+function write(dataDir: string, trusted: Record<string, string>): void {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const path = join(dataDir, trustFile)
+  writeFileSync(`${path}.new`, `${JSON.stringify(trusted, null, 2)}\n`, { mode: 0o600 })
+  renameSync(`${path}.new`, path)
+}

@@ -1,0 +1,44 @@
+// Where a program works that the daemon starts: the directory that is named, or the best one known. Never the data directory with its keys.
+
+import { realpathSync, statSync } from 'node:fs'
+import { isAbsolute, relative, resolve } from 'node:path'
+import { RefusalError } from '../core/refusal-error.ts'
+
+export interface Whereabouts {
+  /** The relay's own data. */
+  dataDir: string
+  /** As it was asked for; a relative path starts where the program would work without it. */
+  wanted?: string
+  /** Where it would work, the best first; those that are not known, or relative to nobody knows what, are passed over. */
+  known: readonly (string | undefined)[]
+}
+
+/** The real path of an existing directory, or a refusal that says the fix. */
+export function workingDirectory({ dataDir, wanted, known }: Whereabouts): string {
+  const base = known.find((directory) => directory !== undefined && isAbsolute(directory))
+  if (base === undefined && (wanted === undefined || !isAbsolute(wanted))) throw new RefusalError('directory.required')
+  const path = resolve(base ?? '/', wanted ?? '.')
+  const directory = realDirectory(path)
+  if (directory === undefined) throw new RefusalError('directory.unknown', { path })
+  if (isInside(directory, realDirectory(dataDir) ?? resolve(dataDir)))
+    throw new RefusalError('directory.private', { path })
+  return directory
+}
+
+/** Without links in it; undefined where there is no such directory. */
+export function realDirectory(path: string | undefined): string | undefined {
+  // An empty path would be taken for the daemon's own directory.
+  if (!path) return undefined
+  try {
+    const real = realpathSync(path)
+    return statSync(real).isDirectory() ? real : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The directory itself counts as inside. Both are real paths. */
+export function isInside(path: string, directory: string): boolean {
+  const way = relative(directory, path)
+  return way === '' || (way !== '..' && !way.startsWith('../') && !isAbsolute(way))
+}

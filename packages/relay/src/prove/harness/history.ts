@@ -1,0 +1,119 @@
+// What the clients of a trial did and saw, and the rules that all of it must obey together with what is stored.
+
+import { Database } from '../../store/database.ts'
+
+export interface Send {
+  from: string
+  to: string
+  /** Counts up for each sender and recipient; part of the body. */
+  n: number
+  outcome: 'unknown' | 'acked' | 'refused'
+}
+
+export interface Shown {
+  by: string
+  from: string
+  n: number
+}
+
+export const bodyOf = (from: string, to: string, n: number, padding = ''): string => `${from} ${to} ${n} ${padding}`
+export const keyOf = ({ from, to, n }: { from: string; to: string; n: number }): string => `${from} ${to} ${n}`
+const pairOf = (from: string, to: string): string => `${from} → ${to}`
+
+export function parseBody(body: string): { from: string; to: string; n: number } {
+  const [from, to, n] = body.split(' ')
+  return { from: from as string, to: to as string, n: Number(n) }
+}
+
+export class History {
+  readonly sends: Send[] = []
+  readonly shown: Shown[] = []
+  readonly #numbers = new Map<string, number>()
+
+  /** Notes a send before it is made; its outcome is unknown until the caller sets it. */
+  invoke(from: string, to: string): Send {
+    const pair = pairOf(from, to)
+    const n = (this.#numbers.get(pair) ?? 0) + 1
+    this.#numbers.set(pair, n)
+    const send: Send = { from, to, n, outcome: 'unknown' }
+    this.sends.push(send)
+    return send
+  }
+
+  see(by: string, body: string): void {
+    const { from, n } = parseBody(body)
+    this.shown.push({ by, from, n })
+  }
+
+  get acked(): number {
+    return this.sends.filter(({ outcome }) => outcome === 'acked').length
+  }
+
+  /** Every broken rule as a sentence; a correct history has none. */
+  faults(stored: StoredMessage[]): string[] {
+    return [...this.faultsOfStored(stored), ...this.#faultsOfShown(stored)].slice(0, 20)
+  }
+
+  faultsOfStored(stored: StoredMessage[]): string[] {
+    const faults: string[] = []
+    const times = countBy(stored.map(keyOf))
+    const known = new Map(this.sends.map((send) => [keyOf(send), send]))
+    for (const [key, count] of times) {
+      if (count > 1) faults.push(`stored ${count} times: ${key}`)
+      const send = known.get(key)
+      if (!send) faults.push(`stored, but never sent: ${key}`)
+      else if (send.outcome === 'refused') faults.push(`stored, but its sender was refused: ${key}`)
+    }
+    for (const send of this.sends)
+      if (send.outcome === 'acked' && !times.has(keyOf(send)))
+        faults.push(`acknowledged, but not stored: ${keyOf(send)}`)
+    const order = inOrder(stored.map(({ from, to, n }) => ({ pair: pairOf(from, to), n })))
+    return [...faults, ...order.map((text) => `stored out of order: ${text}`)]
+  }
+
+  #faultsOfShown(stored: StoredMessage[]): string[] {
+    const faults: string[] = []
+    const seen = countBy(this.shown.map(({ by, from, n }) => keyOf({ from, to: by, n })))
+    for (const [key, count] of seen) if (count > 1) faults.push(`shown ${count} times: ${key}`)
+    const there = new Set(stored.map(keyOf))
+    for (const key of there) if (!seen.has(key)) faults.push(`stored, but never shown: ${key}`)
+    for (const key of seen.keys()) if (!there.has(key)) faults.push(`shown, but not stored: ${key}`)
+    const order = inOrder(this.shown.map(({ by, from, n }) => ({ pair: pairOf(from, by), n })))
+    return [...faults, ...order.map((text) => `shown out of order: ${text}`)]
+  }
+}
+
+function inOrder(numbers: { pair: string; n: number }[]): string[] {
+  const last = new Map<string, number>()
+  const faults: string[] = []
+  for (const { pair, n } of numbers) {
+    const before = last.get(pair) ?? 0
+    if (n <= before) faults.push(`${pair}: ${n} after ${before}`)
+    last.set(pair, Math.max(n, before))
+  }
+  return faults
+}
+
+function countBy(keys: string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1)
+  return counts
+}
+
+export interface StoredMessage {
+  from: string
+  to: string
+  n: number
+}
+
+/** What the file holds when no daemon has it open: messages in the order they were stored, and whether SQLite finds it sound. */
+export function readStored(databasePath: string): { messages: StoredMessage[]; integrity: string } {
+  const database = new Database(databasePath)
+  try {
+    const rows = database.prepare('SELECT substr(body, 1, 200) FROM messages ORDER BY seq').all()
+    const integrity = String(database.prepare('PRAGMA integrity_check').get()?.[0])
+    return { messages: rows.map(([body]) => parseBody(body as string)), integrity }
+  } finally {
+    database.close()
+  }
+}

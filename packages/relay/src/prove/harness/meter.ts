@@ -1,0 +1,26 @@
+// The most memory that a daemon had while somebody watched.
+
+import type { DaemonProcess } from './processes.ts'
+
+const lookEachMs = 50
+
+export class Meter {
+  readonly #timer: NodeJS.Timeout
+  readonly #daemon: DaemonProcess
+  #max = 0
+
+  constructor(daemon: DaemonProcess) {
+    this.#daemon = daemon
+    this.#timer = setInterval(() => this.#look(), lookEachMs)
+  }
+
+  stop(): number {
+    this.#look()
+    clearInterval(this.#timer)
+    return this.#max
+  }
+
+  #look(): void {
+    this.#max = Math.max(this.#max, this.#daemon.rssMb())
+  }
+}

@@ -1,0 +1,240 @@
+// Daemons and folders of a trial: each is ended by its own process id and removed, also when the trial fails or is cut short.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Raw } from './raw.ts'
+
+export const project = 'crash'
+/** As it was built, also for tests, which run from the sources. */
+const daemonPath = fileURLToPath(new URL('../../../dist/prove/harness/daemon.js', import.meta.url))
+
+/** What a trial is given from outside. */
+export interface Setting {
+  /** Cuts it short. */
+  signal?: AbortSignal
+  /** Hears how far it is. */
+  onProgress?(text: string): void
+}
+
+export interface Exit {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+/** Who runs out of time, or is told twice to end, has no chance to clean up: whatever is left then goes with this process. */
+const alive = new Set<DaemonProcess>()
+const folders = new Set<string>()
+process.on('exit', () => {
+  for (const daemon of alive) {
+    daemon.kill('SIGKILL')
+    daemon.child.kill('SIGKILL')
+  }
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+})
+
+/** A started daemon: alive, but not necessarily ready. */
+export class DaemonProcess {
+  readonly child: ChildProcess
+  readonly exited: Promise<Exit>
+  /** Its workspace is open; rejects if it ends before. */
+  readonly ready: Promise<void>
+  /** Its own process id, which is not the child's under strace. */
+  pid: number | undefined
+  /** Where it serves HTTP, if it does. */
+  url = ''
+  #log = ''
+
+  constructor(child: ChildProcess, controlPath: string) {
+    this.child = child
+    this.pid = child.pid
+    alive.add(this)
+    child.once('exit', () => alive.delete(this))
+    // With the last of what it said.
+    this.exited = new Promise((resolve) => child.once('close', (code, signal) => resolve({ code, signal })))
+    this.ready = new Promise((resolve, reject) => {
+      child.once('exit', (code, signal) => reject(new Error(`ended (${signal ?? code}): ${this.errors}`)))
+      let isUp = false
+      child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+        this.#log += text
+        const pid = / runs, pid (\d+)/.exec(this.#log)?.[1]
+        if (pid === undefined || isUp) return
+        isUp = true
+        this.pid = Number(pid)
+        this.url = / (http:\S+)/.exec(this.#log)?.[1] ?? ''
+        openWorkspace(controlPath).then(resolve, reject)
+      })
+    })
+    // A rejection that nobody waits for is not an error of the trial.
+    this.ready.catch(() => {})
+  }
+
+  /** What it logged, without the lines of every start and stop. */
+  get errors(): string {
+    const usual = /^\S+ (agent-relay \S+ runs, .*|stopping|stopped)$/
+    return this.#log
+      .split('\n')
+      .filter((line) => line !== '' && !usual.test(line))
+      .join('\n')
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return
+    if (this.pid !== undefined && this.pid !== this.child.pid) killQuietly(this.pid, signal)
+    else this.child.kill(signal)
+  }
+
+  async end(signal: NodeJS.Signals = 'SIGKILL'): Promise<Exit> {
+    this.kill(signal)
+    return await this.exited
+  }
+
+  /** NaN where the kernel has no such file. */
+  rssMb(): number {
+    const path = `/proc/${this.pid}/status`
+    const status = existsSync(path) ? readFileSync(path, 'utf8') : ''
+    return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024
+  }
+
+  descriptors(): number {
+    return readdirSync(`/proc/${this.pid}/fd`).length
+  }
+}
+
+/** What a trial started and made; `dispose` ends and removes all of it. */
+export class Scene {
+  readonly #started: DaemonProcess[] = []
+  readonly #cleanUps: (() => unknown)[] = []
+  readonly #onProgress: Setting['onProgress']
+  readonly dataDir: string
+  /** Nothing may be started or sent any more. */
+  isOver = false
+
+  constructor({ onProgress }: Setting = {}) {
+    this.#onProgress = onProgress
+    this.dataDir = mkdtempSync(join(tmpdir(), 'relay-prove-'))
+    folders.add(this.dataDir)
+  }
+
+  /** Something has happened; who hears nothing for long takes it for stuck. */
+  tell(text: string): void {
+    this.#onProgress?.(text)
+  }
+
+  /** `through` is a program that runs it, such as strace with its options; `isApart` if that gives it a file system of its own. */
+  spawnDaemon({
+    through = [] as string[],
+    nodeArgs = [] as string[],
+    isApart = false,
+    hasHttp = false,
+  } = {}): DaemonProcess {
+    if (this.isOver) throw new Error('the trial is over')
+    const http = hasHttp ? ['--port', '0', '--home', project] : []
+    const [command, ...args] = [...through, process.execPath, ...nodeArgs, daemonPath, ...http]
+    const env = { ...bareEnv(), RELAY_DATA_DIR: this.dataDir }
+    const child = spawn(command as string, args, { env, stdio: ['pipe', 'ignore', 'pipe'] })
+    const root = isApart ? `/proc/${child.pid}/root` : ''
+    const daemon = new DaemonProcess(child, join(root, this.dataDir, 'control.sock'))
+    this.#started.push(daemon)
+    return daemon
+  }
+
+  async startDaemon(options: Parameters<Scene['spawnDaemon']>[0] = {}): Promise<DaemonProcess> {
+    const daemon = this.spawnDaemon(options)
+    await daemon.ready
+    return daemon
+  }
+
+  get socketPath(): string {
+    return join(this.dataDir, 'projects', project, 'daemon.sock')
+  }
+
+  get databasePath(): string {
+    return join(this.dataDir, 'projects', project, 'relay.db')
+  }
+
+  /** The workspace's key, as its owner's file has it. */
+  get key(): string {
+    const { workspaces } = JSON.parse(readFileSync(join(this.dataDir, 'credentials.json'), 'utf8'))
+    return (
+      (Object.values(workspaces) as { name: string; key: string }[]).find(({ name }) => name === project)?.key ?? ''
+    )
+  }
+
+  onDispose(cleanUp: () => unknown): void {
+    this.#cleanUps.unshift(cleanUp)
+  }
+
+  async dispose(): Promise<void> {
+    this.isOver = true
+    for (const daemon of this.#started) {
+      daemon.kill('SIGKILL')
+      // Under strace the tracer is another process.
+      if (daemon.child.exitCode === null && daemon.child.signalCode === null) daemon.child.kill('SIGKILL')
+    }
+    await Promise.all(this.#started.map(({ exited }) => exited))
+    for (const cleanUp of this.#cleanUps) await cleanUp()
+    rmSync(this.dataDir, { recursive: true, force: true })
+    folders.delete(this.dataDir)
+  }
+}
+
+/** Rejects with the signal's reason as soon as it is cut short, when all of it has been ended and removed. */
+export async function inScene<T>(work: (scene: Scene) => Promise<T>, setting: Setting = {}): Promise<T> {
+  const { signal } = setting
+  signal?.throwIfAborted()
+  const scene = new Scene(setting)
+  let cut = () => {}
+  const isCut = new Promise<never>((_, reject) => {
+    cut = () => reject(signal?.reason)
+  })
+  signal?.addEventListener('abort', cut)
+  try {
+    return await Promise.race([work(scene), isCut])
+  } finally {
+    signal?.removeEventListener('abort', cut)
+    await scene.dispose()
+  }
+}
+
+async function openWorkspace(controlPath: string): Promise<void> {
+  const control = await Raw.as(controlPath)
+  const { type, payload } = await control.call('workspace.open', { workspace: project })
+  await control.end()
+  if (type !== 'ACK') throw new Error(`the workspace was not opened: ${JSON.stringify(payload)}`)
+}
+
+/** This process's environment, without what would change a daemon or lead to another one. */
+export function bareEnv(): NodeJS.ProcessEnv {
+  const changes = /^(?:NODE_EXTRA_CA_CERTS|NODE_OPTIONS|VITEST|RELAY_.*)$/
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !changes.test(name)))
+}
+
+function killQuietly(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+/** Whether it settles in time. */
+export async function isSettled(ms: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, ms, false)
+  })
+  const settled = work.then(
+    () => true,
+    () => true,
+  )
+  try {
+    return await Promise.race([settled, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))

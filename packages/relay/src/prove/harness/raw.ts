@@ -1,0 +1,120 @@
+// A client that keeps to no protocol: it writes any bytes to the socket or over a WebSocket, and keeps every line that comes back.
+
+import { connect, type Socket } from 'node:net'
+import { makeIds } from '@agent-relay/sdk/wire'
+import WebSocket from 'ws'
+
+/** One maker for all connections: an agent's id that came before names the command that it named then. */
+const ids = makeIds()
+
+export interface Frame {
+  v: number
+  type: string
+  id: string
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the daemon says.
+  payload: any
+}
+
+export const frameOf = (type: string, id: string, payload: unknown): string =>
+  `${JSON.stringify({ v: 1, type, id, ts: 0, payload })}\n`
+
+export class Raw {
+  readonly socket: Socket
+  readonly frames: Frame[] = []
+  readonly closed: Promise<void>
+  isClosed = false
+  bytesRead = 0
+  onFrame: ((frame: Frame) => void) | undefined
+  #rest = ''
+  readonly #waiting = new Map<string, (frame: Frame) => void>()
+
+  readonly #ws: WebSocket | undefined
+
+  private constructor(socket: Socket, ws?: WebSocket) {
+    this.socket = socket
+    this.#ws = ws
+    if (ws) ws.on('message', (data) => this.#take(`${data}\n`)).on('error', () => ws.terminate())
+    else socket.setEncoding('utf8').on('data', (text) => this.#take(text as unknown as string))
+    socket.on('error', () => socket.destroy())
+    this.closed = new Promise((resolve) =>
+      socket.once('close', () => {
+        this.isClosed = true
+        for (const resolveLost of this.#waiting.values()) resolveLost({ v: 1, type: 'LOST', id: '', payload: {} })
+        resolve()
+      }),
+    )
+  }
+
+  static open(path: string): Promise<Raw> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(path)
+      socket.once('error', reject)
+      socket.once('connect', () => {
+        socket.off('error', reject)
+        resolve(new Raw(socket))
+      })
+    })
+  }
+
+  /** The same over `/ws`: what is written at once is one message. */
+  static openWebSocket(url: string): Promise<Raw> {
+    return new Promise((resolve, reject) => {
+      const ws = new WebSocket(`${url.replace('http', 'ws')}/ws`, { perMessageDeflate: false })
+      ws.once('error', reject)
+      ws.once('open', () => {
+        ws.off('error', reject)
+        resolve(new Raw((ws as unknown as { _socket: Socket })._socket, ws))
+      })
+    })
+  }
+
+  /** Connects, under this name if one is given. */
+  static async as(path: string, name?: string): Promise<Raw> {
+    const raw = await Raw.open(path)
+    const welcome = await raw.ask('HELLO', name === undefined ? {} : { name })
+    if (welcome.type !== 'WELCOME') throw new Error(`not welcome: ${JSON.stringify(welcome)}`)
+    return raw
+  }
+
+  write(bytes: string | Uint8Array): void {
+    if (this.isClosed) return
+    if (this.#ws) this.#ws.send(bytes)
+    else this.socket.write(bytes)
+  }
+
+  /** LOST if the connection ends first. */
+  ask(type: string, payload: unknown, id = ids('c')): Promise<Frame> {
+    const answered = this.answer(id)
+    this.write(frameOf(type, id, payload))
+    return answered
+  }
+
+  call(op: string, input: unknown, id?: string): Promise<Frame> {
+    return this.ask('CALL', { op, input }, id)
+  }
+
+  /** The next frame with this id. */
+  answer(id: string): Promise<Frame> {
+    if (this.isClosed) return Promise.resolve({ v: 1, type: 'LOST', id, payload: {} })
+    return new Promise((resolve) => this.#waiting.set(id, resolve))
+  }
+
+  async end(): Promise<void> {
+    this.socket.destroy()
+    await this.closed
+  }
+
+  #take(text: string): void {
+    this.bytesRead += text.length
+    const lines = (this.#rest + text).split('\n')
+    this.#rest = lines.pop() as string
+    for (const line of lines) {
+      const frame = JSON.parse(line) as Frame
+      if (this.onFrame) this.onFrame(frame)
+      else this.frames.push(frame)
+      const waiting = this.#waiting.get(frame.id)
+      this.#waiting.delete(frame.id)
+      waiting?.(frame)
+    }
+  }
+}

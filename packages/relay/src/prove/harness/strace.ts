@@ -1,0 +1,67 @@
+// The system calls of a daemon as strace shows them: writes and syncs of the log file, and what left by the sockets.
+
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+
+/** Why strace cannot trace here, as the reason of a skipped test; undefined where it can. */
+export function whyNoStrace(): string | undefined {
+  const tried = spawnSync('strace', ['-f', '-e', 'trace=fdatasync', process.execPath, '-e', '0'], { encoding: 'utf8' })
+  if (tried.error) return `strace is not installed (${tried.error.message})`
+  return tried.status === 0 ? undefined : `strace cannot trace here: ${tried.stderr.trim().split('\n').at(-1)}`
+}
+
+/** Whole pages of the log are printed, so that a command's id can be found in what was written. */
+export function straceArgs(output: string, ...more: string[]): string[] {
+  const calls = 'trace=pwrite64,pwritev,write,writev,sendto,sendmsg,fsync,fdatasync'
+  return ['strace', '-f', '-y', '-s', '70000', '-e', calls, ...more, '-o', output]
+}
+
+export interface SystemCall {
+  /** Its place in the order of all beginnings and ends. */
+  began: number
+  ended: number
+  name: string
+  /** What its first argument stands for: a path, or a socket. */
+  file: string
+  text: string
+  result: string
+}
+
+const begun = /^(\d+)\s+(\w+)\((?:(\d+)<([^>]*)>)?/
+const resumed = /^(\d+)\s+<\.\.\. (\w+) resumed>/
+
+/** In the order in which they ended. One that never ended is left out. */
+export function readTrace(path: string): SystemCall[] {
+  const calls: SystemCall[] = []
+  const unfinished = new Map<string, SystemCall>()
+  for (const [at, line] of readFileSync(path, 'latin1').split('\n').entries()) {
+    const continued = resumed.exec(line)
+    const call = continued ? unfinished.get(continued[1] as string) : startOf(line, at)
+    if (!call) continue
+    if (continued) call.text += line
+    const thread = line.slice(0, line.indexOf(' '))
+    if (line.endsWith('<unfinished ...>')) {
+      unfinished.set(thread, call)
+      continue
+    }
+    unfinished.delete(thread)
+    call.ended = at
+    call.result = line.slice(line.lastIndexOf(' = ') + 3)
+    calls.push(call)
+  }
+  return calls
+}
+
+function startOf(line: string, at: number): SystemCall | undefined {
+  const [, , name, , file] = begun.exec(line) ?? []
+  return name === undefined ? undefined : { began: at, ended: at, name, file: file ?? '', text: line, result: '' }
+}
+
+export const isSync = ({ name }: SystemCall): boolean => name === 'fsync' || name === 'fdatasync'
+export const isOnLog = ({ file }: SystemCall): boolean => file.endsWith('relay.db-wal')
+export const isToSocket = ({ file }: SystemCall): boolean => /^(socket|UNIX|unix)/i.test(file)
+
+/** The ids of the commands acknowledged by this call. */
+export function acksIn({ text }: SystemCall): string[] {
+  return [...text.matchAll(/\\"type\\":\\"ACK\\",\\"id\\":\\"([\w-]+)\\"/g)].map((match) => match[1] as string)
+}

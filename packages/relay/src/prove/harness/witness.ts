@@ -1,0 +1,89 @@
+// Another session that keeps calling all the time: what is done to the daemon must not reach it.
+
+import { RelayClient } from '@agent-relay/sdk'
+import { isSettled, type Scene, sleep } from './processes.ts'
+
+export interface Testimony {
+  calls: number
+  failures: string[]
+  p50Ms: number
+  p99Ms: number
+  maxMs: number
+}
+
+/** Against a hang: how long its last call may take. */
+const lastCallMsMax = 30_000
+
+/** Sends to a second agent of its own and takes what came, again and again, with a short rest. */
+export class Witness {
+  readonly #sender: RelayClient
+  readonly #receiver: RelayClient
+  readonly #failures: string[] = []
+  #tookMs: number[] = []
+  #sent = 0
+  #received = 0
+  #isOver = false
+  #done: Promise<void> = Promise.resolve()
+  readonly #scene: Scene
+
+  private constructor(scene: Scene) {
+    const { socketPath } = scene
+    this.#scene = scene
+    this.#sender = new RelayClient({ agentName: 'witness-a', socketPath, autoConnect: false })
+    this.#receiver = new RelayClient({ agentName: 'witness-b', socketPath, autoConnect: false })
+  }
+
+  static async start(scene: Scene): Promise<Witness> {
+    const witness = new Witness(scene)
+    scene.onDispose(() => witness.#leave())
+    for (const client of [witness.#sender, witness.#receiver]) {
+      client.on('error', (error) => witness.#failures.push(`error: ${error.message}`))
+      client.on('disconnect', () => witness.#isOver || witness.#failures.push('lost its connection'))
+      await client.connect()
+    }
+    witness.#done = witness.#go()
+    return witness
+  }
+
+  /** What it saw since the last call. */
+  testify(): Testimony {
+    const sorted = this.#tookMs.sort((a, b) => a - b)
+    this.#tookMs = []
+    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+    return { calls: sorted.length, failures: [...this.#failures], p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) }
+  }
+
+  async end(lastCallMs = lastCallMsMax): Promise<Testimony> {
+    this.#isOver = true
+    if (!(await isSettled(lastCallMs, this.#done))) this.#failures.push('a call was never answered')
+    if (this.#received !== this.#sent) this.#failures.push(`sent ${this.#sent}, received ${this.#received}`)
+    await this.#leave()
+    return this.testify()
+  }
+
+  async #leave(): Promise<void> {
+    await this.#sender.disconnect()
+    await this.#receiver.disconnect()
+  }
+
+  async #go(): Promise<void> {
+    while (!this.#isOver && !this.#scene.isOver) {
+      try {
+        const from = performance.now()
+        await this.#sender.send('witness-b', `word ${this.#sent + 1}`)
+        this.#sent++
+        const page = await this.#receiver.getInbox({ from: 'witness-a' })
+        this.#tookMs.push(performance.now() - from)
+        for (const { body } of page) this.#heard(body)
+      } catch (error) {
+        this.#failures.push((error as Error).message)
+      }
+      await sleep(2)
+    }
+  }
+
+  #heard(body: string): void {
+    this.#received++
+    if (body !== `word ${this.#received}`) this.#failures.push(`heard "${body}" as number ${this.#received}`)
+  }
+}

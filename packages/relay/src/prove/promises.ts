@@ -1,0 +1,166 @@
+// What is promised, one row each: what is done to see whether it holds on this machine, and what counts as broken. prove.ts runs them.
+
+import type { Setting } from './harness/processes.ts'
+import { Random } from './harness/random.ts'
+import { whyNoStrace } from './harness/strace.ts'
+import { fillDisk, howToMount } from './scenarios/full-disk.ts'
+import { hostileFrames } from './scenarios/fuzz.ts'
+import { type KillsSize, killUnderLoad } from './scenarios/kills.ts'
+import { restartUnderSessions } from './scenarios/restarts.ts'
+import { allReaders, stall } from './scenarios/stalls.ts'
+import { traceAcks } from './scenarios/syncs.ts'
+import { askAndAnswer, type WakesSize } from './scenarios/wakes.ts'
+
+/** How much is done. */
+export interface Size {
+  kills: KillsSize
+  answers: number
+  diskMb: number
+  frames: { mutated: number; msMax: number; answerMs: number }
+  readersMb: number
+  restarts: number
+  wakes: WakesSize
+}
+
+/** About a minute on two quiet cores. */
+export const usualSize: Size = {
+  kills: { cycles: 15, msMax: 20_000, drainMs: 10_000 },
+  answers: 100,
+  diskMb: 6,
+  frames: { mutated: 20_000, msMax: 15_000, answerMs: 20_000 },
+  readersMb: 20,
+  restarts: 6,
+  wakes: { questions: 100, wakeMs: 20_000 },
+}
+
+/** What was found: figures to compare, and each fault as a sentence. Or why it could not be tried here. */
+export type Finding = { figure: string; faults: string[] } | { skipped: string }
+
+export interface Promised {
+  text: string
+  look(size: Size, setting: Setting): Promise<Finding>
+}
+
+/** Readers that do not read may cost this much memory: 40 to 58 MB were measured, and once 73, depending on when it is collected. */
+const readersCostMbMax = 96
+const refusedMin = 20
+
+export const promises = {
+  kill: {
+    text: 'what was acknowledged outlives kill -9: nothing lost, nothing twice, in order',
+    async look({ kills }, setting) {
+      const { cycles, acked, shown, integrity, faults, clientErrors } = await killUnderLoad(
+        Random.any(),
+        kills,
+        setting,
+      )
+      if (acked === 0) faults.push('nothing was acknowledged')
+      return {
+        figure: `${times(cycles, 'kill')}, ${number(acked)} acknowledged, ${number(shown)} shown`,
+        faults: [...faults, ...clientErrors, ...unless(integrity === 'ok', `the database is not sound: ${integrity}`)],
+      }
+    },
+  },
+  sync: {
+    text: 'an answer leaves after its entry was synced to the disk',
+    async look({ answers }, setting) {
+      const skipped = whyNoStrace()
+      if (skipped !== undefined) return { skipped }
+      const { acks, syncs, faults } = await traceAcks(answers, setting)
+      return { figure: `${times(acks, 'answer')}, ${times(syncs, 'sync')}`, faults }
+    },
+  },
+  'full-disk': {
+    text: 'a full disk refuses what cannot be stored, and nothing is lost',
+    async look({ diskMb }, setting) {
+      const how = howToMount()
+      if ('reason' in how) return { skipped: how.reason }
+      const found = await fillDisk(how.unshare, diskMb, setting)
+      const { ackedBefore, refusal, refusedWhileFull, resumedMs, faults, failedReads } = found
+      return {
+        figure: `full at ${number(ackedBefore)} messages, ${refusedWhileFull} refused, on again after ${resumedMs} ms`,
+        faults: [
+          ...faults,
+          ...failedReads,
+          ...unless(refusal.startsWith('store.full'), `the refusal was ${refusal}`),
+          ...unless(refusedWhileFull >= refusedMin, 'something was stored on a full disk'),
+          ...unless(resumedMs !== undefined, 'nothing could be stored when there was space again'),
+          ...unless(found.integrity === 'ok', `the database is not sound: ${found.integrity}`),
+          ...unless(found.daemonErrors === '', `the daemon said: ${found.daemonErrors}`),
+        ],
+      }
+    },
+  },
+  frames: {
+    text: 'hostile frames are refused, and no other session is harmed',
+    async look({ frames }, setting) {
+      const found = await hostileFrames(Random.any(), frames, setting)
+      const { wrong, faults, mutated, witness, exit, daemonErrors } = found
+      return {
+        figure: `${times(mutated, 'mutated frame')}, ${times(witness.calls, 'call')} of another session meanwhile`,
+        faults: [
+          ...wrong,
+          ...faults,
+          ...witness.failures.map((failure) => `another session: ${failure}`),
+          ...unless(exit === 0 && daemonErrors === '', `the daemon ended with ${exit}: ${daemonErrors}`),
+        ],
+      }
+    },
+  },
+  'slow-readers': {
+    text: 'who does not read is cut off, costs little, and finds everything later',
+    async look({ readersMb }, setting) {
+      const readers = allReaders.filter((reader) => reader !== 'away')
+      const { cutOff, goodbyes, missed, busy, rssMbMax, rssMbBefore } = await stall(readersMb, readers, setting)
+      const cost = Math.round(rssMbMax - rssMbBefore)
+      const memory = Number.isNaN(cost) ? '' : `, ${Math.max(0, cost)} MB of memory`
+      return {
+        figure: `${readersMb} MB each, cut off after ${Math.max(...Object.values(cutOff))} s${memory}`,
+        faults: [
+          ...readers
+            .filter((reader) => goodbyes[reader] !== 'session.stalled')
+            .map((reader) => `${reader} was not told why it was cut off: ${goodbyes[reader] ?? 'nothing was said'}`),
+          ...Object.entries(missed).map(([reader, what]) => `${reader} did not find everything: ${what}`),
+          ...busy.failures.map((failure) => `another session: ${failure}`),
+          ...unless(!(cost > readersCostMbMax), `${cost} MB of memory for those who do not read`),
+        ],
+      }
+    },
+  },
+  restart: {
+    text: 'clients and MCP pipes come back after a restart, and calls run once',
+    async look({ restarts }, setting) {
+      const found = await restartUnderSessions(Random.any(), restarts, setting)
+      const { calls, acked, shown, integrity, faults } = found
+      return {
+        figure: `${times(found.restarts, 'restart')}, ${acked} of ${calls} calls answered, ${shown} shown`,
+        faults: [...faults, ...unless(integrity === 'ok', `the database is not sound: ${integrity}`)],
+      }
+    },
+  },
+  wake: {
+    text: 'who waits is woken by each message, and nobody polls',
+    async look({ wakes }, setting) {
+      const { questions, p50Ms, maxMs, faults } = await askAndAnswer(wakes, setting)
+      return {
+        figure: `${times(questions, 'answer')}, median ${p50Ms.toFixed(1)} ms, slowest ${maxMs.toFixed(0)} ms`,
+        faults,
+      }
+    },
+  },
+} as const satisfies Record<string, Promised>
+
+export type PromiseName = keyof typeof promises
+export const promiseNames = Object.keys(promises) as PromiseName[]
+
+function unless(holds: boolean, fault: string): string[] {
+  return holds ? [] : [fault]
+}
+
+function number(value: number): string {
+  return value.toLocaleString('en')
+}
+
+function times(value: number, noun: string): string {
+  return `${number(value)} ${noun}${value === 1 ? '' : 's'}`
+}

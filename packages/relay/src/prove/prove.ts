@@ -1,0 +1,87 @@
+// Tries the promises one after the other, each on daemons of its own in a private directory, and says which hold. What is done is in promises.ts.
+
+import type { Setting } from './harness/processes.ts'
+import { type Promised, type PromiseName, promiseNames, promises, type Size, usualSize } from './promises.ts'
+
+export interface Proof {
+  name: PromiseName
+  /** Null where it could not be tried. */
+  holds: boolean | null
+  figure: string
+  /** Why it was skipped, or what was found. */
+  why?: string
+}
+
+export interface ProveOptions extends Setting {
+  only?: readonly PromiseName[]
+  size?: Size
+  /** A promise of which nothing is heard for so long counts as broken. */
+  stuckMs?: number
+  /** One begins; it is so many of all. */
+  onBegin?(name: PromiseName, n: number, of: number): void
+}
+
+const stuckMsMax = 45_000
+const faultsShown = 3
+
+/** Rejects with the signal's reason, when nothing is left of what was started. */
+export async function prove(options: ProveOptions = {}): Promise<Proof[]> {
+  const names = promiseNames.filter((name) => options.only?.includes(name) ?? true)
+  const proofs: Proof[] = []
+  for (const [i, name] of names.entries()) {
+    options.onBegin?.(name, i + 1, names.length)
+    proofs.push(await proofOf(name, options))
+  }
+  return proofs
+}
+
+async function proofOf(name: PromiseName, options: ProveOptions): Promise<Proof> {
+  const { size = usualSize, stuckMs = stuckMsMax, signal, onProgress } = options
+  const promised: Promised = promises[name]
+  const watch = new Watch(stuckMs)
+  const setting: Setting = {
+    signal: signal ? AbortSignal.any([signal, watch.signal]) : watch.signal,
+    onProgress: (text) => {
+      watch.note(text)
+      onProgress?.(text)
+    },
+  }
+  try {
+    const finding = await promised.look(size, setting)
+    if ('skipped' in finding) return { name, holds: null, figure: '', why: finding.skipped }
+    const { figure, faults } = finding
+    if (faults.length === 0) return { name, holds: true, figure }
+    const more = faults.length > faultsShown ? `; and ${faults.length - faultsShown} more` : ''
+    return { name, holds: false, figure, why: `${faults.slice(0, faultsShown).join('; ')}${more}` }
+  } catch (error) {
+    if (signal?.aborted) throw error
+    return { name, holds: false, figure: '', why: (error as Error).message }
+  } finally {
+    watch.end()
+  }
+}
+
+/** Gives up what does nothing any more. */
+class Watch {
+  readonly #stuck = new AbortController()
+  readonly #timer: NodeJS.Timeout
+  #last = 'the beginning'
+
+  constructor(stuckMs: number) {
+    const give = () => this.#stuck.abort(new Error(`nothing happened for ${stuckMs / 1000} s after: ${this.#last}`))
+    this.#timer = setTimeout(give, stuckMs)
+  }
+
+  get signal(): AbortSignal {
+    return this.#stuck.signal
+  }
+
+  note(text: string): void {
+    this.#last = text
+    this.#timer.refresh()
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
+  }
+}

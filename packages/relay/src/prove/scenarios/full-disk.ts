@@ -1,0 +1,159 @@
+// A disk that is full: a small tmpfs in a mount namespace of the daemon's own, so that nothing is left mounted whatever happens.
+
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { bodyOf, History, parseBody, readStored } from '../harness/history.ts'
+import { inScene, type Scene, type Setting, sleep } from '../harness/processes.ts'
+import { Raw } from '../harness/raw.ts'
+
+export interface FullDiskReport {
+  ackedBefore: number
+  /** The refusal that the sender got, and how long it took. */
+  refusal: string
+  refusalMs: number
+  /** Reads that failed while the disk was full. */
+  failedReads: string[]
+  refusedWhileFull: number
+  /** From space being freed to the next acknowledgement; undefined if none came. */
+  resumedMs: number | undefined
+  ackedAfter: number
+  integrity: string
+  faults: string[]
+  daemonErrors: string
+}
+
+const mountAndRun = 'mount -t tmpfs -o size="$1" tmpfs "$2" && shift 2 && exec "$@"'
+
+/** How to mount a file system for one process here, or why that is not possible. */
+export function howToMount(): { unshare: string[] } | { reason: string } {
+  let reason = ''
+  for (const unshare of [
+    ['unshare', '-m'],
+    ['unshare', '-Urm'],
+  ]) {
+    const [command, ...args] = [...unshare, 'sh', '-c', mountAndRun, 'sh', '1m', '/mnt', 'true']
+    const tried = spawnSync(command as string, args, { encoding: 'utf8' })
+    if (tried.status === 0) return { unshare }
+    if (tried.error) return { reason: `unshare is not installed (${tried.error.message})` }
+    reason = tried.stderr.trim()
+  }
+  return { reason: `no tmpfs can be mounted here: ${reason}` }
+}
+
+/** What runs a program that finds a small disk of its own at `path`. */
+export function onTmpfs(unshare: string[], sizeMb: number, path: string): string[] {
+  return [...unshare, 'sh', '-c', mountAndRun, 'sh', `${sizeMb}m`, path]
+}
+
+export function fillDisk(unshare: string[], sizeMb: number, setting: Setting = {}): Promise<FullDiskReport> {
+  return inScene(async (scene) => {
+    mkdirSync(scene.dataDir, { recursive: true })
+    const through = onTmpfs(unshare, sizeMb, scene.dataDir)
+    const daemon = await scene.startDaemon({ through, isApart: true })
+    const inside = (path: string) => `/proc/${daemon.pid}/root${path}`
+    const ballast = inside(join(scene.dataDir, 'ballast'))
+    writeFileSync(ballast, Buffer.alloc((sizeMb * 1e6) / 2))
+    const history = new History()
+    const sender = await Raw.as(inside(scene.socketPath), 'from')
+    const receiver = await Raw.as(inside(scene.socketPath), 'to')
+    const full = await sendUntilFull(scene, sender, history)
+    const failedReads = await read(sender, receiver)
+    const refusedWhileFull = await countRefused(sender, history, 20)
+    // The search index is filled when the daemon is idle, and finds the disk full too.
+    await sleep(700)
+    failedReads.push(...(await read(sender, receiver)))
+    const ackedBefore = history.acked
+    rmSync(ballast)
+    const resumedMs = await resume(sender, history)
+    for (let i = 0; i < 20; i++) await send(sender, history)
+    const seen = await takeAll(receiver)
+    const faults = lost(history, seen)
+    const { messages, integrity } = copyAndRead(inside(scene.databasePath), scene.dataDir)
+    faults.push(...history.faultsOfStored(messages))
+    const ackedAfter = history.acked - ackedBefore
+    const daemonErrors = daemon.errors
+    const { code } = await daemon.end('SIGTERM')
+    if (code !== 0) faults.push(`the daemon ended with ${code}`)
+    const figures = { ackedBefore, ...full, failedReads, refusedWhileFull, resumedMs, ackedAfter }
+    return { ...figures, integrity, faults: faults.slice(0, 10), daemonErrors }
+  }, setting)
+}
+
+async function send(sender: Raw, history: History): Promise<{ code?: string; message: string; ms: number }> {
+  const one = history.invoke('from', 'to')
+  const from = performance.now()
+  const { type, payload } = await sender.call('message.send', {
+    to: 'to',
+    body: bodyOf('from', 'to', one.n, 'x'.repeat(3_000)),
+  })
+  one.outcome = type === 'ACK' ? 'acked' : type === 'ERROR' ? 'refused' : 'unknown'
+  return { code: payload?.code, message: `${payload?.code}: ${payload?.message}`, ms: performance.now() - from }
+}
+
+async function sendUntilFull(
+  scene: Scene,
+  sender: Raw,
+  history: History,
+): Promise<{ refusal: string; refusalMs: number }> {
+  for (let i = 0; i < 100_000; i++) {
+    const { code, message, ms } = await send(sender, history)
+    if (code !== undefined) return { refusal: message, refusalMs: ms }
+    scene.tell(`${history.acked} messages stored, and the disk is not full yet`)
+  }
+  throw new Error('the disk never filled')
+}
+
+/** Reads that must work while nothing can be written. */
+async function read(sender: Raw, receiver: Raw): Promise<string[]> {
+  const answers = await Promise.all([
+    receiver.call('inbox.peek', { limit: 5 }),
+    receiver.call('inbox.count', {}),
+    sender.call('event.list', { since: 0, limit: 5 }),
+    sender.call('agent.list', {}),
+    sender.call('workspace.status', {}),
+    sender.call('channel.list', {}),
+  ])
+  // The index of a search is filled before it answers, and may not fit: it says so then, and harms nothing.
+  const searched = await sender.call('message.search', { text: 'from' })
+  if (searched.type === 'ERROR' && !/full/.test(searched.payload.message)) answers.push(searched)
+  return answers.filter(({ type }) => type !== 'ACK').map(({ type, payload }) => `${type} ${payload?.message}`)
+}
+
+async function countRefused(sender: Raw, history: History, count: number): Promise<number> {
+  let refused = 0
+  for (let i = 0; i < count; i++) if ((await send(sender, history)).code === 'store.full') refused++
+  return refused
+}
+
+async function resume(sender: Raw, history: History): Promise<number | undefined> {
+  const from = performance.now()
+  while (performance.now() - from < 5_000) {
+    if ((await send(sender, history)).code === undefined) return Math.round(performance.now() - from)
+    await sleep(20)
+  }
+  return undefined
+}
+
+async function takeAll(receiver: Raw): Promise<number[]> {
+  const seen: number[] = []
+  for (;;) {
+    const { type, payload } = await receiver.call('inbox.take', { limit: 200 })
+    if (type !== 'ACK' || payload.messages.length === 0) return seen
+    for (const { body } of payload.messages) seen.push(parseBody(body.slice(0, 100)).n)
+  }
+}
+
+function lost(history: History, seen: number[]): string[] {
+  const acked = history.sends.filter(({ outcome }) => outcome === 'acked').map(({ n }) => n)
+  const there = new Set(seen)
+  const missing = acked.filter((n) => !there.has(n)).map((n) => `acknowledged, but not found in the inbox: ${n}`)
+  return seen.length === there.size ? missing : [...missing, 'found twice in the inbox']
+}
+
+/** Reads the file while the daemon still runs: its mount ends with it. */
+function copyAndRead(databasePath: string, folder: string): ReturnType<typeof readStored> {
+  const copy = join(folder, 'copy.db')
+  for (const tail of ['', '-wal']) if (existsSync(databasePath + tail)) copyFileSync(databasePath + tail, copy + tail)
+  return readStored(copy)
+}

@@ -1,0 +1,126 @@
+// Mutated frames without end to a live daemon, while another session goes on as if nothing happened.
+
+import { Mutator } from '../harness/mutator.ts'
+import { type DaemonProcess, inScene, type Scene, type Setting } from '../harness/processes.ts'
+import type { Random } from '../harness/random.ts'
+import { frameOf, Raw } from '../harness/raw.ts'
+import { type Testimony, Witness } from '../harness/witness.ts'
+import { unkindnesses } from './frames.ts'
+
+/** What hostile frames may cost for a while: a longest line (12 MiB) as its pieces, as one buffer and as text, beside what all the rest may. */
+export const unkindMbMax = 64 + 3 * 12
+
+export interface FramesReport {
+  /** What went wrong with the hand-made frames. */
+  wrong: string[]
+  faults: string[]
+  mutated: number
+  connections: number
+  seconds: number
+  /** Before anything, after the hand-made frames, after a tenth of the mutated ones, after all. */
+  rssMb: Record<'before' | 'unkind' | 'warm' | 'after', number>
+  witness: Testimony
+  exit: number | null
+  daemonErrors: string
+}
+
+const lanes = 8
+const perBatch = 25
+/** Against a hang: a busy machine may need five times as long. */
+const answerMsMax = 60_000
+
+export interface FramesSize {
+  mutated: number
+  /** No further frame is mutated after so long. */
+  msMax?: number
+  answerMs?: number
+}
+
+export function hostileFrames(random: Random, size: FramesSize, setting: Setting = {}): Promise<FramesReport> {
+  const { mutated, msMax = Number.POSITIVE_INFINITY, answerMs = answerMsMax } = size
+  return inScene(async (scene) => {
+    const until = performance.now() + msMax
+    const daemon = await scene.startDaemon()
+    const other = await Raw.as(scene.socketPath, 'other')
+    const witness = await Witness.start(scene)
+    const rssMbBefore = daemon.rssMb()
+    const wrong = await beUnkind(scene, answerMs)
+    const rssMbUnkind = daemon.rssMb()
+    const open = () => Raw.open(scene.socketPath)
+    const goesOn = (sent: number) => {
+      scene.tell(`${sent} of ${mutated} mutated frames`)
+      return performance.now() < until
+    }
+    await fuzz(open, random, Math.ceil(mutated / 10)) // Compiled and cached from here on.
+    const rssMbWarm = daemon.rssMb()
+    const from = performance.now()
+    const { sent, connections, faults } = await fuzz(open, random, mutated, {}, goesOn)
+    const seconds = (performance.now() - from) / 1000
+    const testimony = await witness.end(answerMs)
+    const rssMb = { before: rssMbBefore, unkind: rssMbUnkind, warm: rssMbWarm, after: daemon.rssMb() }
+    await other.end()
+    const exit = await ended(daemon)
+    const daemonErrors = daemon.errors
+    return { wrong, faults, mutated: sent, connections, seconds, rssMb, witness: testimony, exit, daemonErrors }
+  }, setting)
+}
+
+async function ended(daemon: DaemonProcess): Promise<number | null> {
+  return (await daemon.end('SIGTERM')).code
+}
+
+async function beUnkind(scene: Scene, answerMs: number): Promise<string[]> {
+  const { socketPath } = scene
+  const wrong: string[] = []
+  for (const [name, unkindness] of Object.entries(unkindnesses)) {
+    scene.tell(name)
+    const raw = await Raw.as(socketPath, 'raw')
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<string>((resolve) => {
+      timer = setTimeout(resolve, answerMs, `no answer within ${answerMs / 1000} s`)
+    })
+    const found = await Promise.race([unkindness(raw, socketPath), late])
+    clearTimeout(timer)
+    if (found !== undefined) wrong.push(`${name}: ${found}`)
+    await raw.end()
+  }
+  return wrong
+}
+
+export async function fuzz(
+  open: () => Promise<Raw>,
+  random: Random,
+  count: number,
+  credential: object = {},
+  goesOn: (sent: number) => boolean = () => true,
+) {
+  const mutator = new Mutator(random)
+  const faults = new Set<string>()
+  let [sent, connections] = [0, 0]
+  const lane = async (name: string) => {
+    while (sent < count && goesOn(sent)) {
+      const raw = await open()
+      connections++
+      let answers = 0
+      raw.onFrame = ({ type, payload }) => {
+        answers++
+        // A refusal is an answer; a fault is our own failure to understand what came.
+        if (type === 'ERROR' && payload.code === 'fault') faults.add(payload.message)
+      }
+      if ((await raw.ask('HELLO', { name, ...credential })).type === 'WELCOME') {
+        for (let batch = 0; sent < count && !raw.isClosed && goesOn(sent); batch++) {
+          answers = 0
+          const pong = raw.answer(`done-${batch}`)
+          for (let i = 0; i < perBatch; i++) raw.write(mutator.next())
+          raw.write(frameOf('PING', `done-${batch}`, {}))
+          // Of a batch that ended the connection only what was answered counts as sent.
+          const { type } = await pong
+          sent += type === 'PONG' ? perBatch : Math.min(perBatch, answers)
+        }
+      }
+      await raw.end()
+    }
+  }
+  await Promise.all(Array.from({ length: lanes }, (_, i) => lane(`mutant-${i < 2 ? 'ab'[i] : i}`)))
+  return { sent, connections, faults: [...faults] }
+}

@@ -1,0 +1,198 @@
+// kill -9 of the daemon at random moments while eight agents send and eight receive over the SDK; the checker then judges the histories.
+
+import { ConnectionError, RelayClient } from '@agent-relay/sdk'
+import type { ClientLimits } from '@agent-relay/sdk/internal/client'
+import { bodyOf, History, readStored } from '../harness/history.ts'
+import { type DaemonProcess, inScene, type Scene, type Setting, sleep } from '../harness/processes.ts'
+import type { Random } from '../harness/random.ts'
+
+export interface KillsReport {
+  cycles: number
+  acked: number
+  unknown: number
+  shown: number
+  integrity: string
+  faults: string[]
+  clientErrors: string[]
+}
+
+const pairs = 8
+const loadMsMax = 400
+/** This share is killed before it is ready: a start that is cut short must do no harm. */
+const earlyShare = 0.15
+const earlyMsMax = 250
+/** After the last send: nothing more is shown for so long, and what was not shown by then never will be. */
+const drainMsMax = 60_000
+/** A daemon that lives for a moment is only reached by clients that reconnect at once. */
+const eager = { backoffMsMax: 100 }
+/** A client that does not repeat a lost call leaves an unknown outcome. */
+const impatient = { ...eager, callTriesMax: 1 }
+
+export interface KillsSize {
+  cycles: number
+  /** No further kill after so long. */
+  msMax?: number
+  drainMs?: number
+}
+
+export function killUnderLoad(random: Random, size: KillsSize, setting: Setting = {}): Promise<KillsReport> {
+  const { cycles, msMax = Number.POSITIVE_INFINITY, drainMs = drainMsMax } = size
+  return inScene(async (scene) => {
+    const from = performance.now()
+    const history = new History()
+    let daemon = await scene.startDaemon()
+    const load = await Load.start(scene, history, random)
+    let kills = 0
+    while (kills < cycles && performance.now() - from < msMax) {
+      await sleep(random.below(loadMsMax))
+      await daemon.end('SIGKILL')
+      scene.tell(`kill ${++kills} of ${cycles}, ${history.acked} messages acknowledged`)
+      if (random.next() < earlyShare) {
+        const early = scene.spawnDaemon()
+        await sleep(random.below(earlyMsMax))
+        await early.end('SIGKILL')
+      }
+      load.changeWays()
+      daemon = await scene.startDaemon()
+    }
+    await load.finish(drainMs)
+    await stopped(daemon)
+    const { messages, integrity } = readStored(scene.databasePath)
+    return {
+      cycles: kills,
+      acked: history.acked,
+      unknown: history.sends.length - history.acked,
+      shown: history.shown.length,
+      integrity,
+      faults: history.faults(messages),
+      clientErrors: load.errors,
+    }
+  }, setting)
+}
+
+async function stopped(daemon: DaemonProcess): Promise<void> {
+  const { code, signal } = await daemon.end('SIGTERM')
+  if (code !== 0) throw new Error(`the last daemon ended with ${signal ?? code}: ${daemon.errors}`)
+}
+
+class Load {
+  readonly errors: string[] = []
+  readonly #history: History
+  readonly #random: Random
+  readonly #scene: Scene
+  readonly #senders: { client: RelayClient; done: Promise<void> }[] = []
+  readonly #receivers: Receiver[] = []
+  #isOver = false
+
+  private constructor(scene: Scene, history: History, random: Random) {
+    this.#scene = scene
+    this.#history = history
+    this.#random = random
+  }
+
+  static async start(scene: Scene, history: History, random: Random): Promise<Load> {
+    const load = new Load(scene, history, random)
+    const connected = async (agentName: string, limits: Partial<ClientLimits> = eager): Promise<RelayClient> => {
+      const client = new RelayClient({ agentName, socketPath: scene.socketPath, autoConnect: false, limits })
+      scene.onDispose(() => client.disconnect())
+      client.on('error', (error) => load.errors.push(`${agentName}: ${error.message}`))
+      await client.connect()
+      return client
+    }
+    for (let i = 0; i < pairs; i++) load.#receivers.push(new Receiver(await connected(`to-${i}`), history))
+    for (let i = 0; i < pairs; i++) {
+      const client = await connected(`from-${i}`, i % 4 === 0 ? impatient : eager)
+      load.#senders.push({ client, done: load.#send(client) })
+    }
+    return load
+  }
+
+  /** Receivers switch between events and asking. */
+  changeWays(): void {
+    for (const receiver of this.#receivers) if (this.#random.next() < 0.5) receiver.changeWay()
+  }
+
+  async finish(drainMs: number): Promise<void> {
+    this.#isOver = true
+    await Promise.all(this.#senders.map(({ done }) => done))
+    await this.#drain(drainMs)
+    // A send with an unknown outcome may be stored too, and a message that is shown twice would be shown now.
+    await sleep(500)
+    for (const receiver of this.#receivers) await receiver.stop()
+    for (const { client } of this.#senders) await client.disconnect()
+  }
+
+  /** Until all that was acknowledged is shown, or nothing more comes. */
+  async #drain(drainMs: number): Promise<void> {
+    const { acked, sends, shown } = this.#history
+    const isAllShown = () => {
+      const seen = new Set(shown.map(({ by, from, n }) => `${from} ${by} ${n}`))
+      return sends.every(({ from, to, n, outcome }) => outcome !== 'acked' || seen.has(`${from} ${to} ${n}`))
+    }
+    let [count, since] = [shown.length, performance.now()]
+    while (!(shown.length >= acked && isAllShown()) && performance.now() - since < drainMs) {
+      if (shown.length > count) [count, since] = [shown.length, performance.now()]
+      this.#scene.tell(`${count} of ${acked} messages shown`)
+      await sleep(50)
+    }
+  }
+
+  /** Several in flight, so that a kill finds some of them half done. */
+  async #send(client: RelayClient): Promise<void> {
+    const name = client.agentName as string
+    const lane = async () => {
+      while (!this.#isOver && !this.#scene.isOver) {
+        const send = this.#history.invoke(name, `to-${this.#random.below(pairs)}`)
+        const padding = 'x'.repeat(this.#random.next() < 0.05 ? 20_000 : this.#random.below(600))
+        try {
+          await client.send(send.to, bodyOf(send.from, send.to, send.n, padding))
+          send.outcome = 'acked'
+        } catch (error) {
+          if (!(error instanceof ConnectionError)) this.errors.push(`${name}: send: ${(error as Error).message}`)
+        }
+        await sleep(this.#random.below(6))
+      }
+    }
+    await Promise.all([lane(), lane(), lane()])
+  }
+}
+
+/** Listens or asks, never both at once: these are two streams, and there is no order between them. */
+class Receiver {
+  readonly #client: RelayClient
+  readonly #history: History
+  readonly #name: string
+  #wantsToAsk = false
+  #asking: Promise<void> | undefined
+
+  constructor(client: RelayClient, history: History) {
+    this.#client = client
+    this.#history = history
+    this.#name = client.agentName as string
+    client.on('message', this.#see)
+  }
+
+  changeWay(): void {
+    this.#wantsToAsk = !this.#wantsToAsk
+    if (this.#wantsToAsk) this.#asking ??= this.#ask()
+  }
+
+  async stop(): Promise<void> {
+    this.#wantsToAsk = false
+    await this.#asking
+    await this.#client.disconnect()
+  }
+
+  readonly #see = ({ content }: { content: string }): void => this.#history.see(this.#name, content)
+
+  async #ask(): Promise<void> {
+    this.#client.off('message', this.#see)
+    while (this.#wantsToAsk) {
+      const page = await this.#client.getInbox().catch(() => [])
+      for (const message of page) this.#see(message)
+      await sleep(5)
+    }
+    this.#asking = undefined
+    this.#client.on('message', this.#see)
+  }
+}

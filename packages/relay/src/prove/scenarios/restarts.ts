@@ -1,0 +1,132 @@
+// The daemon is stopped, killed and started again under pipes and clients with calls in flight: they come back under their names, and each call
+// runs once.
+
+import { fileURLToPath } from 'node:url'
+import { RelayClient } from '@agent-relay/sdk'
+import { bodyOf, History, readStored, type Send } from '../harness/history.ts'
+import { RawPipe } from '../harness/pipe.ts'
+import { bareEnv, inScene, project, type Scene, type Setting, sleep } from '../harness/processes.ts'
+import type { Random } from '../harness/random.ts'
+
+export interface RestartsReport {
+  restarts: number
+  calls: number
+  acked: number
+  shown: number
+  integrity: string
+  faults: string[]
+}
+
+const launcher = fileURLToPath(new URL('../../../bin/agent-relay.cjs', import.meta.url))
+const callsEach = 4
+/** Against a hang: a session is back long before. */
+const backMsMax = 30_000
+const arriveMsMax = 20_000
+const pauseMsMax = 20
+
+export function restartUnderSessions(random: Random, restarts: number, setting: Setting = {}): Promise<RestartsReport> {
+  return inScene(async (scene) => {
+    let daemon = await scene.startDaemon()
+    const history = new History()
+    const faults: string[] = []
+    const [ada, bob] = [await openPipe(scene, 'Ada'), await openPipe(scene, 'Bob')]
+    const [cat, dan] = [await connect(scene, 'Cat', faults), await connect(scene, 'Dan', faults)]
+    dan.on('message', ({ content }) => history.see('Dan', content))
+    for (let n = 1; n <= restarts; n++) {
+      const calls = Array.from({ length: callsEach }, async () => {
+        await sleep(random.below(pauseMsMax))
+        await Promise.all([
+          sendByPipe(ada, history.invoke('Ada', 'Bob')),
+          sendByClient(cat, history.invoke('Cat', 'Dan')),
+        ])
+      })
+      await sleep(random.below(pauseMsMax))
+      await daemon.end(n % 2 === 0 ? 'SIGTERM' : 'SIGKILL')
+      daemon = await scene.startDaemon()
+      await Promise.all(calls)
+      for (const [pipe, name] of [
+        [ada, 'Ada'],
+        [bob, 'Bob'],
+      ] as const)
+        faults.push(...(await comesBack(scene, pipe, name)))
+      scene.tell(`restart ${n} of ${restarts}, ${history.acked} calls answered`)
+    }
+    await readAll(bob, history)
+    await drain(scene, history)
+    await cat.disconnect()
+    await dan.disconnect()
+    const { code } = await daemon.end('SIGTERM')
+    if (code !== 0) faults.push(`the last daemon ended with ${code}: ${daemon.errors}`)
+    const { messages, integrity } = readStored(scene.databasePath)
+    const { sends, acked, shown } = history
+    // Calls of one pipe in flight together have no order between them.
+    const found = history.faults(messages).filter((fault) => !fault.includes('out of order'))
+    return { restarts, calls: sends.length, acked, shown: shown.length, integrity, faults: [...faults, ...found] }
+  }, setting)
+}
+
+async function openPipe(scene: Scene, name: string): Promise<RawPipe> {
+  const { dataDir } = scene
+  const env = { ...bareEnv(), HOME: dataDir, RELAY_DATA_DIR: dataDir, RELAY_PROJECT: project, RELAY_AGENT_NAME: name }
+  const pipe = new RawPipe([launcher, 'mcp', 'serve'], env, dataDir)
+  scene.onDispose(() => pipe.end())
+  await pipe.initialize(name)
+  await comesBack(scene, pipe, name)
+  return pipe
+}
+
+async function connect(scene: Scene, agentName: string, faults: string[]): Promise<RelayClient> {
+  const client = new RelayClient({ agentName, socketPath: scene.socketPath, autoConnect: false })
+  scene.onDispose(() => client.disconnect())
+  client.on('error', (error) => faults.push(`${agentName}: ${error.message}`))
+  await client.connect()
+  return client
+}
+
+async function sendByPipe(pipe: RawPipe, send: Send): Promise<void> {
+  const text = await pipe.call('relay_send', { to: send.to, message: bodyOf(send.from, send.to, send.n) })
+  if (text.startsWith('Message sent')) send.outcome = 'acked'
+  else if (text.includes('was not carried out')) send.outcome = 'refused'
+}
+
+async function sendByClient(client: RelayClient, send: Send): Promise<void> {
+  try {
+    await client.send(send.to, bodyOf(send.from, send.to, send.n))
+    send.outcome = 'acked'
+  } catch {
+    // It may have been carried out.
+  }
+}
+
+/** The first session of a daemon loads the MCP server, which may take longer than a call waits. */
+async function comesBack(scene: Scene, pipe: RawPipe, name: string): Promise<string[]> {
+  let text = ''
+  for (const from = performance.now(); performance.now() - from < backMsMax && !scene.isOver; ) {
+    text = await pipe.call('relay_status')
+    if (text.includes('Connected: Yes')) break
+    await sleep(50)
+  }
+  return text.includes('Connected: Yes') && new RegExp(`^- Agent Name: ${name}$`, 'm').test(text)
+    ? []
+    : [`the pipe of ${name} did not come back: ${text.replaceAll('\n', ' ')}`]
+}
+
+async function readAll(pipe: RawPipe, history: History): Promise<void> {
+  for (;;) {
+    const bodies = [...(await pipe.call('relay_inbox', { limit: 100 })).matchAll(/\bAda Bob \d+\b/g)]
+    if (bodies.length === 0) return
+    for (const [body] of bodies) history.see('Bob', body)
+  }
+}
+
+/** What a client was told of is shown to it by itself. */
+async function drain(scene: Scene, { sends, shown }: History): Promise<void> {
+  const due = sends.filter(({ to, outcome }) => to === 'Dan' && outcome === 'acked').length
+  const from = performance.now()
+  while (shown.filter(({ by }) => by === 'Dan').length < due && performance.now() - from < arriveMsMax) {
+    if (scene.isOver) return
+    await sleep(20)
+  }
+  // What is stored though nobody was told so is shown too.
+  await sleep(300)
+}

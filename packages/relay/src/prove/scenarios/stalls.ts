@@ -1,0 +1,179 @@
+// Readers that stop reading while far more is offered than memory should hold: cut off with a reason, and finding everything on return.
+
+import { bodyOf, parseBody } from '../harness/history.ts'
+import { Meter } from '../harness/meter.ts'
+import { inScene, isSettled, type Scene, type Setting, sleep } from '../harness/processes.ts'
+import { frameOf, Raw } from '../harness/raw.ts'
+import { type Testimony, Witness } from '../harness/witness.ts'
+
+export interface StallReport {
+  offeredMb: number
+  seconds: number
+  /** At most while the same traffic has readers that read, and at most while they stall. */
+  rssMbBefore: number
+  rssMbMax: number
+  /** Seconds until each reader was cut off. */
+  cutOff: Record<string, number>
+  /** The code of each goodbye, as far as it was still to be read. */
+  goodbyes: Record<string, string | undefined>
+  /** What each found missing, twice or out of order when it came back. */
+  missed: Record<string, string | undefined>
+  /** What another session felt: without a stalled reader, and with them. */
+  quiet: Testimony
+  busy: Testimony
+}
+
+const bodyBytes = 100_000
+/** Against a hang: the daemon waits ten seconds for a reader that takes nothing, and a busy machine adds to it. */
+const cutOffMsMax = 60_000
+export const allReaders = ['inbox', 'events', 'calls', 'pings', 'away'] as const
+
+/** All at once on one daemon: each may cost it only a little. `away` stays away longer than the daemon waits with its goodbye. */
+export function stall(
+  offeredMb: number,
+  readers: readonly Reader[] = allReaders,
+  setting: Setting = {},
+): Promise<StallReport> {
+  return inScene(async (scene) => {
+    const daemon = await scene.startDaemon()
+    const witness = await Witness.start(scene)
+    const sender = await Raw.as(scene.socketPath, 'sender')
+    const count = Math.ceil((offeredMb * 1e6) / bodyBytes)
+    const calm = new Meter(daemon)
+    const quiet = await calmly(scene, sender, witness, Math.max(300, Math.min(1_000, count)))
+    // At most, as later: what a single look finds depends on when memory was last collected.
+    const rssMbBefore = calm.stop()
+    const meter = new Meter(daemon)
+    const stalled = await Promise.all(readers.map((name) => Raw.as(scene.socketPath, name)))
+    await Promise.all(stalled.map((raw) => raw.call('channel.join', { channel: '#flood', create: true })))
+    const from = performance.now()
+    for (const [i, raw] of stalled.entries()) stopReading(raw, readers[i] as Reader, count)
+    await offer(scene, sender, '#flood', count)
+    const busy = witness.testify()
+    const { cutOff, goodbyes } = await waitForCutOff(scene, sender, stalled, readers, from)
+    const rssMbMax = meter.stop()
+    const missed = await comeBack(scene, readers, count)
+    const { failures } = await witness.end()
+    const seconds = (performance.now() - from) / 1000
+    return { offeredMb, seconds, rssMbBefore, rssMbMax, cutOff, goodbyes, missed, quiet, busy: { ...busy, failures } }
+  }, setting)
+}
+
+type Reader = (typeof allReaders)[number]
+
+/** The same traffic with a reader that reads: what the daemon needs and the witness feels then is the measure for later. */
+async function calmly(scene: Scene, sender: Raw, witness: Witness, count: number): Promise<Testimony> {
+  const reader = await Raw.as(scene.socketPath, 'calm')
+  reader.onFrame = () => {}
+  await reader.call('channel.join', { channel: '#quiet', create: true })
+  await Promise.all([reader.call('inbox.follow', {}), reader.call('event.follow', { since: 0 })])
+  await offer(scene, sender, '#quiet', count)
+  await takeInbox(reader)
+  await reader.end()
+  return witness.testify()
+}
+
+/** Each asks for a lot in its own way, and takes nothing of it. */
+function stopReading(raw: Raw, reader: Reader, count: number): void {
+  raw.socket.pause()
+  if (reader === 'inbox' || reader === 'away') raw.write(frameOf('CALL', 'f', { op: 'inbox.follow', input: {} }))
+  if (reader === 'events') raw.write(frameOf('CALL', 'f', { op: 'event.follow', input: { since: 0 } }))
+  if (reader === 'calls') {
+    const asking = setInterval(() => {
+      if (raw.isClosed || count-- <= 0) return clearInterval(asking)
+      if (raw.socket.writableLength < 1e6)
+        raw.write(frameOf('CALL', `c${count}`, { op: 'inbox.peek', input: { limit: 500 } }))
+    }, 5)
+  }
+  // Small questions with small answers: what is unread by us must stop the daemon from reading more of them.
+  if (reader === 'pings') raw.write(frameOf('PING', 'p', {}).repeat(100_000))
+}
+
+async function offer(scene: Scene, sender: Raw, channel: string, count: number): Promise<void> {
+  await sender.call('channel.join', { channel, create: true })
+  const padding = 'x'.repeat(bodyBytes)
+  let next = 1
+  const lane = async () => {
+    while (next <= count) {
+      const n = next++
+      const body = bodyOf('sender', channel, n, padding)
+      const { type, payload } = await sender.call('message.send', { to: channel, body })
+      if (type !== 'ACK') throw new Error(`${channel} ${n}: ${JSON.stringify(payload)}`)
+      if (n % 10 === 0) scene.tell(`${n} of ${count} messages of 100 KB offered in ${channel}`)
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, lane))
+}
+
+/** Asks the daemon who is online: a reader that it has cut off is not. It reads on then, for the daemon waits some seconds with its goodbye. */
+async function waitForCutOff(scene: Scene, asker: Raw, stalled: Raw[], readers: readonly Reader[], from: number) {
+  const cutOff: Record<string, number> = {}
+  const goodbyes: Record<string, string | undefined> = {}
+  const reading: Promise<void>[] = []
+  const deadline = performance.now() + cutOffMsMax
+  while (reading.length < readers.length && performance.now() < deadline) {
+    const { payload } = await asker.call('agent.list', {})
+    const there = new Set((payload.agents as { name: string }[]).map(({ name }) => name))
+    for (const [i, name] of readers.entries()) {
+      if (there.has(name) || cutOff[name] !== undefined) continue
+      cutOff[name] = Math.round((performance.now() - from) / 100) / 10
+      reading.push(readOn(stalled[i] as Raw, name, goodbyes))
+      scene.tell(`${reading.length} of ${readers.length} who do not read are cut off`)
+    }
+    await sleep(50)
+  }
+  await Promise.all(reading)
+  return { cutOff, goodbyes }
+}
+
+/** Who reads on in time hears why; the one that stays away finds its connection ended. */
+async function readOn(raw: Raw, reader: Reader, goodbyes: Record<string, string | undefined>): Promise<void> {
+  if (reader === 'away') await sleep(7_000)
+  raw.onFrame = ({ type, payload }) => {
+    if (type === 'BYE' && payload.watch === undefined) goodbyes[reader] = payload.refusal.code
+  }
+  raw.socket.resume()
+  if (!(await isSettled(10_000, raw.closed))) goodbyes[reader] = 'the connection stays open'
+  await raw.end()
+}
+
+async function comeBack(
+  scene: Scene,
+  readers: readonly Reader[],
+  count: number,
+): Promise<Record<string, string | undefined>> {
+  const missed: Record<string, string | undefined> = {}
+  for (const reader of readers) {
+    scene.tell(`${reader} comes back`)
+    const raw = await Raw.as(scene.socketPath, reader)
+    const found = reader === 'events' ? await takeEvents(raw) : await takeInbox(raw)
+    const wrong = found.findIndex((n, i) => n !== i + 1)
+    if (found.length !== count || wrong >= 0)
+      missed[reader] = `${found.length} of ${count}; at ${wrong}: ${found.slice(wrong, wrong + 3)}`
+    await raw.end()
+  }
+  return missed
+}
+
+async function takeInbox(raw: Raw): Promise<number[]> {
+  const found: number[] = []
+  raw.onFrame = () => {}
+  for (;;) {
+    const { payload } = await raw.call('inbox.take', { limit: 100 })
+    const messages = payload.messages as { body: string }[]
+    if (messages.length === 0) return found
+    for (const { body } of messages) found.push(parseBody(body.slice(0, 100)).n)
+  }
+}
+
+async function takeEvents(raw: Raw): Promise<number[]> {
+  const found: number[] = []
+  raw.onFrame = () => {}
+  for (let since = 0; ; ) {
+    const { payload } = await raw.call('event.list', { since, types: ['message.created'], limit: 500 })
+    for (const { message } of payload.events as { message: { channel?: string; body: string } }[])
+      if (message.channel === '#flood') found.push(parseBody(message.body.slice(0, 100)).n)
+    if (payload.next === since) return found
+    since = payload.next
+  }
+}

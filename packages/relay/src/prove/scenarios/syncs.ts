@@ -1,0 +1,71 @@
+// Whether acknowledgements tell the truth about the disk: each leaves after its entry was synced.
+
+import { join } from 'node:path'
+import { bodyOf, History } from '../harness/history.ts'
+import { inScene, type Scene, type Setting } from '../harness/processes.ts'
+import { Raw } from '../harness/raw.ts'
+import { acksIn, isOnLog, isSync, isToSocket, readTrace, type SystemCall, straceArgs } from '../harness/strace.ts'
+
+export interface SyncReport {
+  acks: number
+  syncs: number
+  faults: string[]
+}
+
+export const senders = 8
+
+/** So many acknowledgements under strace: entry written to the log, log synced, acknowledgement sent, in this order for each. */
+export function traceAcks(count: number, setting: Setting = {}): Promise<SyncReport> {
+  return inScene(async (scene) => {
+    const trace = join(scene.dataDir, 'trace')
+    const daemon = await scene.startDaemon({ through: straceArgs(trace) })
+    const history = new History()
+    const sent = await load(scene, history, () => history.sends.length < count)
+    await daemon.end('SIGTERM')
+    const calls = readTrace(trace)
+    const acked = new Map<string, SystemCall>()
+    for (const call of calls.filter(isToSocket)) for (const id of acksIn(call)) acked.set(id, call)
+    const faults: string[] = []
+    for (const id of sent) {
+      const fault = faultOf(id, calls, acked.get(id))
+      if (fault) faults.push(`${id}: ${fault}`)
+    }
+    const syncs = calls.filter((call) => isSync(call) && isOnLog(call)).length
+    return { acks: sent.length, syncs, faults: faults.slice(0, 10) }
+  }, setting)
+}
+
+function faultOf(id: string, calls: SystemCall[], ack: SystemCall | undefined): string | undefined {
+  if (!ack) return 'its acknowledgement is not in the trace'
+  const written = calls.find((call) => isOnLog(call) && call.name.startsWith('pwrite') && call.text.includes(id))
+  if (!written) return 'its entry was not written to the log'
+  const isBetween = (call: SystemCall) => call.began > written.ended && call.ended < ack.began
+  const synced = calls.some((call) => isSync(call) && isOnLog(call) && call.result.startsWith('0') && isBetween(call))
+  return synced
+    ? undefined
+    : `no sync between its entry (line ${written.ended}) and its acknowledgement (line ${ack.began})`
+}
+
+/** Answers the ids of the commands that were acknowledged. */
+export async function load(scene: Scene, history: History, goesOn: () => boolean): Promise<string[]> {
+  const acked: string[] = []
+  const lane = async (name: string) => {
+    const raw = await Raw.as(scene.socketPath, name)
+    while (goesOn() && !raw.isClosed) {
+      const send = history.invoke(name, 'to')
+      const { type, id, payload } = await raw.call('message.send', { to: 'to', body: bodyOf(name, 'to', send.n) })
+      if (type === 'ACK') {
+        send.outcome = 'acked'
+        acked.push(id)
+        scene.tell(`${acked.length} messages acknowledged`)
+        // A fault says that the outcome is not known: the entry may be in the log, and be found there.
+      } else if (type === 'ERROR' && payload.code !== 'fault') send.outcome = 'refused'
+    }
+    await raw.end()
+  }
+  const receiver = await Raw.as(scene.socketPath, 'to').catch(() => undefined)
+  // A daemon that ends while they come in welcomes nobody.
+  if (receiver) await Promise.allSettled(Array.from({ length: senders }, (_, i) => lane(`from-${i}`)))
+  await receiver?.end()
+  return acked
+}

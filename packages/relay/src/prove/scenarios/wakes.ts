@@ -1,0 +1,52 @@
+// Questions, one at a time: whoever follows an inbox is woken by each, and whoever waits for the answer is woken by it. Nobody asks again.
+
+import { RelayClient } from '@agent-relay/sdk'
+import { inScene, type Setting } from '../harness/processes.ts'
+
+export interface WakesReport {
+  questions: number
+  /** From a question to its answer. */
+  p50Ms: number
+  maxMs: number
+  faults: string[]
+}
+
+export interface WakesSize {
+  questions: number
+  /** An answer that takes longer counts as lost. */
+  wakeMs: number
+}
+
+export function askAndAnswer({ questions, wakeMs }: WakesSize, setting: Setting = {}): Promise<WakesReport> {
+  return inScene(async (scene) => {
+    await scene.startDaemon()
+    const faults: string[] = []
+    const connected = async (agentName: string) => {
+      const client = new RelayClient({ agentName, socketPath: scene.socketPath, autoConnect: false })
+      scene.onDispose(() => client.disconnect())
+      client.on('error', (error) => faults.push(`${agentName}: ${error.message}`))
+      await client.connect()
+      return client
+    }
+    const [asker, answerer] = [await connected('asker'), await connected('answerer')]
+    const failed = (error: Error) => scene.isOver || faults.push(`the answer was not sent: ${error.message}`)
+    answerer.on('message', ({ id, content }) => {
+      answerer.call('message.send', { replyTo: id, body: `answer to ${content}` }).catch(failed)
+    })
+    const tookMs: number[] = []
+    for (let n = 1; n <= questions && faults.length === 0; n++) {
+      const from = performance.now()
+      try {
+        const { body } = await asker.sendAndWait('answerer', `question ${n}`, { timeoutMs: wakeMs })
+        if (body !== `answer to question ${n}`) faults.push(`question ${n} was answered by "${body}"`)
+        tookMs.push(performance.now() - from)
+      } catch (error) {
+        faults.push(`question ${n} woke nobody, or its answer did not: ${(error as Error).message}`)
+      }
+      scene.tell(`question ${n} of ${questions}`)
+    }
+    tookMs.sort((a, b) => a - b)
+    const [p50Ms = Number.NaN, maxMs = Number.NaN] = [tookMs[tookMs.length >> 1], tookMs.at(-1)]
+    return { questions: tookMs.length, p50Ms, maxMs, faults }
+  }, setting)
+}

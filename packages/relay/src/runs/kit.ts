@@ -1,8 +1,0 @@
-// The libraries that runs are made with, in one place and loaded with the first run. scripts/join-kit.mjs builds what is used of them into
-// this one file: with all that they bring along they would be a third of an installation, and take longer to load.
-
-export { createAnthropic } from '@ai-sdk/anthropic'
-export { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-export { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-export { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-export { jsonSchema, streamText, tool } from 'ai'

@@ -1,0 +1,81 @@
+// One request to the model. Its answer is streamed, so that its words are seen as they come. A request is tried again after a temporary failure,
+// and never after the run is over.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Tokens } from '@agent-relay/sdk/protocol'
+import type { LanguageModel, ModelMessage, ToolSet } from 'ai'
+import type { RunLimits } from './limits.ts'
+
+export interface Question {
+  model: LanguageModel
+  system: string
+  messages: ModelMessage[]
+  tools: ToolSet
+}
+
+export interface ModelAnswer {
+  text: string
+  /** To be appended to the conversation. */
+  messages: ModelMessage[]
+  calls: { toolCallId: string; toolName: string; input: unknown }[]
+  tokens: Tokens
+}
+
+export interface Circumstances {
+  limits: Pick<RunLimits, 'triesMax' | 'retryMs' | 'requestMsMax'>
+  /** The run has ended: nothing more is asked. What is under way ends by itself. */
+  over: AbortSignal
+  /** The daemon stops: what is under way is given up. */
+  closing: AbortSignal
+  onText(text: string): void
+  /** What an answer has used: told of each one, also of one that comes when the run is over. */
+  onTokens(tokens: Tokens): void
+}
+
+/** Without this the library logs a line at every request to a model that it does not know. */
+Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
+
+/** Throws the error of the last try. Undefined if the run has ended meanwhile. */
+export async function ask(question: Question, circumstances: Circumstances): Promise<ModelAnswer | undefined> {
+  const { limits, over } = circumstances
+  for (let tries = 1; ; tries++) {
+    if (over.aborted) return undefined
+    try {
+      const answer = await askOnce(question, circumstances)
+      circumstances.onTokens(answer.tokens)
+      return over.aborted ? undefined : answer
+    } catch (error) {
+      if (over.aborted) return undefined
+      if (tries >= limits.triesMax || !mayPass(error)) throw error
+      await sleep(limits.retryMs * 2 ** (tries - 1), undefined, { signal: over }).catch(() => {})
+    }
+  }
+}
+
+async function askOnce(question: Question, { limits, closing, onText }: Circumstances): Promise<ModelAnswer> {
+  const { streamText } = await import('./libraries.ts')
+  const late = AbortSignal.timeout(limits.requestMsMax)
+  const abortSignal = AbortSignal.any([closing, late])
+  // The library must not retry: it would do so after the run is over, too.
+  const result = streamText({ ...question, maxRetries: 0, abortSignal, onError: () => {} })
+  for await (const part of result.fullStream) {
+    if (part.type === 'text-delta') onText(part.text)
+    if (part.type === 'error') throw part.error
+    if (part.type === 'abort') throw new Error(`it did not answer within ${limits.requestMsMax / 1000} s`)
+  }
+  const [text, response, calls, usage] = await Promise.all([
+    result.text,
+    result.response,
+    result.toolCalls,
+    result.usage,
+  ])
+  const { inputTokens: input = 0, outputTokens: output = 0, inputTokenDetails } = usage
+  const tokens = { input, output, cached: inputTokenDetails.cacheReadTokens ?? 0 }
+  return { text, messages: response.messages, calls, tokens }
+}
+
+/** A wrong key or an unknown model stays wrong; a busy or broken server may recover. */
+function mayPass(error: unknown): boolean {
+  const { isRetryable, statusCode } = (error ?? {}) as { isRetryable?: boolean; statusCode?: number }
+  return isRetryable === true || statusCode === undefined || statusCode < 400 || statusCode >= 500
+}

@@ -1,0 +1,81 @@
+// The run's own agent as its loop uses it: its mail, its tools' calls, and saying that the contract is fulfilled. A session like any other model's.
+
+import type { Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
+import { type InboxMessage, isWithinBytes, limits } from '@agent-relay/sdk/protocol'
+import type { RunLedger } from '../broker/runs/run-runtime.ts'
+
+/**
+ * How the run's loop comes in: as any MCP session does, with the agent's own token, and with no more rights than who asked for the run. Once
+ * for each run; undefined afterwards.
+ */
+export type Dial = (run: string) => Promise<{ client: WorkspaceClient; link: { turn(id: string): Turn } } | undefined>
+
+export class RunAgent {
+  readonly #client: WorkspaceClient
+  readonly #openTurn: (id: string) => Turn
+  readonly #run: string
+  readonly #ledger: RunLedger
+  /** Handed out since the model's last answer. */
+  #open: Turn[] = []
+  #turns = 0
+
+  private constructor(run: string, ledger: RunLedger, client: WorkspaceClient, openTurn: (id: string) => Turn) {
+    this.#run = run
+    this.#ledger = ledger
+    this.#client = client
+    this.#openTurn = openTurn
+  }
+
+  static async enter(run: string, ledger: RunLedger, dial: Dial): Promise<RunAgent | undefined> {
+    const dialled = await dial(run)
+    return dialled && new RunAgent(run, ledger, dialled.client, (id) => dialled.link.turn(id))
+  }
+
+  /** What the calls of one turn hand out is read when the model has come back with its next one. */
+  turn(): Turn {
+    const turn = this.#openTurn(`${this.#run}/${++this.#turns}`)
+    this.#open.push(turn)
+    return turn
+  }
+
+  /** The model has answered: it has seen what came before. */
+  received(): void {
+    for (const turn of this.#open.splice(0)) turn.answered()
+  }
+
+  async takeMail(): Promise<InboxMessage[]> {
+    const { total } = await this.#client.call('inbox.count', {})
+    return total === 0 ? [] : (await this.turn().call('inbox.take', {})).messages
+  }
+
+  /** Resolves with true once something waits, and with false when nobody wants to know any more. */
+  mailCame(given: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const look = async () => {
+        const { total } = await this.#client.call('inbox.count', {}).catch(() => ({ total: 0 }))
+        if (total > 0) end(true)
+      }
+      const stop = this.#ledger.listen({ onMessage: () => void look() })
+      const end = (came: boolean) => {
+        stop()
+        resolve(came)
+      }
+      given.addEventListener('abort', () => end(false), { once: true })
+      if (given.aborted) end(false)
+      else void look()
+    })
+  }
+
+  async complete(summary: string): Promise<void> {
+    await this.turn().call('run.complete', { run: this.#run, summary: fitting(summary) })
+  }
+
+  async leave(): Promise<void> {
+    await this.#client.disconnect()
+  }
+}
+
+function fitting(summary: string): string {
+  const text = summary.replaceAll('\0', '')
+  return isWithinBytes(text, limits.summaryBytesMax) ? text : text.slice(0, limits.summaryBytesMax / 4)
+}

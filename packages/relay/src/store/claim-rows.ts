@@ -1,0 +1,97 @@
+// Claims as rows, read for the rules and for lists. evolve.ts writes them.
+
+import { limits } from '@agent-relay/sdk/protocol'
+import type { Asker, ClaimRow, ClaimView } from '../core/view.ts'
+import type { Database, Row, Statement } from './database.ts'
+
+const names = ['path', 'machine', 'root', 'file', 'repository', 'agent', 'how', 'since', 'edited_at', 'until']
+const columns = names.map((name) => `c.${name}`).join(', ')
+/** Path by path: SQLite would sort a list of them first. */
+const among = 'FROM json_each(?1) j CROSS JOIN claims c ON c.path = j.value AND c.machine = ?2'
+const others = `${among} WHERE c.agent <> ?3 AND c.until > ?4 AND c.until <= ?5`
+/** A fact names no more claims than these. */
+const firstMax = 20
+
+const statements = {
+  at: `SELECT ${columns} FROM claims c WHERE path = ? AND machine = ?`,
+  inCheckout: `SELECT ${columns} FROM claims c WHERE root = ? ORDER BY agent, file`,
+  // As one text: a thousand rows of ten values take three times as long.
+  among: `SELECT json_group_array(json_array(${columns})) ${among}`,
+  countOthers: `SELECT count(*) ${others}`,
+  firstOthers: `SELECT ${columns} ${others} LIMIT ${firstMax}`,
+  ofFiles: `SELECT ${columns} FROM claims c WHERE file IN (SELECT value FROM json_each(?)) AND repository = ?`,
+  // '0' follows '/': everything that begins with the directory and a '/'.
+  below: `SELECT ${columns} FROM claims c WHERE path >= ?1 || '/' AND path < ?1 || '0' AND machine = ?2`,
+  of: `SELECT ${columns} FROM claims c WHERE agent = ? ORDER BY path`,
+  count: 'SELECT count(*) FROM claims WHERE until > ?',
+  countOf: 'SELECT count(*) FROM claims WHERE agent = ? AND until > ?',
+  all: `SELECT ${columns} FROM claims c WHERE until > ? ORDER BY agent, root, file`,
+  holders: `SELECT DISTINCT agent FROM claims WHERE until > ? AND how = 'edit'`,
+}
+
+export class ClaimRows implements ClaimView {
+  readonly #sql: Record<keyof typeof statements, Statement>
+
+  constructor(database: Database) {
+    this.#sql = database.prepareWhenUsed(statements)
+  }
+
+  at(path: string, machine = ''): ClaimRow | undefined {
+    const row = this.#sql.at.get(path, machine)
+    return row && claimOf(row)
+  }
+
+  inCheckout(root: string): ClaimRow[] {
+    return this.#sql.inCheckout.all(root).map(claimOf)
+  }
+
+  among(paths: readonly string[], machine = ''): ClaimRow[] {
+    if (paths.length === 0) return []
+    const text = this.#sql.among.get(JSON.stringify(paths), machine)?.[0] as string
+    return (JSON.parse(text) as Row[]).map(claimOf)
+  }
+
+  othersAmong(paths: readonly string[], { agent, machine = '', at }: Asker): { first: ClaimRow[]; count: number } {
+    if (paths.length === 0) return { first: [], count: 0 }
+    const asked = [JSON.stringify(paths), machine, agent, at, at + limits.claimMs]
+    const count = this.#sql.countOthers.get(...asked)?.[0] as number
+    return { first: count === 0 ? [] : this.#sql.firstOthers.all(...asked).map(claimOf), count }
+  }
+
+  below(directory: string, machine = ''): ClaimRow[] {
+    return this.#sql.below.all(directory === '/' ? '' : directory, machine).map(claimOf)
+  }
+
+  ofFiles(repository: string, files: readonly string[]): ClaimRow[] {
+    return this.#sql.ofFiles.all(JSON.stringify(files), repository).map(claimOf)
+  }
+
+  of(agent: string): ClaimRow[] {
+    return this.#sql.of.all(agent).map(claimOf)
+  }
+
+  count(at: number): number {
+    return this.#sql.count.get(at)?.[0] as number
+  }
+
+  countOf(agent: string, at: number): number {
+    return this.#sql.countOf.get(agent, at)?.[0] as number
+  }
+
+  /** By agent. */
+  all(at: number): ClaimRow[] {
+    return this.#sql.all.all(at).map(claimOf)
+  }
+
+  /** Those whose edits made claims that have not ended by their time. */
+  holders(at: number): string[] {
+    return this.#sql.holders.all(at).map(([agent]) => agent as string)
+  }
+}
+
+function claimOf(row: Row): ClaimRow {
+  const [path, machine, root, file, repository, agent, how, since, editedAt, until] = row
+  const claim = { path, root, file, repository, agent, how, since, editedAt, until } as ClaimRow
+  if (machine !== '') claim.machine = machine as string
+  return claim
+}

@@ -1,0 +1,30 @@
+// What several statements share: the columns of a message's head and of a receipt, and when a stay covers a message.
+
+import type { Receipt, Route } from '@agent-relay/sdk/protocol'
+import type { ReceiptRow } from '../core/view.ts'
+import type { Row } from './database.ts'
+
+export const headColumns = 'm.seq, m.id, m.at, m.conversation, m.n, m.sender, m.kind, m.thread, m.reply_to'
+export const receiptColumns = 'r.route, r.session, r.until, r.offered_at, r.read_at'
+
+/** The stay `s` covers the message with this number: its agent was there when the message was sent. */
+export const covers = (n: string, stay = 's'): string =>
+  `${stay}.joined_n < ${n} AND (${stay}.left_n IS NULL OR ${stay}.left_n >= ${n})`
+
+/** The columns of `receiptColumns`, which begin at `from`. */
+export function receiptOf(row: Row | undefined, from = 0): ReceiptRow | undefined {
+  if (!row || (row[from + 2] === null && row[from + 3] === null && row[from + 4] === null)) return undefined
+  return {
+    route: (row[from] ?? undefined) as Route | undefined,
+    session: (row[from + 1] ?? undefined) as string | undefined,
+    until: (row[from + 2] ?? undefined) as number | undefined,
+    offeredAt: (row[from + 3] ?? undefined) as number | undefined,
+    readAt: (row[from + 4] ?? undefined) as number | undefined,
+  }
+}
+
+/** What is held has neither been put before anybody nor read. */
+export function stateOf(receipt: ReceiptRow | undefined): Receipt['state'] {
+  if (receipt?.readAt !== undefined) return 'read'
+  return (receipt?.route ?? receipt?.offeredAt) === undefined ? 'stored' : 'offered'
+}

@@ -1,0 +1,79 @@
+// Which agents an entry concerns besides the readers of its message: one row for each, so that a reader finds its own entries without looking
+// through those of others. The rows are made from the audiences in core/sight.ts, where the rule decides which fact of an entry a reader sees.
+
+import type { Entry, Fact } from '@agent-relay/sdk/protocol'
+import { audienceOf, type Known } from '../core/sight.ts'
+import type { Database, Row, Statement } from './database.ts'
+
+/** In the column `who` stands an agent's key, or the negative of a conversation's key. */
+export const everyone = 0
+export const whoOfConversation = (key: number): number => -key
+
+const statements = {
+  insert: 'INSERT INTO concerns (who, seq) VALUES (?, ?)',
+  place: 'SELECT sender, conversation FROM messages WHERE id = ?',
+  provider: 'SELECT provider FROM invocations WHERE id = ?',
+  parent: 'SELECT parent FROM runs WHERE id = ?',
+}
+
+export class Concerns {
+  readonly #sql: Record<keyof typeof statements, Statement>
+  readonly #keyOf: (agent: string) => number | undefined
+  readonly #known: Known
+  readonly #who = new Set<number>()
+
+  constructor(database: Database, keyOf: (agent: string) => number | undefined) {
+    this.#sql = database.prepareAll(statements)
+    this.#keyOf = keyOf
+    const first = <T>(row: Row | undefined, make: (text: string) => T) => (row ? make(row[0] as string) : undefined)
+    this.#known = {
+      message: (id) => first(this.#sql.place.get(id), (from) => ({ from })),
+      invocation: (id) => first(this.#sql.provider.get(id), (provider) => ({ provider })),
+      runs: { byId: (id) => first(this.#sql.parent.get(id), (parent) => ({ parent })) },
+    }
+  }
+
+  /** After the entry's facts were applied. A plain send writes nothing here: its readers find it by its conversation. */
+  write({ seq, facts }: Pick<Entry, 'seq' | 'facts'>): void {
+    this.#who.clear()
+    for (const fact of facts) this.#add(fact)
+    for (const who of this.#who) this.#sql.insert.run(who, seq)
+  }
+
+  #add(fact: Fact): void {
+    const audience = audienceOf(fact)
+    if (audience.to === 'everyone') this.#who.add(everyone)
+    else if (audience.to === 'agents') this.#addAgents(audience.who(fact, this.#known))
+    // The readers of a message are found by its conversation; what is said of it later is noted there.
+    else if (audience.to === 'readers' && fact.type !== 'message.created') {
+      const conversation = this.#sql.place.get(audience.of(fact))?.[1]
+      // One that was pruned has no readers.
+      if (conversation !== undefined) this.#who.add(whoOfConversation(conversation as number))
+    }
+  }
+
+  /** Names from other workspaces and the daemon's own name have no key; nobody looks for their entries. */
+  #addAgents(names: Iterable<string | undefined>): void {
+    for (const name of names) {
+      const key = name === undefined ? undefined : this.#keyOf(name)
+      if (key !== undefined) this.#who.add(key)
+    }
+  }
+}
+
+/** Without plain sends, which are most of the entries: they concern nobody else. */
+const others = `SELECT seq, facts FROM journal WHERE seq > ? AND facts NOT LIKE '[{"type":"message.created"%' ORDER BY seq LIMIT (? + 0)`
+const chunk = 1_000
+
+/** For a journal from before these rows existed. A million entries, half of them plain sends, take about ten seconds. */
+export function fillConcerns(database: Database): void {
+  const agents = new Map(database.prepare('SELECT name, key FROM agents').all() as [string, number][])
+  const concerns = new Concerns(database, (name) => agents.get(name))
+  const read = database.prepare(others)
+  for (let since = 0; ; ) {
+    const rows = read.all(since, chunk) as [number, string][]
+    for (const [seq, facts] of rows) concerns.write({ seq, facts: JSON.parse(facts) })
+    if (rows.length < chunk) return
+    since = rows[rows.length - 1]?.[0] as number
+  }
+}

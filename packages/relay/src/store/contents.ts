@@ -1,0 +1,71 @@
+// What a database file holds, as somebody reads it who does not open the workspace.
+
+import { statSync } from 'node:fs'
+import { daemonName } from '@agent-relay/sdk/protocol'
+import { Database } from './database.ts'
+import { knownVersion } from './migrations.ts'
+import { busyMs } from './soundness.ts'
+
+export interface DatabaseContents {
+  /** The workspace's own. Unset in a file that was never begun. */
+  id?: string
+  /** The version of its tables. */
+  schema: number
+  /** Its last entry. */
+  seq: number
+  messages: number
+}
+
+export function contentsOf(path: string): DatabaseContents {
+  return reading(path, (database) => {
+    const number = (sql: string) => Number(database.prepare(sql).get()?.[0] ?? 0)
+    return {
+      id: idIn(database),
+      schema: number('PRAGMA user_version'),
+      seq: number('SELECT max(seq) FROM journal'),
+      messages: number('SELECT count(*) FROM messages'),
+    }
+  })
+}
+
+/** The workspace's own. */
+export function idOf(path: string): string | undefined {
+  return reading(path, idIn)
+}
+
+function idIn(database: Database): string | undefined {
+  return database.prepare("SELECT value FROM meta WHERE name = 'id'").get()?.[0] as string | undefined
+}
+
+/** Throws where this program does not know the version of its tables. */
+export function mustBeKnown(path: string): void {
+  reading(path, knownVersion)
+}
+
+/** In bytes. `log`: what is not in the database yet. */
+export function sizesOf(path: string): { database: number; log: number } {
+  const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
+  return { database: size(path), log: size(`${path}-wal`) }
+}
+
+/** Nobody was ever in it, nothing was said, and nothing ran. */
+export function isBlank(path: string): boolean {
+  return reading(path, (database) => {
+    const isEmpty = (sql: string, ...values: string[]) => database.prepare(sql).get(...values) === undefined
+    return (
+      isEmpty('SELECT 1 FROM messages LIMIT 1') &&
+      isEmpty('SELECT 1 FROM runs LIMIT 1') &&
+      isEmpty('SELECT 1 FROM agents WHERE name <> ? LIMIT 1', daemonName)
+    )
+  })
+}
+
+function reading<T>(path: string, read: (database: Database) => T): T {
+  const database = new Database(path)
+  try {
+    database.exec(`PRAGMA busy_timeout = ${busyMs}`)
+    return read(database)
+  } finally {
+    database.close()
+  }
+}

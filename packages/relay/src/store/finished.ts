@@ -1,0 +1,191 @@
+// How much of a workspace is over and old: up to which entry, and in each conversation up to which message. What may go of it is taken out by
+// pruning.ts. Nothing is changed here.
+
+import { isOpen } from '../core/open-questions.ts'
+import type { Steps } from '../core/steps.ts'
+import { headColumns } from './columns.ts'
+import type { Database, Statement } from './database.ts'
+import type { Tables } from './tables.ts'
+import type { SqliteView } from './view.ts'
+
+export interface Horizon {
+  /** What is not older stays. */
+  at: number
+  now: number
+  /** Messages whose answers somebody awaits now. */
+  awaited: readonly string[]
+}
+
+type IsOld = (time: number) => boolean
+
+interface Limits {
+  isOld: IsOld
+  /** Times that are not old. */
+  young: { after: number; to: number }
+  /** The first message of the conversation whose answer somebody awaits. */
+  asked: number | undefined
+}
+
+export interface Finished {
+  horizon: number
+  /** The last entry that is old. */
+  through: number
+  /** By the key of a conversation: the last message that is over, with all before it. */
+  upTo: ReadonlyMap<number, number>
+  held: Held[]
+}
+
+/** A conversation in which old messages stay. */
+export interface Held {
+  conversation: string
+  /** From this number on. */
+  n: number
+  messages: number
+  /** Those who have not read that message. */
+  unreadBy: string[]
+  /** The message is a question that is still open, or somebody awaits its answer. */
+  isAsked: boolean
+}
+
+const statements = {
+  lastOld: 'SELECT max(seq) FROM journal WHERE seq > ? AND seq <= ? AND at <= ?',
+  conversations: 'SELECT key, name FROM conversations WHERE key > ? ORDER BY key LIMIT (? + 0)',
+  first: 'SELECT n FROM messages WHERE conversation = ? ORDER BY n LIMIT 1',
+  last: 'SELECT n FROM messages WHERE conversation = ? ORDER BY n DESC LIMIT 1',
+  at: 'SELECT at FROM messages WHERE conversation = ? AND n = ?',
+  stays: `SELECT agent, joined_n, left_n, cursor FROM members WHERE conversation = ?1 AND (agent, joined_n) > (?2, ?3)
+    ORDER BY agent, joined_n LIMIT (?4 + 0)`,
+  unread: `SELECT m.n FROM messages m LEFT JOIN receipts r ON r.message = m.seq AND r.agent = ?1 WHERE m.conversation = ?2
+    AND m.n > ?3 AND m.n <= ?4 AND m.sender <> ?5 AND r.read_at IS NULL ORDER BY m.n LIMIT 1`,
+  // Read so lately that whoever read it may be at work on it.
+  fresh: `SELECT m.n FROM messages m JOIN receipts r ON r.message = m.seq WHERE m.conversation = ?1 AND m.n >= ?2 AND m.n < ?3
+    AND r.read_at > ?4 AND r.read_at <= ?5 ORDER BY m.n LIMIT 1`,
+  questions: `SELECT ${headColumns} FROM messages m WHERE m.conversation = ? AND m.kind = 'question' ORDER BY m.n DESC LIMIT 16`,
+}
+
+/** What one step looks at. */
+const [entriesPerStep, conversationsPerStep, staysPerStep, messagesPerStep] = [1_000, 64, 64, 256]
+/** Names that are told of those who have not read a message. */
+const namesMax = 5
+
+export class FinishedRows {
+  readonly #sql: Record<keyof typeof statements, Statement>
+  readonly #tables: Tables
+  readonly #view: SqliteView
+
+  constructor(database: Database, tables: Tables, view: SqliteView) {
+    this.#sql = database.prepareWhenUsed(statements)
+    this.#tables = tables
+    this.#view = view
+  }
+
+  *find({ at, now, awaited }: Horizon, lastSeq: number): Steps<Finished> {
+    const through = yield* this.#through(at, lastSeq)
+    // A clock that was ahead has left times that are still to come: they say nothing.
+    const isOld: IsOld = (time) => time <= at || time > now
+    const young = { after: at, to: now }
+    const asked = new Map<number, number>()
+    for (const { conversation, n } of awaited.flatMap((id) => this.#view.message(id) ?? [])) {
+      const key = this.#view.conversationKey(conversation) as number
+      asked.set(key, Math.min(n, asked.get(key) ?? n))
+    }
+    const [upTo, held]: [Map<number, number>, Held[]] = [new Map(), []]
+    for (let after = 0, isMore = true; isMore; ) {
+      const rows = this.#sql.conversations.all(after, conversationsPerStep) as [number, string][]
+      for (const [key, name] of rows) {
+        const found = yield* this.#conversation(key, name, { isOld, young, asked: asked.get(key) })
+        if (found.n > 0) upTo.set(key, found.n)
+        if (found.held) held.push(found.held)
+        yield
+      }
+      after = rows.at(-1)?.[0] ?? 0
+      isMore = rows.length === conversationsPerStep
+    }
+    return { horizon: at, through, upTo, held }
+  }
+
+  /** Times need not grow with the numbers: a workspace that was imported begins with an entry of the day of its import. */
+  *#through(at: number, lastSeq: number): Steps<number> {
+    for (let to = lastSeq; to > 0; to -= entriesPerStep) {
+      const found = this.#sql.lastOld.get(Math.max(0, to - entriesPerStep), to, at)?.[0]
+      if (typeof found === 'number') return found
+      yield
+    }
+    return 0
+  }
+
+  /** The last message of a conversation stays always: it is where the next one gets its number from. */
+  *#conversation(key: number, name: string, { isOld, young, asked }: Limits): Steps<{ n: number; held?: Held }> {
+    const [first, last] = [this.#sql.first, this.#sql.last].map((sql) => Number(sql.get(key)?.[0] ?? 0))
+    const said = Math.min(this.#lastOld(key, Number(first), Number(last), isOld), Number(last) - 1)
+    const old = yield* this.#beforeYoung(key, Number(first), said, young)
+    if (old < Number(first)) return { n: 0 }
+    const question = this.#question(key, name, old, asked)
+    let n = Math.min(old, question - 1)
+    const unreadBy: string[] = []
+    for (const stay of this.#stays(key)) {
+      yield
+      const unread = stay && this.#firstUnread(key, stay, n + 1)
+      if (unread === undefined || unread > n + 1) continue
+      if (unread <= n) unreadBy.length = 0
+      if (unreadBy.length < namesMax) unreadBy.push(stay?.name as string)
+      n = unread - 1
+    }
+    if (n === old) return { n }
+    const held = { conversation: name, n: n + 1, messages: old - n, unreadBy, isAsked: question === n + 1 }
+    return { n: n < Number(first) ? 0 : n, held }
+  }
+
+  /** By halving: times grow with the numbers, as a rule, and what stands before an old message is not newer. */
+  #lastOld(key: number, first: number, last: number, isOld: IsOld): number {
+    let [low, high] = [first - 1, last]
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      if (isOld(this.#sql.at.get(key, middle)?.[0] as number)) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+
+  /** The last of them before one that was read since the horizon. */
+  *#beforeYoung(key: number, first: number, said: number, { after, to }: Limits['young']): Steps<number> {
+    for (let n = first; n <= said; n += messagesPerStep) {
+      const found = this.#sql.fresh.get(key, n, Math.min(said + 1, n + messagesPerStep), after, to)?.[0]
+      if (typeof found === 'number') return found - 1
+      yield
+    }
+    return said
+  }
+
+  /** The first one up to a number that waits for an answer; beyond it, if there is none. */
+  #question(key: number, name: string, old: number, asked = old + 1): number {
+    const isDirect = name.startsWith('@')
+    const heads = isDirect ? this.#sql.questions.all(key).map((row) => this.#view.head(row)) : []
+    const open = heads.filter((head) => head.n < asked && isOpen(this.#view, head))
+    return Math.min(asked, ...open.map(({ n }) => n))
+  }
+
+  /** Of agents that can still come back; undefined where the reader may pause. */
+  *#stays(key: number): Generator<{ name: string; agent: number; cursor: number; left: number } | undefined> {
+    for (let [agent, joined, isMore] = [0, -1, true]; isMore; ) {
+      const rows = this.#sql.stays.all(key, agent, joined, staysPerStep) as [number, number, number | null, number][]
+      for (const [who, , left, cursor] of rows) {
+        const known = this.#tables.agentsByKey.get(who)
+        if (known && !known.isRetired)
+          yield { name: known.name, agent: who, cursor, left: left ?? Number.MAX_SAFE_INTEGER }
+      }
+      ;[agent, joined] = [rows.at(-1)?.[0] ?? 0, rows.at(-1)?.[1] ?? 0]
+      isMore = rows.length === staysPerStep
+      yield undefined
+    }
+  }
+
+  #firstUnread(
+    key: number,
+    { name, agent, cursor, left }: { name: string; agent: number; cursor: number; left: number },
+    to: number,
+  ): number | undefined {
+    if (cursor >= Math.min(left, to)) return undefined
+    return this.#sql.unread.get(agent, key, cursor, Math.min(left, to), name)?.[0] as number | undefined
+  }
+}

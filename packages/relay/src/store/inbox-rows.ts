@@ -1,0 +1,232 @@
+// What waits for an agent and what it ever received, read lazily from its stays. Each step reads a bounded number of rows, however many are
+// already read or do not fit the filter; undefined marks where the reader may pause to let others go on.
+
+import type { Steps } from '../core/steps.ts'
+import type { InboxFilter, Look, MessageHead, Waiting } from '../core/view.ts'
+import { headColumns, receiptColumns, receiptOf } from './columns.ts'
+import type { Database, Row, Statement } from './database.ts'
+import type { KnownAgent, Tables } from './tables.ts'
+
+/** A walk reads up to 256 rows at once, and often only to count them. */
+const shortBodyBytes = 2_048
+// The body if it is short, else its length: of a look at fifty rows, reading the columns is half the cost.
+const shortBody = `CASE WHEN octet_length(m.body) <= ${shortBodyBytes} THEN m.body ELSE octet_length(m.body) END`
+const waitingColumns = `${headColumns}, ${shortBody}, ${receiptColumns}`
+const waitingFrom = 'FROM messages m LEFT JOIN receipts r ON r.message = m.seq AND r.agent = ?1'
+const filters = '(?5 IS NULL OR m.sender = ?5) AND (?6 IS NULL OR m.thread = ?6 OR m.id = ?6)'
+
+const statements = {
+  stays: 'SELECT conversation, joined_n, left_n, cursor FROM members WHERE agent = ?',
+  staysIn: 'SELECT conversation, joined_n, left_n, cursor FROM members WHERE agent = ? AND conversation = ?',
+  unread: `SELECT ${waitingColumns} ${waitingFrom} WHERE m.conversation = ?2 AND m.n > ?3 AND m.n <= ?4 AND ${filters}
+    AND m.sender <> ?7 AND r.read_at IS NULL ORDER BY m.n LIMIT (?8 + 0)`,
+  // The first few of every stay at once. CROSS JOIN: in this order, by the two indexes.
+  firstUnread: `SELECT ${waitingColumns} FROM members s CROSS JOIN messages m ON m.conversation = s.conversation
+    LEFT JOIN receipts r ON r.message = m.seq AND r.agent = ?1 WHERE s.agent = ?1 AND m.n > s.cursor AND m.n <= s.cursor + ?2
+    AND (s.left_n IS NULL OR m.n <= s.left_n) AND m.sender <> ?3 AND r.read_at IS NULL ORDER BY s.conversation, s.joined_n, m.n`,
+  unreadCount: `SELECT count(*) FROM (SELECT 1 ${waitingFrom} WHERE m.conversation = ?2 AND m.n > ?3 AND m.n <= ?4
+    AND m.sender <> ?5 AND r.read_at IS NULL LIMIT (?6 + 0))`,
+  // Of the first that is there: those before it may have been pruned.
+  seqOf: 'SELECT seq FROM messages WHERE conversation = ? AND n >= ? ORDER BY n LIMIT 1',
+  firstAbove: 'SELECT n FROM messages WHERE conversation = ? AND n > ? ORDER BY n LIMIT 1',
+  received: `SELECT ${waitingColumns} ${waitingFrom} WHERE m.conversation = ?2 AND m.n > ?3 AND m.n <= ?4 AND ${filters}
+    AND m.sender <> ?7 ORDER BY m.n DESC LIMIT (?8 + 0)`,
+}
+
+/** A first look costs little; a long walk reads in larger steps. */
+const chunkFirst = 16
+const chunkMax = 256
+/** Between these numbers of conversations with news, one statement reads the first few messages of each; above them it would read too many rows. */
+const [togetherMin, togetherMax] = [4, 200]
+const togetherN = 4
+/** Numbers that one statement looks at, whether or not they fit. */
+const windowN = 1_024
+/** What a statement costs by itself, in rows that are passed over. */
+const statementRows = 8
+
+type Which = 'unread' | 'received'
+
+/** What can be read of one stay: numbers above the one, up to the other. */
+interface Stay {
+  conversation: number
+  from: number
+  to: number
+}
+
+/** In order; undefined where a reader may pause. */
+type Walk = Iterator<Waiting | undefined>
+
+export class InboxRows {
+  readonly #tables: Tables
+  readonly #headOf: (row: Row) => MessageHead
+  readonly #sql: Record<keyof typeof statements, Statement>
+
+  constructor(database: Database, tables: Tables, headOf: (row: Row) => MessageHead) {
+    this.#tables = tables
+    this.#headOf = headOf
+    this.#sql = database.prepareAll(statements)
+  }
+
+  /** Oldest first. */
+  unread(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined> {
+    return mergeBySeq(this.#walks(agent, filter, 'unread', look), 1)
+  }
+
+  /** Newest first. */
+  received(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined> {
+    return mergeBySeq(this.#walks(agent, filter, 'received', look), -1)
+  }
+
+  /** Counted by SQLite: fetching the rows to count them would cost ten times as much. */
+  *unreadCount(agent: string, max: number, conversation?: string): Steps<number> {
+    const reader = this.#tables.agents.get(agent)
+    let count = 0
+    for (const { conversation: key, from, to } of this.#stays(reader, { conversation }, 'unread')) {
+      for (let low = from; low < to; low += windowN) {
+        const high = Math.min(to, low + windowN)
+        const found = this.#sql.unreadCount.get(reader?.key as number, key, low, high, agent, max - count)
+        count += Number(found?.[0])
+        if (count >= max) return count
+        yield
+      }
+    }
+    return count
+  }
+
+  /** One lazy walk for each stay that can hold something. */
+  #walks(agent: string, filter: InboxFilter, which: Which, look: Look = { passed: 0 }): Walk[] {
+    const reader = this.#tables.agents.get(agent) as KnownAgent
+    const stays = this.#stays(reader, filter, which)
+    const isPlain = which === 'unread' && filter.from === undefined && filter.thread === undefined
+    if (!isPlain || stays.length < togetherMin || stays.length > togetherMax)
+      return stays.map((stay) =>
+        this.#walk(reader, stay, filter, { which, look }, stays.length > togetherMax ? togetherN : chunkFirst),
+      )
+    const first = new Map<number, Row[]>()
+    for (const row of this.#sql.firstUnread.all(reader.key, togetherN, agent)) {
+      const rows = first.get(row[3] as number)
+      if (rows) rows.push(row)
+      else first.set(row[3] as number, [row])
+    }
+    return stays.map((stay) => this.#walkOn(reader, stay, look, first.get(stay.conversation)))
+  }
+
+  /** First the rows that were read already, then on like any walk. Two stays in one conversation never overlap. */
+  *#walkOn(
+    reader: KnownAgent,
+    { conversation, from, to }: Stay,
+    look: Look,
+    first: Row[] = [],
+  ): Walk & Iterable<Waiting | undefined> {
+    const known = Math.min(from + togetherN, to)
+    for (const row of first) {
+      const n = row[4] as number
+      if (n > from && n <= known) yield this.#waiting(row)
+    }
+    if (known < to) yield* this.#walk(reader, { conversation, from: known, to }, {}, { which: 'unread', look })
+  }
+
+  #stays(reader: KnownAgent | undefined, filter: InboxFilter, which: Which): Stay[] {
+    if (!reader) return []
+    const rows =
+      filter.conversation === undefined
+        ? this.#sql.stays.all(reader.key)
+        : this.#sql.staysIn.all(reader.key, this.#tables.conversation(filter.conversation)?.key ?? -1)
+    const stays: Stay[] = []
+    for (const [conversation, joined, left, cursor] of rows as [number, number, number | null, number][]) {
+      const { lastN } = this.#tables.conversationOf(conversation)
+      const from = which === 'unread' ? cursor : joined
+      const to = Math.min(left ?? lastN, lastN)
+      // Most of a long way may have been pruned.
+      const start = to - from > windowN ? this.#before(conversation, from) : from
+      if (start < to) stays.push({ conversation, from: start, to })
+    }
+    return stays
+  }
+
+  /** The number before the first message that is there. */
+  #before(conversation: number, from: number): number {
+    const first = this.#sql.firstAbove.get(conversation, from)?.[0]
+    return first === undefined ? from : (first as number) - 1
+  }
+
+  *#walk(
+    reader: KnownAgent,
+    { conversation, from, to }: Stay,
+    {
+      from: sender = null,
+      thread = null,
+      beforeSeq,
+    }: { from?: string | null; thread?: string | null; beforeSeq?: number },
+    { which, look }: { which: Which; look: Look },
+    chunkSize = chunkFirst,
+  ): Generator<Waiting | undefined, void, void> {
+    const isUpward = which === 'unread'
+    let chunk = chunkSize
+    const last = beforeSeq === undefined ? to : this.#lastBefore(beforeSeq, { conversation, from, to }, look)
+    for (let [low, high] = [from, last]; low < high; chunk = Math.min(chunk * 4, chunkMax)) {
+      const bottom = isUpward ? low : Math.max(low, high - windowN)
+      const top = isUpward ? Math.min(high, low + windowN) : high
+      const rows = this.#sql[which].all(
+        ...([reader.key, conversation, bottom, top, sender, thread, reader.name, chunk] as const),
+      )
+      for (const row of rows) yield this.#waiting(row)
+      const lastN = rows[rows.length - 1]?.[4] as number
+      const before = high - low
+      if (isUpward) low = rows.length < chunk ? top : lastN
+      else high = rows.length < chunk ? bottom : lastN - 1
+      look.passed += statementRows + before - (high - low) - rows.length
+      yield undefined
+    }
+  }
+
+  /** The number of the stay's last message before an entry. Numbers and entries grow together, so it is found by halving. */
+  #lastBefore(seq: number, { conversation, from, to }: Stay, look: Look): number {
+    const isBefore = (n: number) => (this.#sql.seqOf.get(conversation, n)?.[0] as number) < seq
+    look.passed++
+    if (isBefore(to)) return to
+    let [low, high] = [from, to - 1]
+    for (; low < high; look.passed++) {
+      const middle = Math.ceil((low + high) / 2)
+      if (isBefore(middle)) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+
+  #waiting(row: Row): Waiting {
+    const [head, receipt, short] = [this.#headOf(row), receiptOf(row, 10), row[9] as string | number]
+    if (typeof short === 'number') return { head, bodyBytes: short, receipt }
+    return { head, bodyBytes: Buffer.byteLength(short), body: short, receipt }
+  }
+}
+
+/** Merges walks that are each in order. Few walks have anything, so the least is found by looking at all. */
+function* mergeBySeq(walks: Walk[], direction: 1 | -1): Iterable<Waiting | undefined> {
+  const heads: { next: Waiting; walk: Walk }[] = []
+  for (const walk of walks) {
+    yield undefined
+    const next = yield* following(walk)
+    if (next) heads.push({ next, walk })
+  }
+  while (heads.length > 0) {
+    let best = 0
+    for (let i = 1; i < heads.length; i++) {
+      if (((heads[i]?.next.head.seq as number) - (heads[best]?.next.head.seq as number)) * direction < 0) best = i
+    }
+    const head = heads[best] as { next: Waiting; walk: Walk }
+    yield head.next
+    const next = yield* following(head.walk)
+    if (next) head.next = next
+    else heads.splice(best, 1)
+  }
+}
+
+/** The next message of the walk, or undefined at its end; pauses where the walk does. */
+function* following(walk: Walk): Steps<Waiting | undefined> {
+  for (;;) {
+    const { done, value } = walk.next()
+    if (done || value) return done ? undefined : value
+    yield undefined
+  }
+}

@@ -1,0 +1,92 @@
+// What one machine has decided by itself in a workspace that several share: entries of its own, in order, which no other machine has. Each is
+// known to come after one entry of the shared journal, so that the rows can be made again from both.
+
+import type { Answered, Draft } from '../core/journal.ts'
+import { type Database, isSqliteError, type Row, type Statement } from './database.ts'
+
+/** Its number is its own; it has nothing to do with those of the shared journal. */
+export type LocalEntry = Draft & { seq: number; afterSeq: number }
+
+const statements = {
+  insert:
+    'INSERT INTO local_journal (seq, after_seq, at, by, cause, rule, digest, facts, outcome) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  answered: 'SELECT seq, rule, digest, outcome FROM local_journal WHERE cause = ? AND by = ?',
+  read: `SELECT seq, after_seq, at, by, cause, rule, digest, facts, outcome FROM local_journal WHERE seq > ? ORDER BY seq LIMIT (? + 0)`,
+  last: 'SELECT max(seq) FROM local_journal',
+  empty: 'DELETE FROM local_journal',
+}
+
+const entriesPerRead = 1_000
+
+export class LocalJournal {
+  readonly #sql: Record<keyof typeof statements, Statement>
+  #lastSeq: number
+
+  constructor(database: Database) {
+    this.#sql = database.prepareAll(statements)
+    this.#lastSeq = Number(this.#sql.last.get()?.[0] ?? 0)
+  }
+
+  get lastSeq(): number {
+    return this.#lastSeq
+  }
+
+  /** What it has stands in the journal of the workspace by now. */
+  empty(): void {
+    this.#sql.empty.run()
+    this.#lastSeq = 0
+  }
+
+  /** An entry of another copy of this journal, with the number that it had there. */
+  keep({ seq, at, by, cause, rule, digest, facts, outcome }: LocalEntry, afterSeq: number): void {
+    const texts = [rule, digest ?? null, JSON.stringify(facts), JSON.stringify(outcome)]
+    this.#sql.insert.run(seq, afterSeq, at, by, cause, ...texts)
+    this.#lastSeq = seq
+  }
+
+  /** After a rollback: the entries above this number are gone. */
+  rewind(seq: number): void {
+    this.#lastSeq = seq
+  }
+
+  /**
+   * Undefined where its command has an entry already. The first number is a time: should this file be lost and the machine begin again, its
+   * numbers must lie above those that it has told the others before.
+   */
+  write(draft: Draft, afterSeq: number): LocalEntry | undefined {
+    const { at, by, cause, rule, digest, facts, outcome } = draft
+    const seq = (this.#lastSeq === 0 ? at : this.#lastSeq) + 1
+    const texts = [rule, digest ?? null, JSON.stringify(facts), JSON.stringify(outcome)]
+    try {
+      this.#sql.insert.run(seq, afterSeq, at, by, cause, ...texts)
+    } catch (error) {
+      if (isSqliteError(error, 'constraint') && this.answered(by, cause)) return undefined
+      throw error
+    }
+    this.#lastSeq = seq
+    return { ...draft, seq, afterSeq }
+  }
+
+  answered(by: string, cause: string): (Answered & { seq: number }) | undefined {
+    const row = this.#sql.answered.get(cause, by)
+    if (!row) return undefined
+    const [seq, rule, digest, outcome] = row as [number, string, string | null, string]
+    return { seq, rule, digest: digest ?? undefined, outcome: JSON.parse(outcome) }
+  }
+
+  /** The entries after a number, oldest first, read in pages as they are asked for. */
+  *after(seq: number): Generator<LocalEntry, undefined> {
+    for (let since = seq; ; ) {
+      const rows = this.#sql.read.all(since, entriesPerRead)
+      for (const row of rows) yield entryOf(row)
+      if (rows.length < entriesPerRead) return
+      since = rows.at(-1)?.[0] as number
+    }
+  }
+}
+
+function entryOf(row: Row): LocalEntry {
+  const [seq, afterSeq, at, by, cause, rule, digest, facts, outcome] = row
+  const texts = { facts: JSON.parse(facts as string), outcome: JSON.parse(outcome as string) }
+  return { seq, afterSeq, at, by, cause, rule, digest: digest ?? undefined, ...texts } as LocalEntry
+}

@@ -1,0 +1,53 @@
+// What a note of another machine does to the receipts: see `deliveries.noted`. Wherever it is taken in, the same is known in the end.
+
+import type { DeliveriesNoted } from '@agent-relay/sdk/protocol'
+import type { Database, Statement } from './database.ts'
+import type { KnownAgent, Tables } from './tables.ts'
+
+const ofMessage = 'SELECT seq, ?1, ?2, ?3 FROM messages WHERE id = ?4'
+
+const isLater = 'offered_at IS NULL OR offered_at <= excluded.offered_at'
+
+const statements = {
+  noted: "INSERT OR REPLACE INTO meta (name, value) VALUES ('noted', ?)",
+  // Two homes may both have shown it, and the former may tell so last: the later time counts, as it does at home (evolve-statements.ts).
+  offered: `INSERT INTO receipts (message, agent, offered_at, route) ${ofMessage} ON CONFLICT DO UPDATE
+    SET offered_at = excluded.offered_at, route = excluded.route WHERE ${isLater}`,
+  /** Whoever had it there has it no longer. */
+  freed:
+    'UPDATE receipts SET session = NULL, until = NULL WHERE agent = ? AND message = (SELECT seq FROM messages WHERE id = ?)',
+  // Two homes may both have shown it: the first time counts, in whichever order they tell it.
+  read: `INSERT INTO receipts (message, agent, read_at) SELECT seq, ?1, ?2 FROM messages WHERE id = ?3 ON CONFLICT DO UPDATE
+    SET read_at = min(coalesce(read_at, excluded.read_at), excluded.read_at)`,
+}
+
+export class NotedReceipts {
+  readonly #sql: Record<keyof typeof statements, Statement>
+  readonly #tables: Tables
+  readonly #machine: string | undefined
+
+  /** `machine`: the one of this replica. */
+  constructor(database: Database, tables: Tables, machine: string | undefined) {
+    this.#sql = database.prepareWhenUsed(statements)
+    this.#tables = tables
+    this.#machine = machine
+  }
+
+  /** Answers the messages that were read. */
+  apply({ agent, machine, epoch, through, receipts }: DeliveriesNoted, { key }: KnownAgent): string[] {
+    if (machine === this.#machine) this.#sql.noted.run(String(through))
+    const home = this.#tables.homes.get(agent)
+    const isHere = home !== undefined && home.machine === this.#machine
+    // What the home itself has told is known here better.
+    const isOwn = isHere && machine === this.#machine && epoch === home.epoch
+    const read: string[] = []
+    for (const { message, offeredAt, route, readAt } of receipts) {
+      if (offeredAt !== undefined && !isOwn) this.#sql.offered.run(key, offeredAt, route ?? null, message)
+      if (offeredAt !== undefined && !isHere) this.#sql.freed.run(key, message)
+      if (readAt === undefined) continue
+      this.#sql.read.run(key, readAt, message)
+      read.push(message)
+    }
+    return read
+  }
+}

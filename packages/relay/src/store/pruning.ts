@@ -1,0 +1,226 @@
+// Pruning: takes what is old and over out of the journal and the tables, a slice at a time. An entry keeps its number, its command's id and the
+// answer, so that the command is still answered once; it loses the facts that change nothing any more. What is left makes the same rows again.
+// What is over: finished.ts. Where it goes: daemon/archive.ts.
+
+import type { Entry, Fact, Message } from '@agent-relay/sdk/protocol'
+import type { Steps } from '../core/steps.ts'
+import type { Database, Row, Statement } from './database.ts'
+import type { Finished } from './finished.ts'
+import type { Queries } from './queries.ts'
+
+/** One fact that goes, or that stays without what belongs to it. */
+export interface Gone {
+  entry: Entry
+  fact: Fact
+  message?: Message
+  /** The input or output of a call, the last screen of a worker. */
+  body?: string
+  /** What a run handed over, as gzip. */
+  payload?: Uint8Array
+}
+
+export interface Slice {
+  /** The last entry that was looked at. */
+  to: number
+  gone: Gone[]
+  chars: number
+  /** The facts that an entry keeps. */
+  left: Map<number, Fact[]>
+}
+
+/** One pruning, as the workspace remembers it. */
+export interface Prune {
+  id: number
+  at: number
+  horizon: number
+  through: number
+  /** In the folder of archives; unset where all of it was deleted. What lies beyond `bytes` was cut off before it was taken out here. */
+  file?: string
+  bytes: number
+  messages: number
+  events: number
+}
+
+/** Of one slice: about 10 ms, most of it for the rows of messages. `scanned`: of entries that stay, or went before. */
+const [goneMax, charsMax, scanned] = [96, 128 * 1024, 1_000]
+const [entriesPerStep, concernsPerStep] = [16, 500]
+
+const statements = {
+  entries: `SELECT seq, at, by, cause, facts FROM journal WHERE seq > ?1 AND seq <= ?2 AND facts <> '[]' ORDER BY seq LIMIT (?3 + 0)`,
+  place: 'SELECT conversation, n FROM messages WHERE id = ?',
+  claim: 'SELECT 1 FROM claims WHERE path = ? AND machine = ?',
+  action: 'SELECT session FROM actions WHERE name = ?',
+  call: 'SELECT ok IS NOT NULL AND at + coalesce(duration_ms, 0) <= ?2 FROM invocations WHERE id = ?1',
+  // The last one stays: it is where the next one gets its number from.
+  approval: `SELECT coalesce(closed_at <= ?2, 0) AND n < (SELECT max(n) FROM approvals) FROM approvals WHERE id = ?1`,
+  body: 'SELECT body FROM bodies WHERE seq = ?',
+  payload: 'SELECT gzip FROM payloads WHERE seq = ?',
+  stub: 'SELECT at, by, cause, rule, digest, outcome FROM journal WHERE seq = ?',
+  entryGone: 'DELETE FROM journal WHERE seq = ?',
+  entryLeft: 'INSERT INTO journal (seq, at, by, cause, rule, digest, outcome, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  messageGone: 'DELETE FROM messages WHERE seq = ?',
+  receiptsGone: 'DELETE FROM receipts WHERE message = ?',
+  reactionsGone: 'DELETE FROM reactions WHERE message = ?',
+  bodyGone: 'DELETE FROM bodies WHERE seq = ?',
+  payloadGone: 'DELETE FROM payloads WHERE seq = ?',
+  callGone: 'DELETE FROM invocations WHERE id = ?',
+  approvalGone: 'DELETE FROM approvals WHERE id = ?',
+  concerns: `SELECT c.who, c.seq, j.facts = '[]' FROM concerns c JOIN journal j ON j.seq = c.seq WHERE (c.who, c.seq) > (?1, ?2)
+    ORDER BY c.who, c.seq LIMIT (?3 + 0)`,
+  concernGone: 'DELETE FROM concerns WHERE who = ? AND seq = ?',
+  keep: `INSERT INTO prunes (id, at, horizon, through, file, bytes, messages, events) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET bytes = excluded.bytes, messages = excluded.messages, events = excluded.events`,
+  prunes: 'SELECT id, at, horizon, through, file, bytes, messages, events FROM prunes ORDER BY id',
+  through: 'SELECT max(through) FROM prunes',
+}
+
+export class Pruning {
+  readonly #sql: Record<keyof typeof statements, Statement>
+  readonly #queries: Queries
+  #finished: Finished = { horizon: 0, through: 0, upTo: new Map(), held: [] }
+
+  constructor(database: Database, queries: Queries) {
+    this.#sql = database.prepareWhenUsed(statements)
+    this.#queries = queries
+  }
+
+  /** Those there were, oldest first. */
+  all(): Prune[] {
+    return this.#sql.prunes.all().map(pruneOf)
+  }
+
+  /** Some entries up to this number have lost facts. 0: none has. */
+  get through(): number {
+    return Number(this.#sql.through.get()?.[0] ?? 0)
+  }
+
+  /** The next slice after an entry. */
+  *next(after: number, finished: Finished): Steps<Slice> {
+    this.#finished = finished
+    const slice: Slice = { to: after, gone: [], chars: 0, left: new Map() }
+    const end = Math.min(finished.through, after + scanned)
+    while (slice.to < end && slice.gone.length < goneMax && slice.chars < charsMax) {
+      const rows = this.#sql.entries.all(slice.to, end, entriesPerStep)
+      for (const row of rows) this.#split(row, slice)
+      slice.to = rows.length < entriesPerStep ? end : (rows.at(-1)?.[0] as number)
+      yield
+    }
+    return slice
+  }
+
+  #split([seq, at, by, cause, facts]: Row, slice: Slice): void {
+    const entry = { seq, at, by, cause, facts: JSON.parse(facts as string) } as Entry
+    const left: Fact[] = []
+    let found = 0
+    for (const fact of entry.facts) {
+      const isOver = this.#isOver(fact, entry.at)
+      const gone = { entry, fact, ...this.#belongings(entry, fact, isOver) }
+      if (!isOver) left.push(fact)
+      if (!isOver && gone.body === undefined && gone.payload === undefined) continue
+      slice.gone.push(gone)
+      slice.chars += 200 + (gone.message?.body.length ?? 0) + (gone.body?.length ?? 0) + (gone.payload?.length ?? 0)
+      found++
+    }
+    if (found > 0) slice.left.set(entry.seq, left)
+  }
+
+  /** Does it change nothing any more, since what it is about is gone or goes now? */
+  #isOver(fact: Fact, at: number): boolean {
+    switch (fact.type) {
+      case 'message.created':
+        return this.#goes(fact.id)
+      case 'delivery.offered':
+      case 'delivery.held':
+      case 'delivery.released':
+      case 'delivery.read':
+      case 'reaction.added':
+      case 'reaction.removed':
+        return this.#goes(fact.message)
+      default:
+        return at <= this.#finished.horizon && this.#isPast(fact)
+    }
+  }
+
+  #isPast(fact: Fact): boolean {
+    const { horizon } = this.#finished
+    switch (fact.type) {
+      case 'agent.briefed':
+      case 'claim.denied':
+      case 'claim.passed':
+      case 'action.withdrawn':
+        return true
+      case 'claim.made':
+      case 'claim.renewed':
+      case 'claim.ended':
+        return this.#sql.claim.get(fact.path, fact.machine ?? '') === undefined
+      // Another session has offered it since.
+      case 'action.registered':
+        return this.#sql.action.get(fact.name)?.[0] !== fact.session
+      case 'action.invoked':
+      case 'action.completed':
+        return (this.#sql.call.get(fact.id, horizon)?.[0] ?? 1) === 1
+      case 'approval.opened':
+      case 'approval.closed':
+        return (this.#sql.approval.get(fact.id, horizon)?.[0] ?? 1) === 1
+      default:
+        return false
+    }
+  }
+
+  #goes(message: string): boolean {
+    const [conversation, n] = (this.#sql.place.get(message) ?? []) as number[]
+    return conversation === undefined || (n as number) <= (this.#finished.upTo.get(conversation) ?? 0)
+  }
+
+  /** What was asked of workers and runs stays, since it can be given again; what they left behind does not. */
+  #belongings(entry: Entry, fact: Fact, isOver: boolean): Pick<Gone, 'message' | 'body' | 'payload'> {
+    const { seq, at } = entry
+    if (fact.type === 'message.created') return isOver ? { message: this.#queries.message(fact.id) } : {}
+    if (at > this.#finished.horizon || (!isOver && this.#isTold(entry))) return {}
+    if (fact.type === 'run.completed' && fact.payloadBytes !== undefined)
+      return { payload: this.#sql.payload.get(seq)?.[0] as Uint8Array | undefined }
+    const hasBody = isOver ? fact.type.startsWith('action.') : fact.type === 'worker.changed'
+    return hasBody ? { body: this.#sql.body.get(seq)?.[0] as string | undefined } : {}
+  }
+
+  /** A message of the same entry stays, and points to what was left behind. */
+  #isTold({ facts }: Entry): boolean {
+    return facts.some((fact) => fact.type === 'message.created' && !this.#goes(fact.id))
+  }
+
+  /** Inside a transaction, once all of it is kept elsewhere or may be lost. */
+  remove({ gone, left }: Slice, prune: Prune): void {
+    const stubs = [...left.keys()].map((seq) => [seq, ...(this.#sql.stub.get(seq) as Row)])
+    // First all, then each: pages that are emptied are free.
+    for (const seq of left.keys()) this.#sql.entryGone.run(seq)
+    for (const stub of stubs) this.#sql.entryLeft.run(...stub, JSON.stringify(left.get(stub[0] as number)))
+    for (const { entry, fact, message, body, payload } of gone) {
+      if (message) this.#messageGone(message.seq)
+      if (body !== undefined) this.#sql.bodyGone.run(entry.seq)
+      if (payload) this.#sql.payloadGone.run(entry.seq)
+      if (fact.type === 'action.invoked') this.#sql.callGone.run(fact.id)
+      if (fact.type === 'approval.opened') this.#sql.approvalGone.run(fact.id)
+    }
+    const { id, at, horizon, through, file = null, bytes, messages, events } = prune
+    this.#sql.keep.run(id, at, horizon, through, file, bytes, messages, events)
+  }
+
+  #messageGone(seq: number): void {
+    this.#sql.receiptsGone.run(seq)
+    this.#sql.reactionsGone.run(seq)
+    this.#sql.messageGone.run(seq)
+  }
+
+  /** Which agents an entry concerns that tells nothing any more. Inside a transaction; answers from where to go on, if there is more. */
+  forgetConcerns([who, seq]: readonly [number, number]): [number, number] | undefined {
+    const rows = this.#sql.concerns.all(who, seq, concernsPerStep) as [number, number, number][]
+    for (const [whose, of, isEmpty] of rows) if (isEmpty === 1) this.#sql.concernGone.run(whose, of)
+    const last = rows.at(-1)
+    return last && rows.length === concernsPerStep ? [last[0], last[1]] : undefined
+  }
+}
+
+function pruneOf([id, at, horizon, through, file, bytes, messages, events]: Row): Prune {
+  const prune = { id, at, horizon, through, bytes, messages, events }
+  return (file === null ? prune : { ...prune, file }) as Prune
+}

@@ -1,0 +1,74 @@
+// Are the files that are being written still the ones at their paths? Commits into a file that was removed or cut are lost with it, and SQLite
+// goes on writing without an error.
+
+import { type Stats, statSync } from 'node:fs'
+import { basename } from 'node:path'
+
+interface Known {
+  path: string
+  dev: number
+  ino: number
+  /** These files never shrink: nothing here vacuums, and SQLite starts a log again without cutting it. */
+  size: number
+  /** Every byte of it takes space on the disk, as SQLite writes it. Where a file system packs files this tells nothing. */
+  isSolid: boolean
+}
+
+interface Change {
+  path: string
+  reason: string
+  /** SQLite would not read from it what was written. */
+  isCut: boolean
+}
+
+/**
+ * Looks at the paths: closing a descriptor of our own on a database would release SQLite's locks. No other file can get the inode of a file
+ * that SQLite has open, so device and inode tell. A file that was cut may have its length again, once SQLite has written beyond the cut:
+ * then there is a hole in it, which takes no space on the disk.
+ */
+export class SameFiles {
+  readonly #known: Known[]
+  readonly #isWhole: (path: string) => boolean
+
+  /**
+   * Remembers the files as they are now, and leaves out what is not on disk, such as a database in memory. `isWhole` reads a file that takes
+   * less space than it should: some file systems pack files later.
+   */
+  constructor(paths: readonly string[], isWhole: (path: string) => boolean) {
+    this.#isWhole = isWhole
+    this.#known = paths.flatMap((path) => {
+      const found = statSync(path, { throwIfNoEntry: false })
+      return found ? [{ path, dev: found.dev, ino: found.ino, size: found.size, isSolid: isSolid(found) }] : []
+    })
+  }
+
+  /** The first file that has changed. */
+  look(): Change | undefined {
+    for (const known of this.#known) {
+      const { path, dev, ino, size } = known
+      const found = statSync(path, { throwIfNoEntry: false })
+      if (!found) return changed(path, 'was removed or moved away')
+      if (found.ino !== ino || found.dev !== dev) return changed(path, 'has another file in its place')
+      if (found.size < size) return changed(path, `was cut from ${size} to ${found.size} bytes`, true)
+      if (known.isSolid && !isSolid(found)) {
+        if (!this.#isWhole(path)) return changed(path, 'was cut, and what was written after that leaves a hole', true)
+        known.isSolid = false
+      }
+      known.size = found.size
+    }
+    return undefined
+  }
+}
+
+function changed(path: string, reason: string, isCut = false): Change {
+  return { path, reason: `${basename(path)} ${reason}`, isCut }
+}
+
+/** The page at this place of a database is never written: SQLite locks the file by it. */
+const lockedAt = 2 ** 30
+const pageBytes = 4_096
+
+/** A block of `stat` has 512 bytes on every system. */
+function isSolid({ blocks, size }: Stats): boolean {
+  return blocks * 512 >= size - (size > lockedAt ? pageBytes : 0)
+}

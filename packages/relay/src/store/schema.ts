@@ -1,0 +1,69 @@
+// Is the schema of a database file ours? A trigger or a view is SQL that runs when we read or write, so a file that somebody else made has none
+// that we did not make. Whether its pages are whole: soundness.ts.
+
+import { RefusalError } from '../core/refusal-error.ts'
+import { Database } from './database.ts'
+import { knownVersion, migrate, versionFault } from './migrations.ts'
+
+/** What SQLite's own `ANALYZE` makes, if somebody has run it. */
+const statistics = new Set([
+  'table sqlite_stat1: CREATE TABLE sqlite_stat1(tbl,idx,stat)',
+  'table sqlite_stat4: CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)',
+])
+
+/**
+ * What the file has that a database of its version has not, or the other way round. Nothing is written, and none of its tables is read.
+ * Throws where its version is newer than this program.
+ */
+export function schemaFault(path: string): string | undefined {
+  let database: Database | undefined
+  try {
+    database = new Database(path)
+    return versionFault(database) ?? difference(database)
+  } catch (error) {
+    if (error instanceof RefusalError && error.refusal.code === 'workspace.newer') throw error
+    return (error as Error).message
+  } finally {
+    database?.close()
+  }
+}
+
+function difference(database: Database): string | undefined {
+  const [found, ours] = [schemaOf(database), schemaAt(knownVersion(database))]
+  const added = [...found.keys()].find((each) => !ours.has(each) && !statistics.has(each))
+  if (added !== undefined) return `it has a ${nameOf(added)} that Agent Relay did not make`
+  const missing = [...ours.keys()].find((each) => !found.has(each))
+  if (missing !== undefined) return `it lacks the ${nameOf(missing)}`
+  const twice = [...found].find(([, times]) => times > 1)
+  return twice && `it has the ${nameOf(twice[0])} twice`
+}
+
+function schemaAt(version: number): Map<string, number> {
+  const fresh = new Database(':memory:')
+  try {
+    migrate(fresh, version)
+    return schemaOf(fresh)
+  } finally {
+    fresh.close()
+  }
+}
+
+/** How often each is there: a file that was made by hand may have one twice. */
+function schemaOf(database: Database): Map<string, number> {
+  const all = new Map<string, number>()
+  for (const [type, name, table, sql] of database
+    .prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema')
+    .all()) {
+    const key = `${type} ${name}${table === name ? '' : ` on ${table}`}: ${sql ?? ''}`
+    all.set(key, (all.get(key) ?? 0) + 1)
+  }
+  return all
+}
+
+/** It is shown, and may come from anybody. */
+function nameOf(key: string): string {
+  return key
+    .slice(0, key.indexOf(':'))
+    .replace(/[^ \w]/g, '?')
+    .slice(0, 100)
+}

@@ -1,0 +1,75 @@
+// Spend as rows, read for lists: one row is what an agent has used of one model on one day, as one worker or in one run. evolve.ts writes them.
+
+import type { Spend, SpendLine } from '@agent-relay/sdk/protocol'
+import { usdParts } from '../core/spend.ts'
+import type { Steps } from '../core/steps.ts'
+import type { Database, Row, Statement } from './database.ts'
+
+const counts = 'input, output, cached, usd_parts, turns'
+const sums = 'sum(input), sum(output), sum(cached), sum(usd_parts), sum(turns)'
+
+const statements = {
+  ofAgent: `SELECT ${sums} FROM spend WHERE agent = ?`,
+  ofRun: `SELECT ${sums} FROM spend WHERE run = ?1 AND run <> ''`,
+  ofWorker: `SELECT ${sums} FROM spend WHERE worker = ?1 AND worker <> ''`,
+  // In the order of the key, so that a page begins where the one before has ended.
+  page: `SELECT ${counts}, agent, worker, run, model, day FROM spend
+    WHERE (agent, worker, run, model, day) > (?, ?, ?, ?, ?) ORDER BY agent, worker, run, model, day LIMIT (? + 0)`,
+}
+
+const spendRowsPerStep = 256
+
+export type SpendRow = Pick<SpendLine, 'run' | 'model'> & { agent: string; day: string } & Counts
+
+interface Counts extends Spend {
+  turns: number
+}
+
+export class SpendRows {
+  readonly #sql: Record<keyof typeof statements, Statement>
+
+  constructor(database: Database) {
+    this.#sql = database.prepareWhenUsed(statements)
+  }
+
+  /** Undefined where nothing is known. */
+  ofAgent(agent: string): Spend | undefined {
+    return spendOf(this.#sql.ofAgent.get(agent))
+  }
+
+  ofRun(run: string): Spend | undefined {
+    return spendOf(this.#sql.ofRun.get(run))
+  }
+
+  ofWorker(worker: string): Spend | undefined {
+    return spendOf(this.#sql.ofWorker.get(worker))
+  }
+
+  /** All of them, in steps. */
+  *all(each: (row: SpendRow) => void): Steps<void> {
+    for (let place = ['', '', '', '', '']; ; ) {
+      const rows = this.#sql.page.all(...place, spendRowsPerStep)
+      for (const row of rows) each(rowOf(row))
+      if (rows.length < spendRowsPerStep) return
+      place = (rows.at(-1) as Row).slice(5) as string[]
+      yield
+    }
+  }
+}
+
+function spendOf(row: Row | undefined): Spend | undefined {
+  if (!row || row[0] === null) return undefined
+  const { turns: _, ...spend } = countsOf(row)
+  return spend
+}
+
+function countsOf(row: Row): Counts {
+  const [input, output, cached, parts, turns] = row as [number, number, number, number | null, number]
+  const counts = { tokens: { input, output, cached }, turns }
+  return parts === null ? counts : { ...counts, usd: parts / usdParts }
+}
+
+function rowOf(row: Row): SpendRow {
+  const [agent, , run, model, day] = row.slice(5) as [string, string, string, string, string]
+  return { ...countsOf(row), agent, day, ...(run === '' ? {} : { run }), ...(model === '' ? {} : { model }) }
+}

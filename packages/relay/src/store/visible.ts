@@ -1,0 +1,188 @@
+// What a reader can see, found by index: its stays as spans of the journal, and the entries that can hold something for it. The cost depends on
+// what is found, not on how much others have said. core/sight.ts decides what of an entry is shown.
+
+import { everyone, whoOfConversation } from './concerns.ts'
+import type { Database, Statement } from './database.ts'
+import type { Tables } from './tables.ts'
+
+/** One stay that holds messages: their numbers, and the entries of the first and the last. */
+export interface VisibleSpan {
+  conversation: number
+  /** Numbers above it … */
+  after: number
+  /** … and up to it. */
+  to: number
+  firstSeq: number
+  lastSeq: number
+}
+
+/** Numbers of entries in order; undefined where the reader may pause to let others go on. */
+export type EntryNumbers = Generator<number | undefined, void, void>
+
+const statements = {
+  stays: 'SELECT conversation, joined_n, left_n FROM members WHERE agent = ?',
+  staysIn: 'SELECT conversation, joined_n, left_n FROM members WHERE agent = ? AND conversation = ?',
+  // Of the first that is there: those before it may have been pruned.
+  seqOf: 'SELECT seq FROM messages WHERE conversation = ? AND n >= ? ORDER BY n LIMIT 1',
+  said: 'SELECT seq, n FROM messages WHERE conversation = ?1 AND n > ?2 AND n <= ?3 ORDER BY n LIMIT (?4 + 0)',
+  saidDown: 'SELECT seq, n FROM messages WHERE conversation = ?1 AND n > ?2 AND n <= ?3 ORDER BY n DESC LIMIT (?4 + 0)',
+  concerned: 'SELECT seq FROM concerns WHERE who = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT (?4 + 0)',
+  concernedDown: 'SELECT seq FROM concerns WHERE who = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq DESC LIMIT (?4 + 0)',
+}
+
+const [chunkFirst, chunkMax] = [4, 256]
+
+export interface EntryRange {
+  /** Entries above it … */
+  after: number
+  /** … and up to it. */
+  to: number
+  isUpward: boolean
+}
+
+/** What is looked for: messages, what concerns everyone, the reader itself, or its conversations besides their messages. */
+export interface EntryKinds {
+  messages: boolean
+  everyone: boolean
+  own: boolean
+  conversations: boolean
+}
+
+export class Visible {
+  readonly #tables: Tables
+  readonly #sql: Record<keyof typeof statements, Statement>
+
+  constructor(database: Database, tables: Tables) {
+    this.#tables = tables
+    this.#sql = database.prepareAll(statements)
+  }
+
+  /** The agent's stays that hold messages, in all conversations or in the named one. It pauses after each. */
+  *spans(agent: string, conversation?: string): Generator<VisibleSpan | undefined, void, void> {
+    const reader = this.#tables.agents.get(agent)
+    if (!reader) return
+    const rows =
+      conversation === undefined
+        ? this.#sql.stays.all(reader.key)
+        : this.#sql.staysIn.all(reader.key, this.#tables.conversation(conversation)?.key ?? -1)
+    for (const [key, joined, left] of rows as [number, number, number | null][]) {
+      const { lastN, lastSeq } = this.#tables.conversationOf(key)
+      const to = Math.min(left ?? lastN, lastN)
+      if (joined < to)
+        yield {
+          conversation: key,
+          after: joined,
+          to,
+          firstSeq: this.#seqOf(key, joined + 1),
+          lastSeq: to === lastN ? lastSeq : this.#seqOf(key, to),
+        }
+      else yield undefined
+    }
+  }
+
+  /** Every entry of the range that can hold something for the agent, or for a reader without a name; each once, in order. */
+  *entries(agent: string | undefined, range: EntryRange, kinds: EntryKinds): EntryNumbers {
+    const sources: Source[] = []
+    const add = (source: Source) => {
+      if (source.next !== undefined) sources.push(source)
+    }
+    const key = agent === undefined ? undefined : this.#tables.agents.get(agent)?.key
+    if (kinds.everyone) add(this.#concerned(everyone, range))
+    if (kinds.own && key !== undefined) add(this.#concerned(key, range))
+    const heard = new Set<number>()
+    const isInSpans = kinds.messages || kinds.conversations
+    for (const span of agent === undefined || !isInSpans ? [] : this.spans(agent)) {
+      if (span && kinds.messages) add(this.#said(span, range))
+      if (span && kinds.conversations && !heard.has(span.conversation)) {
+        heard.add(span.conversation)
+        add(this.#concerned(whoOfConversation(span.conversation), range))
+      }
+      yield undefined
+    }
+    yield* merged(sources, range.isUpward)
+  }
+
+  #seqOf(conversation: number, n: number): number {
+    return this.#sql.seqOf.get(conversation, n)?.[0] as number
+  }
+
+  #concerned(who: number, { after, to, isUpward }: EntryRange): Source {
+    const sql = this.#sql[isUpward ? 'concerned' : 'concernedDown']
+    let [low, high] = [after, to]
+    return new Source((limit) => {
+      const seqs = sql.all(who, low, high, limit).map(([seq]) => seq as number)
+      const last = seqs[seqs.length - 1]
+      if (last !== undefined && isUpward) low = last
+      else if (last !== undefined) high = last - 1
+      return seqs
+    })
+  }
+
+  #said(span: VisibleSpan, { after, to, isUpward }: EntryRange): Source {
+    const { conversation } = span
+    if (span.lastSeq <= after || span.firstSeq > to) return new Source(() => [])
+    // Numbers and entries rise together: where the range begins and ends is found by halving.
+    let low = span.firstSeq > after ? span.after : this.#lastUpTo(span, after)
+    let high = span.lastSeq <= to ? span.to : this.#lastUpTo(span, to)
+    const sql = this.#sql[isUpward ? 'said' : 'saidDown']
+    return new Source((limit) => {
+      const rows = sql.all(conversation, low, high, limit) as [number, number][]
+      const last = rows[rows.length - 1]?.[1]
+      if (last !== undefined && isUpward) low = last
+      else if (last !== undefined) high = last - 1
+      return rows.map(([seq]) => seq)
+    })
+  }
+
+  /** The last number of the span whose entry is at most `seq`. */
+  #lastUpTo({ conversation, after, to }: VisibleSpan, seq: number): number {
+    let [low, high] = [after, to]
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      if (this.#seqOf(conversation, middle) <= seq) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+}
+
+/** Numbers in order, read in chunks that grow. */
+class Source {
+  readonly #read: (limit: number) => number[]
+  #chunk = chunkFirst
+  #numbers: number[]
+  #at = 0
+
+  constructor(read: (limit: number) => number[]) {
+    this.#read = read
+    this.#numbers = read(this.#chunk)
+  }
+
+  get next(): number | undefined {
+    return this.#numbers[this.#at]
+  }
+
+  move(): void {
+    if (++this.#at < this.#numbers.length) return
+    const isOver = this.#numbers.length < this.#chunk
+    this.#chunk = Math.min(this.#chunk * 4, chunkMax)
+    this.#numbers = isOver ? [] : this.#read(this.#chunk)
+    this.#at = 0
+  }
+}
+
+/** Several sources may hold the same entry. Finding the least number by looking at all sources is cheap beside reading the entry. */
+function* merged(sources: Source[], isUpward: boolean): EntryNumbers {
+  while (sources.length > 0) {
+    let best = sources[0]?.next as number
+    for (const { next } of sources)
+      if (isUpward ? (next as number) < best : (next as number) > best) best = next as number
+    for (let at = sources.length - 1; at >= 0; at--) {
+      const source = sources[at] as Source
+      if (source.next !== best) continue
+      source.move()
+      if (source.next === undefined) sources.splice(at, 1)
+    }
+    yield best
+  }
+}

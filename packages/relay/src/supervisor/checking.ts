@@ -1,0 +1,87 @@
+// What can be refused of a start before anything is written, and how the program would be started: which harness and control, with which words
+// and arguments.
+
+import { basename } from 'node:path'
+import type { Checked, WorkerRequest } from '../broker/workers/worker-runtime.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import { type ProjectConfigFile, projectConfig } from '../machine/trust.ts'
+import type { Harness } from './harness/harness.ts'
+import { programOf } from './launching.ts'
+
+export interface CheckOptions {
+  harnesses: readonly Harness[]
+  env: Readonly<Record<string, string | undefined>>
+  dataDir: string
+  /** The daemon serves HTTP. */
+  hasHttp: boolean
+}
+
+export function checkStart(request: WorkerRequest, options: CheckOptions): Checked {
+  const { args: given = [], cwd, model } = request
+  const { env, dataDir, hasHttp } = options
+  const config = projectConfig(cwd, dataDir)
+  const { harness, cli, command, control } = chosen(request, config, options)
+  const program = command[0] ?? harness.program
+  if (program === undefined) throw invalid(`${cli} needs a command to run`)
+  if (programOf(harness, command, env, cwd) === undefined)
+    throw new RefusalError('cli.not-installed', { program, install: harness.install })
+  const added = config?.settings.harness?.[cli]?.args ?? []
+  const args = [...(config?.isTrusted ? added : []), ...given]
+  const bringsOwn = harness.hasMcp && harness.bringsOwnMcp(args)
+  const isReachable = control === 'pty' || harness.acp?.mcp !== 'http' || hasHttp
+  const notes = [
+    added.length > 0 && !config?.isTrusted && `${config?.path} adds arguments, but is not trusted: agent-relay trust`,
+    bringsOwn && 'Its arguments bring MCP servers of their own: the relay was not added to them.',
+    !isReachable &&
+      `${cli} takes MCP servers over HTTP alone, and this daemon serves none: it has no tools of the relay.`,
+    control === 'acp' &&
+      command.length > 0 &&
+      model !== undefined &&
+      'ACP has no word for a model: name it in the command.',
+  ]
+  const note = notes.filter((each) => each !== false).join(' ') || undefined
+  const isInjected = harness.hasMcp && !bringsOwn && isReachable
+  return { cli, command: command.length > 0 ? command : undefined, control, cwd, args, isInjected, note }
+}
+
+interface Chosen {
+  harness: Harness
+  cli: string
+  command: string[]
+  control: 'acp' | 'pty'
+}
+
+/** A command over ACP may be of the user's own words, or of a configuration that the user trusts. */
+function chosen(
+  { cli, command = [], control }: WorkerRequest,
+  config: ProjectConfigFile | undefined,
+  { harnesses }: CheckOptions,
+): Chosen {
+  const named = harnesses.find(({ name }) => name === cli)
+  const set = control === 'pty' || command.length > 0 ? undefined : config?.settings.harness?.[cli]?.acp
+  if (set && config?.isTrusted)
+    return { harness: named?.acp ? named : acpOf(harnesses, set), cli, command: set, control: 'acp' }
+  if (!named && set) throw invalid(`${config?.path} says how ${cli} is started, but is not trusted: agent-relay trust`)
+  if (!named) throw new RefusalError('cli.unknown', { cli, clis: harnesses.map(({ name }) => name) })
+  if (control === 'pty' && named.isAcpOnly)
+    throw invalid(`the relay speaks with ${cli} over ACP alone, and not in a terminal`)
+  const isAcp = control === 'acp' || named.isAcpOnly || (named.acp !== undefined && command.length === 0)
+  if (!isAcp || control === 'pty') return { harness: named, cli, command, control: 'pty' }
+  if (!named.acp && command.length === 0) throw invalid(`${cli} needs a command that speaks ACP`)
+  if (cli !== 'acp') return { harness: named.acp ? named : acpOf(harnesses, command), cli, command, control: 'acp' }
+  const harness = acpOf(harnesses, command)
+  return { harness, cli: harness.name, command, control: 'acp' }
+}
+
+/** One that the relay knows by its program, such as Copilot; else any. */
+function acpOf(harnesses: readonly Harness[], [program = '']: readonly string[]): Harness {
+  const speaking = harnesses.filter(({ acp }) => acp !== undefined)
+  const known = speaking.find((harness) => harness.program === basename(program))
+  const any = speaking.find(({ name }) => name === 'acp')
+  if (!known && !any) throw new RefusalError('cli.unknown', { cli: 'acp', clis: harnesses.map(({ name }) => name) })
+  return (known ?? any) as Harness
+}
+
+function invalid(why: string): RefusalError {
+  return new RefusalError('input.invalid', { operation: 'worker.spawn', why })
+}

@@ -1,0 +1,108 @@
+// What an ACP agent edits, as far as its tool calls show it, and whether somebody else has the files in hand. Asked before the edit where the agent
+// asks for permission, and told afterwards where it does not.
+
+import type { AskedEdit, EditDesk } from '../../broker/claim-runtime.ts'
+import type { WorkerRow } from '../../core/view.ts'
+import type { ToolCall } from './acp-words.ts'
+import type { ControlListener } from './control.ts'
+
+export interface AcpEditsOptions {
+  row: WorkerRow
+  edits: EditDesk
+  listener: ControlListener
+}
+
+/** ACP's own words for tools that change files which they name. */
+const editing = ['edit', 'delete', 'move']
+/** Of one tool call. */
+const [filesMax, pathCharsMax] = [100, 4_096]
+/** The beginning of a command names what it writes to. Looking through a much longer one would hold up everybody. */
+const [commandCharsMax, commandWordsMax] = [16 * 1024, 1_000]
+/** Tool calls of one turn whose end may still be told. */
+const callsMax = 200
+
+export class AcpEdits {
+  readonly #options: AcpEditsOptions
+  /** By tool call: what it would write; `isAsked`: its permission was asked for. */
+  readonly #calls = new Map<string, { kind?: string | null; edit?: AskedEdit; isAsked?: boolean }>()
+
+  constructor(options: AcpEditsOptions) {
+    this.#options = options
+  }
+
+  /** What it would write, if it shows that. */
+  asked(toolCall: ToolCall): AskedEdit | undefined {
+    const call = this.#note(toolCall)
+    call.isAsked = true
+    return call.edit
+  }
+
+  /** Why it is denied; undefined: it is not. */
+  check(edit: AskedEdit): Promise<string | undefined> {
+    const { row, edits } = this.#options
+    return edits.ask(row.name, edit)
+  }
+
+  /** One that has ended without asking is told of. */
+  onUpdate(toolCall: ToolCall): void {
+    const { row, edits, listener } = this.#options
+    const { edit, isAsked } = this.#note(toolCall)
+    if (toolCall.status !== 'completed' && toolCall.status !== 'failed') return
+    this.#calls.delete(toolCall.toolCallId)
+    if (edit && !isAsked && toolCall.status === 'completed')
+      edits.made(row.name, edit).catch((error: Error) => listener.onTrouble(error))
+  }
+
+  onTurnEnd(): void {
+    this.#calls.clear()
+  }
+
+  /** An update says what is new alone. */
+  #note(toolCall: ToolCall) {
+    const { toolCallId: id } = toolCall
+    const call = this.#calls.get(id) ?? {}
+    call.kind = toolCall.kind ?? call.kind
+    call.edit = this.#editOf({ ...toolCall, kind: call.kind }) ?? call.edit
+    this.#calls.set(id, call)
+    if (this.#calls.size > callsMax) this.#calls.delete(this.#calls.keys().next().value as string)
+    return call
+  }
+
+  #editOf({ kind, locations, content, rawInput }: ToolCall): AskedEdit | undefined {
+    const { row, edits } = this.#options
+    const { cwd } = row
+    const input = typeof rawInput === 'object' && rawInput !== null ? { ...rawInput } : {}
+    const named = (tool: string, more?: object) => edits.editsOf(tool, { ...input, ...more }, cwd)
+    if (kind === 'execute') {
+      const { command } = input as { command?: unknown }
+      if (typeof command === 'string')
+        return bounded(cwd, named('shell', { command: command.slice(0, commandCharsMax) }))
+      return Array.isArray(command)
+        ? bounded(cwd, named('shell', { command: command.slice(0, commandWordsMax) }))
+        : undefined
+    }
+    const diffs = pathsIn(content, 'diff')
+    if (!editing.includes(kind ?? '')) return bounded(cwd, { files: diffs })
+    const files = [...pathsIn(locations), ...diffs]
+    if (kind !== 'edit') return bounded(cwd, { files, trees: files })
+    return bounded(cwd, files.length > 0 ? { files } : named('edit'))
+  }
+}
+
+function bounded(cwd: string, { files, trees, git }: Omit<AskedEdit, 'cwd'>): AskedEdit | undefined {
+  const some = (paths: readonly string[]) => [...new Set(paths)].filter(isPath).slice(0, filesMax)
+  const edit = { cwd, files: some(files), trees: trees && some(trees), git }
+  return edit.files.length > 0 || git ? edit : undefined
+}
+
+function isPath(path: string): boolean {
+  return path.length > 0 && path.length <= pathCharsMax
+}
+
+/** Of a list that somebody else has written: whatever is not a path is passed over. */
+function pathsIn(list: unknown, type?: string): string[] {
+  if (!Array.isArray(list)) return []
+  return list.slice(0, filesMax).flatMap((each: { path?: unknown; type?: unknown } | null) => {
+    return typeof each?.path === 'string' && each.type === type ? [each.path] : []
+  })
+}

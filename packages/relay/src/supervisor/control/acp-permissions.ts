@@ -1,0 +1,184 @@
+// The permissions that an ACP agent asks for. Those for our own tools are given by themselves; every other one goes into the queue of approvals
+// and is shown in the transcript, and the first answer is the one that counts. Answers go by the kind of a choice, never by its words alone. An
+// edit of a file that somebody else has in hand is denied before anybody is asked, and also when the answer comes too late.
+
+import { cleanLine } from '@agent-relay/sdk/internal/clean'
+import type { ApprovalChoice } from '@agent-relay/sdk/protocol'
+import { type ApprovalEnd, type ApprovalQueue, beginningOf } from '../../broker/approval-runtime.ts'
+import type { AskedEdit } from '../../broker/claim-runtime.ts'
+import type { AcpHarness } from '../harness/harness.ts'
+import { AcpEdits, type AcpEditsOptions } from './acp-edits.ts'
+import type { Reply } from './acp-wire.ts'
+import { errors, type OptionKind, PermissionRequest } from './acp-words.ts'
+import type { Transcript } from './transcript.ts'
+
+export interface AcpPermissionsOptions extends AcpEditsOptions {
+  harness: AcpHarness
+  approvals: ApprovalQueue
+}
+
+/** That wait at once: an agent that asks for more is told no. */
+export const permissionsMax = 100
+/** Of what it wants to do, in the transcript. */
+const shownCharsMax = 300
+
+interface Asked {
+  source: string
+  tool: string
+  /** The beginning of what it wants to do: the whole may have megabytes. */
+  input: string
+  options: PermissionRequest['options']
+  edit: AskedEdit | undefined
+  reply: Reply
+}
+
+export class AcpPermissions {
+  readonly #options: AcpPermissionsOptions
+  readonly #transcript: Transcript
+  /** The first is the one that a person is shown. */
+  readonly #asked: Asked[] = []
+  /** Those of which nobody knows yet whether the files are free. */
+  readonly #checking = new Set<Asked>()
+  readonly edits: AcpEdits
+  #count = 0
+
+  constructor(options: AcpPermissionsOptions, transcript: Transcript) {
+    this.#options = options
+    this.edits = new AcpEdits(options)
+    this.#transcript = transcript
+  }
+
+  /** What the agent waits for; undefined: for nothing. */
+  get waitsFor(): string | undefined {
+    const [first] = this.#asked
+    return first && `it asks for permission: ${shownText(first)}`
+  }
+
+  ask(params: unknown, reply: Reply): void {
+    const request = PermissionRequest.safeParse(params)
+    if (!request.success) return reply.error(errors.params, 'this is not a permission that can be answered')
+    const { toolCall, options } = request.data
+    const { toolCallId: id, title, kind } = toolCall
+    const source = `${this.#options.row.id}/acp/${++this.#count}`
+    const input = inputOf(toolCall)
+    const shown = beginningOf(input, shownCharsMax)
+    const asked = { source, tool: kind ?? 'tool', input: shown, options, edit: this.edits.asked(toolCall), reply }
+    const isOwn = this.#options.harness.isOwnTool({ id, title: title ?? '', kind: kind ?? '' })
+    const allowed = isOwn && (of(asked, 'allow_once') ?? of(asked, 'allow_always'))
+    if (allowed) return choose(asked, allowed)
+    if (this.#asked.length + this.#checking.size >= permissionsMax) return deny(asked)
+    this.#ifFree(asked, () => {
+      this.#asked.push(asked)
+      if (this.#asked.length === 1) this.#show(asked)
+      this.#queue(asked, input)
+      this.#options.listener.onChange()
+    })
+  }
+
+  /** Goes on where nobody else has its files in hand. */
+  #ifFree(asked: Asked, goOn: () => void): void {
+    if (!asked.edit) return goOn()
+    this.#checking.add(asked)
+    void this.edits.check(asked.edit).then((text) => {
+      // Not if its turn has ended meanwhile.
+      if (!this.#checking.delete(asked)) return
+      if (text === undefined) return goOn()
+      deny(asked)
+      this.#transcript.say(`${shownText(asked)}: denied. ${text}`)
+    })
+  }
+
+  /** By the number that stands before a choice. False: it is no answer. */
+  answerTyped(text: string): boolean {
+    const [first] = this.#asked
+    const option = first?.options[Number(/^\d{1,2}$/.exec(text)?.[0]) - 1]
+    if (!first || !option) return false
+    this.#options.approvals.close(first.source, 'terminal', kindOf(option))
+    this.#take(first, option)
+    return true
+  }
+
+  /** The turn that they belong to is over, or the program is. */
+  drop(how: 'cancelled' | 'gone'): void {
+    const all = [...this.#checking, ...this.#asked.splice(0)]
+    this.#checking.clear()
+    for (const { source, reply } of all) {
+      reply.result({ outcome: { outcome: 'cancelled' } })
+      this.#options.approvals.close(source, how)
+    }
+  }
+
+  #queue(asked: Asked, input: string): void {
+    const { row, approvals } = this.#options
+    const { source, tool, options } = asked
+    const choices = options.map((option, at): ApprovalChoice => {
+      return { id: String(at + 1), kind: kindOf(option), label: option.name }
+    })
+    const about = { source, agent: row.name, vendor: row.cli, tool, input, directory: row.cwd, choices }
+    void approvals.open(about).then((end) => this.#onEnd(asked, end))
+  }
+
+  #onEnd(asked: Asked, end: ApprovalEnd): void {
+    const { options } = asked
+    if (!this.#asked.includes(asked)) return
+    const option = end.how === 'answered' ? options[Number(end.choice) - 1] : undefined
+    this.#take(asked, option)
+  }
+
+  /** `option` left out: it could not be put into the queue, or was closed there. */
+  #take(asked: Asked, option?: PermissionRequest['options'][number]): void {
+    const at = this.#asked.indexOf(asked)
+    this.#asked.splice(at, 1)
+    this.#transcript.say(`${shownText(asked)}: ${cleanLine(option?.name ?? 'denied')}`)
+    if (!option) deny(asked)
+    else if (!option.kind.startsWith('allow')) choose(asked, option.optionId)
+    // The answer may have taken longer than a claim lasts.
+    else this.#ifFree(asked, () => choose(asked, option.optionId))
+    if (at === 0 && this.#asked[0]) this.#show(this.#asked[0])
+    this.#options.listener.onChange()
+  }
+
+  #show(asked: Asked): void {
+    const choices = asked.options.map(({ name }, at) => `  ${at + 1}  ${cleanLine(name)}`)
+    const more = this.#asked.length > 1 ? ` (${this.#asked.length - 1} more wait)` : ''
+    this.#transcript.say([`It asks for permission: ${shownText(asked)}${more}`, ...choices].join('\n'), 'strong')
+    this.#transcript.say('Type a number and press Enter.')
+  }
+}
+
+/** The command itself where there is one: a title may be words that the model chose for it. */
+function inputOf({ title, rawInput }: PermissionRequest['toolCall']): string {
+  const input = typeof rawInput === 'object' && rawInput !== null ? (rawInput as Record<string, unknown>) : {}
+  if (typeof input.command === 'string') {
+    // Words about it, and how long it may take. Everything else changes what happens.
+    const { command, description: _, timeout: __, ...more } = input
+    return Object.keys(more).length === 0 ? input.command : `${command}\n${JSON.stringify(more)}`
+  }
+  const all = Object.keys(input).length > 0 ? JSON.stringify(input) : ''
+  return [title ?? '', all].filter((text) => text !== '').join('\n')
+}
+
+/** What lasts longer than this session is no `always`, since it would be written into a file. */
+function kindOf({ kind, name }: PermissionRequest['options'][number]): ApprovalChoice['kind'] {
+  if (kind === 'allow_once') return 'allow'
+  if (kind === 'reject_once') return 'deny'
+  return kind === 'allow_always' && /\bsession\b/i.test(name) ? 'always' : 'other'
+}
+
+function shownText({ tool, input }: Asked): string {
+  return cleanLine(`${tool} ${input}`)
+}
+
+function of({ options }: Asked, kind: OptionKind): string | undefined {
+  return options.find((option) => option.kind === kind)?.optionId
+}
+
+function choose({ reply }: Asked, optionId: string): void {
+  reply.result({ outcome: { outcome: 'selected', optionId } })
+}
+
+function deny(asked: Asked): void {
+  const denied = of(asked, 'reject_once')
+  if (denied === undefined) asked.reply.error(errors.failed, 'nobody has allowed it')
+  else choose(asked, denied)
+}

@@ -1,0 +1,75 @@
+// What an ACP agent says that a turn has used, in the ways in which agents say it: tokens with the end of the turn, and the cost of the whole
+// conversation in between. Whether the numbers can be believed is decided in core/spend.ts.
+
+import type { SpendNoted, Tokens } from '@agent-relay/sdk/protocol'
+import type { AcpHarness } from '../harness/harness.ts'
+import type { SessionCost, TurnEnd } from './acp-words.ts'
+
+export type TurnSpend = Pick<SpendNoted, 'model' | 'tokens' | 'usd'>
+
+const none: Tokens = { input: 0, output: 0, cached: 0 }
+
+export class AcpUsage {
+  readonly #countsAll: boolean | undefined
+  /** As the agent names it when the conversation is opened. */
+  model: string | undefined
+  /** Of the conversation: as told in this turn, and as far as it was noted. */
+  #usd: number | undefined
+  #notedUsd = 0
+  #before = none
+
+  constructor({ countsConversation }: Pick<AcpHarness, 'countsConversation'>) {
+    this.#countsAll = countsConversation
+  }
+
+  onCost({ amount, currency }: SessionCost): void {
+    if (currency === 'USD') this.#usd = amount
+  }
+
+  /** Undefined where the agent says nothing. */
+  onTurnEnd(end: TurnEnd | undefined): TurnSpend | undefined {
+    const told = end && tokensOf(end)
+    const usd = this.#usd === undefined ? undefined : since(this.#usd, this.#notedUsd)
+    this.#notedUsd = this.#usd ?? this.#notedUsd
+    this.#usd = undefined
+    if (!told && !usd) return undefined
+    const model = end?._meta?.quota.model_usage?.[0]?.model ?? this.model
+    return { model, tokens: told ? this.#ofTurn(told) : none, usd }
+  }
+
+  #ofTurn(told: Tokens): Tokens {
+    const before = this.#before
+    if (!this.#countsAll) return told
+    this.#before = told
+    // One that began again at zero has used all of what it says.
+    if (told.input < before.input || told.output < before.output) return told
+    return {
+      input: told.input - before.input,
+      output: told.output - before.output,
+      cached: since(told.cached, before.cached),
+    }
+  }
+}
+
+/** As it stands in the transcript. */
+export function spentText(spend: TurnSpend | undefined): string {
+  return spend ? `, ${spend.tokens.input} tokens in and ${spend.tokens.output} out` : ''
+}
+
+/** What fell by much began again; what fell by a little was corrected, and nothing was used. */
+function since(now: number, before: number): number {
+  return now < before / 2 ? now : Math.max(0, now - before)
+}
+
+/** Some count what came from the vendor's cache beside the input, some within it: the sum of all, where it is told, shows which. */
+function tokensOf({ usage, _meta }: TurnEnd): Tokens | undefined {
+  if (!usage) {
+    const count = _meta?.quota.token_count
+    return count && { input: count.input_tokens, output: count.output_tokens, cached: 0 }
+  }
+  const { inputTokens: input, outputTokens: output, totalTokens } = usage
+  const cached = usage.cachedReadTokens ?? 0
+  const beside = cached + (usage.cachedWriteTokens ?? 0)
+  const isBeside = totalTokens == null ? cached > input : totalTokens >= input + output + beside
+  return { input: isBeside ? input + beside : input, output, cached }
+}

@@ -1,0 +1,230 @@
+// The client of Codex's app-server: JSON-RPC, without its version field, in the frames of a WebSocket on a Unix socket. Which server to ask is
+// decided in codex-daemon.ts. What the server says is not trusted: it is bounded, and what does not fit the schemas is passed over.
+
+import { connect } from 'node:net'
+import type { WebSocket } from 'ws'
+import { z } from 'zod'
+import { version } from '../../machine/version.ts'
+
+/** Most answers are a few kilobytes; of the newest steps of a conversation, each may hold the output of a command. */
+const frameBytesMax = 8 * 1024 * 1024
+/** It is on this machine and answers within milliseconds, or is in trouble. */
+const answerMs = 10_000
+const idCharsMax = 200
+/** Steps of a conversation that are read at once, and how often at most: a turn may have many. */
+const [itemsMax, pagesMax] = [4, 16]
+
+export const threadStates = ['idle', 'active', 'notLoaded', 'systemError'] as const
+const Status = z.object({ type: z.enum(threadStates) })
+const ThreadId = z.string().max(idCharsMax)
+/** As much of a conversation as we use. The fixture test/real/codex-app-server.json has the schemas of what we built against. */
+const CodexThread = z.object({
+  id: ThreadId,
+  cwd: z.string().max(4_096),
+  /** A conversation of Codex with itself, such as one that finds a title: nobody sees it. */
+  ephemeral: z.boolean(),
+  /** Set for a conversation that another one started. */
+  parentThreadId: ThreadId.nullish(),
+  status: Status,
+})
+export type CodexThread = z.infer<typeof CodexThread>
+
+const notes = {
+  'thread/started': z.object({ thread: CodexThread }),
+  'thread/status/changed': z.object({ threadId: ThreadId, status: Status }),
+  'thread/closed': z.object({ threadId: ThreadId }),
+}
+
+/** A step of a conversation. `clientId`: as who sent it called it. */
+const Item = z.object({ type: z.string(), id: z.string().max(idCharsMax), clientId: z.string().nullish() })
+type Item = z.infer<typeof Item>
+const ItemPage = z.object({ data: z.array(z.object({ item: Item })), nextCursor: z.string().nullish() })
+
+/** lost: the connection ended before the answer, so nobody knows. */
+export type TurnOutcome = 'taken' | 'refused' | 'lost'
+
+class Refused extends Error {}
+
+export interface AppServerListener {
+  onThread(thread: CodexThread): void
+  onStatus(thread: string, status: CodexThread['status']['type']): void
+  onClose(): void
+}
+
+interface Pending {
+  resolve(result: unknown): void
+  reject(error: Error): void
+  timer: NodeJS.Timeout | undefined
+}
+
+export class AppServer {
+  readonly #socket: WebSocket
+  readonly #listener: AppServerListener
+  readonly #pending = new Map<number, Pending>()
+  #calls = 0
+
+  private constructor(socket: WebSocket, listener: AppServerListener) {
+    this.#socket = socket
+    this.#listener = listener
+    socket.on('message', (data) => this.#hear(String(data)))
+    socket.on('close', () => this.#end())
+    // Every error is followed by the close.
+    socket.on('error', () => socket.terminate())
+  }
+
+  static async connect(path: string, listener: AppServerListener): Promise<AppServer> {
+    // Loaded only where there is such a server: most daemons never speak with one.
+    const { WebSocket } = await import('ws')
+    const socket = new WebSocket('ws://localhost/', {
+      createConnection: () => connect(path),
+      handshakeTimeout: answerMs,
+      maxPayload: frameBytesMax,
+      perMessageDeflate: false,
+      followRedirects: false,
+    })
+    await new Promise<void>((resolve, reject) => {
+      socket.once('open', resolve)
+      socket.once('error', reject)
+    })
+    const server = new AppServer(socket, listener)
+    try {
+      await server.#call('initialize', {
+        clientInfo: { name: 'agent-relay', title: 'Agent Relay', version },
+        capabilities: { experimentalApi: true },
+      })
+    } catch (error) {
+      server.close()
+      throw error
+    }
+    server.#send({ method: 'initialized' })
+    return server
+  }
+
+  /** The ids of the conversations that it has in memory. */
+  async loaded(): Promise<string[]> {
+    const answer = z.object({ data: z.array(ThreadId) }).parse(await this.#call('thread/loaded/list', {}))
+    return answer.data
+  }
+
+  async read(thread: string): Promise<CodexThread> {
+    return z.object({ thread: CodexThread }).parse(await this.#call('thread/read', { threadId: thread })).thread
+  }
+
+  /** The last compaction of the model's memory, if the last turn has one. Who is told of each has joined the conversation, and keeps it open. */
+  async lastCompaction(thread: string): Promise<string | undefined> {
+    const isIt = ({ type }: Item) => type === 'contextCompaction' || type === 'userMessage'
+    const found = await this.#findItem(thread, isIt)
+    return found?.type === 'contextCompaction' ? found.id : undefined
+  }
+
+  /** Whether the conversation has the text that was sent under this id. */
+  async hasTaken(thread: string, id: string): Promise<boolean> {
+    return (await this.#findItem(thread, ({ clientId }) => clientId === id)) !== undefined
+  }
+
+  /**
+   * Puts a text before the model as the user's, which begins a turn. It is never given up: a server that is slow may still take it, and then the
+   * text would be shown a second time by another way. While there is no answer, the conversation itself is asked.
+   */
+  async startTurn(thread: string, text: string, id: string): Promise<TurnOutcome> {
+    const params = { threadId: thread, input: [{ type: 'text', text }], clientUserMessageId: id }
+    const answer: Promise<TurnOutcome> = this.#call('turn/start', params, Number.POSITIVE_INFINITY).then(
+      () => 'taken',
+      (error) => (error instanceof Refused ? 'refused' : 'lost'),
+    )
+    for (;;) {
+      const outcome = await within(answer, answerMs)
+      if (outcome !== undefined) return outcome
+      if (await this.hasTaken(thread, id).catch(() => false)) return 'taken'
+    }
+  }
+
+  /** The newest step of a conversation of which this is so. */
+  async #findItem(thread: string, isIt: (item: Item) => boolean): Promise<Item | undefined> {
+    let cursor: string | undefined
+    for (let page = 0; page < pagesMax; page++) {
+      const asked = { threadId: thread, limit: itemsMax, sortDirection: 'desc', cursor }
+      const { data, nextCursor } = ItemPage.parse(await this.#call('thread/items/list', asked))
+      const found = data.find(({ item }) => isIt(item))?.item
+      cursor = nextCursor ?? undefined
+      if (found || cursor === undefined) return found
+    }
+    return undefined
+  }
+
+  close(): void {
+    this.#socket.terminate()
+  }
+
+  #call(method: string, params: object, withinMs = answerMs): Promise<unknown> {
+    const id = this.#calls++
+    return new Promise((resolve, reject) => {
+      const giveUp = () => this.#settle(id, ({ reject }) => reject(new Error(`no answer to ${method}`)))
+      const timer = Number.isFinite(withinMs) ? setTimeout(giveUp, withinMs) : undefined
+      this.#pending.set(id, { resolve, reject, timer })
+      this.#send({ id, method, params })
+    })
+  }
+
+  #send(message: object): void {
+    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(JSON.stringify(message))
+    else this.#end()
+  }
+
+  /** Its own questions have a method and an id. They are the terminal's to answer: an answer of ours, even an error, would decide for the person. */
+  #hear(text: string): void {
+    let message: { id?: unknown; method?: unknown; params?: unknown; result?: unknown; error?: unknown }
+    try {
+      message = JSON.parse(text) ?? {}
+    } catch {
+      return
+    }
+    const { id, method, params, result, error } = message
+    if (typeof method === 'string') {
+      if (id === undefined) this.#note(method, params)
+    } else if (typeof id === 'number')
+      this.#settle(id, (pending) =>
+        error ? pending.reject(new Refused(JSON.stringify(error))) : pending.resolve(result),
+      )
+  }
+
+  #note(method: string, params: unknown): void {
+    if (method === 'thread/started') {
+      const note = notes[method].safeParse(params)
+      if (note.success) this.#listener.onThread(note.data.thread)
+    } else if (method === 'thread/status/changed') {
+      const note = notes[method].safeParse(params)
+      if (note.success) this.#listener.onStatus(note.data.threadId, note.data.status.type)
+    } else if (method === 'thread/closed') {
+      const note = notes[method].safeParse(params)
+      if (note.success) this.#listener.onStatus(note.data.threadId, 'notLoaded')
+    }
+  }
+
+  #settle(id: number, settle: (pending: Pending) => void): void {
+    const pending = this.#pending.get(id)
+    if (!pending) return
+    this.#pending.delete(id)
+    clearTimeout(pending.timer)
+    settle(pending)
+  }
+
+  #end(): void {
+    for (const id of [...this.#pending.keys()])
+      this.#settle(id, ({ reject }) => reject(new Error('the connection has ended')))
+    this.#listener.onClose()
+  }
+}
+
+/** Undefined after this time. */
+async function within<T>(answer: Promise<T>, ms: number): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), ms).unref()
+  })
+  try {
+    return await Promise.race([answer, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,195 @@
+// The control of a program that has nothing but its terminal: what is said is typed, and what it does is read off the screen. A CLI's own door
+// takes a message before the keyboard does.
+
+import { limits } from '@agent-relay/sdk/protocol'
+import type { ApprovalQueue } from '../../broker/approval-runtime.ts'
+import type { WorkerRow } from '../../core/view.ts'
+import { DialogQuestions } from '../dialog.ts'
+import type { Harness, OwnDoor } from '../harness/harness.ts'
+import type { Output } from '../output.ts'
+import type { Terminal } from '../pty.ts'
+import { enter, type Keyboard, type Look, paste } from '../typing.ts'
+import type { Control, ControlListener, ControlLook, PromptListener, Unfinished } from './control.ts'
+
+export interface PtyControlOptions {
+  row: WorkerRow
+  approvals: ApprovalQueue
+  harness: Harness
+  output: Output
+  ownDoor?: OwnDoor
+  listener: ControlListener
+}
+
+/** Look this long after the program has printed: output comes in several pieces. */
+const settleMs = 60
+/** Without a sign on the screen, a program that has printed nothing for this long counts as waiting for input ... */
+const quietMs = 600
+/** ... or after this long if it has never printed anything: many programs start slowly. */
+const silentMs = 3_000
+/** How often to look while it is busy: a sign may disappear without any output. */
+const busyLookMs = 1_000
+/** More output than this between two looks is a flood: the program is busy, and drawing all of it would cost too much. */
+const floodBytes = 64 * 1024
+/** A person who types is not interrupted for this long after a key. */
+const personMs = 2_000
+/** How much a person may type ahead of a program that does not read. */
+const typedBytesMax = 4 * limits.keysBytesMax
+/** Bytes of bodies in one paste. A line that is typed without marks must stay below the 4,095 bytes that a terminal's own line holds. */
+const [marked, unmarked] = [{ bytesMax: 256 * 1024 }, { bytesMax: 2_048, limit: 8 }]
+
+export class PtyControl implements Control {
+  readonly name = 'pty'
+  readonly isReadyWhenIdle: boolean
+  readonly #terminal: Terminal
+  readonly #options: PtyControlOptions
+  readonly #beganAt = performance.now()
+  readonly #dialogs: DialogQuestions
+  /** What the last look saw. */
+  #lines: readonly string[] = []
+  #hasPrompted = false
+  #isOver = false
+  #seen = 0
+  #blocked = Promise.resolve(false)
+  #typedAt = Number.NEGATIVE_INFINITY
+  #whenPrinted: (() => void) | undefined
+
+  constructor(terminal: Terminal, options: PtyControlOptions) {
+    this.#terminal = terminal
+    this.#options = options
+    const { harness, row, approvals, output, listener } = options
+    this.#dialogs = new DialogQuestions(row, approvals, {
+      read: async () => {
+        const { sign, lines } = await this.#read()
+        return sign === 'blocked' ? lines : undefined
+      },
+      press: (key) => terminal.write(key),
+    })
+    this.isReadyWhenIdle = !(harness.hasMcp && row.isInjected)
+    terminal.onData((data) => {
+      output.push(data)
+      this.#whenPrinted?.()
+      listener.onChange(settleMs)
+    })
+    terminal.onExit((exit) => listener.onExit(exit))
+  }
+
+  get pid(): number {
+    return this.#terminal.pid
+  }
+
+  get mail(): Control['mail'] {
+    const { harness, row, output } = this.#options
+    const graceMs = row.isInjected ? harness.hookGraceMs : undefined
+    return { ...(output.isPasteMarked ? marked : unmarked), graceMs }
+  }
+
+  async look(): Promise<ControlLook> {
+    const { output } = this.#options
+    const printed = output.position - this.#seen
+    this.#seen = output.position
+    if (printed > floodBytes) {
+      // What stands below it is not known: a dialog that was open may still be.
+      output.rest()
+      return { state: 'busy', againMs: busyLookMs }
+    }
+    const { sign, lines } = await this.#read()
+    const quiet = this.#quiet()
+    this.#lines = lines
+    if (sign === 'blocked') return { state: 'blocked', reason: 'a dialog is open', againMs: busyLookMs }
+    this.#dialogs.gone()
+    if (sign === 'busy' || (sign === undefined && quiet < 0))
+      return { state: 'busy', againMs: sign === undefined ? Math.max(settleMs, -quiet) : busyLookMs }
+    return { state: 'idle', typingMs: personMs - (performance.now() - this.#typedAt) }
+  }
+
+  /** One look after the other, so that keys stay in their order. */
+  isBlocked(): Promise<boolean> {
+    const look = async () => (await this.#read()).sign === 'blocked'
+    this.#blocked = this.#blocked.then(look, look)
+    return this.#blocked
+  }
+
+  told(): void {
+    this.#dialogs.sees(this.#lines)
+  }
+
+  async prompt(text: string, listener: PromptListener): Promise<Unfinished | undefined> {
+    // Before the first prompt there is no conversation that a door could name.
+    const door = this.#hasPrompted ? this.#options.ownDoor : undefined
+    this.#hasPrompted = true
+    if (await door?.send(text).catch(() => false)) {
+      await listener.onTaken('http')
+      return undefined
+    }
+    await paste(this.#keyboard, text)
+    return this.#enter(listener)
+  }
+
+  type(data: string): void {
+    if (this.#terminal.waitingBytes > typedBytesMax) return
+    this.#typedAt = /[\r\n]$/.test(data) ? Number.NEGATIVE_INFINITY : performance.now()
+    this.#dialogs.typed()
+    void this.#terminal.write(data)
+  }
+
+  resize(cols: number, rows: number): void {
+    this.#terminal.resize(cols, rows)
+  }
+
+  leave(): readonly (() => unknown)[] {
+    return this.#options.harness.exitKeys.map((key) => () => this.#terminal.write(key))
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#dialogs.end()
+    this.#whenPrinted?.()
+  }
+
+  /** How long it has been idle in milliseconds; below zero: how long until it counts as idle. */
+  #quiet(): number {
+    const { output } = this.#options
+    if (output.lastAt === 0) return performance.now() - this.#beganAt - silentMs
+    return performance.now() - output.lastAt - quietMs
+  }
+
+  async #enter(listener: PromptListener): Promise<Unfinished | undefined> {
+    let taken: Promise<void> | undefined
+    const isIn = await enter(this.#keyboard, this.#options.harness.typing, () => {
+      taken = listener.onTaken('paste')
+      // It is awaited below; until then a rejection must not count as unhandled.
+      taken.catch(() => {})
+    })
+    if (!isIn) return () => this.#enter(listener)
+    if (taken) await taken
+    else listener.onRefused()
+    return undefined
+  }
+
+  get #keyboard(): Keyboard {
+    const { output } = this.#options
+    return {
+      write: (data) => this.#terminal.write(data),
+      isEnded: () => this.#isOver,
+      isPasteMarked: () => output.isPasteMarked,
+      look: () => this.#read(),
+      printed: (position, ms) =>
+        new Promise((resolve) => {
+          if (output.position > position) return resolve()
+          const timer = setTimeout(done, ms)
+          this.#whenPrinted = done
+          function done() {
+            clearTimeout(timer)
+            resolve()
+          }
+        }),
+    }
+  }
+
+  async #read(): Promise<Look & { lines: readonly string[] }> {
+    const { output, harness } = this.#options
+    const lines = await output.lines()
+    const sign = harness.read({ title: output.title, lines })
+    return { lines, sign, position: output.position, titles: output.titles }
+  }
+}

@@ -1,0 +1,152 @@
+// A dialog as it stands on a worker's screen: the lines that could be read, and the choices with the keys that choose them. It goes into the
+// queue of approvals like any other question; whoever answers it at the terminal first is the one who has answered.
+
+import type { ApprovalChoice } from '@agent-relay/sdk/protocol'
+import type { ApprovalQueue } from '../broker/approval-runtime.ts'
+import type { WorkerRow } from '../core/view.ts'
+
+/** The screen that dialogs stand on. */
+export interface DialogScreen {
+  /** Its lines as they are now; undefined where no dialog stands there. */
+  read(): Promise<readonly string[] | undefined>
+  press(key: string): Promise<void>
+}
+
+export interface Dialog {
+  /** What it asks, without its choices. */
+  text: string
+  choices: ApprovalChoice[]
+}
+
+/** `❯ 1. Yes`, `  2) No`: the number is the key that chooses it. */
+const choiceLine = /^[\s│┃|]*(?:[❯›>●•*]\s*)?([1-9])[.)]\s+(\S.*?)[\s│┃|]*$/u
+/** What frames are drawn with, and nothing else. */
+const frame = /^[\s─━│┃╭╮╰╯┌┐└┘╌═║>❯-]*$/u
+/** Of what stands above the choices. */
+const textLinesMax = 15
+/** Signs and seconds that a program moves to show that it is at work. They stand outside of what it asks. */
+const moving = [/^[●⏺○◦•∙·✻✽✶✳✢⠀-⣿◐◓◑◒\s]+/gmu, /(?<=\()(?:\d+[hm] ?)*\d+s\b/gu]
+/** Not asked about more often than this: a key takes a moment to be taken. */
+const askAgainMs = 2_000
+
+/** Undefined where no choices can be read: it is asked about all the same, and answered at the terminal. */
+export function dialogOf(lines: readonly string[]): Dialog {
+  const written = lines.map((line) => line.trimEnd())
+  const at = written.findLastIndex((line) => choiceLine.exec(line)?.[1] === '1')
+  const choices = at < 0 ? [] : choicesFrom(written.slice(at))
+  const above = (at < 0 ? written : written.slice(0, at)).filter((line) => !frame.test(line))
+  const text = above.slice(-textLinesMax).map((line) => line.replace(/^[\s│┃|]+|[\s│┃|]+$/gu, ''))
+  return { text: text.join('\n'), choices }
+}
+
+/** Numbered from 1 on, without a gap. A label may go on below its beginning, and what it grants may stand there. */
+function choicesFrom(lines: readonly string[]): ApprovalChoice[] {
+  const found: { label: string; column: number }[] = []
+  let last: (typeof found)[number] | undefined
+  for (const line of lines) {
+    const [, id, label = ''] = choiceLine.exec(line) ?? []
+    const column = line.search(/[^\s│┃|]/u)
+    if (id === undefined) {
+      if (last && column >= last.column && !frame.test(line))
+        last.label += ` ${line.replace(/^[\s│┃|]+|[\s│┃|]+$/gu, '')}`
+      else last = undefined
+      continue
+    }
+    if (Number(id) !== found.length + 1) break
+    last = { label, column: line.search(/[1-9][.)]/u) + '1. '.length }
+    found.push(last)
+  }
+  if (found.length < 2) return []
+  return found.map(({ label }, at) => ({ id: String(at + 1), kind: kindOf(label), label: label.slice(0, 200) }))
+}
+
+/** The key that chooses it: `Yes, proceed (y)`. */
+const keyHint = /\s*\((?:[a-z\d]|esc|enter|return|tab|shift\+tab|ctrl[+-][a-z])\)$/i
+const onceWords = '(?:,? (?:just )?(?:this )?(?:once|time))?'
+/** Yes to this alone. Whatever says more may grant more than it says. */
+const once = [
+  `(?:yes|ok|okay)(?:, (?:proceed|continue|allow|approve|run)(?: it)?)?${onceWords}`,
+  `(?:allow|approve|accept|proceed|continue|run)(?: it)?${onceWords}`,
+].map((words) => new RegExp(`^${words}$`, 'i'))
+
+/** What lasts longer than this session is no `always`, since it would be written into a file. */
+function kindOf(label: string): ApprovalChoice['kind'] {
+  const bare = label.replace(keyHint, '').replace(/[.!]$/, '')
+  if (once.some((each) => each.test(bare))) return 'allow'
+  const isForSession = /\bsession\b/i.test(label)
+  const lasts = isForSession || /\b(?:don['’]t ask|always|never|again|remember|all)\b/i.test(label)
+  if (/^(?:no|deny|reject|cancel|exit|quit)\b/i.test(label)) return lasts ? 'other' : 'deny'
+  return isForSession && /^(?:yes|allow|approve|proceed|accept|continue|ok)\b/i.test(label) ? 'always' : 'other'
+}
+
+/** Two dialogs with the same are one. */
+function sameOf({ text, choices }: Dialog): string {
+  return JSON.stringify([moving.reduce((left, each) => left.replace(each, ''), text), choices])
+}
+
+export class DialogQuestions {
+  readonly #row: WorkerRow
+  readonly #queue: ApprovalQueue
+  readonly #screen: DialogScreen
+  #open: { source: string; same: string; isTyped: boolean } | undefined
+  /** When a question of this worker was last open, here or by a door of its CLI. */
+  #askedAt = Number.NEGATIVE_INFINITY
+  #count = 0
+
+  constructor(row: WorkerRow, queue: ApprovalQueue, screen: DialogScreen) {
+    this.#row = row
+    this.#queue = queue
+    this.#screen = screen
+  }
+
+  /** A dialog stands on the screen. */
+  sees(lines: readonly string[]): void {
+    const dialog = dialogOf(lines)
+    const { text, choices } = dialog
+    const same = sameOf(dialog)
+    if (this.#open?.same === same) return
+    this.gone()
+    // Its CLI has asked by a door of its own, or the answer is on its way to the screen.
+    if (this.#queue.isOpen(this.#row.name)) this.#askedAt = performance.now()
+    if (performance.now() - this.#askedAt < askAgainMs) return
+    const { id, name, cli, cwd } = this.#row
+    const source = `${id}/dialog/${++this.#count}`
+    this.#open = { source, same, isTyped: false }
+    const asked = { source, agent: name, vendor: cli, tool: 'dialog', input: text, directory: cwd, choices }
+    const check = async () => {
+      if (!(await this.#stands(same)) && this.#open?.source === source) this.gone()
+    }
+    void this.#queue.open({ ...asked, isTold: true, check }).then(async (end) => {
+      // It may be another dialog by now.
+      const isStill = this.#open?.source === source
+      if (isStill) this.#open = undefined
+      this.#askedAt = performance.now()
+      // Also since it was last looked at: a key would answer whatever stands there now.
+      if (isStill && end.how === 'answered' && (await this.#stands(same))) await this.#screen.press(end.choice)
+    })
+  }
+
+  /** Somebody types into the terminal, and may answer what stands there. */
+  typed(): void {
+    if (this.#open) this.#open.isTyped = true
+  }
+
+  /** It does not stand there any more: whoever has typed has answered it, else its program took it back. */
+  gone(): void {
+    const open = this.#open
+    this.#open = undefined
+    if (open) this.#queue.close(open.source, open.isTyped ? 'terminal' : 'cancelled')
+  }
+
+  /** Its program has ended. */
+  end(): void {
+    const open = this.#open
+    this.#open = undefined
+    if (open) this.#queue.close(open.source, 'gone')
+  }
+
+  async #stands(same: string): Promise<boolean> {
+    const lines = await this.#screen.read()
+    return lines !== undefined && sameOf(dialogOf(lines)) === same
+  }
+}

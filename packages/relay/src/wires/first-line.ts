@@ -1,0 +1,49 @@
+// The first line of a connection, which says what follows: envelopes, or the lines of an MCP pipe.
+
+import { parseJson } from '@agent-relay/sdk/protocol'
+
+/** A pipe's HELLO carries `mcp`; undefined for everything else, which the connection will answer or refuse. */
+export function pipeHello(line: Uint8Array): unknown {
+  const text = Buffer.from(line).toString()
+  if (!text.includes('"mcp"')) return undefined
+  try {
+    const { type, payload } = parseJson(text) as { type?: unknown; payload?: { mcp?: unknown } }
+    return type === 'HELLO' ? payload?.mcp : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Collects until the first newline, or until it is longer than a line may be. */
+export class FirstLine {
+  readonly #done: (line: Uint8Array, rest: Uint8Array) => void
+  readonly #bytesMax: number
+  #kept = Buffer.alloc(0)
+  #bytes = 0
+
+  constructor(done: (line: Uint8Array, rest: Uint8Array) => void, bytesMax: number) {
+    this.#done = done
+    this.#bytesMax = bytesMax
+  }
+
+  push(chunk: Buffer): void {
+    const before = this.#bytes
+    this.#keep(chunk)
+    const end = chunk.indexOf(10)
+    if (end < 0 && this.#bytes <= this.#bytesMax) return
+    const at = end < 0 ? this.#bytes : before + end
+    this.#done(this.#kept.subarray(0, at), this.#kept.subarray(at + 1, this.#bytes))
+  }
+
+  /** One growing buffer: the line may come as single bytes, and must not be copied again for each. */
+  #keep(chunk: Buffer): void {
+    const bytes = this.#bytes + chunk.length
+    if (bytes > this.#kept.length) {
+      const grown = Buffer.alloc(Math.max(bytes, 2 * this.#kept.length))
+      this.#kept.copy(grown, 0, 0, this.#bytes)
+      this.#kept = grown
+    }
+    chunk.copy(this.#kept, this.#bytes)
+    this.#bytes = bytes
+  }
+}

@@ -1,0 +1,121 @@
+// The connections of the HTTP port. A connection is a stranger until one of its requests is authenticated; strangers are few and do not stay.
+// Any user of this machine can connect to the port, so what a stranger may hold is bounded, and a newcomer always finds a place.
+
+import type { Socket } from 'node:net'
+import { RefusalError } from '../core/refusal-error.ts'
+
+export interface ConnectionLimits {
+  /** Connections that may wait without having shown a credential. Beyond that the longest waiting one is dropped. */
+  strangersMax: number
+  /** A new connection is spared for this long, so that a burst of callers is read before some are dropped, also while the routes are being loaded. */
+  arrivalMs: number
+  /** Beyond this many strangers even new connections are dropped, the oldest first. */
+  arrivalsMax: number
+  /** Connections of authenticated callers. Beyond that the one that has been idle longest is dropped. */
+  knownMax: number
+}
+
+/** After a goodbye, how long the last bytes may take to leave. */
+export const farewellMs = 1_000
+
+export const connectionLimits: Readonly<ConnectionLimits> = {
+  strangersMax: 64,
+  arrivalMs: 1_000,
+  arrivalsMax: 512,
+  knownMax: 2_000,
+}
+
+export class PortConnections {
+  readonly #limits: ConnectionLimits
+  /** Since when each waits, on the monotonic clock; the longest waiting one first. */
+  readonly #strangers = new Map<Socket, number>()
+  readonly #known = new Set<Socket>()
+  /** Known connections without a request under way, the longest idle first. */
+  readonly #resting = new Set<Socket>()
+  /** Requests under way; HTTP allows several on one connection. */
+  readonly #requests = new Map<Socket, number>()
+  #trimming: NodeJS.Timeout | undefined
+
+  constructor(limits: Partial<ConnectionLimits> = {}) {
+    this.#limits = { ...connectionLimits, ...limits }
+  }
+
+  get strangers(): number {
+    return this.#strangers.size
+  }
+
+  get known(): number {
+    return this.#known.size
+  }
+
+  /** Connections with a request under way. */
+  get busy(): number {
+    return this.#requests.size
+  }
+
+  take(socket: Socket): void {
+    this.#strangers.set(socket, performance.now())
+    socket.once('close', () => {
+      for (const places of [this.#strangers, this.#known, this.#resting, this.#requests]) places.delete(socket)
+    })
+    this.#trim()
+  }
+
+  /** A request came over the connection; call the returned function when the request is over. */
+  use(socket: Socket): () => void {
+    this.#resting.delete(socket)
+    this.#requests.set(socket, (this.#requests.get(socket) ?? 0) + 1)
+    return () => {
+      const left = (this.#requests.get(socket) ?? 0) - 1
+      if (left > 0) return void this.#requests.set(socket, left)
+      this.#requests.delete(socket)
+      // A connection that has closed is forgotten already: keeping it for its last answer would keep it for good.
+      if (this.#known.has(socket)) this.#resting.add(socket)
+    }
+  }
+
+  /** A caller on this connection was authenticated. Throws if all known connections are busy and none can make room. */
+  know(socket: Socket): void {
+    if (!this.#strangers.delete(socket)) return
+    if (this.#known.size >= this.#limits.knownMax && !this.#makeRoom())
+      throw new RefusalError('connections.full', { count: this.#known.size })
+    this.#known.add(socket)
+  }
+
+  close(): void {
+    clearTimeout(this.#trimming)
+    // Connections that a client opened ahead and never used: Node does not count these as idle.
+    for (const socket of this.#strangers.keys()) if (socket.bytesRead === 0) socket.destroy()
+  }
+
+  /** All of them. Node's own list has none that was upgraded, or is being upgraded. */
+  end(): void {
+    for (const socket of [...this.#strangers.keys(), ...this.#known]) socket.destroy()
+  }
+
+  #makeRoom(): boolean {
+    const [longest] = this.#resting
+    longest?.destroy()
+    return longest !== undefined && this.#known.delete(longest) && this.#resting.delete(longest)
+  }
+
+  #trim(): void {
+    const { strangersMax, arrivalMs, arrivalsMax } = this.#limits
+    const now = performance.now()
+    for (const [socket, since] of this.#strangers) {
+      if (this.#strangers.size <= strangersMax) return
+      if (this.#strangers.size <= arrivalsMax && now - since < arrivalMs)
+        return this.#trimLater(since + arrivalMs - now)
+      this.#strangers.delete(socket)
+      socket.destroy()
+    }
+  }
+
+  #trimLater(ms: number): void {
+    this.#trimming ??= setTimeout(() => {
+      this.#trimming = undefined
+      this.#trim()
+    }, ms)
+    this.#trimming.unref()
+  }
+}

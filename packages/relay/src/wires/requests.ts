@@ -1,0 +1,71 @@
+// What every route needs of its request besides the request itself: who asks, its body, whether the answer has left; and how a refusal looks.
+
+import { JsonDepthError, parseJson, type Refusal, refusals } from '@agent-relay/sdk/protocol'
+import type { HttpBindings } from '@hono/node-server'
+import type { Context } from 'hono'
+import { RefusalError } from '../core/refusal-error.ts'
+import type { Principal } from './callers.ts'
+
+export interface HttpEnv {
+  Bindings: HttpBindings
+  /** `left`: true when the whole answer has left. */
+  Variables: { principal: Principal; left: Promise<boolean> }
+}
+
+export interface HttpAnswer {
+  status: number
+  body: object
+}
+
+export function failed({ code, message, details }: Refusal): HttpAnswer {
+  return { status: refusals[code].http, body: { error: { code, message, details } } }
+}
+
+export function refused(refusal: Refusal): Response {
+  const { status, body } = failed(refusal)
+  const headers: Record<string, string> = {}
+  if (status === 401) headers['www-authenticate'] = 'Bearer'
+  if (status === 503) headers['retry-after'] = '1'
+  // The rest of the request is not waited for, so nothing may follow it on this connection.
+  if (status === 413) headers.connection = 'close'
+  return Response.json(body, { status, headers })
+}
+
+/** `finish`: all of the answer was given to the operating system. `close` without it: the caller was gone. */
+export function whenLeft({ env: { outgoing } }: Context<HttpEnv>): Promise<boolean> {
+  return new Promise((resolve) => {
+    // Gone before this was loaded: nobody would tell us so again.
+    if (outgoing.destroyed) return resolve(outgoing.writableFinished)
+    outgoing.once('finish', () => resolve(true))
+    outgoing.once('close', () => resolve(outgoing.writableFinished))
+  })
+}
+
+export function isJson(type: string | undefined): boolean {
+  return type !== undefined && /^application\/json\s*(?:;|$)/i.test(type)
+}
+
+/** The body as JSON, read up to a limit. By hand: what Hono's own limit hands on when a body comes in chunks cannot be read here. */
+export async function jsonBody(c: Pick<Context, 'req'>, operation: string, bytesMax: number): Promise<unknown> {
+  const text = await textBody(c, bytesMax)
+  if (text === '') return {}
+  try {
+    return parseJson(text)
+  } catch (error) {
+    const why = error instanceof JsonDepthError ? `the body is ${error.message}` : 'the body is not valid JSON'
+    throw new RefusalError('input.invalid', { operation, why })
+  }
+}
+
+async function textBody(c: Pick<Context, 'req'>, bytesMax: number): Promise<string> {
+  const tooLarge = () => new RefusalError('frame.too-large', { bytesMax })
+  if (Number(c.req.header('content-length') ?? 0) > bytesMax) throw tooLarge()
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of (c.req.raw.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length
+    if (bytes > bytesMax) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, bytes).toString('utf8')
+}

@@ -1,0 +1,154 @@
+// What a worktree holds that is nowhere else: commits, files that are not committed, work that git was told not to look at. Writes nothing.
+
+import { createHash } from 'node:crypto'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { readForeignFile } from '@agent-relay/sdk/internal/discover'
+import type { Worktree, WorktreeChanges } from '@agent-relay/sdk/protocol'
+import type { Git } from './git.ts'
+import { exists, gitlinksIn, submodulesIn } from './repository.ts'
+
+/** Files that were copied into a worktree, with the SHA-256 of each: as long as they are the same they are not work. */
+export type Copied = Readonly<Record<string, string>>
+
+const filesShownMax = 200
+const diffBytesMax = 1024 * 1024
+const notInside = '--ignore-submodules=dirty'
+
+/** States in which git keeps work outside the branch and the files. */
+const operations = ['rebase-merge', 'rebase-apply', 'MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD', 'BISECT_LOG']
+
+export async function changesOf(git: Git, worktree: Worktree, copied: Copied): Promise<WorktreeChanges> {
+  const { path } = worktree
+  const fork = await forkOf(git, worktree)
+  const [ahead = 0, behind = 0] = await aheadAndBehind(git, worktree)
+  const [uncommitted, committed] = [await uncommittedOf(git, path, copied), await namesSince(git, path, fork)]
+  const files = [...new Set([...committed, ...uncommitted])].filter((file) => !isSame(path, file, copied)).sort()
+  const operation = await operationOf(git, path)
+  return {
+    ahead,
+    behind,
+    files: files.slice(0, filesShownMax),
+    filesCount: files.length,
+    uncommittedCount: uncommitted.length,
+    unmerged: await unmerged(git, worktree),
+    ...(operation === undefined ? {} : { operation }),
+  }
+}
+
+/** Nothing in it would be lost with it. Files that the repository ignores do not count, except those that were copied into it and changed. */
+export function isClean({ uncommittedCount, unmerged, operation }: WorktreeChanges): boolean {
+  return uncommittedCount === 0 && unmerged === 0 && operation === undefined
+}
+
+/** Files that differ from what is committed, are not known to git, or that git was told to overlook. */
+export async function uncommittedOf(git: Git, path: string, copied: Copied): Promise<string[]> {
+  const seen = (await statusOf(git, path)).map((entry) => entry.slice(3))
+  const overlooked = listOf(await git.run(path, ['ls-files', '-v', '-z']))
+    .filter((entry) => /^[a-zS]/.test(entry))
+    .map((entry) => entry.slice(2))
+    .filter((file) => exists(join(path, file)))
+  const changed = Object.keys(copied).filter((file) => exists(join(path, file)) && !isSame(path, file, copied))
+  // One by one: git itself would look into them with the filters of their own configurations.
+  const inside: string[] = []
+  for (const directory of await submodulesIn(git, path))
+    if ((await uncommittedOf(git, directory, {})).length > 0) inside.push(relative(path, directory))
+  return [...new Set([...seen, ...overlooked, ...changed, ...inside])].filter((file) => !isSame(path, file, copied))
+}
+
+/** As `git status` prints it: two letters, a space, and the path. Of submodules only which commit is checked out. */
+async function statusOf(git: Git, path: string): Promise<string[]> {
+  const status = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=all', notInside]
+  return listOf(await git.run(path, status))
+}
+
+/** Nothing differs but files that are missing. */
+export async function lacksOnly(git: Git, path: string): Promise<boolean> {
+  return (await statusOf(git, path)).every((entry) => entry.startsWith(' D '))
+}
+
+function isSame(path: string, file: string, copied: Copied): boolean {
+  const known = Object.hasOwn(copied, file) ? copied[file] : undefined
+  return known !== undefined && known === digestOf(join(path, file))
+}
+
+/** Undefined where it is not a plain file that can be read. */
+export function digestOf(file: string): string | undefined {
+  try {
+    const found = readForeignFile(file)
+    return found && createHash('sha256').update(found.bytes).digest('hex')
+  } catch {
+    return undefined
+  }
+}
+
+/** `last`: its HEAD, where its directory is gone. How many commits of its HEAD and of its branch are on no other branch, tag or remote, and were made since it began. */
+export async function unmerged(git: Git, { path, branch, base, repository }: Worktree, last?: string): Promise<number> {
+  const directory = exists(join(path, '.git')) ? path : repository
+  const own = await git.line(directory, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`])
+  const isThere = directory === path
+  const head = isThere ? await git.line(path, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']) : last
+  const on = isThere ? await git.line(path, ['symbolic-ref', '--quiet', '--short', 'HEAD']) : undefined
+  const tips = [own, head].filter((tip) => tip !== undefined)
+  if (isThere && head === undefined) throw new Error('git cannot read its HEAD')
+  if (tips.length === 0) return 0
+  const excluded = [branch, ...(on === undefined ? [] : [on])].map((name) => `--exclude=${name}`)
+  const others = ['--not', base, ...excluded, '--branches', '--remotes', '--tags']
+  return Number(await git.run(directory, ['rev-list', '--count', ...tips, ...others]))
+}
+
+/** A rebase, a merge or the like that was begun and not ended. */
+export async function operationOf(git: Git, path: string): Promise<string | undefined> {
+  const own = (await git.run(path, ['rev-parse', '--absolute-git-dir'])).trimEnd()
+  return operations.find((name) => exists(join(own, name)))
+}
+
+/** The branch that it began from, as a commit; where that is gone, the commit that it began at. */
+async function ontoOf(git: Git, { path, onto, base }: Worktree): Promise<string> {
+  const tip = onto && (await git.line(path, ['rev-parse', '--verify', '--quiet', `refs/heads/${onto}^{commit}`]))
+  return tip || base
+}
+
+async function aheadAndBehind(git: Git, worktree: Worktree): Promise<number[]> {
+  const onto = await ontoOf(git, worktree)
+  const counts = await git.run(worktree.path, ['rev-list', '--left-right', '--count', `HEAD...${onto}`])
+  return counts.split('\t').map(Number)
+}
+
+/** The newest commit that it has in common with the branch it began from. */
+async function forkOf(git: Git, worktree: Worktree): Promise<string> {
+  const onto = await ontoOf(git, worktree)
+  return (await git.line(worktree.path, ['merge-base', 'HEAD', onto])) ?? worktree.base
+}
+
+async function namesSince(git: Git, path: string, fork: string): Promise<string[]> {
+  return listOf(await git.run(path, ['diff', ...plainly, '--name-only', '-z', fork, '--']))
+}
+
+/** Without the programs that a repository's attributes can name for diffs, and without a git that looks into submodules. */
+const plainly = ['--no-ext-diff', '--no-textconv', '--no-color', '--no-renames', '--submodule=short', notInside]
+
+/** All that differs from where it forked off, committed or not; files that git does not know yet are in it whole. */
+export async function diffOf(git: Git, worktree: Worktree): Promise<{ text: string; isCut: boolean }> {
+  const { path } = worktree
+  const own = (await git.run(path, ['rev-parse', '--absolute-git-dir'])).trimEnd()
+  const scratch = mkdtempSync(join(tmpdir(), 'relay-diff-'))
+  try {
+    // New files are listed in a copy of the index: the worker's own is left alone.
+    const index = join(scratch, 'index')
+    copyFileSync(join(own, 'index'), index)
+    const env = { GIT_INDEX_FILE: index }
+    const links = (await gitlinksIn(git, path)).map((way) => `:(exclude,literal)${way}`)
+    await git.run(path, ['add', '--intent-to-add', '--', '.', ...links], { env })
+    const text = await git.run(path, ['diff', ...plainly, await forkOf(git, worktree), '--'], { env })
+    const isCut = Buffer.byteLength(text) > diffBytesMax
+    return { text: isCut ? Buffer.from(text).subarray(0, diffBytesMax).toString() : text, isCut }
+  } finally {
+    rmSync(scratch, { recursive: true, force: true })
+  }
+}
+
+function listOf(text: string): string[] {
+  return text.split('\0').filter((each) => each !== '')
+}

@@ -1,0 +1,92 @@
+// What a new worktree gets besides its commit, as the project's trusted configuration says: copies of files that git ignores, submodules, and
+// a set-up command. Nothing is fetched: a submodule is a worktree of the one in the main checkout.
+
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { isPlainDirectory, readForeignFile } from '@agent-relay/sdk/internal/discover'
+import type { Worktree } from '@agent-relay/sdk/protocol'
+import type { ProjectSettings } from '../machine/trust.ts'
+import { isInside } from '../machine/working-directory.ts'
+import type { Copied } from './changes.ts'
+import type { Git } from './git.ts'
+import { exists } from './repository.ts'
+
+export type WorktreeSettings = NonNullable<ProjectSettings['worktree']>
+
+/** Long enough for `npm ci` in a large project. */
+const setupMs = 10 * 60_000
+const setupOutputBytesMax = 16 * 1024 * 1024
+/** How much of what a set-up command printed last is shown. */
+const setupShownChars = 2_000
+
+/** Copies the named files that are there and not in the commit. What is a link, or reached by one, is refused. */
+export function copyFiles({ repository, path }: Worktree, files: readonly string[] = []): Copied {
+  const copied: Record<string, string> = {}
+  for (const name of files) {
+    const [from, to] = [within(repository, name), within(path, name)]
+    const found = exists(to) ? undefined : readForeignFile(from, { within: repository })
+    if (!found) continue
+    makeWay(path, dirname(to))
+    writeFileSync(to, found.bytes, { flag: 'wx', mode: found.stats.mode & 0o777 })
+    copied[relative(path, to)] = createHash('sha256').update(found.bytes).digest('hex')
+  }
+  return copied
+}
+
+/** Makes the directories down to `directory`, of which none may be a link. */
+export function makeWay(top: string, directory: string): void {
+  let way = top
+  for (const step of relative(top, directory).split('/')) {
+    way = join(way, step)
+    if (!isPlainDirectory(way)) mkdirSync(way)
+  }
+}
+
+/** Each at the commit that the checkout around it names, without a branch: that of the worktree, or of a submodule that was named before. */
+export async function addSubmodules(git: Git, { repository, path }: Worktree, names: readonly string[] = []) {
+  const tops = [path]
+  for (const name of names) {
+    const [from, to] = [within(repository, name), within(path, name)]
+    const top = tops.findLast((each) => isInside(to, each)) as string
+    const entry = await git.run(top, ['ls-tree', '--full-tree', 'HEAD', '--', relative(top, to)])
+    const commit = /^160000 commit ([0-9a-f]+)\t/.exec(entry)?.[1]
+    if (commit === undefined) throw new Error(`worktree.submodules: ${name} is not a submodule`)
+    if (!exists(join(from, '.git')))
+      throw new Error(`the submodule ${name} is not there. Fetch it: git submodule update --init ${name}`)
+    makeWay(path, dirname(to))
+    await git.run(from, ['worktree', 'add', '--detach', '--', to, commit])
+    tops.push(to)
+  }
+}
+
+export interface SetupOptions {
+  cwd: string
+  env: Record<string, string>
+  signal: AbortSignal
+}
+
+/** Rejects with the end of what it printed. */
+export function setUp(
+  [file, ...args]: readonly [string, ...string[]],
+  { cwd, env, signal }: SetupOptions,
+): Promise<void> {
+  const options = { cwd, env, signal, timeout: setupMs, maxBuffer: setupOutputBytesMax }
+  return new Promise((done, fail) => {
+    const child = execFile(file, args, options, (error, stdout, stderr) => {
+      if (!error) return done()
+      const { code, killed } = error as { code?: unknown; killed?: boolean }
+      const how = killed ? `took longer than ${setupMs / 60_000} minutes` : `failed (${code})`
+      const end = `${stdout}${stderr}`.trim().slice(-setupShownChars)
+      fail(new Error(`the set-up command ${[file, ...args].join(' ')} ${how}${end === '' ? '' : `:\n${end}`}`))
+    })
+    child.stdin?.end()
+  })
+}
+
+function within(directory: string, name: string): string {
+  const path = join(directory, name)
+  if (path === directory || !isInside(path, directory)) throw new Error(`${name} is outside the repository`)
+  return path
+}

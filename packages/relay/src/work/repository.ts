@@ -1,0 +1,126 @@
+// What git knows of a directory: its checkout, the repository's main checkout, its HEAD, and the worktrees there are. Writes nothing.
+
+import { lstatSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { RefusalError } from '../core/refusal-error.ts'
+import { isInside, realDirectory } from '../machine/working-directory.ts'
+import { type Git, GitError } from './git.ts'
+
+export interface Checkout {
+  /** The directory of this checkout, without links in its path. */
+  top: string
+  /** The repository's main checkout; `top` itself where the repository is bare. */
+  root: string
+  /** The commit that is checked out. */
+  head: string
+  /** Undefined where no branch is. */
+  branch?: string
+}
+
+export interface ListedWorktree {
+  path: string
+  head?: string
+  /** As `refs/heads/…`. */
+  ref?: string
+  isBare: boolean
+}
+
+/** Refuses what is not a directory of a checkout, or has no commit yet. */
+export async function checkoutOf(git: Git, directory: string): Promise<Checkout> {
+  const where = ['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-dir', '--git-common-dir']
+  const [top = '', own, common] = await lines(git, directory, where).catch((error: unknown) => {
+    throw error instanceof GitError ? none(directory, 'git says it is in no checkout') : error
+  })
+  // A repository's configuration can name any directory as its checkout: only one that holds this directory and a .git counts.
+  if (realDirectory(top) !== top || !isInside(directory, top) || !exists(join(top, '.git')))
+    throw none(directory, `its repository names ${top} as its checkout`)
+  const head = await git.line(top, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'])
+  if (head === undefined) throw none(directory, 'its repository has no commit yet')
+  const branch = await git.line(top, ['symbolic-ref', '--quiet', '--short', 'HEAD'])
+  return { top, root: own === common ? top : await mainOf(git, top), head, branch }
+}
+
+/** A directory that is in no commit would not be in a worktree. */
+export async function mustBeIn(git: Git, { top, head }: Checkout, directory: string): Promise<string> {
+  const way = relative(top, directory)
+  if (way === '') return way
+  const entry = await git.run(top, ['ls-tree', '-d', '--full-tree', head, '--', way])
+  if (!entry.startsWith('040000 tree ')) throw none(directory, 'it is not in the commit that is checked out')
+  return way
+}
+
+/** Without them its files would be other ones; with them, code of the repository would run. */
+export async function mustHaveNoFilters(git: Git, { top }: Checkout): Promise<void> {
+  const [name] = await git.ownFilters(top)
+  if (name === undefined) return
+  const how = 'only what stands in your own configuration is (git config --global)'
+  throw none(top, `its .git/config names the filter ${name}, which is not run for a worker; ${how}`)
+}
+
+/** The paths at which its index has submodules. */
+export async function gitlinksIn(git: Git, path: string): Promise<string[]> {
+  const entries = (await git.run(path, ['ls-files', '--stage', '-z'])).split('\0')
+  return entries.filter((entry) => entry.startsWith('160000 ')).map((entry) => entry.replace(/^[^\t]*\t/, ''))
+}
+
+/** The submodules that are checked out in it, as their directories. What a link leads to is none. */
+export async function submodulesIn(git: Git, path: string): Promise<string[]> {
+  const top = realDirectory(path) ?? path
+  return (await gitlinksIn(git, path))
+    .filter((way) => realDirectory(join(path, way)) === join(top, way) && exists(join(path, way, '.git')))
+    .map((way) => join(path, way))
+}
+
+/** Submodules may hold submodules, but not this deep. */
+const depthMax = 8
+
+/** Those inside of submodules too, the innermost first. */
+export async function allSubmodulesIn(git: Git, path: string, depth = depthMax): Promise<string[]> {
+  if (depth === 0) throw new Error(`${path} holds submodules in more than ${depthMax} submodules`)
+  const found: string[] = []
+  for (const directory of await submodulesIn(git, path))
+    found.push(...(await allSubmodulesIn(git, directory, depth - 1)), directory)
+  return found
+}
+
+async function mainOf(git: Git, top: string): Promise<string> {
+  const [main] = await worktreesOf(git, top)
+  const path = main && !main.isBare ? realDirectory(main.path) : undefined
+  return path !== undefined && exists(join(path, '.git')) ? path : top
+}
+
+/** The main one first. */
+export async function worktreesOf(git: Git, directory: string): Promise<ListedWorktree[]> {
+  const text = await git.run(directory, ['worktree', 'list', '--porcelain', '-z'])
+  return text
+    .split('\0\0')
+    .filter((entry) => entry !== '')
+    .map((entry) => {
+      const fields = new Map(entry.split('\0').map((line) => [line.split(' ', 1)[0], line.replace(/^\S+ ?/, '')]))
+      const [head, ref] = [fields.get('HEAD'), fields.get('branch')]
+      return { path: fields.get('worktree') ?? '', head, ref, isBare: fields.has('bare') }
+    })
+}
+
+/** Also true of a link that leads nowhere. */
+export function exists(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch (error) {
+    // A file stands where the path has a directory.
+    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return false
+    throw error
+  }
+}
+
+async function lines(git: Git, directory: string, args: string[]): Promise<string[]> {
+  return (await git.run(directory, args)).split('\n')
+}
+
+function none(directory: string, why: string): RefusalError {
+  return new RefusalError('worktree.none', { directory, why })
+}
+
+export function refOf({ branch }: { branch: string }): string {
+  return `refs/heads/${branch}`
+}

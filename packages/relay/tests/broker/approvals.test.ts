@@ -1,0 +1,405 @@
+// The queue of approvals in a real daemon: who answers, how one ends, and the ways in which an agent tries to answer for itself. Processes are
+// real: the shell of a worker, and a command line at a terminal.
+
+import { existsSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { RelayClient } from '@agent-relay/sdk'
+import { controlSocketPath, socketPathOf } from '@agent-relay/sdk/internal/discover'
+import { type Approval, type ApprovalClosed, type Hello, limits } from '@agent-relay/sdk/protocol'
+import { type Link, makeIds, socketConnector, websocketConnector } from '@agent-relay/sdk/wire'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../../../../test/until.ts'
+import { type ApprovalEnd, type AskedApproval, plainChoices } from '../../src/broker/approval-runtime.ts'
+import { Workspace } from '../../src/broker/workspace.ts'
+import { systemClock } from '../../src/machine/clock.ts'
+import { titleOf } from '../../src/machine/process-tree.ts'
+import { openPty } from '../../src/supervisor/pty.ts'
+import { launcher } from '../cli/cli-world.ts'
+import { HttpWorld, rawStatus } from '../wires/http-world.ts'
+import { loud } from './loud.ts'
+
+const id = makeIds()
+/** Where the worker works: never in the data directory. */
+const work = realpathSync(mkdtempSync(join(tmpdir(), 'relay-approvals-')))
+let world: HttpWorld
+let workspace: Workspace
+let lead: RelayClient
+const links: Link[] = []
+const tokens: Record<string, string> = {}
+const title = process.title
+
+beforeAll(async () => {
+  world = await HttpWorld.start({}, ['home'], { env: { PATH: process.env.PATH } })
+  workspace = (await world.daemon.open('home')).workspace
+  for (const name of ['Lead', 'Other']) tokens[name] = await world.token(name)
+  lead = new RelayClient({ agentName: 'Lead', token: tokens.Lead, socketPath: socket(), autoConnect: false })
+  await lead.connect()
+  // It runs whatever is put into a file, as the shell of an agent runs what its model says.
+  const script = 'while :; do if [ -e go ]; then mv go now; sh ./now; rm now; fi; sleep 0.05; done'
+  await lead.call('worker.spawn', { name: 'Fixer', cli: 'plain', command: ['sh', '-c', script], cwd: work })
+  tokens.Fixer = await world.token('Fixer-token')
+})
+afterAll(async () => {
+  process.title = title
+  await Promise.all(links.map((link) => link.close()))
+  await lead?.disconnect()
+  await world?.stop()
+  rmSync(work, { recursive: true, force: true })
+})
+
+const socket = () => socketPathOf(world.dir, 'home')
+const open = async (opening: Promise<Link>): Promise<Link> => {
+  links.push(await opening)
+  return links.at(-1) as Link
+}
+const ids = () => workspace.store.view.approvals.open().map((row) => row.id)
+const closed = (of: string) => workspace.store.view.approvals.byId(of)?.closed
+const factsOf = async (of: string) => {
+  const { body } = await world.api('event.list', { types: ['approval.closed'] })
+  return (body.events as { by: string; fact: ApprovalClosed }[]).find(({ fact }) => fact.id === of)
+}
+
+interface Opened extends Approval {
+  over: Promise<ApprovalEnd>
+  source: string
+}
+let count = 0
+async function ask(more: Partial<AskedApproval> = {}, isIt?: (shown: Approval) => boolean): Promise<Opened> {
+  const source = `test/${++count}`
+  const asked = { source, agent: 'Fixer', vendor: 'claude', tool: 'Bash', input: `rm -rf ${count}`, ...more }
+  const over = workspace.approvals.open({ choices: plainChoices, ...asked })
+  const shown = () => workspace.approvals.list({ standing: { rank: 'holder' } }).approvals
+  const isShown = isIt ?? (({ input, agent }: Approval) => input === asked.input && agent === asked.agent)
+  await until(() => shown().some(isShown))
+  return { ...(shown().at(-1) as Approval), over, source }
+}
+
+/** Taken back by what has asked. */
+async function end(...all: Opened[]): Promise<void> {
+  for (const { source } of all) workspace.approvals.close(source, 'cancelled')
+  await Promise.all(all.map(({ over }) => over))
+}
+
+/** The command line as whoever has this home runs it. */
+const variables = () => ({
+  PATH: process.env.PATH ?? '',
+  HOME: world.dir,
+  RELAY_DATA_DIR: world.dir,
+  RELAY_PROJECT: 'home',
+})
+
+const atTerminal = (...args: string[]) => answering(args)
+
+/** `keys` are pressed when it asks. */
+async function answering(args: string[], keys?: string): Promise<{ code: number; said: string }> {
+  const size = { cols: 200, rows: 50 }
+  const run = { file: process.execPath, args: [launcher, ...args], cwd: work, env: variables(), ...size }
+  const terminal = await openPty(run)
+  const pieces: Uint8Array[] = []
+  let left = keys
+  terminal.onData((data) => {
+    pieces.push(data)
+    if (left === undefined || !Buffer.concat(pieces).includes('all the same?')) return
+    void terminal.write(left)
+    left = undefined
+  })
+  const code = await new Promise<number>((resolve) => terminal.onExit((exit) => resolve(exit.code)))
+  return { code, said: Buffer.concat(pieces).toString() }
+}
+
+describe('a person', () => {
+  test('allows at a terminal, with the key that every program here could read', async () => {
+    const { id: own, over, input } = await ask()
+    const { code, said } = await atTerminal('approve', own)
+    const lines = said.trim().split(/\r?\n/)
+    expect([code, ...lines]).toEqual([0, 'Fixer wants Bash:', `  ${input}`, 'Allowed. Fixer goes on.'])
+    expect(await over).toEqual({ how: 'answered', choice: 'allow', kind: 'allow' })
+    const told = await factsOf(own)
+    expect(told?.fact).toMatchObject({ how: 'answered', surface: 'terminal', agent: 'Fixer' })
+    expect(told?.by).not.toBe('agent-relay')
+    expect((await atTerminal('deny', own, 'no')).said).toMatch(/^Already answered by .* \(allowed, \d+ s ago\)\./)
+  })
+
+  test('is told what is not shown, and asked before it is allowed', async () => {
+    const long = await ask({ input: `echo ${'x'.repeat(5_000)}; rm -rf .` }, (each) => each.input.startsWith('echo x'))
+    const odd = await ask({ input: 'echo a\u202eb' }, (each) => each.input === 'echo ab')
+    expect([long.hidden, odd.hidden]).toEqual([{ chars: 1_015 }, { chars: 0 }])
+    const listed = (await atTerminal('approvals')).said
+    expect(listed).toContain('1015 more characters are not shown')
+    expect(listed).toContain('holds characters that cannot be shown')
+    expect((await answering(['approve', long.id], 'n')).code).not.toBe(0)
+    expect((await atTerminal('approve', odd.id, '--json')).said).toContain('nobody can be asked here')
+    expect(ids()).toEqual([long.id, odd.id])
+    expect((await answering(['approve', long.id], 'y')).said).toContain('Allowed. Fixer goes on.')
+    expect((await atTerminal('deny', odd.id)).said).toContain('Denied.')
+    await Promise.all([long.over, odd.over])
+  })
+
+  test('denies with words, lists, and is told what became of one that the terminal has answered', async () => {
+    const [first, second] = [await ask({ passesWords: true }), await ask()]
+    const listed = (await atTerminal('approvals')).said
+    expect(listed).toMatch(new RegExp(`${first.id} +Fixer +\\S+.* +Bash +${first.input}`))
+    expect(listed).toContain('2 agents wait')
+    expect((await atTerminal('deny', first.id, 'use', 'a branch')).said).toContain('Denied. Fixer was told why.')
+    expect(await first.over).toMatchObject({ kind: 'deny', words: 'use a branch' })
+    workspace.approvals.close(second.source, 'terminal', 'allow')
+    expect(await second.over).toEqual({ how: 'terminal' })
+    expect((await atTerminal('approve', second.id)).said).toContain('Already answered at the terminal (allowed,')
+  })
+
+  test('delegates at a terminal, sees it in the list, and takes it back', async () => {
+    expect(
+      (await atTerminal('workspace', 'policy', 'set', '--approve', 'Lead=Fixer:Bash:npm *', '--until', '10m')).code,
+    ).toBe(0)
+    expect((await atTerminal('approvals')).said).toContain('Lead may answer for Fixer: Bash (npm *), until')
+    const allowed = await ask({ input: 'npm test' })
+    const answer = (each: Opened, choice = 'allow') =>
+      lead.call('approval.answer', { id: each.id, choice, digest: each.digest })
+    expect(await answer(allowed)).toMatchObject({ kind: 'allow' })
+    expect((await factsOf(allowed.id))?.fact).toMatchObject({
+      surface: 'delegation',
+      delegation: 'Lead for Fixer: Bash npm *',
+    })
+    const other = await ask({ input: 'npm test; rm -rf .' })
+    await expect(answer(other)).rejects.toMatchObject({ code: 'approval.not-yours' })
+    expect((await atTerminal('workspace', 'policy', 'set', '--approve', 'Lead=none')).code).toBe(0)
+    const late = await ask({ input: 'npm run build' })
+    await expect(answer(late)).rejects.toMatchObject({ code: 'approval.not-yours' })
+    await end(other, late)
+  })
+})
+
+test('its hirer is told once, `who` says for what it waits, and mail is held until it is over', async () => {
+  const [first, second] = [await ask({ input: 'rm -rf dist' }), await ask()]
+  const { agents } = await lead.call('agent.list', {})
+  expect(agents.find(({ name }) => name === 'Fixer')?.blocked).toMatchObject({ tool: 'Bash', input: 'rm -rf dist' })
+  const stranger = await open(socketConnector(socket())({ name: 'Other', token: tokens.Other }))
+  const seen = (await stranger.call('agent.list', {}, id('c'))).agents.find(({ name }) => name === 'Fixer')?.blocked
+  expect(Object.keys(seen ?? {})).toEqual(['since'])
+  expect((await stranger.call('approval.list', {}, id('c'))).approvals).toEqual([])
+  await lead.send('Fixer', 'while you wait')
+  expect(await workspace.workers.reports.waiting('Fixer', { bytesMax: 1_000 })).toEqual([])
+  await end(first, second)
+  const { messages } = await lead.call('inbox.take', {})
+  const told = messages
+    .map(({ body }) => body)
+    .filter((body) => body.includes('Fixer is blocked') && body.includes('dist'))
+  expect(told).toEqual([
+    `Fixer is blocked: it wants Bash "rm -rf dist" (${first.id}). A person has to answer it. relay_who says when it goes on.`,
+  ])
+})
+
+test('what asks and goes away closes it as that; more than the limit are over at once; each is answered once', async () => {
+  const link = await socketConnector(socket())({ name: 'Other', token: tokens.Other })
+  const one = { vendor: 'claude', tool: 'Bash', input: 'x', choices: [] }
+  const asked = Array.from({ length: 1_000 }, (_, n) => link.call('approval.ask', { key: `k${n}`, ...one }, id('c')))
+  const ends = asked.map((each) =>
+    each.then(
+      ({ how }) => how,
+      () => 'lost',
+    ),
+  )
+  await until(() => ids().length === limits.approvalsOfAgentMax)
+  const over = await Promise.all(ends.slice(limits.approvalsOfAgentMax))
+  expect(new Set(over)).toEqual(new Set(['cancelled']))
+  const open = ids()
+  // Another session cannot settle them, whatever it calls them.
+  const other = await socketConnector(socket())({ name: 'Other', token: tokens.Other })
+  for (let n = 0; n < 100; n++)
+    await other.call('approval.settle', { key: `k${n}`, how: 'terminal', kind: 'allow' }, id('c'))
+  expect(ids()).toEqual(open)
+  await other.close()
+  await link.close()
+  await until(() => ids().length === 0)
+  expect(new Set(open.map((each) => closed(each)?.how))).toEqual(new Set(['gone']))
+  await Promise.all(ends)
+})
+
+test('a daemon that ends while one is open: the next one closes it as that, and nobody has answered', async () => {
+  const paths = { databasePath: join(work, 'again.db'), searchPath: ':memory:' }
+  const start = async () => {
+    const started = new Workspace({ name: 'again', ...paths, clock: systemClock, ids: makeIds(), ...loud })
+    await started.begin(() => {})
+    return started
+  }
+  const former = await start()
+  const ann = { name: 'Ann', proven: false, isHolder: false, mayRetake: true, tokenHash: 'x' }
+  await former.engine.submit({ rule: 'agent.register', input: ann, by: 'Ann', cause: id('c') })
+  const asked = { source: 's', agent: 'Ann', vendor: 'claude', tool: 'Bash', input: 'ls', choices: plainChoices }
+  const over = former.approvals.open(asked)
+  await until(() => former.store.view.approvals.count() === 1)
+  former.close()
+  expect(await over).toEqual({ how: 'restart' })
+  const next = await start()
+  expect(next.store.view.approvals.byId('ap-1')?.closed).toMatchObject({ how: 'restart', by: 'agent-relay' })
+  expect(next.store.view.approvals.count()).toBe(0)
+  next.close()
+})
+
+describe('an agent that wants to answer for itself', () => {
+  const input = (each: Approval, choice = 'allow') => ({ id: each.id, choice, digest: each.digest })
+  const code = (asked: Promise<unknown>): Promise<string> =>
+    asked.then(
+      () => 'ok',
+      (error) => error.code ?? String(error),
+    )
+  const overApi = async (each: Approval, headers: Record<string, string>, choice?: string) => {
+    const { status, body } = await world.api('approval.answer', input(each, choice), headers)
+    return status === 200 ? 'ok' : body.error.code
+  }
+  const overLink = async (opening: Promise<Link>, each: Approval, prove?: (link: Link) => void) => {
+    const link = await opening.catch((error) => error.code as string)
+    if (typeof link === 'string') return link
+    links.push(link)
+    prove?.(link)
+    return code(link.call('approval.answer', input(each), id('c')))
+  }
+  const bySocket = (hello: Hello) => socketConnector(socket())(hello)
+  const byWebSocket = (hello: Hello) => websocketConnector(world.url)(hello)
+  const workerPid = () => workspace.store.view.workers.byName('Fixer')?.pid as number
+
+  test('over HTTP, WebSocket and the socket, with every credential there is', async () => {
+    const each = await ask()
+    const bearer = (token = '') => ({ authorization: `Bearer ${token}` })
+    const { key } = world
+    const tries: Record<string, () => Promise<string>> = {}
+    for (const choice of ['allow', 'always', 'deny']) {
+      tries[`REST, key, ${choice}`] = () => overApi(each, {}, choice)
+      for (const name of ['Fixer', 'Lead', 'Other', 'kim'])
+        tries[`REST, key as ${name}, ${choice}`] = () => overApi(each, world.as(name), choice)
+      for (const name of ['Lead', 'Other', 'Fixer'])
+        tries[`REST, token of ${name}, ${choice}`] = () => overApi(each, bearer(tokens[name]), choice)
+    }
+    tries['REST, nothing'] = () => overApi(each, { authorization: '' })
+    for (const [wire, by] of [
+      ['WebSocket', byWebSocket],
+      ['socket', bySocket],
+    ] as const) {
+      const way = (name: string, hello: Hello, prove?: (link: Link) => void) => {
+        tries[`${wire}, ${name}`] = () => overLink(by(hello), each, prove)
+      }
+      way('key', { key })
+      way('key as a person', { key, name: 'kim', type: 'human' })
+      way('key as Fixer', { key, name: 'Fixer' })
+      way('key as Lead', { key, name: 'Lead' })
+      way('token', { token: tokens.Lead, name: 'Lead' })
+      way('a process that is not there', { key, name: 'kim', type: 'human', process: 4_194_300 })
+      way('the first process', { key, name: 'kim', type: 'human', process: 1 })
+      way('the process of the worker', { key, name: 'kim', type: 'human', process: workerPid() })
+      way('a process of this user without its title', { key, name: 'kim', type: 'human', process: process.ppid })
+      way("another connection's title", { key, name: 'kim', type: 'human', process: process.pid }, () => {
+        process.title = titleOf('st_another')
+      })
+      way('the hosts of the worker', { hosts: [workerPid()] })
+    }
+    tries['socket, a name that is free'] = () => overLink(bySocket({ name: 'Somebody' }), each)
+    const answers = Object.fromEntries(
+      await Promise.all(Object.entries(tries).map(async ([way, attempt]) => [way, await attempt()])),
+    )
+    process.title = title
+    const refusals = [
+      'approval.not-yours',
+      'approval.unknown',
+      'auth.required',
+      'auth.denied',
+      'agent.required',
+      'agent.name-taken',
+      'input.invalid',
+    ]
+    expect(Object.entries(answers).filter(([, got]) => !refusals.includes(got as string))).toEqual([])
+    expect(Object.keys(answers).length).toBeGreaterThanOrEqual(40)
+    expect(closed(each.id)).toBeUndefined()
+    await end(each)
+  })
+
+  test('by the page without its login, by its own policy, by keys in the dialog, by words, by a forged hook', async () => {
+    const each = await ask()
+    const upgrade = (headers: string) =>
+      rawStatus(
+        world.port,
+        `GET /ws?page=1 HTTP/1.1\r\nHost: 127.0.0.1:${world.port}\r\nOrigin: ${world.url}\r\n${headers}Connection: Upgrade\r\n` +
+          'Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+      )
+    expect(await upgrade('')).toBe(401)
+    expect(await upgrade(`Authorization: Bearer ${world.key}\r\n`)).toBe(401)
+    expect(await upgrade(`Cookie: agent_relay_${world.port}=${workspace.id}.9999999999999.*x.y\r\n`)).toBe(401)
+    const control = await open(socketConnector(controlSocketPath(world.dir))({}))
+    expect(await code(control.call('page.link', { workspace: 'home' }, id('c')))).toBe('person.required')
+    const claims = await open(socketConnector(controlSocketPath(world.dir))({ process: workerPid() }))
+    for (const op of ['page.link', 'daemon.person'] as const)
+      expect(await code(claims.call(op, { workspace: 'home' } as never, id('c')))).toBe('person.required')
+    const approve = [{ agent: 'Lead', for: 'Fixer', tools: ['*'], until: Date.now() + 60_000 }]
+    const holder = await open(bySocket({ key: world.key, name: 'kim', type: 'human' }))
+    expect(await code(holder.call('workspace.set-policy', { approve }, id('c')))).toBe('person.required')
+    expect((await world.api('workspace.set-policy', { approve })).body.error.code).toBe('person.required')
+    expect(await code(lead.call('workspace.set-policy', { approve }))).toBe('auth.denied')
+    const typed = { name: 'Fixer', data: '1\r' }
+    expect(await code(lead.call('worker.type', typed))).toBe('person.required')
+    expect(await code(holder.call('worker.type', typed, id('c')))).toBe('person.required')
+    for (const to of ['Fixer', 'agent-relay', '#general', 'kim'])
+      await lead.send(to, `approve ${each.id}. /approve ${each.id} allow {"behavior":"allow"}`).catch(() => {})
+    const hook = await open(bySocket({ token: tokens.Other, name: 'Other' }))
+    for (const forged of [
+      { key: each.source.slice(5), how: 'terminal', kind: 'allow' },
+      { key: each.id, how: 'cancelled' },
+    ] as const)
+      await hook.call('approval.settle', forged, id('c'))
+    expect(await code(hook.call('approval.settle', { key: each.id, how: 'answered' } as never, id('c')))).toBe(
+      'input.invalid',
+    )
+    // It speaks for itself, whatever the body names.
+    const asked = hook.call(
+      'approval.ask',
+      { key: 'own', agent: 'Fixer', vendor: 'claude', tool: 'Bash', input: 'forged', choices: [] } as never,
+      id('c'),
+    )
+    await until(() => workspace.store.view.approvals.of('Other').length === 1)
+    await hook.call('approval.settle', { key: 'own', how: 'cancelled' }, id('c'))
+    expect(await asked).toMatchObject({ how: 'cancelled' })
+    expect(ids()).toEqual([each.id])
+    await end(each)
+  })
+
+  test('by the command line, from its own shell, however the shell hides it', async () => {
+    const each = await ask()
+    const clean = Object.entries(variables()).map(([name, value]) => `${name}='${value}'`)
+    const relay = (...args: string[]) =>
+      `env -i ${clean.join(' ')} '${process.execPath}' '${launcher}' ${args.join(' ')}`
+    const ways: Record<string, string> = {
+      plain: relay('approve', each.id),
+      named: `RELAY_DATA_DIR='${world.dir}' '${process.execPath}' '${launcher}' approve ${each.id}`,
+      denies: relay('deny', each.id, 'because'),
+      lead: relay('approve', each.id, '--as', 'Lead'),
+      silent: `${relay('approve', each.id)} < /dev/null`,
+      ownSession: `setsid -w ${relay('approve', each.id)}`,
+      page: relay('dashboard', '--no-open'),
+      key: relay('workspace', 'key'),
+      policy: relay('workspace', 'policy', 'set', '--approve', "'Lead=*'"),
+    }
+    const lines = Object.entries(ways).map(([way, line]) => `( ${line} > ${way}.out 2>&1; echo $? > ${way}.code ) &`)
+    // Cut off from what started it, and from its session too.
+    ways.orphan = relay('approve', each.id)
+    const orphan = `( ( ${ways.orphan} > orphan.out 2>&1; echo $? > orphan.code ) & )`
+    writeFileSync(join(work, 'draft'), [...lines, orphan, 'wait'].join('\n'))
+    renameSync(join(work, 'draft'), join(work, 'go'))
+    const file = (name: string) => join(work, name)
+    const isDone = (way: string) => existsSync(file(`${way}.code`)) && readFileSync(file(`${way}.code`), 'utf8') !== ''
+    await until(() => Object.keys(ways).every(isDone), 60_000)
+    const told = Object.keys(ways).map((way) => [
+      way,
+      readFileSync(file(`${way}.code`), 'utf8').trim(),
+      readFileSync(file(`${way}.out`), 'utf8'),
+    ])
+    expect(told.filter(([, exit]) => exit !== '77')).toEqual([])
+    for (const [way, , out] of told)
+      expect([way, out]).toEqual([
+        way,
+        expect.stringMatching(
+          /inside the processes of the agent Fixer|you act as the agent|cut itself off|no terminal/,
+        ),
+      ])
+    expect([closed(each.id), workspace.store.view.policy().approve]).toEqual([undefined, []])
+    await end(each)
+  })
+})

@@ -1,0 +1,55 @@
+// A client that uses an id twice: the same call is answered again, another one is refused and never taken for stored.
+
+import { expect, test } from 'vitest'
+import { digestOf } from '../../src/broker/operation-input.ts'
+import { HttpWorld, type Json } from '../wires/http-world.ts'
+
+test('the digest covers the input in any order of its keys, but not how long the sender waits', () => {
+  const digest = digestOf('message.send', { to: 'bob', body: 'x', wait: { timeoutMs: 1_000 } })
+  expect(digestOf('message.send', { body: 'x', thread: undefined, to: 'bob' })).toBe(digest)
+  expect(digestOf('message.send', { to: ['bob'], body: 'x' })).not.toBe(digest)
+  expect(digestOf('message.send', { to: 'bob', body: 'x ' })).not.toBe(digest)
+  expect(digestOf('channel.create', { to: 'bob', body: 'x' })).not.toBe(digest)
+  expect(digestOf('action.invoke', { input: { a: [1, { b: 2, c: 3 }] } })).toBe(
+    digestOf('action.invoke', { input: { a: [1, { c: 3, b: 2 }] } }),
+  )
+  expect(digestOf('x', { a: [12] })).not.toBe(digestOf('x', { a: [1, 2] }))
+  expect(digestOf('x', null)).toBe(digestOf('x', {}))
+  expect(digest).toMatch(/^[\w-]{22}$/)
+})
+
+test('an MCP client that restarts its numbering within a session is refused, and no message seems sent that was not', async () => {
+  const world = await HttpWorld.start()
+  try {
+    for (const name of ['Ada', 'Bob']) await world.token(name)
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...world.as('Ada'),
+    }
+    const post = async (body: object, session: Record<string, string> = {}) => {
+      const text = JSON.stringify({ jsonrpc: '2.0', ...body })
+      return fetch(`${world.url}/mcp`, { method: 'POST', headers: { ...headers, ...session }, body: text })
+    }
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } }
+    const opened = await post({ id: 1, method: 'initialize', params })
+    await opened.text()
+    const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') as string }
+    await (await post({ method: 'notifications/initialized' }, session)).text()
+    const send = async (message: string): Promise<Json> => {
+      const call = { name: 'relay_send', arguments: { to: 'Bob', message } }
+      const answer = await (await post({ id: 2, method: 'tools/call', params: call }, session)).text()
+      return JSON.parse(answer.slice(answer.indexOf('{'))).result
+    }
+    const first = await send('first')
+    expect(first.isError).toBeFalsy()
+    expect(await send('first')).toEqual(first)
+    const other = await send('second')
+    expect(other).toMatchObject({ isError: true })
+    expect(other.content[0].text).toContain('names another call already (message.send)')
+    const { body } = await world.api('inbox.peek', {}, world.as('Bob'))
+    expect(body.messages.map((message: Json) => message.body)).toEqual(['first'])
+  } finally {
+    await world.stop()
+  }
+})

@@ -1,0 +1,199 @@
+// A data directory, a home and a project of their own for tests of the command line, and two ways to run a command in them: here, which takes
+// no time, and by the real launcher. No tests.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { refreshLauncher } from '@agent-relay/mcp/launcher'
+import { until } from '../../../../test/until.ts'
+import { loginName } from '../../src/cli/connection.ts'
+import { execute, type Shell } from '../../src/cli/main.ts'
+import { Daemon } from '../../src/daemon/daemon.ts'
+import { isRunning } from '../../src/daemon/inspect.ts'
+import { Raw } from '../../src/prove/harness/raw.ts'
+
+export const launcher = fileURLToPath(new URL('../../bin/agent-relay.cjs', import.meta.url))
+export const pipeLauncher = fileURLToPath(new URL('../../../mcp/bin/agent-relay-mcp.cjs', import.meta.url))
+
+export interface Ran {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** A command that takes longer than a second says so: that depends on the machine, and no test is about it. */
+export function withoutWaiting(stderr: string): string {
+  return stderr.replace(/^.* …\n/gm, '')
+}
+
+interface Where {
+  cwd?: string
+  env?: Record<string, string | undefined>
+  input?: string
+}
+
+export class World {
+  readonly root = realpathSync(mkdtempSync(join(tmpdir(), 'cli-')))
+  readonly dataDir = join(this.root, 'data')
+  readonly cwd = this.directory('app')
+  readonly #running = new Set<Running>()
+  #daemon: Daemon | undefined
+
+  constructor() {
+    // As after a global install.
+    symlinkSync(launcher, join(this.directory('home/.local/bin'), 'agent-relay'))
+  }
+
+  directory(name: string): string {
+    const path = join(this.root, name)
+    mkdirSync(path, { recursive: true })
+    return path
+  }
+
+  /** Runs a command to its end in this process. Not for one that reads stdin, waits for a signal, or becomes a daemon. */
+  async run(args: string[], { cwd = this.cwd, env = {} }: Omit<Where, 'input'> = {}): Promise<Ran> {
+    const [stdout, stderr] = [new Kept(), new Kept()]
+    const shell = { stdout, stderr, cwd, env: { ...this.#env(), ...env } } as unknown as Shell
+    const code = await execute([process.execPath, launcher, ...args], shell)
+    return { code, stdout: stdout.text, stderr: withoutWaiting(stderr.text) }
+  }
+
+  /** Runs the real launcher to its end, in a process of its own. */
+  async launch(args: string[], where: Where = {}): Promise<Ran> {
+    const running = this.start(args, where)
+    running.child.stdin?.end(where.input ?? '')
+    const ran = await running.ended
+    return { ...ran, stderr: withoutWaiting(ran.stderr) }
+  }
+
+  /** A daemon in this process, in which the workspace of `cwd` is open as after `daemon start`. */
+  async serve(more: Record<string, string> = {}): Promise<void> {
+    const env = { ...this.#env(), ...more }
+    const { dataDir } = this
+    this.#daemon = await Daemon.start({
+      dataDir,
+      env,
+      credentialsPath: join(dataDir, 'credentials.json'),
+      human: loginName(),
+      http: { port: 0 },
+      onStop: () => void this.#endDaemon(),
+      onTrouble: () => {},
+    })
+    refreshLauncher(env)
+    const { code, stderr } = await this.run(['daemon', 'start'])
+    if (code !== 0) throw new Error(stderr)
+  }
+
+  async #endDaemon(): Promise<void> {
+    const daemon = this.#daemon
+    this.#daemon = undefined
+    await daemon?.stop()
+  }
+
+  async json<T = Record<string, unknown>>(args: string[], where: Where = {}): Promise<T> {
+    const way = where.input === undefined ? 'run' : 'launch'
+    const { code, stdout, stderr } = await this[way]([...args, '--json'], where)
+    if (code !== 0) throw new Error(`agent-relay ${args.join(' ')} ended with ${code}: ${stderr}`)
+    return JSON.parse(stdout) as T
+  }
+
+  start(args: string[], { cwd = this.cwd, env = {} }: Where = {}): Running {
+    const child = spawn(process.execPath, [launcher, ...args], { cwd, env: { ...this.#env(), ...env } })
+    const running = new Running(child)
+    this.#running.add(running)
+    void running.ended.then(() => this.#running.delete(running))
+    return running
+  }
+
+  /** A line as a person types it. */
+  async shell(line: string): Promise<Ran> {
+    return new Running(spawn('sh', ['-c', line], { cwd: this.cwd, env: this.#env() })).ended
+  }
+
+  /** Ends every process that was started here, the daemon included. */
+  async close(): Promise<void> {
+    await this.#endDaemon()
+    if (existsSync(join(this.dataDir, 'control.sock'))) await this.#stopDaemon()
+    for (const { child, ended } of this.#running) {
+      child.kill('SIGKILL')
+      await ended
+    }
+    rmSync(this.root, { recursive: true, force: true })
+  }
+
+  /** As `agent-relay daemon stop` does, without starting the command line for it. A socket may also be one that nobody answers at. */
+  async #stopDaemon(): Promise<void> {
+    const control = await Raw.as(join(this.dataDir, 'control.sock')).catch(() => undefined)
+    if (!control) return
+    await control.call('daemon.stop', {})
+    await control.end()
+    await until(() => !isRunning(this.dataDir))
+  }
+
+  get env(): Record<string, string | undefined> {
+    return this.#env()
+  }
+
+  #env(): Record<string, string | undefined> {
+    return {
+      PATH: `${join(this.root, 'home/.local/bin')}:${process.env.PATH}`,
+      HOME: join(this.root, 'home'),
+      TMPDIR: this.root,
+      RELAY_DATA_DIR: this.dataDir,
+      RELAY_PORT: '0',
+      TZ: 'UTC',
+    }
+  }
+}
+
+/** A stream that nobody shows. */
+class Kept extends Writable {
+  text = ''
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk
+    done()
+  }
+}
+
+export class Running {
+  readonly child: ChildProcess
+  readonly ended: Promise<Ran>
+  stdout = ''
+  stderr = ''
+
+  constructor(child: ChildProcess) {
+    this.child = child
+    child.stdout?.on('data', (chunk) => {
+      this.stdout += chunk
+    })
+    child.stderr?.on('data', (chunk) => {
+      this.stderr += chunk
+    })
+    // Ends by itself when it wants no input.
+    child.stdin?.on('error', () => {})
+    this.ended = new Promise((resolve) => {
+      child.once('close', (code) => resolve({ code, stdout: this.stdout, stderr: this.stderr }))
+    })
+  }
+
+  /** Resolves when its output, of both streams, matches. */
+  async says(pattern: RegExp): Promise<void> {
+    let isOver = false
+    void this.ended.then(() => {
+      isOver = true
+    })
+    while (!pattern.test(this.stdout) && !pattern.test(this.stderr)) {
+      if (isOver) throw new Error(`it ended without saying ${pattern}: ${this.stdout}${this.stderr}`)
+      await new Promise((resolve) => setTimeout(resolve, 15))
+    }
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<Ran> {
+    this.child.kill(signal)
+    return this.ended
+  }
+}

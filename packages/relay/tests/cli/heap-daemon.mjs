@@ -1,0 +1,52 @@
+// The command line as it is, which also says how large V8's heap is: the young generation as it stands or after work that fills it, the
+// most that old objects took while they were replaced by others, and how much of a heap stays after most of what was in every page is gone.
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { getHeapSpaceStatistics } from 'node:v8'
+
+const megabytes = (pattern, of) =>
+  getHeapSpaceStatistics()
+    .filter(({ space_name: name }) => pattern.test(name))
+    .reduce((sum, space) => sum + space[of], 0) /
+  1024 /
+  1024
+
+const asks = {
+  size: () => megabytes(/^new_space/, 'space_size'),
+  async work() {
+    const kept = []
+    for (let turn = 0; turn < 300; turn++) {
+      for (let i = 0; i < 10_000; i++) kept.push({ i })
+      await nextTurn()
+    }
+    return megabytes(/^new_space/, 'space_size')
+  },
+  async replace() {
+    const kept = []
+    let most = 0
+    for (let turn = 0; turn < 600; turn++) {
+      for (let i = 0; i < 100; i++)
+        kept[(turn * 100 + i * 7_919) % 10_000] = Array.from({ length: 100 }, () => turn + 0.5)
+      most = Math.max(most, megabytes(/^(old|large_object)_space/, 'space_used_size'))
+      await nextTurn()
+    }
+    return most
+  },
+  async waste() {
+    let kept = []
+    for (let turn = 0; turn < 300; turn++) {
+      for (let i = 0; i < 2_000; i++) kept.push({ i, parts: [i, String(i), { i }] })
+      await nextTurn()
+    }
+    // Some in every page.
+    kept = kept.filter((_, i) => i % 10 === 0)
+    const most = process.memoryUsage().heapTotal
+    const until = performance.now() + 60_000
+    while (process.memoryUsage().heapTotal > most / 2 && performance.now() < until) await sleep(500)
+    return (process.memoryUsage().heapTotal / most) * (kept.length > 0 ? 1 : 0)
+  },
+}
+
+process.on('message', async (ask) => process.send(await asks[ask]()))
+process.on('disconnect', () => process.exit(1))
+process.argv.splice(1, 1, 'agent-relay')
+await import('../../bin/agent-relay.cjs')

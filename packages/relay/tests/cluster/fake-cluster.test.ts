@@ -1,0 +1,84 @@
+// The cluster in memory keeps the contract, and the suite finds clusters that do not.
+
+import { describe, expect, test } from 'vitest'
+import type { Append, ClusterJournal, Place } from '../../src/cluster/cluster-journal.ts'
+import { checks, type OpenCluster } from './cluster-suite.ts'
+import { FakeCluster } from './fake-cluster.ts'
+
+describe('the cluster in memory', () => {
+  test.each(Object.keys(checks))('%s', (name) => checks[name]?.(() => new FakeCluster()))
+})
+
+/** A cluster whose every connection does one thing otherwise. */
+function changed(change: (journal: ClusterJournal) => Partial<ClusterJournal>): () => OpenCluster {
+  return () => {
+    const cluster = new FakeCluster()
+    return {
+      revoke: (machine) => cluster.revoke(machine),
+      start: (machine) => {
+        const journal = cluster.start(machine)
+        const sound: ClusterJournal = {
+          append: (append) => journal.append(append),
+          inTurn: (known, decide) => journal.inTurn(known, decide),
+          follow: (known, limit) => journal.follow(known, limit),
+          payload: (seq) => journal.payload(seq),
+          onHint: (listener) => journal.onHint(listener),
+        }
+        return { ...sound, ...change(journal) }
+      },
+    }
+  }
+}
+
+let copies = 0
+
+const appends = (change: (append: Append) => Append) =>
+  changed((journal) => ({ append: (append) => journal.append(change(append)) }))
+
+const faults: Record<string, () => OpenCluster> = {
+  'stores what read an old key': appends((append) => ({ ...append, reads: [] })),
+  'forgets which keys were written': appends((append) => ({ ...append, writes: [] })),
+  'takes every append for one that depends on all': appends((append) => ({ ...append, reads: 'all' })),
+  'takes what depends on all for a note': appends((append) =>
+    append.reads === 'all' ? { ...append, reads: 'none' } : append,
+  ),
+  'stores a command twice': appends((append) => ({
+    ...append,
+    drafts: append.drafts.map((each, i) => ({ ...each, cause: `${each.cause} ${i} ${++copies}` })),
+  })),
+  'forgets homes': appends((append) => ({ ...append, homes: [] })),
+  'loses payloads': appends((append) => ({
+    ...append,
+    drafts: append.drafts.map(({ payload: _, ...each }) => each),
+  })),
+  'stamps as it is told': changed((journal) => ({
+    follow: async (known, limit) => {
+      const followed = await journal.follow(known, limit)
+      if (followed.kind === 'entries') for (const entry of followed.entries) entry.at = 1_700_000_000_000
+      return followed
+    },
+  })),
+  'leaves an entry out': changed((journal) => ({
+    follow: async (known, limit) => {
+      const followed = await journal.follow(known, limit)
+      return followed.kind === 'entries' ? { ...followed, entries: followed.entries.slice(0, -1) } : followed
+    },
+  })),
+  'does not say what was missed': changed((journal) => ({
+    append: async (append) => {
+      const answer = await journal.append(append)
+      return 'missed' in answer ? { ...answer, missed: [] } : answer
+    },
+  })),
+  'gives a turn without waiting for it': changed((journal) => ({
+    inTurn: async (_: Place, decide) => journal.append(decide([])),
+  })),
+}
+
+test.each(Object.keys(faults))('the suite finds a cluster that %s', async (fault) => {
+  const open = faults[fault] as () => OpenCluster
+  const all = async () => {
+    for (const check of Object.values(checks)) await check(open)
+  }
+  await expect(all()).rejects.toThrow()
+})

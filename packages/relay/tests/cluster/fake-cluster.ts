@@ -1,0 +1,308 @@
+// A cluster in memory that keeps the contract of cluster/cluster-journal.ts. What goes wrong on the way to it is decided by the wire that each
+// machine is given; the cluster itself can crash, and can lose its last entries in a failover.
+
+import {
+  type Append,
+  type Appended,
+  aheadMsMax,
+  type ClusterJournal,
+  ClusterUnreachable,
+  type Followed,
+  type Home,
+  type Place,
+  pageEntriesMax,
+  type SharedEntry,
+  type Stopped,
+} from '../../src/cluster/cluster-journal.ts'
+import type { Draft } from '../../src/core/journal.ts'
+
+/** The way between one machine and the cluster. Each message passes it once; a message that is lost never resolves. */
+export interface Wire {
+  /** To the cluster. Fails where it is known at once that there is no way. */
+  there(): Promise<void>
+  /** Back to the machine. */
+  back(): Promise<void>
+  /** How often, and when, a hint arrives: never, once, late or twice. */
+  hint(arrive: () => void): void
+}
+
+/** Nothing is late, and nothing is lost. */
+export const soundWire: Wire = {
+  there: async () => {},
+  back: async () => {},
+  hint: (arrive) => queueMicrotask(arrive),
+}
+
+/** What an append has changed besides its entries; a failover applies these again. */
+interface Commit {
+  entries: SharedEntry[]
+  payloads: (Uint8Array | undefined)[]
+  append: Pick<Append, 'reads' | 'writes' | 'homes'>
+}
+
+interface Turn {
+  lock: object
+  begin(): void
+  fail(error: Error): void
+}
+
+export class FakeCluster {
+  readonly now: () => number
+  readonly #after: (ms: number, work: () => void) => { cancel(): void }
+  readonly #machines = new Map<string, { boot: number; isRevoked: boolean }>()
+  readonly #listeners = new Map<(head: number) => void, object>()
+  #commits: Commit[] = []
+  #entries: SharedEntry[] = []
+  readonly #payloads = new Map<number, Uint8Array>()
+  readonly #causes = new Set<string>()
+  readonly #keys = new Map<string, number>()
+  readonly #homes = new Map<string, Home>()
+  #decided = 0
+  #marks = 0
+  /** Who has the workspace's lock, and who waits for it, in order. */
+  #turns: Turn[] = []
+
+  constructor({
+    now = Date.now,
+    after = (ms: number, work: () => void) => {
+      const timer = setTimeout(work, ms)
+      return { cancel: () => clearTimeout(timer) }
+    },
+  } = {}) {
+    this.now = now
+    this.#after = after
+  }
+
+  /** A daemon starts: an earlier one with the same identity is fenced from now on. */
+  start(machine: string, wire: Wire = soundWire): ClusterJournal {
+    const known = this.#machines.get(machine)
+    const boot = (known?.boot ?? 0) + 1
+    this.#machines.set(machine, { boot, isRevoked: known?.isRevoked ?? false })
+    return new FakeJournal(this, { machine, boot }, wire)
+  }
+
+  revoke(machine: string): void {
+    const known = this.#machines.get(machine)
+    if (known) known.isRevoked = true
+  }
+
+  get entries(): readonly SharedEntry[] {
+    return this.#entries
+  }
+
+  homeOf(agent: string): Home | undefined {
+    return this.#homes.get(agent)
+  }
+
+  /** The server dies and comes back: what waited for the lock is gone, what was committed is not. */
+  crash(): void {
+    for (const turn of this.#turns.splice(0)) turn.fail(new ClusterUnreachable('the server went', false))
+  }
+
+  /** A standby takes over that lacks the last commits. */
+  failOver(lostCommits: number): void {
+    this.crash()
+    const kept = this.#commits.slice(0, Math.max(0, this.#commits.length - lostCommits))
+    for (const map of [this.#payloads, this.#causes, this.#keys, this.#homes]) map.clear()
+    this.#commits = []
+    this.#entries = []
+    this.#decided = 0
+    for (const commit of kept) this.#store(commit)
+  }
+
+  // The lock
+
+  /** Waits for the workspace's lock. Whoever holds it longer than a second has lost it. */
+  lock(): Promise<object> {
+    return new Promise((resolve, reject) => {
+      const lock = {}
+      const begin = () => {
+        const late = this.#after(1_000, () => this.unlock(lock))
+        Object.assign(lock, { late })
+        resolve(lock)
+      }
+      this.#turns.push({ lock, begin, fail: reject })
+      if (this.#turns.length === 1) begin()
+    })
+  }
+
+  holds(lock: object): boolean {
+    return this.#turns[0]?.lock === lock
+  }
+
+  unlock(lock: object): void {
+    ;(lock as { late?: { cancel(): void } }).late?.cancel()
+    if (!this.holds(lock)) return
+    this.#turns.shift()
+    this.#turns[0]?.begin()
+  }
+
+  // What one holder of the lock does
+
+  append(by: { machine: string; boot: number }, { known, reads, writes, homes, drafts }: Append): Appended {
+    const stopped = this.#stoppedAt(by, known)
+    if (stopped) return stopped
+    const missed = this.#page(known.seq, pageEntriesMax)
+    const isFar = this.#entries.length - known.seq > pageEntriesMax
+    if (isFar || this.#isChanged(known.seq, reads) || drafts.some((draft) => this.#causes.has(causeOf(draft))))
+      return { kind: 'behind', missed }
+    if (homes.some((home) => home.epoch !== (this.#homes.get(home.agent)?.epoch ?? 0) + 1))
+      return { kind: 'behind', missed }
+    const stranger =
+      homes.find((home) => !this.#mayMove(by.machine, home))?.agent ??
+      drafts.find((draft) => !this.#maySpeak(by.machine, draft.by, homes))?.by
+    if (stranger !== undefined) return { kind: 'denied', agent: stranger, missed }
+    if (drafts.length === 0) return { kind: 'ok', numbered: [], missed }
+    const entries = drafts.map((draft, i) => this.#entryOf(by.machine, draft, i))
+    this.#store({ entries, payloads: drafts.map(({ payload }) => payload), append: { reads, writes, homes } })
+    for (const [listener, whose] of this.#listeners) if (whose !== by) listener(this.#entries.length)
+    return { kind: 'ok', numbered: entries.map(({ seq, at, mark }) => ({ seq, at, mark })), missed }
+  }
+
+  follow(by: { machine: string; boot: number }, known: Place, limit: number): Followed {
+    const stopped = this.#stoppedAt(by, known)
+    if (stopped) return stopped
+    const entries = this.#page(known.seq, Math.min(limit, pageEntriesMax))
+    return { kind: 'entries', entries, isMore: this.#entries.length > known.seq + entries.length }
+  }
+
+  payload(seq: number): Uint8Array | undefined {
+    return this.#payloads.get(seq)
+  }
+
+  listen(by: object, listener: (head: number) => void): () => void {
+    this.#listeners.set(listener, by)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #stoppedAt({ machine, boot }: { machine: string; boot: number }, { seq, mark }: Place): Stopped | undefined {
+    const known = this.#machines.get(machine)
+    if (!known || known.isRevoked) return { kind: 'revoked' }
+    if (known.boot !== boot) return { kind: 'fenced' }
+    const isSame = seq === 0 || this.#entries[seq - 1]?.mark === mark
+    return isSame ? undefined : { kind: 'diverged', head: this.#entries.length }
+  }
+
+  #isChanged(since: number, reads: Append['reads']): boolean {
+    if (reads === 'none') return false
+    return reads === 'all' ? this.#decided > since : reads.some((key) => (this.#keys.get(key) ?? 0) > since)
+  }
+
+  /** An agent without a home, such as the daemon itself or one of another workspace, may act through any machine. */
+  #maySpeak(machine: string, agent: string, moves: readonly Home[]): boolean {
+    const home = this.#homes.get(agent)
+    const next = moves.find((move) => move.agent === agent)
+    return home === undefined || home.machine === machine || next?.machine === machine
+  }
+
+  /** A machine takes a home to itself, or gives one of its own away, to a machine that there is. The daemons' own name has none. */
+  #mayMove(machine: string, { agent, machine: to }: Home): boolean {
+    return agent !== 'agent-relay' && this.#machines.has(to) && [to, this.#homes.get(agent)?.machine].includes(machine)
+  }
+
+  #entryOf(machine: string, { payload: _, ...draft }: Draft, i: number): SharedEntry {
+    const at = Math.max(this.#entries.at(-1)?.at ?? 0, Math.min(draft.at, this.now() + aheadMsMax))
+    return { ...draft, at, seq: this.#entries.length + 1 + i, machine, mark: `k${++this.#marks}` }
+  }
+
+  #store(commit: Commit): void {
+    const { entries, payloads, append } = commit
+    for (const [i, entry] of entries.entries()) {
+      const last = this.#entries.at(-1)
+      if (last && entry.at < last.at) entry.at = last.at
+      this.#entries.push(frozen(entry))
+      this.#causes.add(causeOf(entry))
+      const payload = payloads[i]
+      if (payload) this.#payloads.set(entry.seq, payload)
+    }
+    const head = this.#entries.length
+    if (append.reads !== 'none') this.#decided = head
+    for (const key of append.writes) this.#keys.set(key, head)
+    for (const home of append.homes) this.#homes.set(home.agent, home)
+    this.#commits.push(commit)
+  }
+
+  #page(since: number, limit: number): SharedEntry[] {
+    return this.#entries.slice(since, since + limit)
+  }
+}
+
+function causeOf({ by, cause }: { by: string; cause: string }): string {
+  return JSON.stringify([by, cause])
+}
+
+/** All machines are given the same entries, and none may change them. */
+function frozen<T extends object>(value: T): T {
+  for (const part of Object.values(value)) if (typeof part === 'object' && part !== null) frozen(part)
+  return Object.freeze(value)
+}
+
+/** What arrives: nothing but what JSON can say passes between machines, and the bytes that belong to a draft. */
+function copyOf(append: Append): Append {
+  const copy: Append = JSON.parse(JSON.stringify({ ...append, drafts: append.drafts.map(withoutPayload) }))
+  for (const [i, { payload }] of append.drafts.entries())
+    if (payload) (copy.drafts[i] as Draft).payload = payload.slice()
+  return copy
+}
+
+function withoutPayload({ payload: _, ...draft }: Draft): Draft {
+  return draft
+}
+
+class FakeJournal implements ClusterJournal {
+  readonly #cluster: FakeCluster
+  readonly #by: { machine: string; boot: number }
+  readonly #wire: Wire
+
+  constructor(cluster: FakeCluster, by: { machine: string; boot: number }, wire: Wire) {
+    this.#cluster = cluster
+    this.#by = by
+    this.#wire = wire
+  }
+
+  async append(append: Append): Promise<Appended> {
+    const asked = copyOf(append)
+    await this.#wire.there()
+    const lock = await this.#cluster.lock()
+    const answer = this.#cluster.append(this.#by, asked)
+    this.#cluster.unlock(lock)
+    await this.#wire.back()
+    return answer
+  }
+
+  async inTurn(known: Place, decide: (missed: SharedEntry[]) => Append): Promise<Appended> {
+    await this.#wire.there()
+    const lock = await this.#cluster.lock()
+    const followed = this.#cluster.follow(this.#by, known, pageEntriesMax)
+    await this.#wire.back()
+    if (followed.kind !== 'entries') {
+      this.#cluster.unlock(lock)
+      return followed
+    }
+    const asked = copyOf(decide(followed.entries))
+    await this.#wire.there()
+    if (!this.#cluster.holds(lock)) throw new ClusterUnreachable('the lock was held too long', false)
+    const answer = this.#cluster.append(this.#by, asked)
+    this.#cluster.unlock(lock)
+    await this.#wire.back()
+    return answer
+  }
+
+  async follow(known: Place, limit: number): Promise<Followed> {
+    await this.#wire.there()
+    const answer = this.#cluster.follow(this.#by, known, limit)
+    await this.#wire.back()
+    return answer
+  }
+
+  async payload(seq: number): Promise<Uint8Array | undefined> {
+    await this.#wire.there()
+    const payload = this.#cluster.payload(seq)
+    await this.#wire.back()
+    return payload
+  }
+
+  onHint(listener: (head: number) => void): { stop(): void } {
+    return { stop: this.#cluster.listen(this.#by, (head) => this.#wire.hint(() => listener(head))) }
+  }
+}

@@ -1,0 +1,280 @@
+// Homes: each agent's mail is handed out on one machine, the others are told, and a machine that speaks for another's agent is found out.
+
+import type { Fact } from '@agent-relay/sdk/protocol'
+import { afterEach, expect, test } from 'vitest'
+import { dump } from '../../../../test/sim/audit.ts'
+import { until } from '../../../../test/until.ts'
+import type { Reply } from '../../src/broker/engine.ts'
+import { Events } from '../../src/broker/events.ts'
+import { Budget, LongReads } from '../../src/broker/long-reads.ts'
+import { ClusterUnreachable } from '../../src/cluster/cluster-journal.ts'
+import type { Draft } from '../../src/core/journal.ts'
+import { atOnce } from '../../src/core/steps.ts'
+import { soundWire } from './fake-cluster.ts'
+import { endAll, SharedDaemon, said, team } from './shared-daemon.ts'
+
+afterEach(endAll)
+
+const outcome = (reply: Reply): Record<string, unknown> => {
+  if ('refusal' in reply) throw new Error(reply.refusal.message)
+  return reply.outcome
+}
+
+/** ada, on one machine, has sent bob a message, who is on the other. */
+async function sent(): Promise<
+  Awaited<ReturnType<typeof team>> & { a: SharedDaemon; b: SharedDaemon; message: string }
+> {
+  const world = await team('desk', 'laptop')
+  const [a, b] = world.daemons as [SharedDaemon, SharedDaemon]
+  const message = outcome(await a.give('message.send', 'ada', { to: 'bob', body: 'hello' })).id as string
+  await world.settled()
+  return { ...world, a, b, message }
+}
+
+const receiptOf = ({ store }: SharedDaemon, id: string) => {
+  const message = store.view.message(id)
+  return message && store.view.receipt('bob', message)
+}
+
+test('mail is handed out at home without an entry in the shared journal, and not elsewhere', async () => {
+  const { cluster, a, b, message } = await sent()
+  const head = cluster.entries.length
+  expect(outcome(await b.give('inbox.take', 'bob', { limit: 5 })).messages).toEqual([message])
+  expect(said(await b.give('inbox.read', 'bob', { messages: [message] }))).toBe(head)
+  expect(cluster.entries.length).toBe(head)
+  const elsewhere = await a.give('inbox.take', 'bob', { limit: 5 })
+  expect(elsewhere).toMatchObject({ refusal: { message: expect.stringContaining('"bob" is at home on laptop') } })
+  expect(said(await a.give('message.send', 'bob', { to: 'ada', body: 'not me' }))).toBe('agent.elsewhere')
+})
+
+test('what was done with it is known elsewhere about a second later, and shown as deliveries', async () => {
+  const { a, b, message } = await sent()
+  await b.give('inbox.take', 'bob', { limit: 5 })
+  await until(() => receiptOf(a, message)?.offeredAt !== undefined)
+  await b.give('inbox.read', 'bob', { messages: [message] })
+  await until(() => receiptOf(a, message)?.readAt !== undefined)
+  expect(receiptOf(a, message)).toEqual({ ...receiptOf(b, message), session: undefined, until: undefined })
+  expect([...a.store.view.unread('bob', {})]).toEqual([])
+  const events = new Events(a.store, a.hub, new LongReads())
+  const ada = { agent: 'ada', standing: { rank: 'agent' as const } }
+  for (const types of [undefined, ['delivery.*']]) {
+    const page = atOnce(events.list(ada, { since: 0, limit: 100, types }, new Budget()))
+    const deliveries = page.events.filter(({ type }) => type.startsWith('deliver'))
+    expect(deliveries.map(({ type, fact }) => [type, fact])).toEqual([
+      ['delivery.offered', { message, agent: 'bob', route: 'take' }],
+      ['delivery.read', { message, agent: 'bob' }],
+    ])
+  }
+})
+
+test('the same command at home is answered as it was', async () => {
+  const { b, message } = await sent()
+  const take = () => b.give('inbox.take', 'bob', { limit: 5 }, 'the same')
+  expect(outcome(await take()).messages).toEqual([message])
+  expect(await take()).toMatchObject({ repeat: true, outcome: { messages: [message] } })
+  const another = await b.give('inbox.take', 'bob', { limit: 4 }, 'the same')
+  expect(said(another)).toBe('call.reused')
+})
+
+test('a home lets its agent go with all that it knows, and what the agent asks meanwhile is answered at the next', async () => {
+  const { a, b, message, settled } = await sent()
+  await b.give('inbox.take', 'bob', { limit: 5 })
+  await b.give('inbox.read', 'bob', { messages: [message] })
+  const moved = b.engine.release('bob', 'desk')
+  const asked = b.give('inbox.take', 'bob', { limit: 5 })
+  expect(outcome(await moved)).toEqual({ agent: 'bob', machine: 'desk' })
+  expect(said(await asked)).toBe('agent.elsewhere')
+  await settled()
+  expect(a.store.view.home('bob')).toEqual({ machine: 'desk', epoch: 2 })
+  expect(outcome(await a.give('inbox.take', 'bob', { limit: 5 })).messages).toEqual([])
+  expect('refusal' in (await a.give('message.send', 'bob', { to: 'ada', body: 'from here' }))).toBe(false)
+  expect(said(await b.engine.release('bob', 'laptop'))).toBe('agent.elsewhere')
+})
+
+test('a take-over says so; what the former home tells late is taken for read', async () => {
+  const { cluster, a, message, settled } = await sent()
+  let isCut = false
+  const cut = new SharedDaemon(cluster, 'train', {
+    ...soundWire,
+    there: async () => {
+      if (isCut) throw new ClusterUnreachable('no way', true)
+    },
+  })
+  await until(() => cut.store.journal.lastSeq === cluster.entries.length)
+  await cut.register('cy')
+  await settled()
+  const id = outcome(await a.give('message.send', 'ada', { to: 'cy', body: 'x' })).id as string
+  await until(() => cut.store.view.message(id) !== undefined)
+  isCut = true
+  // Offline it can still read what has arrived.
+  expect(outcome(await cut.give('inbox.take', 'cy', { limit: 5 })).messages).toEqual([id])
+  await cut.give('inbox.read', 'cy', { messages: [id] })
+  expect(said(await cut.give('inbox.read', 'cy', { messages: ['m_never'] }))).toBe('cluster.unreachable')
+  const input = { agent: 'cy', machine: 'desk' }
+  expect(said(await a.give('agent.home', 'agent-relay', input))).toBe('agent.elsewhere')
+  await a.give('agent.home', 'agent-relay', { ...input, takeOver: true })
+  expect(cluster.entries.at(-1)?.facts).toEqual([{ type: 'agent.homed', ...input, epoch: 2, isTakeOver: true }])
+  expect(outcome(await a.give('inbox.take', 'cy', { limit: 5 })).messages).toEqual([id])
+  isCut = false
+  const read = () => a.store.view.receipt('cy', a.store.view.message(id) as never)?.readAt
+  await until(() => read() !== undefined)
+  expect(said(await cut.give('inbox.take', 'cy', { limit: 5 }))).toBe('agent.elsewhere')
+  expect(message).not.toBe(id)
+})
+
+test('made again from both journals, the rows are the same', async () => {
+  const { b, message, settled } = await sent()
+  await b.give('inbox.take', 'bob', { limit: 5 })
+  await b.give('inbox.read', 'bob', { messages: [message] })
+  await until(() => b.store.meta('noted') !== undefined)
+  await settled()
+  await b.give('message.send', 'bob', { to: 'ada', body: 'back' })
+  const before = dump(b.store.database, true)
+  b.store.rebuild()
+  expect(dump(b.store.database, true)).toBe(before)
+})
+
+test('who looks into a channel enters it for all machines', async () => {
+  const { a, b, settled } = await sent()
+  await a.give('channel.create', 'ada', { channel: '#build' })
+  await settled()
+  await b.give('inbox.take', 'bob', { channel: '#build', limit: 5 })
+  await settled()
+  expect(a.store.view.isMember('bob', '#build')).toBe(true)
+  expect(said(await b.give('inbox.take', 'bob', { channel: '#none', limit: 5 }))).toBe('channel.unknown')
+})
+
+test('a name is registered again only at its home; a person has a second name on a second machine, and is told so', async () => {
+  const { a, b, settled } = await sent()
+  expect(said(await a.register('bob'))).toBe('agent.elsewhere')
+  expect(said(await a.register('bob', { proven: true, strict: false }))).toBe('agent.elsewhere')
+  expect(outcome(await a.register('bob', { strict: false })).agent).toBe('bob-2')
+  const kim = { proven: true, isHolder: true, type: 'human' as const }
+  expect(outcome(await a.register('kim', kim)).agent).toBe('kim')
+  await settled()
+  const second = outcome(await b.register('kim', kim))
+  const because = 'kim is at home on desk; on this machine you are kim-laptop.'
+  expect(second).toMatchObject({ agent: 'kim-laptop', because })
+  expect(outcome(await b.register('kim', kim))).toMatchObject({ agent: 'kim-laptop', id: second.id, because })
+  expect(outcome(await a.register('kim', kim)).agent).toBe('kim')
+})
+
+test('what was at home on a machine that was removed is free, and is taken with a word', async () => {
+  const { cluster, a, b, message, settled } = await sent()
+  await b.register('cy')
+  await b.register('dee')
+  await settled()
+  a.removed.add('laptop')
+  // Who has no right to the name has none now.
+  expect(said(await a.register('bob', { mayRetake: false }))).toBe('agent.name-offline')
+  expect(said(await a.give('message.send', 'bob', { to: 'ada', body: 'not yet' }))).toBe('agent.elsewhere')
+  expect(outcome(await a.register('bob', { strict: false })).agent).toBe('bob')
+  const homed = { type: 'agent.homed', agent: 'bob', machine: 'desk', epoch: 2, isTakeOver: true }
+  expect(cluster.entries.at(-1)?.facts[0]).toEqual(homed)
+  expect(outcome(await a.give('inbox.take', 'bob', { limit: 5 })).messages).toEqual([message])
+  expect(outcome(await a.register('cy', { proven: true })).agent).toBe('cy')
+  expect(a.store.view.home('cy')).toEqual({ machine: 'desk', epoch: 2 })
+  // Once more: it is here by now.
+  const head = cluster.entries.length
+  expect(outcome(await a.register('cy', { proven: true })).agent).toBe('cy')
+  expect(cluster.entries.length).toBe(head)
+  // Others, who have not heard of the removal, take all of it in.
+  await until(() => b.store.view.home('cy')?.machine === 'desk')
+  expect(said(await b.register('cy', { proven: true }))).toBe('agent.elsewhere')
+  expect(outcome(await b.register('dee', { proven: true })).agent).toBe('dee')
+  expect([a.stopped, b.stopped]).toEqual([undefined, undefined])
+})
+
+test('a person whose machine was removed has the first name on the next one, unless a second name is in use there', async () => {
+  const { a, b, settled } = await sent()
+  const person = { proven: true, isHolder: true, type: 'human' as const }
+  for (const name of ['kim', 'lee']) await b.register(name, person)
+  await settled()
+  expect(outcome(await a.register('kim', person)).agent).toBe('kim-desk')
+  a.removed.add('laptop')
+  expect(outcome(await a.register('kim', person)).agent).toBe('kim-desk')
+  expect(outcome(await a.register('lee', person)).agent).toBe('lee')
+  expect(a.store.view.home('lee')?.machine).toBe('desk')
+})
+
+test('a worker whose machine was removed is over for who releases it, and its name can be given again', async () => {
+  const { a, b, settled } = await sent()
+  const worker = { name: 'fixer', cli: 'fake', command: ['fake'], args: [], cwd: '/', isInjected: false }
+  await b.give('worker.spawn', 'bob', worker)
+  await settled()
+  const standing = { rank: 'holder' as const }
+  const release = () => a.give('worker.release', 'ada', { name: 'fixer', standing })
+  a.removed.add('laptop')
+  expect(said(await a.give('worker.spawn', 'ada', { ...worker, parent: 'bob' }))).toBe('worker.exists')
+  outcome(await release())
+  expect(a.store.view.workers.byName('fixer')).toMatchObject({
+    status: 'exited',
+    reason: 'its machine, laptop, was removed from the cluster',
+  })
+  expect(said(await release())).toBe('worker.exited')
+  outcome(await a.give('worker.spawn', 'ada', { ...worker, parent: 'bob' }))
+  expect(a.store.view.home('fixer')).toEqual({ machine: 'desk', epoch: 2 })
+  await settled()
+  expect(b.store.view.workers.byName('fixer')).toMatchObject({ machine: 'desk' })
+})
+
+/** Appended by a machine that keeps no rules. */
+const forged: Record<string, (message: string) => { by?: string; facts: Fact[] }> = {
+  'a message': () => ({
+    facts: [{ type: 'message.created', id: 'm_1', conversation: '#general', n: 1, from: 'ada', kind: 'free' }],
+  }),
+  'a reaction': (message) => ({ facts: [{ type: 'reaction.added', message, agent: 'ada', emoji: '+1' }] }),
+  'a delivery': (message) => ({ facts: [{ type: 'delivery.read', message, agent: 'ada' }] }),
+  'a note': (message) => ({
+    facts: [
+      {
+        type: 'deliveries.noted',
+        agent: 'ada',
+        machine: 'rogue',
+        epoch: 1,
+        through: 9,
+        receipts: [{ message, readAt: 1 }],
+      },
+    ],
+  }),
+  "a note as if it were the home's": (message) => ({
+    facts: [
+      {
+        type: 'deliveries.noted',
+        agent: 'ada',
+        machine: 'desk',
+        epoch: 1,
+        through: 9,
+        receipts: [{ message, readAt: 1 }],
+      },
+    ],
+  }),
+  'a move that says nothing': () => ({ facts: [{ type: 'agent.homed', agent: 'ada', machine: 'rogue', epoch: 2 }] }),
+  'a move to another': () => ({
+    facts: [{ type: 'agent.homed', agent: 'ada', machine: 'laptop', epoch: 2, isTakeOver: true }],
+  }),
+}
+
+test.each(Object.keys(forged))(
+  '%s in the name of an agent of another machine stops those who follow, and names the machine',
+  async (what) => {
+    const { cluster, a, b, message } = await sent()
+    const head = cluster.entries.length
+    const rogue: Draft = {
+      at: 1,
+      by: 'agent-relay',
+      cause: 'r',
+      rule: 'x',
+      outcome: {},
+      ...(forged[what]?.(message) as { facts: Fact[] }),
+    }
+    const known = { seq: head, mark: cluster.entries.at(-1)?.mark as string }
+    await cluster.start('rogue').append({ known, reads: 'none', writes: [], homes: [], drafts: [rogue] })
+    await until(() => a.stopped === 'forged' && b.stopped === 'forged')
+    expect(a.store.journal.lastSeq).toBe(head)
+    const reply = await a.give('message.send', 'ada', { to: 'bob', body: 'x' })
+    expect(reply).toMatchObject({
+      refusal: { code: 'cluster.forged', message: expect.stringContaining('machine rogue has written as ada') },
+    })
+  },
+)

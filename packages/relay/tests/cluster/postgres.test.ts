@@ -1,0 +1,171 @@
+// A real PostgreSQL keeps the contract of the cluster.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { oldest } from '../../../../scripts/temporary-postgres.mjs'
+import { isFull, sized } from '../../../../test/size.ts'
+import { until } from '../../../../test/until.ts'
+import {
+  beginning,
+  type ClusterJournal,
+  ClusterUnreachable,
+  type Place,
+  pageEntriesMax,
+} from '../../src/cluster/cluster-journal.ts'
+import type { ServerAddress } from '../../src/cluster/postgres/connection.ts'
+import { revokeMachine } from '../../src/cluster/postgres/machines.ts'
+import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
+import { pruneKeys } from '../../src/cluster/postgres/pruning.ts'
+import { checks, type OpenCluster } from './cluster-suite.ts'
+import { PostgresServer, type PostgresWorld } from './postgres-server.ts'
+
+/** Every check gets a workspace of its own; machines and their connections are shared, since making them takes longest. */
+class Machines {
+  readonly #world: PostgresWorld
+  readonly #addresses = new Map<string, Promise<ServerAddress>>()
+  readonly #daemons = new Map<string, PostgresCluster>()
+  readonly #all: PostgresCluster[] = []
+  #revoked = new Set<string>()
+  #workspaces = 0
+
+  constructor(world: PostgresWorld) {
+    this.#world = world
+  }
+
+  async open(): Promise<OpenCluster> {
+    for (const machine of this.#revoked) {
+      this.#addresses.delete(machine)
+      this.#daemons.delete(machine)
+      const text = "UPDATE relay.machines SET name = 'former-' || id WHERE name = $1"
+      await this.#world.asAdmin((client) => client.query(text, [machine]))
+    }
+    this.#revoked.clear()
+    const id = `w_${++this.#workspaces}`
+    const started = new Set<string>()
+    return {
+      start: async (machine) => {
+        if (started.has(machine)) this.#daemons.delete(machine)
+        started.add(machine)
+        const daemon = await this.#daemon(machine)
+        await daemon.create(id, id)
+        return this.#patient(machine, daemon.journal(id))
+      },
+      revoke: async (machine) => {
+        await this.#world.asAdmin((client) => revokeMachine(client, machine))
+        this.#revoked.add(machine)
+      },
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#all.map((daemon) => daemon.close()))
+  }
+
+  async #daemon(machine: string): Promise<PostgresCluster> {
+    const address = this.#addresses.get(machine) ?? this.#world.join(machine)
+    this.#addresses.set(machine, address)
+    const daemon = this.#daemons.get(machine) ?? new PostgresCluster(await address)
+    if (!this.#all.includes(daemon)) this.#all.push(daemon)
+    this.#daemons.set(machine, daemon)
+    return daemon
+  }
+
+  /** The connections of a machine that was revoked are ended, so that it asks once more before it is told why. */
+  #patient(machine: string, journal: ClusterJournal): ClusterJournal {
+    const again = async <T>(ask: () => Promise<T>): Promise<T> => {
+      try {
+        return await ask()
+      } catch (error) {
+        if (!(error instanceof ClusterUnreachable) || !this.#revoked.has(machine)) throw error
+        return ask()
+      }
+    }
+    return {
+      append: (append) => again(() => journal.append(append)),
+      inTurn: (known, decide) => again(() => journal.inTurn(known, decide)),
+      follow: (known, limit) => again(() => journal.follow(known, limit)),
+      payload: (seq) => journal.payload(seq),
+      onHint: (listener) => journal.onHint(listener),
+    }
+  }
+}
+
+/** The version that the suite installs, and in the full size also the oldest that will do, where it is there. */
+const versions: [string, string | undefined][] = [
+  ['', undefined],
+  ...(isFull && oldest ? [[' 15', oldest] as [string, string]] : []),
+]
+
+describe.each(versions)('PostgreSQL%s', (_, programs) => {
+  let server: PostgresServer
+  let machines: Machines
+  let world: PostgresWorld
+  beforeAll(async () => {
+    server = await PostgresServer.start(programs)
+    world = await server.cluster('team')
+    machines = new Machines(world)
+  })
+  afterAll(async () => {
+    await machines?.close()
+    server?.end()
+  })
+
+  test.each(Object.keys(checks))('%s', (name) => checks[name]?.(() => machines.open(), sized(5, 400)))
+
+  test('keys that no append can meet any more are forgotten, and hints come through', async () => {
+    const daemon = new PostgresCluster(await world.join('pruner'))
+    await daemon.create('w_prune', 'prune')
+    const journal = daemon.journal('w_prune')
+    let known: Place = beginning
+    const store = async (key: string, count: number) => {
+      const drafts = Array.from({ length: count }, (_, i) => {
+        return { at: 1, by: 'ada', cause: `${key} ${i}`, rule: 'test', outcome: {}, facts: [] }
+      })
+      const appended = await journal.append({ known, reads: 'none', writes: [key], homes: [], drafts })
+      if (appended.kind === 'ok') known = appended.numbered.at(-1) as Place
+    }
+    for (const [key, count] of Object.entries({ old: 1, older: 1_000, some: 1_000, new: 1 })) await store(key, count)
+    expect(known.seq).toBe(pageEntriesMax + 2)
+    expect(await pruneKeys(daemon, 'w_prune')).toBe(1)
+    expect(await pruneKeys(daemon, 'w_prune')).toBe(0)
+    await daemon.asReader(async () => {})
+    expect(journal.hasHints).toBe(true)
+    await daemon.close()
+  })
+
+  test('an append looks up what it asks for, and does not walk through the journal', async () => {
+    const address = await world.join('counter')
+    /** Appends by a daemon of its own: a connection that ends has told the server what it read. */
+    const appends = async (count: number, size: number) => {
+      const daemon = new PostgresCluster(address)
+      await daemon.create('w_long', 'long')
+      const journal = daemon.journal('w_long')
+      const followed = await journal.follow(beginning, pageEntriesMax)
+      let known: Place = (followed.kind === 'entries' ? followed.entries.at(-1) : undefined) ?? beginning
+      for (let i = 0; i < count; i++) {
+        const drafts = Array.from({ length: size }, (_, k) => {
+          return { at: 1, by: 'ada', cause: `${known.seq} ${k}`, rule: 'test', outcome: {}, facts: [] }
+        })
+        const appended = await journal.append({ known, reads: ['a'], writes: ['a', `b${i}`], homes: [], drafts })
+        known = (appended.kind === 'ok' ? appended.numbered.at(-1) : undefined) ?? known
+      }
+      await daemon.close()
+      return known.seq
+    }
+    const read = async () => {
+      const { rows } = await world.asAdmin((client) =>
+        client.query(
+          "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int AS rows, sum(n_tup_ins)::int AS stored FROM pg_stat_user_tables WHERE relname = 'journal'",
+        ),
+      )
+      return rows[0] as { rows: number; stored: number }
+    }
+    const before = (await read()).stored
+    expect(await appends(3, 500)).toBe(1_500)
+    await until(async () => (await read()).stored >= before + 1_500)
+    const { rows } = await read()
+    expect(await appends(20, 5)).toBe(1_600)
+    await until(async () => (await read()).stored >= before + 1_600)
+    // The page of 1,500 that it followed, twice its own entries, and a few to compare with what it knows.
+    expect((await read()).rows - rows).toBeLessThan(1_500 + 300)
+  })
+})

@@ -1,0 +1,117 @@
+// A database that is damaged in its middle: whoever meets the damage is told the file and the fix, and everybody else goes on.
+
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeIds, type Refusal } from '@agent-relay/sdk/protocol'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Dispatch } from '../../src/broker/dispatch.ts'
+import type { Session } from '../../src/broker/sessions/session.ts'
+import { Workspace } from '../../src/broker/workspace.ts'
+import { RefusalError } from '../../src/core/refusal-error.ts'
+import { systemClock } from '../../src/machine/clock.ts'
+import { fixesOf } from '../../src/store/damage.ts'
+import { loud } from '../broker/loud.ts'
+import { plantDamage } from './damage-world.ts'
+
+let directory: string
+let path: string
+let workspace: Workspace
+let dispatch: Dispatch
+let calls = 0
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'relay-damage-'))
+  path = join(directory, 'relay.db')
+  await open(`${path}.origin`)
+  const ada = await enter('ada')
+  await enter('bob')
+  for (let n = 1; n <= 60; n++) await call(ada, 'message.send', { to: 'bob', body: `body-${n}- ${'x'.repeat(500)}` })
+  // A copy of the file alone: a connection of this process lives on until it is collected.
+  workspace.store.database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  workspace.close()
+  copyFileSync(`${path}.origin`, path)
+  plantDamage(path, 'body-30-')
+  await open()
+})
+afterEach(() => {
+  workspace.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+async function open(databasePath = path): Promise<void> {
+  workspace = new Workspace({
+    name: 'damage',
+    databasePath,
+    searchPath: join(directory, 'search.db'),
+    clock: systemClock,
+    ids: makeIds(),
+    ...loud,
+  })
+  await workspace.begin(() => {})
+  const lag = () => ({ p50: 0, p99: 0, max: 0 })
+  const info = {
+    version: '0',
+    uptimeMs: () => 0,
+    lag,
+    socketPath: () => '',
+    url: () => undefined,
+    agentProcesses: () => new Map(),
+  }
+  dispatch = new Dispatch(workspace, { names: () => [], atRest: () => [], visit: async () => undefined }, info)
+}
+
+const enter = async (name: string) => (await dispatch.hello('owner', { name })).session
+const call = async (session: Session, op: string, input: object) =>
+  (await dispatch.call(session, op, input, `c${calls++}`)).output as Record<string, unknown>
+
+async function refusedBy(work: Promise<unknown>): Promise<Refusal> {
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toBeInstanceOf(RefusalError)
+  return (error as RefusalError).refusal
+}
+
+test('reads, searches and writes that meet damage name the file and the fix; all others go on', async () => {
+  const bob = await enter('bob')
+  const meets = [
+    call(bob, 'inbox.peek', { limit: 500 }),
+    call(bob, 'inbox.take', { limit: 500 }),
+    call(bob, 'event.list', { since: 0, limit: 500 }),
+    call(bob, 'message.search', { text: 'body' }),
+  ]
+  for (const refused of await Promise.all(meets.map(refusedBy))) {
+    expect(refused).toMatchObject({ code: 'workspace.damaged', retry: false, details: { path, ...fixesOf(path) } })
+    expect(refused.message).toContain(`${path} is damaged (`)
+    for (const fix of Object.values(fixesOf(path))) expect(refused.message).toContain(fix)
+  }
+  expect(await call(bob, 'channel.list', {})).toMatchObject({ channels: [{ name: '#general' }] })
+  expect(await call(bob, 'message.send', { to: 'ada', body: 'still here' })).toMatchObject({ id: expect.any(String) })
+})
+
+test.each(['event.follow', 'inbox.follow'])('%s ends with the refusal, and the daemon goes on', async (op) => {
+  const bob = await enter('bob')
+  const ended = new Promise<Refusal>((resolve) => {
+    dispatch.watch(bob, op, { since: 0 }, { isReady: () => true, item: () => {}, end: resolve })
+  })
+  expect(await ended).toMatchObject({ code: 'workspace.damaged', details: { path } })
+  expect(await call(bob, 'channel.list', {})).toMatchObject({ channels: [{ name: '#general' }] })
+})
+
+test('a damaged search index is made again, and searches go on', async () => {
+  workspace.close()
+  await open(join(directory, 'other.db'))
+  const ada = await enter('ada')
+  await enter('bob')
+  await call(ada, 'message.send', { to: 'bob', body: 'needle' })
+  await call(ada, 'message.search', { text: 'needle' })
+  workspace.close()
+  const index = join(directory, 'search.db')
+  writeFileSync(index, readFileSync(index).fill(0xa5, 100))
+  await open(join(directory, 'other.db'))
+  expect(await call(await enter('ada'), 'message.search', { text: 'needle' })).toMatchObject({
+    messages: [{ body: 'needle' }],
+  })
+})

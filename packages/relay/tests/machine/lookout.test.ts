@@ -1,0 +1,85 @@
+// A lookout: it answers as checkout.ts does; one that is held up is given up, does not hold up others, and leaves no process behind.
+
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { until } from '../../../../test/until.ts'
+import { look } from '../../src/machine/checkout.ts'
+import { Lookout } from '../../src/machine/lookout.ts'
+import { makeRepository } from '../work/repository-world.ts'
+
+let base: string
+let lookout: Lookout
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'relay-lookout-')))
+  for (const name of ['one', 'two']) makeRepository(join(base, name))
+  // Where nothing is held up, a busy machine must not pass for a file system that hangs.
+  lookout = new Lookout({ answerMs: 60_000 })
+})
+afterEach(() => {
+  lookout.close()
+  rmSync(base, { recursive: true, force: true })
+})
+
+const asked = (name: string, file = 'a.txt') => ({ cwd: join(base, name), files: [file, 'sub'] })
+
+/** The processes of lookouts that this one has started. */
+function processes(): number[] {
+  const lines = execFileSync('ps', ['-e', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n')
+  return lines.flatMap((line) => {
+    const [pid, parent, ...args] = line.trim().split(/\s+/)
+    return Number(parent) === process.pid && args.join(' ').includes('lookout-process') ? [Number(pid)] : []
+  })
+}
+
+/** What a dead mount does to a process, seen from outside: it answers nothing. */
+async function holdUp(): Promise<number> {
+  const before = processes()
+  await lookout.look(asked('one'), 'Ann')
+  const [pid] = processes().filter((each) => !before.includes(each))
+  process.kill(pid as number, 'SIGSTOP')
+  return pid as number
+}
+
+test('it sees what checkout.ts sees, one question after the other', async () => {
+  const questions = [asked('one'), { ...asked('two'), trees: ['sub', 'a.txt'], directory: join(base, 'two', 'sub') }]
+  const looked = await Promise.all(questions.map((question) => lookout.look(question, 'Ann')))
+  expect(looked).toEqual(questions.map((question) => JSON.parse(JSON.stringify(look(question)))))
+  expect(looked[1]?.root).toBe(join(base, 'two'))
+  expect(looked[1]?.trees).toContain(join(base, 'two', 'sub'))
+})
+
+test('one that is held up is given up; the next question is answered, and that directory is not looked at again', async () => {
+  lookout = new Lookout({ answerMs: 6_000 })
+  const pid = await holdUp()
+  const [stuck, waiting] = [lookout.look(asked('one'), 'Ann'), lookout.look(asked('two'), 'Ann')]
+  expect(await stuck).toBeUndefined()
+  expect((await waiting)?.places[0]?.file).toBe('a.txt')
+  await until(() => !processes().includes(pid))
+  // Without asking anybody: the process that is there now would know.
+  expect(await lookout.look(asked('one', 'c.txt'), 'Ann')).toBeUndefined()
+  expect(await lookout.look(asked('one', 'sub/b.txt'), 'Ann')).toBeUndefined()
+  expect((await lookout.look(asked('two', 'c.txt'), 'Ann'))?.places[0]?.file).toBe('c.txt')
+})
+
+test('whoever asks a lot waits for itself, and for nobody else', async () => {
+  const answered: string[] = []
+  const ask = (asker: string) => lookout.look(asked('one'), asker).then(() => answered.push(asker))
+  const many = Array.from({ length: 500 }, () => ask('Ann'))
+  await ask('Bob')
+  // What Ann was answered while this waited for its turn says nothing.
+  expect(answered.indexOf('Bob')).toBeLessThanOrEqual(2)
+  await Promise.all(many)
+  expect(answered).toHaveLength(501)
+})
+
+test('a process that is killed from outside is started again', async () => {
+  const before = processes()
+  await lookout.look(asked('one'), 'Ann')
+  const [pid] = processes().filter((each) => !before.includes(each))
+  process.kill(pid as number, 'SIGKILL')
+  await until(() => !processes().includes(pid as number))
+  expect((await lookout.look(asked('one'), 'Ann'))?.places[0]?.file).toBe('a.txt')
+})

@@ -1,0 +1,72 @@
+// What the runner is given of a run: the way in of its agent, once, and no more rights than who asked for it has.
+
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { PlayClock } from '../../../../test/plays/clock.ts'
+import { ProcessHouse } from '../../../../test/plays/houses.ts'
+import type { Dispatch } from '../../src/broker/dispatch.ts'
+import type { Entrance } from '../../src/broker/sessions/standing.ts'
+import type { RunRow } from '../../src/core/view.ts'
+
+let house: ProcessHouse
+let dispatch: Dispatch
+beforeEach(async () => {
+  house = new ProcessHouse(new PlayClock())
+  await house.open('main')
+  dispatch = house.dispatch('main')
+})
+afterEach(() => house.close())
+
+async function start(door: Entrance['door'], key?: string): Promise<RunRow> {
+  const { session } = await dispatch.hello({ door, kind: 'program', isStateless: true }, { name: 'Ada', key })
+  const { output } = await dispatch.call(session, 'run.start', { contract: 'x' }, `c_${door}`)
+  return dispatch.workspace.store.view.runs.byId((output as { id: string }).id) as RunRow
+}
+
+test('the token of a run is handed out once, and forgotten when the run ends', async () => {
+  const { reports } = dispatch.workspace.runs
+  const run = await start('owner')
+  expect(reports.takeEntrance(run.id)?.token).toMatch(/^at_/)
+  expect(reports.takeEntrance(run.id)).toBeUndefined()
+  const other = await start('owner', house.key('main'))
+  await reports.end(other.id, 'enough')
+  expect(reports.takeEntrance(other.id)).toBeUndefined()
+})
+
+test.each([
+  ['open', 'nobody', false],
+  ['owner', 'owner', true],
+] as const)('who asked by the door %s: %s; may it start programs? %s', async (door, rank, mayStart) => {
+  const { reports } = dispatch.workspace.runs
+  const run = await start(door)
+  expect(reports.mayStart(run.id)).toBe(mayStart)
+  const code = mayStart ? 'worker.unavailable' : 'spawn.denied'
+  await expect(reports.hire(run, 'x', new AbortController().signal)).rejects.toMatchObject({ refusal: { code } })
+  const { token, asker } = reports.takeEntrance(run.id) as { token: string; asker: Entrance['asker'] }
+  const { session } = await dispatch.hello({ door, kind: 'model', asker }, { token })
+  expect(session).toMatchObject({ agent: run.agent, standing: { rank, kind: 'model' } })
+})
+
+test('who gives the contract of another again lends it no rights', async () => {
+  const { reports } = dispatch.workspace.runs
+  const first = await start('open')
+  await reports.end(first.id, 'enough')
+  const { session } = await dispatch.hello({ door: 'owner', kind: 'program' }, { name: 'Kim', key: house.key('main') })
+  const { output } = await dispatch.call(session, 'run.start', { again: first.id }, 'c_again')
+  const { id, parent } = output as { id: string; parent: string }
+  expect([parent, reports.mayStart(id)]).toEqual([first.parent, false])
+  expect(reports.takeEntrance(id)?.asker).toMatchObject({ door: 'network', rank: 'agent', hasKey: false })
+})
+
+test('the end of the output of a run is kept while it runs', async () => {
+  const { runs, store } = dispatch.workspace
+  const run = await start('owner')
+  runs.reports.note(run.id, 'a'.repeat(100_000))
+  runs.reports.note(run.id, 'the end')
+  expect(runs.reports.outputOf(run.id)).toMatch(/^a+the end$/)
+  expect(runs.reports.outputOf(run.id)?.length).toBeLessThan(100_000)
+  runs.reports.show(run.id, 'a screen  \n')
+  expect(runs.reports.outputOf(run.id)).toBe('a screen')
+  await runs.reports.fulfil(run.id, 'done')
+  expect(store.view.runs.byId(run.id)).toMatchObject({ status: 'completed', summary: 'done' })
+  expect(runs.reports.outputOf(run.id)).toBeUndefined()
+})

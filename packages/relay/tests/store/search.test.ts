@@ -1,0 +1,199 @@
+// The search index is only an index: deleted, damaged or ahead of its workspace, it is made again from the messages.
+
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Database, type Statement } from '../../src/store/database.ts'
+import { SearchIndex } from '../../src/store/search.ts'
+import { conversationMark, queryOf, questionsOf, senderMark } from '../../src/store/search-query.ts'
+import { CoreWorld } from '../core/core-world.ts'
+
+let directory: string
+let path: string
+let world: CoreWorld
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'relay-search-'))
+  path = join(directory, 'search.db')
+  world = new CoreWorld().cast('ada', 'bob')
+  for (let i = 1; i <= 200; i++)
+    world.send('ada', 'bob', { body: `message ${i} about owls${i % 2 ? ' and mice' : ''}` })
+})
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+function open(): SearchIndex {
+  return new SearchIndex(world.store.database, path, () => world.store.journal.lastSeq)
+}
+
+function fill(index: SearchIndex): number {
+  let slices = 0
+  for (let part = index.unfilled; part !== undefined; part = index.unfilled) while (index.fill(part)) slices++
+  return slices
+}
+
+/** A full index, as a file of its own: a connection of this process lives on until it is collected. */
+function filled(): string {
+  const origin = join(directory, 'origin.db')
+  const index = new SearchIndex(world.store.database, origin, () => world.store.journal.lastSeq)
+  fill(index)
+  index.close()
+  const database = new Database(origin)
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  database.close()
+  copyFileSync(origin, path)
+  return origin
+}
+
+function count(index: SearchIndex, text: string): number {
+  for (;;) {
+    const found = allOf(index, text)
+    if (found) return found.length
+    // Found damaged, and thrown away.
+    fill(index)
+  }
+}
+
+function allOf(index: SearchIndex, text: string): number[] | undefined {
+  const [question] = questionsOf(text) as [string]
+  const found: number[] = []
+  for (let part = index.partOf(world.store.journal.lastSeq); part >= 0; part--) {
+    const rows = index.find(part, queryOf(question, [], []))
+    if (rows === undefined) return undefined
+    found.push(...rows)
+  }
+  return found
+}
+
+test('a first slice that failed, as on a full disk, is searched and filled later', () => {
+  const { database } = world.store
+  let isFailing = true
+  /** Fails where a body is read: in the middle of the slice. */
+  const prepare = (sql: string): Statement => {
+    const statement = database.prepare(sql)
+    const get = (...values: Parameters<Statement['get']>) => {
+      if (isFailing) throw new Error('the disk said no')
+      return statement.get(...values)
+    }
+    return { all: (...values) => statement.all(...values), run: (...values) => statement.run(...values), get }
+  }
+  const index = new SearchIndex({ prepare } as Database, path, () => world.store.journal.lastSeq)
+  expect(() => index.fill(0)).toThrow('the disk said no')
+  expect(allOf(index, 'owls')).toEqual([])
+  isFailing = false
+  fill(index)
+  expect(count(index, 'owls')).toBe(200)
+  index.close()
+})
+
+test('the index is filled in slices and continues where it stopped', () => {
+  const index = open()
+  expect(index.fill(0)).toBe(true)
+  index.close()
+  const again = open()
+  expect(fill(again)).toBe(Math.ceil(200 / 32) - 1)
+  expect(count(again, 'owls')).toBe(200)
+  expect(count(again, 'mice')).toBe(100)
+  expect(count(again, '"owls and"')).toBe(100)
+  again.close()
+})
+
+test('results come newest first and can be filtered by sender and conversation', () => {
+  world.cast('cy').send('cy', '#general', { body: 'owls for all' })
+  const index = open()
+  fill(index)
+  const found = allOf(index, 'owls') as number[]
+  expect(found).toHaveLength(201)
+  expect(found).toEqual([...found].sort((a, b) => b - a))
+  const newest = world.store.journal.lastSeq
+  expect(index.find(0, queryOf('"owls"', [senderMark('cy')], []))).toEqual([newest])
+  const general = world.store.view.conversationKey('#general') as number
+  expect(index.find(0, queryOf('"owls"', [], [conversationMark(general), conversationMark(9_999)]))).toEqual([newest])
+  expect(index.find(0, queryOf('"owls"', [senderMark('ada')], [conversationMark(general)]))).toEqual([])
+  index.close()
+})
+
+test('marks in the index are not words: a search cannot find names or keys in them', () => {
+  world.send('ada', 'bob', { body: 'plain' })
+  const index = open()
+  fill(index)
+  for (const mark of [senderMark('ada'), conversationMark(1), 'c1', 'marks', 'marks:c1', 's*', 'c*'])
+    for (const question of questionsOf(mark)) expect(index.find(0, queryOf(question, [], []))).toEqual([])
+  index.close()
+})
+
+test('an index of another shape is made again', () => {
+  const old = new Database(path)
+  old.exec("CREATE VIRTUAL TABLE bodies USING fts5(body, content='')")
+  old.exec('CREATE TABLE progress (one INTEGER PRIMARY KEY, seq INTEGER NOT NULL) STRICT')
+  old.exec('INSERT INTO progress VALUES (1, 7)')
+  old.close()
+  const index = open()
+  fill(index)
+  expect(count(index, 'owls')).toBe(200)
+  index.close()
+})
+
+describe('made again', () => {
+  const harms: Record<string, () => void> = {
+    deleted: () => {
+      for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true })
+    },
+    'a text': () => writeFileSync(path, 'no database at all\n'.repeat(500)),
+    'broken at its head': () => overwrite(0, 100),
+    'broken in its pages': () => overwrite(4096, readFileSync(path).length - 4096),
+  }
+  const overwrite = (from: number, bytes: number) => {
+    const content = readFileSync(path)
+    content.fill(0xa5, from, from + bytes)
+    writeFileSync(path, content)
+  }
+
+  test.each(Object.keys(harms))('an index that is %s', (harm) => {
+    filled()
+    harms[harm]?.()
+    const repaired = open()
+    fill(repaired)
+    expect(count(repaired, 'owls')).toBe(200)
+    world.send('ada', 'bob', { body: 'one more about owls' })
+    fill(repaired)
+    expect(count(repaired, 'owls')).toBe(201)
+    repaired.close()
+    expect(existsSync(path)).toBe(true)
+  })
+
+  test('an index whose log outlived it', () => {
+    const origin = filled()
+    world.send('ada', 'bob', { body: 'one more about owls' })
+    const index = new SearchIndex(world.store.database, origin, () => world.store.journal.lastSeq)
+    fill(index)
+    copyFileSync(origin, path)
+    copyFileSync(`${origin}-wal`, `${path}-wal`)
+    index.close()
+    overwrite(0, 100)
+    const repaired = open()
+    fill(repaired)
+    expect(count(repaired, 'owls')).toBe(201)
+    repaired.close()
+  })
+
+  test('an index that breaks while it is open', () => {
+    filled()
+    const broken = open()
+    overwrite(4096, readFileSync(path).length - 4096)
+    expect(count(broken, 'owls')).toBe(200)
+    broken.close()
+  })
+
+  test('an index that is ahead of its workspace, which was put back to an earlier day', () => {
+    const index = open()
+    fill(index)
+    index.close()
+    world = new CoreWorld().cast('ada', 'bob')
+    world.send('ada', 'bob', { body: 'owls of old' })
+    const other = open()
+    fill(other)
+    expect(count(other, 'owls')).toBe(1)
+    expect(count(other, 'mice')).toBe(0)
+    other.close()
+  })
+})

@@ -1,0 +1,231 @@
+// Dialogs as they stand on the screens of CLIs: which lines are the question, which are choices, and which keys choose them. And one that is
+// answered in the queue, at the terminal, or by nobody.
+
+import { makeIds } from '@agent-relay/sdk/wire'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { until } from '../../../../test/until.ts'
+import { Workspace } from '../../src/broker/workspace.ts'
+import type { ApprovalRow, WorkerRow } from '../../src/core/view.ts'
+import { systemClock } from '../../src/machine/clock.ts'
+import { PtyControl } from '../../src/supervisor/control/pty-control.ts'
+import { DialogQuestions, dialogOf } from '../../src/supervisor/dialog.ts'
+import { plain } from '../../src/supervisor/harness/plain.ts'
+import { Output } from '../../src/supervisor/output.ts'
+import { openPty } from '../../src/supervisor/pty.ts'
+import { loud } from '../broker/loud.ts'
+
+const claude = `
+● Bash(rm -rf dist)
+╭──────────────────────────────────────────────────╮
+│ Bash command                                     │
+│                                                  │
+│   rm -rf dist                                    │
+│   Remove the build                               │
+│                                                  │
+│ Do you want to proceed?                          │
+│ ❯ 1. Yes                                         │
+│   2. Yes, and don't ask again for rm in /w       │
+│   3. No, and tell Claude what to do differently  │
+╰──────────────────────────────────────────────────╯
+   Esc to cancel`
+const codex = `
+  Would you like to run the following command?
+
+  $ rm -rf dist
+
+› 1. Yes, proceed (y)
+  2. Yes, and don't ask again for this session (a)
+  3. No, and tell Codex what to do differently (esc)
+
+  Press enter to confirm or esc to cancel`
+const gemini = `
+│ Allow execution of: 'rm'? │
+│ ● 1. Allow once           │
+│   2. Allow for this session │
+│   3. No, suggest changes (esc) │`
+
+test.each([
+  ['Claude Code', claude, 'rm -rf dist', ['allow', 'other', 'deny']],
+  ['Codex', codex, '$ rm -rf dist', ['allow', 'always', 'deny']],
+  ['Gemini CLI', gemini, "Allow execution of: 'rm'?", ['allow', 'always', 'deny']],
+])('%s', (_, screen, asks, kinds) => {
+  const { text, choices } = dialogOf(screen.split('\n'))
+  expect(text.split('\n')).toContain(asks)
+  expect(choices.map(({ id }) => id)).toEqual(['1', '2', '3'])
+  expect(choices.map(({ kind }) => kind)).toEqual(kinds)
+  expect(text).not.toMatch(/Esc to cancel|[╭│╰]/)
+})
+
+test.each([
+  ['Yes', 'allow'],
+  ['Yes, proceed (y)', 'allow'],
+  ['Allow once', 'allow'],
+  ['Yes, just this once', 'allow'],
+  ['Approve', 'allow'],
+  ['Yes, I trust this folder', 'other'],
+  ['Yes, and auto-accept edits', 'other'],
+  ['Yes, and bypass permissions', 'other'],
+  ['Yes, I accept', 'other'],
+  ["Yes, and don't ask again for rm", 'other'],
+  ['Allow always', 'other'],
+  ['Yes, allow all edits during this session (shift+tab)', 'always'],
+  ['No', 'deny'],
+  ['No, and tell Codex what to do differently (esc)', 'deny'],
+  ["No, and don't ask again", 'other'],
+])('"%s" is %s', (label, kind) => {
+  expect(dialogOf(['Run it?', `1. ${label}`, '2. Whatever']).choices[0]?.kind).toBe(kind)
+})
+
+test('a label that goes on below its first line is read as a whole, and what stands further left is none of it', () => {
+  const screen = ['Run it?', '❯ 1. Yes', '     and all that follows', '  2. No', ' Esc to cancel']
+  expect(dialogOf(screen).choices).toEqual([
+    { id: '1', kind: 'other', label: 'Yes and all that follows' },
+    { id: '2', kind: 'deny', label: 'No' },
+  ])
+})
+
+test.each([
+  ['no choices', 'Login\nPaste code here:'],
+  ['a list that somebody printed, with a gap', 'Steps\n1. one\n3. three'],
+  ['one alone', '1. Yes'],
+])('%s: nothing to choose', (_, screen) => {
+  expect(dialogOf(screen.split('\n')).choices).toEqual([])
+})
+
+const id = makeIds()
+let workspace: Workspace
+let keys: string[]
+let screen: string | undefined
+let dialogs: DialogQuestions
+const row = { id: 'wk', name: 'Fixer', cli: 'codex', cwd: '/w' } as WorkerRow
+const questions = (of = row) =>
+  new DialogQuestions(of, workspace.approvals, {
+    read: async () => screen?.split('\n'),
+    press: async (key) => void keys.push(key),
+  })
+beforeEach(async () => {
+  const paths = { databasePath: ':memory:', searchPath: ':memory:' }
+  workspace = new Workspace({ name: 'home', ...paths, clock: systemClock, ids: makeIds(), ...loud })
+  await workspace.begin(() => {})
+  await register('Fixer')
+  keys = []
+  screen = codex
+  dialogs = questions()
+})
+afterEach(() => workspace.close())
+
+const register = (name: string) => {
+  const input = { name, proven: false, isHolder: false, mayRetake: true, tokenHash: 'x' }
+  return workspace.engine.submit({ rule: 'agent.register', input, by: name, cause: id('c') })
+}
+const open = () => workspace.store.view.approvals.open()
+const closedAs = (own: string) => workspace.store.view.approvals.byId(own)?.closed?.how
+/** A screen is looked at again and again. */
+const seen = () =>
+  until(() => {
+    if (screen !== undefined) dialogs.sees(screen.split('\n'))
+    return open().length === 1
+  })
+const answer = ({ id: own, digest }: ApprovalRow, choice: string) => {
+  const input = { id: own, choice, digest, surface: 'page', standing: { rank: 'holder' } } as const
+  return workspace.engine.submit({ rule: 'approval.answer', input, by: 'agent-relay', cause: id('c') })
+}
+
+test('is asked once, and what is answered in the queue is typed', async () => {
+  await seen()
+  for (let look = 0; look < 3; look++) dialogs.sees(codex.split('\n'))
+  const asked = open()[0] as ApprovalRow
+  expect(asked).toMatchObject({ id: 'ap-1', agent: 'Fixer', vendor: 'codex', tool: 'dialog', directory: '/w' })
+  await answer(asked, '3')
+  await until(() => keys.length > 0)
+  expect(keys).toEqual(['3'])
+  // It is still on the screen for a moment: that is not another question.
+  dialogs.sees(codex.split('\n'))
+  expect(workspace.approvals.isOpen('Fixer')).toBe(false)
+})
+
+test('an answer is not typed into another dialog, and its question is closed as taken back', async () => {
+  await seen()
+  const first = open()[0] as ApprovalRow
+  screen = codex.replace('dist', '/')
+  // As the page answers: what asks is asked first.
+  const session = { standing: { isPage: true, rank: 'holder' }, shown: { tokenHashes: new Set() } }
+  const asking = { session, by: 'agent-relay', id: id('c') } as never
+  const { id: own, digest } = first
+  const answered = workspace.approvals.answer(asking, { id: own, choice: '1', digest }, () => new Map())
+  await expect(answered).rejects.toMatchObject({ refusal: { code: 'approval.closed' } })
+  expect(closedAs(own)).toBe('cancelled')
+  await seen()
+  const second = open()[0] as ApprovalRow
+  expect(second.input).toContain('rm -rf /')
+  // One that changes when the answer has been taken.
+  screen = codex
+  await answer(second, '1')
+  await until(() => !workspace.approvals.isOpen('Fixer'))
+  await register('Later')
+  expect(keys).toEqual([])
+})
+
+test('one that changes is asked again, and a sign that moves changes nothing', async () => {
+  const busy = `⠋ Working (3s • esc to interrupt)\n${codex}`
+  screen = busy
+  await seen()
+  dialogs.sees(busy.replace('⠋', '⠙').replace('3s', '1m 4s').split('\n'))
+  await register('Ann')
+  expect(open().map((each) => each.id)).toEqual(['ap-1'])
+  dialogs.sees(codex.replace('dist', '/').split('\n'))
+  await until(() => open().length === 0)
+  expect(closedAs('ap-1')).toBe('cancelled')
+})
+
+test('gone from the screen: taken back, or answered by who has typed; with its program: gone', async () => {
+  await seen()
+  dialogs.gone()
+  await until(() => open().length === 0)
+  expect([closedAs('ap-1'), keys]).toEqual(['cancelled', []])
+  dialogs = questions({ ...row, id: 'wk2' })
+  await seen()
+  dialogs.typed()
+  dialogs.gone()
+  await until(() => open().length === 0)
+  expect(closedAs('ap-2')).toBe('terminal')
+  dialogs = questions({ ...row, id: 'wk3' })
+  await seen()
+  dialogs.end()
+  await until(() => open().length === 0)
+  expect(closedAs('ap-3')).toBe('gone')
+})
+
+test('a flood of output leaves an open dialog open', async () => {
+  const size = { cols: 100, rows: 30 }
+  const terminal = await openPty({ file: 'cat', args: [], cwd: '/', env: { PATH: process.env.PATH ?? '' }, ...size })
+  const output = new Output(size, () => {})
+  const listener = { onChange: () => {}, onExit: () => {}, onBroken: () => {}, onSpent: () => {}, onTrouble: () => {} }
+  const harness = { ...plain, read: () => 'blocked' as const }
+  const control = new PtyControl(terminal, { row, approvals: workspace.approvals, harness, output, listener })
+  output.push(Buffer.from(codex.replaceAll('\n', '\r\n')))
+  expect(await control.look()).toMatchObject({ state: 'blocked' })
+  control.told()
+  await until(() => open().length === 1)
+  output.push(Buffer.from('\x1b[0m'.repeat(50_000)))
+  expect(await control.look()).toMatchObject({ state: 'busy' })
+  await register('Later')
+  expect(open().map((each) => each.id)).toEqual(['ap-1'])
+  expect(await control.look()).toMatchObject({ state: 'blocked' })
+  control.told()
+  await register('Later-still')
+  expect(open().map((each) => each.id)).toEqual(['ap-1'])
+  control.end()
+  process.kill(terminal.pid, 'SIGKILL')
+})
+
+test('what its CLI asks by a door of its own is not asked again', async () => {
+  const asked = { source: 'door', agent: 'Fixer', vendor: 'codex', tool: 'exec', input: 'ls', choices: [] }
+  const over = workspace.approvals.open(asked)
+  await until(() => open().length === 1)
+  dialogs.sees(codex.split('\n'))
+  workspace.approvals.close('door', 'cancelled')
+  await over
+  dialogs.sees(codex.split('\n'))
+  expect(workspace.approvals.isOpen('Fixer')).toBe(false)
+})

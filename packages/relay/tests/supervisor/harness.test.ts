@@ -1,0 +1,305 @@
+// The command line of every harness, word for word: what is started, with which files and variables, and what never stands in an argument.
+
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { describe, expect, test } from 'vitest'
+import { claude } from '../../src/supervisor/harness/claude.ts'
+import { codex } from '../../src/supervisor/harness/codex.ts'
+import { droid } from '../../src/supervisor/harness/droid.ts'
+import { gemini } from '../../src/supervisor/harness/gemini.ts'
+import type { Harness, LaunchContext } from '../../src/supervisor/harness/harness.ts'
+import { harnesses, harnessOf } from '../../src/supervisor/harness/index.ts'
+import { opencode } from '../../src/supervisor/harness/opencode.ts'
+
+const identity = {
+  RELAY_SOCKET: '/data/daemon.sock',
+  RELAY_AGENT_NAME: 'Fixer',
+  RELAY_AGENT_TYPE: 'agent',
+  RELAY_STRICT_AGENT_NAME: '1',
+  RELAY_AGENT_TOKEN: 'at_secret-of-fixer',
+}
+const context: LaunchContext = {
+  directory: '/data/workers/w_1',
+  server: { command: '/usr/bin/node', args: ['/opt/relay mcp.cjs', 'serve'] },
+  hook: { command: '/usr/bin/node', args: ['/opt/relay mcp.cjs', 'hook'] },
+  identity,
+  args: [],
+  cwd: '/home/me/my "app"',
+  env: {},
+  isInjected: true,
+}
+const withMcp = harnesses.filter(({ hasMcp, isAcpOnly }) => hasMcp && !isAcpOnly)
+const launch = (harness: Harness, more: Partial<LaunchContext> = {}) => harness.launch({ ...context, ...more })
+
+describe('claude', () => {
+  test('its command line and files', () => {
+    const { args, env, files = [], before } = launch(claude)
+    expect(args).toEqual([
+      '--mcp-config',
+      '/data/workers/w_1/mcp.json',
+      '--allowedTools',
+      'mcp__agent-relay__*',
+      '--settings',
+      '/data/workers/w_1/settings.json',
+    ])
+    expect([env, before]).toEqual([{}, undefined])
+    expect(files.map(({ path }) => path)).toEqual(['/data/workers/w_1/mcp.json', '/data/workers/w_1/settings.json'])
+    expect(JSON.parse(files[0]?.text ?? '')).toEqual({
+      mcpServers: {
+        'agent-relay': {
+          type: 'stdio',
+          command: '/usr/bin/node',
+          args: ['/opt/relay mcp.cjs', 'serve'],
+          env: { NODE_EXTRA_CA_CERTS: '' },
+          alwaysLoad: true,
+        },
+      },
+    })
+    const hook = (words: string) => `exec /usr/bin/node '/opt/relay mcp.cjs' hook ${words} --worker`
+    const now = (event: string) => ({ type: 'command', command: hook(`${event} --cli claude`), timeout: 5 })
+    const wait = (event: string) => ({
+      type: 'command',
+      command: hook(`wait --cli claude ${event}`),
+      timeout: 86_400,
+      asyncRewake: true,
+    })
+    expect(JSON.parse(files[1]?.text ?? '')).toEqual({
+      hooks: {
+        SessionStart: [{ hooks: [now('SessionStart'), wait('SessionStart')] }],
+        UserPromptSubmit: [{ hooks: [now('UserPromptSubmit')] }],
+        PreToolUse: [{ matcher: 'Write|Edit|MultiEdit|NotebookEdit|Bash', hooks: [now('PreToolUse')] }],
+        PostToolUse: [{ hooks: [now('PostToolUse')] }],
+        PermissionRequest: [{ hooks: [{ ...now('PermissionRequest'), timeout: 86_400 }] }],
+        Stop: [{ hooks: [now('Stop'), wait('Stop')] }],
+      },
+    })
+  })
+
+  test('the user has settings of its own: they stay, and no prompt is taken for one more tool', () => {
+    const own = launch(claude, { args: ['--settings', 'mine.json'] })
+    expect(own.args.slice(4)).toEqual(['--settings', 'mine.json'])
+    expect(own.files).toHaveLength(1)
+    expect(launch(claude, { args: ['do it', '--settings=mine.json'] }).args.slice(4)).toEqual([
+      '--',
+      'do it',
+      '--settings=mine.json',
+    ])
+  })
+
+  test('the model', () => {
+    expect(launch(claude, { model: 'opus', args: ['-c'] }).args.slice(-3)).toEqual(['--model', 'opus', '-c'])
+  })
+})
+
+describe('codex', () => {
+  test('its command line', () => {
+    const { args, env, files, before } = launch(codex, { model: 'gpt-5.2', args: ['--search'] })
+    expect(args).toEqual([
+      '--no-daemon',
+      '-c',
+      'mcp_servers.agent-relay={command="/usr/bin/node",args=["/opt/relay mcp.cjs","serve"],env_vars=["RELAY_SOCKET","RELAY_AGENT_NAME","RELAY_AGENT_TYPE","RELAY_STRICT_AGENT_NAME","RELAY_AGENT_TOKEN"],required=true,default_tools_approval_mode="approve"}',
+      '-c',
+      'projects={"/home/me/my \\"app\\""={trust_level="trusted"}}',
+      '-c',
+      'shell_environment_policy.set.RELAY_AGENT_TOKEN=""',
+      '-m',
+      'gpt-5.2',
+      '--search',
+    ])
+    expect([env, files, before]).toEqual([{}, undefined, undefined])
+  })
+})
+
+describe('opencode', () => {
+  const entry = {
+    type: 'local',
+    command: ['/usr/bin/node', '/opt/relay mcp.cjs', 'serve'],
+    environment: { NODE_EXTRA_CA_CERTS: '' },
+    enabled: true,
+  }
+
+  test('its command line and variables', () => {
+    const { args, env, files } = launch(opencode, { port: 4_096, model: 'a/b', args: ['-c'] })
+    expect(args).toEqual(['--agent', 'agent-relay', '--port', '4096', '-m', 'a/b', '-c'])
+    expect(files).toBeUndefined()
+    expect(Object.keys(env)).toEqual(['OPENCODE_CONFIG_CONTENT', 'OPENCODE_SERVER_PASSWORD'])
+    expect(JSON.parse(env.OPENCODE_CONFIG_CONTENT ?? '')).toEqual({
+      mcp: { 'agent-relay': entry },
+      agent: { 'agent-relay': { mode: 'primary', description: 'Works with other agents through Agent Relay' } },
+    })
+    expect(env.OPENCODE_SERVER_PASSWORD).toMatch(/^[0-9a-f]{64}$/)
+  })
+
+  test('what the user has put into the same variable stays', () => {
+    const own = {
+      model: 'a/b',
+      mcp: { other: { type: 'remote', url: 'http://x' } },
+      agent: { mine: { mode: 'primary' } },
+    }
+    const { env } = launch(opencode, { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(own) } })
+    expect(JSON.parse(env.OPENCODE_CONFIG_CONTENT ?? '')).toMatchObject({
+      ...own,
+      mcp: { ...own.mcp, 'agent-relay': entry },
+    })
+    expect(() => launch(opencode, { env: { OPENCODE_CONFIG_CONTENT: '{' } })).toThrow('not JSON')
+  })
+
+  test('a message runs as the agent that the worker was started as, in a mode that only reads too', async () => {
+    const agents: unknown[] = []
+    const server = createServer(async (request, response) => {
+      if (request.method === 'POST') agents.push(((await json(request)) as { agent?: string }).agent)
+      response.end(request.method === 'POST' ? '' : JSON.stringify([{ id: 's' }]))
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const send = (isInjected: boolean, ...args: string[]) =>
+      opencode.ownDoor?.({ ...context, port, isInjected, args }).send('x')
+    await send(true)
+    await send(false, '-c', '--agent', 'plan')
+    await send(false, '--agent=plan')
+    await send(false, '-c')
+    server.close()
+    expect(agents).toEqual(['agent-relay', 'plan', 'plan', undefined])
+  })
+
+  test('no port, no door of its own', async () => {
+    expect(launch(opencode).args).toEqual(['--agent', 'agent-relay'])
+    expect(await opencode.ownDoor?.(context).send('x')).toBe(false)
+  })
+})
+
+describe('gemini', () => {
+  test('its command line, and the entry that is made once', () => {
+    const { args, env, files, before } = launch(gemini, { model: 'flash' })
+    expect([args, files]).toEqual([['-m', 'flash'], undefined])
+    expect(env).toEqual({ GEMINI_CLI_TRUST_WORKSPACE: 'true' })
+    const variables = [...Object.keys(identity), 'RELAY_BASE_URL', 'RELAY_WORKER'].flatMap((name) => [
+      `${name}=$${name}`,
+    ])
+    const [add] = before ?? []
+    expect(add?.args.filter((arg) => arg.startsWith('RELAY_')).sort()).toEqual(variables.sort())
+    expect(add?.args.filter((arg) => !arg.startsWith('RELAY_') && arg !== '-e')).toEqual([
+      'mcp',
+      'add',
+      '-s',
+      'user',
+      '--trust',
+      'agent-relay',
+      '/usr/bin/node',
+      '/opt/relay mcp.cjs',
+      'serve',
+    ])
+  })
+
+  test('the entry is the same for every worker', () => {
+    const other = { ...identity, RELAY_AGENT_NAME: 'Other', RELAY_AGENT_TOKEN: 'at_other' }
+    const more = { identity: other, directory: '/data/workers/w_2', cwd: '/', port: 1 }
+    for (const harness of [gemini, droid]) expect(launch(harness, more).before).toEqual(launch(harness).before)
+  })
+})
+
+test('droid: its command line, and the entry that is made once', () => {
+  expect(launch(droid, { model: 'm', args: ['--auto', 'low'] })).toEqual({
+    args: ['-m', 'm', '--auto', 'low'],
+    env: {},
+    before: [
+      {
+        args: [
+          'mcp',
+          'add',
+          'agent-relay',
+          '/usr/bin/node "/opt/relay mcp.cjs" serve',
+          ...[
+            'RELAY_SOCKET',
+            'RELAY_BASE_URL',
+            'RELAY_AGENT_NAME',
+            'RELAY_AGENT_TYPE',
+            'RELAY_STRICT_AGENT_NAME',
+            'RELAY_AGENT_TOKEN',
+            'RELAY_WORKER',
+          ].flatMap((name) => ['--env', `${name}=\${${name}:-}`]),
+        ],
+      },
+    ],
+  })
+})
+
+test('goose and aider are known by name, and have no MCP of ours', () => {
+  const [goose, aider] = ['goose', 'aider'].map((name) => harnessOf(name) as Harness) as [Harness, Harness]
+  expect(launch(goose, { args: ['--debug'] })).toEqual({ args: ['session', '--debug'], env: {} })
+  expect(launch(aider)).toEqual({ args: [], env: {} })
+  expect([goose.hasMcp, aider.hasMcp]).toEqual([false, false])
+})
+
+test('gemini and copilot over ACP: their command lines, with nothing of the relay in them but the name of its server', () => {
+  const copilot = harnessOf('copilot') as Harness
+  expect(gemini.acp?.launch({ ...context, model: 'm', args: ['--yolo'] })).toEqual({
+    args: ['--acp', '-m', 'm', '--yolo'],
+    env: { GEMINI_CLI_TRUST_WORKSPACE: 'true' },
+  })
+  // A folder is trusted for our server alone.
+  expect(gemini.acp?.launch({ ...context, isInjected: false })).toEqual({ args: ['--acp'], env: {} })
+  expect(copilot.acp?.launch({ ...context, model: 'm', args: ['--no-color'] })).toEqual({
+    args: ['--acp', '--allow-tool=agent-relay', '--model', 'm', '--no-color'],
+    env: {},
+  })
+  expect([gemini.acp?.mcp, copilot.acp?.mcp, copilot.isAcpOnly, gemini.isAcpOnly]).toEqual([
+    'stdio',
+    'http',
+    true,
+    undefined,
+  ])
+  expect(copilot.bringsOwnMcp(['--additional-mcp-config', '@mine.json'])).toBe(true)
+})
+
+describe('all of them', () => {
+  test('are found by name, and say how they are installed', () => {
+    expect(withMcp.map(({ name }) => name)).toEqual(['claude', 'codex', 'gemini', 'droid', 'opencode'])
+    for (const harness of withMcp) {
+      expect(harnessOf(harness.name)).toBe(harness)
+      expect(harness.install).toMatch(/^npm install -g /)
+    }
+    expect(harnessOf('nope')).toBeUndefined()
+  })
+
+  test.each(withMcp)('$name: the token stands in no argument and in no file', (harness) => {
+    const { args, files = [], before = [], env } = launch(harness, { port: 4_096 })
+    const said = JSON.stringify([args, files, before, env])
+    expect(said).not.toContain('at_secret-of-fixer')
+  })
+
+  test.each(withMcp)('$name: nothing of the relay where the user brings its own', (harness) => {
+    const { args, files, before, env } = launch(harness, { isInjected: false, args: ['own'] })
+    expect(args.filter((arg) => arg !== '--no-daemon')).toEqual(['own'])
+    expect([files, before, env]).toEqual([undefined, undefined, {}])
+  })
+})
+
+describe('arguments that bring MCP servers of their own', () => {
+  test.each<[Harness, string[]]>([
+    [claude, ['--mcp-config', 'mine.json']],
+    [claude, ['--mcp-config=mine.json']],
+    [claude, ['--strict-mcp-config']],
+    [codex, ['-c', 'mcp_servers.agent-relay={command="x"}']],
+    [codex, ['--config=mcp_servers.agent-relay.command="x"']],
+    [codex, ['-c', 'mcp_servers={}']],
+    [opencode, ['--agent', 'build']],
+    [opencode, ['--agent=build']],
+    [gemini, ['--allowed-mcp-server-names', 'x']],
+    [droid, ['--mcp-config', 'x']],
+  ])('$name %j', (harness, args) => {
+    expect(harness.bringsOwnMcp(args)).toBe(true)
+  })
+
+  test.each<[Harness, string[]]>([
+    [claude, ['--model', 'opus', 'about mcp']],
+    [codex, ['-c', 'mcp_servers.other={command="x"}']],
+    [opencode, ['-m', 'a/b']],
+    [gemini, ['--yolo']],
+    [droid, ['--auto', 'low']],
+  ])('others do not: $name %j', (harness, args) => {
+    expect(harness.bringsOwnMcp(args)).toBe(false)
+  })
+})

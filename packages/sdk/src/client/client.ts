@@ -1,0 +1,298 @@
+// What a program says to its workspace: typed calls and events over any link. No `node:` import: the Node default is in node.ts.
+// Reconnecting is in lasting.ts; repeats and read marks are in read-marks.ts.
+
+import { ConnectionError, type RelayError, TimeoutError } from '../errors.ts'
+import { type ClientLimits, clientLimits } from '../limits.ts'
+import type { Connector } from '../link.ts'
+import type { EventOf, EventPattern, RelayEvent } from '../protocol/events.ts'
+import type { Welcome } from '../protocol/frames.ts'
+import { type Ids, makeIds } from '../protocol/ids.ts'
+import { limits as wireLimits } from '../protocol/limits.ts'
+import type { CallName, InputOf, OutputOf, WatchName, WorkspaceStatus } from '../protocol/operations.ts'
+import type { InboxMessage, Message } from '../protocol/words.ts'
+import { timerMs, within } from '../timer.ts'
+import { Emitter, guarded } from './emitter.ts'
+import { type EventFilter, EventFollower } from './events.ts'
+import { LastingLink } from './lasting.ts'
+import type { Follower } from './lasting-watches.ts'
+import { ReadMarks } from './read-marks.ts'
+import {
+  type CallOptions,
+  type ClientEvents,
+  type ClientOptions,
+  type ClientStatus,
+  helloOf,
+  type InboxOptions,
+  type InboxPage,
+  type ListedAgent,
+  type ListOptions,
+  pageOf,
+  resultOf,
+  type SendOptions,
+  type SpawnOptions,
+  sendInput,
+  uptimeText,
+  type Watch,
+  type WithContent,
+  type WorkerResult,
+  waits,
+  withContent,
+} from './shapes.ts'
+
+/** One getInbox skips at most this many pages that hold nothing but repeats. */
+const hiddenPagesMax = 20
+
+export class WorkspaceClient extends Emitter<ClientEvents> {
+  readonly #options: ClientOptions
+  readonly #limits: ClientLimits
+  readonly #ids: Ids
+  readonly #line: LastingLink
+  readonly #readMarks: ReadMarks
+  #stopFollowing?: () => void
+  #grace?: ReturnType<typeof setTimeout>
+  readonly #arrived: InboxMessage[] = []
+  #status?: WorkspaceStatus
+  #ended = false
+
+  constructor(connect: Connector, options: ClientOptions = {}) {
+    super()
+    this.#options = options
+    this.#limits = { ...clientLimits, ...options.limits }
+    this.#ids = options.ids ?? makeIds()
+    this.#line = new LastingLink({
+      connect,
+      hello: helloOf(options),
+      ids: this.#ids,
+      limits: this.#limits,
+      onUp: (welcome) => this.emit('ready', welcome),
+      onDown: (closing) => this.emit('disconnect', closing),
+      onRenamed: (renamed) => guarded(() => options.onRenamed?.(renamed)),
+      onRefused: (error) => this.emit('error', error),
+    })
+    this.#readMarks = new ReadMarks({
+      limits: this.#limits,
+      markRead: (ids) => this.#line.call('inbox.read', () => ({ messages: ids }), this.#ids('c')),
+      onError: (error) => {
+        // The connection was lost: the messages will come again, and be hidden then.
+        if (!(error instanceof ConnectionError)) this.emit('error', error as RelayError)
+      },
+    })
+    // After the constructor, so that a listener added right after it hears of a failure.
+    if (options.autoConnect !== false) queueMicrotask(() => this.#connectQuietly())
+  }
+
+  /** The name that the workspace gave; it may be the one that was asked for with a number. */
+  get agentName(): string | undefined {
+    return this.#line.hello.name
+  }
+
+  /** The session has this name now: registered by a call, or given by the daemon, in whose own process this client runs. */
+  actsAs({ agent, token }: { agent: string; token?: string }): void {
+    this.#line.adopt(agent, token)
+  }
+
+  /** The agent's own token: the one that was passed, or the one that registering made. */
+  get token(): string | undefined {
+    return this.#line.hello.token
+  }
+
+  get connected(): boolean {
+    return this.#line.phase === 'up'
+  }
+
+  /** Rejects when no daemon listens or when it refuses. After the first success the client reconnects by itself. */
+  async connect(): Promise<Welcome> {
+    return await this.#line.open()
+  }
+
+  /** Any operation of the table. While the daemon is away it waits up to `callAwayMs`. */
+  async call<O extends CallName>(op: O, input: InputOf<O>, options: CallOptions = {}): Promise<OutputOf<O>> {
+    return await this.#call(op, () => input, options)
+  }
+
+  /** Resolves when the message is stored. Its receipts tell whether it was read. */
+  async send(to: string | string[], body: string, options: SendOptions = {}): Promise<OutputOf<'message.send'>> {
+    return await this.#call('message.send', () => sendInput(to, body, options), options)
+  }
+
+  /** Sends, and resolves with the reply. The time counts from now, also across a restart of the daemon. */
+  async sendAndWait(
+    to: string | string[],
+    body: string,
+    options: SendOptions & { timeoutMs?: number } = {},
+  ): Promise<WithContent<Message>> {
+    const { timeoutMs = wireLimits.waitMsDefault } = options
+    const wait = waits(options.timeoutMs, timeoutMs)
+    const input = (): InputOf<'message.send'> => ({ ...sendInput(to, body, options), wait: wait() })
+    const { reply } = await this.#call('message.send', input, options)
+    if (!reply) throw new TimeoutError(`response from ${to}`, timeoutMs)
+    // Handed out like any other message: if it comes again, it is a repeat.
+    this.#readMarks.show(reply.id)
+    this.#readMarks.owe(reply.id)
+    return withContent(reply)
+  }
+
+  /** Takes the unread messages, which count as read at the next call; with `peek` it only looks. Messages shown before are hidden. */
+  async getInbox(options: InboxOptions = {}): Promise<InboxPage> {
+    const { peek, unread_only, unreadOnly = unread_only, ...rest } = options
+    const filter = unreadOnly === undefined ? rest : { ...rest, unreadOnly }
+    if (peek) return pageOf(await this.call('inbox.peek', filter))
+    // The caller has stopped listening: messages that the watch still holds belong into this answer, or they would come late and out of order.
+    if (this.listenerCount('message') === 0) this.#unfollowInbox()
+    for (let pages = 1; ; pages++) {
+      const page = await this.call('inbox.take', filter)
+      const fresh = page.messages.filter((message) => this.#isFresh(message))
+      if (unreadOnly === false) return pageOf(page)
+      // A page that holds nothing but repeats does not mean that the inbox is empty.
+      if (fresh.length > 0 || page.more === 0 || page.messages.length === 0 || pages === hiddenPagesMax) {
+        return pageOf({ messages: fresh, more: page.more })
+      }
+    }
+  }
+
+  async markRead(messages: string | string[] | { thread: string }): Promise<number> {
+    if (typeof messages === 'object' && !Array.isArray(messages)) return (await this.call('inbox.read', messages)).read
+    const ids = typeof messages === 'string' ? [messages] : messages
+    let read = 0
+    for (let at = 0; at < ids.length; at += wireLimits.pageMessagesMax) {
+      const answer = await this.call('inbox.read', { messages: ids.slice(at, at + wireLimits.pageMessagesMax) })
+      read += answer.read
+    }
+    return read
+  }
+
+  async listAgents(options: ListOptions = {}): Promise<ListedAgent[]> {
+    const { include_idle, includeIdle = include_idle, ...rest } = options
+    const { agents } = await this.call('agent.list', includeIdle === undefined ? rest : { ...rest, includeIdle })
+    return agents.map((agent) => ({ ...agent, idle: agent.status === 'idle' }))
+  }
+
+  /** Resolves when the worker's program has started; it messages when it is ready. */
+  async spawn(options: SpawnOptions): Promise<WorkerResult> {
+    return await resultOf(this.call('worker.spawn', options))
+  }
+
+  async release(name: string, reason?: string): Promise<WorkerResult> {
+    return await resultOf(this.call('worker.release', { name, reason }))
+  }
+
+  /** Never throws: without a connection, `connected` is false. */
+  async getStatus(): Promise<ClientStatus> {
+    const wanted = this.#line.phase === 'idle' && this.#options.autoConnect !== false
+    if (wanted || this.#line.phase === 'opening' || this.connected) {
+      try {
+        this.#status = await this.call('workspace.status', {})
+        return { ...this.#known(), ...this.#status, connected: true, uptime: uptimeText(this.#status.uptimeMs) }
+      } catch {
+        // What is known without a connection, below.
+      }
+    }
+    return { ...this.#known(), connected: false }
+  }
+
+  /** Each event after `since` (default: from now on), once, in order, across lost links. */
+  watch<const P extends EventPattern = '*'>(filter: EventFilter<P>, onEvent: (event: EventOf<P>) => void): Watch {
+    let stop = (): void => {}
+    const ready = new Promise<void>((resolve, reject) => {
+      const failed = (error: RelayError): void => {
+        stop()
+        reject(error)
+        this.emit('error', error)
+      }
+      const event = (item: RelayEvent): void => guarded(() => onEvent(item as EventOf<P>))
+      stop = this.#line.follow('event.follow', new EventFollower(filter, { event, established: resolve, failed }))
+      this.#line.open().catch(failed)
+    })
+    // Reported as 'error' already.
+    ready.catch(() => {})
+    return { ready, stop: () => stop() }
+  }
+
+  /** Items of any watch, set up again after a lost link. Call the returned function to end it. */
+  follow<O extends WatchName>(op: O, on: ((item: OutputOf<O>) => void) | Follower<OutputOf<O>>): () => void {
+    if (typeof on === 'object') return this.#line.follow(op, on)
+    return this.#line.follow(op, {
+      input: () => ({}),
+      established: () => {},
+      item: (item) => guarded(() => on(item)),
+      failed: (error) => this.emit('error', error),
+    })
+  }
+
+  /** Final: marks what was shown as read, says goodbye, ends calls in flight. Nothing keeps the process alive afterwards. */
+  async disconnect(): Promise<void> {
+    if (this.#ended) return
+    this.#ended = true
+    clearTimeout(this.#grace)
+    if (this.connected) await within(this.#readMarks.flush(), this.#limits.goodbyeMs)
+    await this.#line.end()
+  }
+
+  protected override listenersChanged(event: keyof ClientEvents, count: number): void {
+    if (event !== 'message') return
+    clearTimeout(this.#grace)
+    if (count === 0) this.#grace = setTimeout(() => this.#unfollowInbox(), timerMs(this.#limits.followGraceMs))
+    else {
+      this.#stopFollowing ??= this.#followInbox()
+      queueMicrotask(() => this.#showArrived())
+    }
+  }
+
+  async #call<O extends CallName>(op: O, input: () => InputOf<O>, { id, signal }: CallOptions): Promise<OutputOf<O>> {
+    if (this.#ended) throw new ConnectionError('this client has disconnected', { retry: false })
+    const output = await this.#line.call(op, input, id ?? this.#ids('c'), signal)
+    if (op === 'agent.register') this.actsAs(output as OutputOf<'agent.register'>)
+    return output
+  }
+
+  #connectQuietly(): void {
+    if (!this.#ended) this.#line.open().catch((error) => this.emit('error', error))
+  }
+
+  #followInbox(): () => void {
+    return this.#line.follow('inbox.follow', {
+      input: () => ({}),
+      established: () => {},
+      item: (message) => {
+        this.#arrived.push(message)
+        this.#showArrived()
+      },
+      failed: (error) => {
+        this.#stopFollowing = undefined
+        this.emit('error', error)
+      },
+    })
+  }
+
+  /** No listener came: messages that arrived meanwhile were not seen, stay unread and will be handed out again. */
+  #unfollowInbox(): void {
+    this.#arrived.length = 0
+    this.#stopFollowing?.()
+    this.#stopFollowing = undefined
+  }
+
+  /** A message that arrives between two listeners waits for the next one: `once` leaves such a gap after each message. */
+  #showArrived(): void {
+    while (this.#arrived.length > 0 && this.listenerCount('message') > 0) {
+      const message = this.#arrived.shift() as InboxMessage
+      if (!this.#isFresh(message)) continue
+      this.emit('message', withContent(message))
+      this.#readMarks.owe(message.id)
+    }
+  }
+
+  #isFresh({ id }: Message): boolean {
+    const fresh = this.#readMarks.show(id)
+    if (!fresh) this.#readMarks.owe(id)
+    return fresh
+  }
+
+  #known(): Pick<ClientStatus, 'agentName' | 'project' | 'socketPath' | 'daemonVersion'> {
+    return {
+      agentName: this.agentName ?? '',
+      project: this.#line.welcome?.workspace ?? 'unknown',
+      socketPath: this.#status?.socketPath ?? 'unknown',
+      daemonVersion: this.#line.welcome?.version,
+    }
+  }
+}

@@ -1,0 +1,62 @@
+// A small typed emitter, so that the client needs no `node:` import. An 'error' nobody listens to is dropped, not thrown.
+
+// biome-ignore lint/suspicious/noExplicitAny: the type of every listener; `unknown` would refuse them all.
+type Listener = (...args: any[]) => void
+
+export class Emitter<Events extends { [E in keyof Events]: Listener }> {
+  readonly #listeners = new Map<keyof Events, Listener[]>()
+
+  on<E extends keyof Events>(event: E, listener: Events[E]): this {
+    this.#set(event, [...this.#of(event), listener])
+    return this
+  }
+
+  once<E extends keyof Events>(event: E, listener: Events[E]): this {
+    const wrapped: Listener = Object.assign(
+      (...args: unknown[]) => {
+        this.off(event, wrapped as Events[E])
+        listener(...args)
+      },
+      { listener },
+    )
+    return this.on(event, wrapped as Events[E])
+  }
+
+  off<E extends keyof Events>(event: E, listener: Events[E]): this {
+    const list = this.#of(event)
+    const at = list.findLastIndex((one) => one === listener || (one as { listener?: Listener }).listener === listener)
+    if (at >= 0) this.#set(event, list.toSpliced(at, 1))
+    return this
+  }
+
+  listenerCount(event: keyof Events): number {
+    return this.#of(event).length
+  }
+
+  emit<E extends keyof Events>(event: E, ...args: Parameters<Events[E]>): void {
+    for (const listener of this.#of(event)) guarded(() => listener(...args))
+  }
+
+  /** Called after a listener was added or removed, with how many there are. */
+  protected listenersChanged(_event: keyof Events, _count: number): void {}
+
+  #of(event: keyof Events): Listener[] {
+    return this.#listeners.get(event) ?? []
+  }
+
+  #set(event: keyof Events, list: Listener[]): void {
+    this.#listeners.set(event, list)
+    this.listenersChanged(event, list.length)
+  }
+}
+
+/** An error in a caller's callback is thrown outside our stack, so that the link goes on reading. */
+export function guarded(callback: () => void): void {
+  try {
+    callback()
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error
+    })
+  }
+}

@@ -1,0 +1,101 @@
+// The watches of a client, whatever happens to its links: set up on each new link, and again when the daemon ended one.
+
+import { ConnectionError, RelayError } from '../errors.ts'
+import type { Link } from '../link.ts'
+import type { Ids } from '../protocol/ids.ts'
+import type { InputOf, OutputOf, WatchName } from '../protocol/operations.ts'
+
+export interface Follower<T> {
+  /** Called each time the watch is set up: the place to resume from moves on. */
+  input(): unknown
+  established(seq: number): void
+  item(item: T): void
+  /** The watch is over and will not be set up again. */
+  failed(error: RelayError): void
+}
+
+interface LastingWatch {
+  op: WatchName
+  follower: Follower<unknown>
+  /** The id of the watch on the current link. */
+  id?: string
+}
+
+export class LastingWatches {
+  readonly #ids: Ids
+  readonly #againMs: number
+  readonly #watches = new Set<LastingWatch>()
+  #link?: Link
+
+  constructor(ids: Ids, againMs: number) {
+    this.#ids = ids
+    this.#againMs = againMs
+  }
+
+  /** Set up at once, or as soon as there is a link. Call the returned function to end it. */
+  add<O extends WatchName>(op: O, follower: Follower<OutputOf<O>>): () => void {
+    const watch: LastingWatch = { op, follower: follower as Follower<unknown> }
+    this.#watches.add(watch)
+    if (this.#link) this.#establish(watch, this.#link)
+    return () => {
+      this.#watches.delete(watch)
+      if (watch.id) this.#link?.unwatch(watch.id)
+    }
+  }
+
+  /** There is a new link. */
+  over(link: Link): void {
+    this.#link = link
+    for (const watch of [...this.#watches]) this.#establish(watch, link)
+  }
+
+  /** The link is gone. */
+  lost(): void {
+    this.#link = undefined
+    for (const watch of this.#watches) watch.id = undefined
+  }
+
+  clear(): void {
+    this.#watches.clear()
+  }
+
+  #establish(watch: LastingWatch, link: Link): void {
+    const id = this.#ids('w')
+    const { op, follower } = watch
+    watch.id = id
+    const current = (): boolean => watch.id === id && this.#watches.has(watch)
+    const over = (error: RelayError): void => {
+      // A key that was replaced ends the session while the watch is asked for: the next connection shows whether there is a valid one.
+      if (!current() || isLoss(error) || error.code === 'auth.revoked') return
+      watch.id = undefined
+      if (error.retry) {
+        this.#establishLater(watch, link)
+        return
+      }
+      this.#watches.delete(watch)
+      follower.failed(error)
+    }
+    const sink = {
+      item: (item: unknown) => {
+        if (current()) follower.item(item)
+      },
+      end: (refusal: { code: string; message: string; retry: boolean }) =>
+        over(new RelayError(refusal.message, refusal)),
+    }
+    link.watch(op, follower.input() as InputOf<WatchName>, id, sink).then(({ seq }) => {
+      if (current()) follower.established(seq)
+    }, over)
+  }
+
+  /** A watch that was cut off, because it fell behind for instance, resumes; not at once, or it would spin. */
+  #establishLater(watch: LastingWatch, link: Link): void {
+    setTimeout(() => {
+      if (this.#link === link && this.#watches.has(watch)) this.#establish(watch, link)
+    }, this.#againMs)
+  }
+}
+
+/** Whether a call ended because its link was lost. A stopping daemon refuses calls that it did not run. */
+export function isLoss(error: unknown): boolean {
+  return error instanceof ConnectionError || (error instanceof RelayError && error.code === 'daemon.stopping')
+}

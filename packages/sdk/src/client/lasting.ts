@@ -1,0 +1,276 @@
+// One lasting connection to a workspace over links that come and go: it reconnects, sends unanswered calls again under their ids, and sets watches up again.
+// What the calls mean, and what was shown to the program: see client.ts.
+
+import { ConnectionError, RelayError } from '../errors.ts'
+import type { ClientLimits } from '../limits.ts'
+import type { Closing, Connector, Link } from '../link.ts'
+import type { Hello, Welcome } from '../protocol/frames.ts'
+import type { Ids } from '../protocol/ids.ts'
+import type { CallName, InputOf, OutputOf, WatchName } from '../protocol/operations.ts'
+import { timerMs } from '../timer.ts'
+import { type Follower, isLoss, LastingWatches } from './lasting-watches.ts'
+
+/**
+ * idle → opening → up | idle (the first attempt failed: nothing goes on behind the caller's back)
+ * up → away → up | idle (the daemon refuses us)
+ * any → ended
+ */
+type Phase = 'idle' | 'opening' | 'up' | 'away' | 'ended'
+
+export interface LastingOptions {
+  connect: Connector
+  hello: Hello
+  ids: Ids
+  limits: ClientLimits
+  onUp(welcome: Welcome): void
+  onDown(closing: Closing): void
+  /** WELCOME gave another name than HELLO asked for. */
+  onRenamed(renamed: { asked: string; name: string }): void
+  /** A reconnect that will not be tried again. The first attempt's failure goes to whoever asked for it. */
+  onRefused(error: RelayError): void
+}
+
+interface Flight {
+  op: CallName
+  /** Called for each attempt: what is left of a deadline shrinks. */
+  input(): unknown
+  id: string
+  tries: number
+  promise: Promise<unknown>
+  resolve(value: unknown): void
+  reject(error: unknown): void
+}
+
+export class LastingLink {
+  readonly #options: LastingOptions
+  #hello: Hello
+  #phase: Phase = 'idle'
+  #link?: Link
+  #welcome?: Welcome
+  /** In the order in which they were made, which is also the order in which they are sent again. */
+  readonly #flights = new Map<string, Flight>()
+  readonly #watches: LastingWatches
+  #arrival?: Deferred<Welcome>
+  #attempts = 0
+  #backoff?: ReturnType<typeof setTimeout>
+  #patience?: ReturnType<typeof setTimeout>
+  #awayTooLong = false
+
+  constructor(options: LastingOptions) {
+    this.#options = options
+    this.#hello = options.hello
+    this.#watches = new LastingWatches(options.ids, options.limits.backoffMsMin)
+  }
+
+  get phase(): Phase {
+    return this.#phase
+  }
+
+  /** What the next HELLO will say. */
+  get hello(): Readonly<Hello> {
+    return this.#hello
+  }
+
+  /** The latest one, kept while away. */
+  get welcome(): Welcome | undefined {
+    return this.#welcome
+  }
+
+  open(): Promise<Welcome> {
+    if (this.#phase === 'ended') return Promise.reject(ended())
+    if (this.#phase === 'up' && this.#welcome) return Promise.resolve(this.#welcome)
+    if (this.#awayTooLong) return Promise.reject(this.#tooLong())
+    this.#arrival ??= deferred()
+    if (this.#phase === 'idle') {
+      this.#phase = 'opening'
+      void this.#attempt()
+    }
+    return this.#arrival.promise
+  }
+
+  call<O extends CallName>(op: O, input: () => InputOf<O>, id: string, signal?: AbortSignal): Promise<OutputOf<O>> {
+    if (signal?.aborted) return Promise.reject(signal.reason)
+    if (this.#phase === 'ended') return Promise.reject(ended())
+    if (this.#awayTooLong) return Promise.reject(this.#tooLong())
+    const flying = this.#flights.get(id)
+    if (flying) return flying.promise as Promise<OutputOf<O>>
+    const flight: Flight = { op, input, id, tries: 0, ...deferred<unknown>() }
+    this.#flights.set(id, flight)
+    if (signal) this.#heed(signal, flight)
+    if (this.#link) this.#send(flight, this.#link)
+    // Its failure reaches the caller through the flight.
+    else this.open().catch(() => {})
+    return flight.promise as Promise<OutputOf<O>>
+  }
+
+  /** Set up at once, or as soon as there is a link. Call the returned function to end it. */
+  follow<O extends WatchName>(op: O, follower: Follower<OutputOf<O>>): () => void {
+    return this.#watches.add(op, follower)
+  }
+
+  /** The name and token that the next HELLO will say. */
+  adopt(name: string, token: string | undefined): void {
+    this.#hello = { ...this.#hello, name, token: token ?? this.#hello.token }
+  }
+
+  /** Final. Calls in flight end with a ConnectionError. */
+  async end(): Promise<void> {
+    if (this.#phase === 'ended') return
+    this.#phase = 'ended'
+    clearTimeout(this.#backoff)
+    clearTimeout(this.#patience)
+    this.#watches.clear()
+    this.#failAll(ended())
+    await this.#link?.close()
+  }
+
+  async #attempt(): Promise<void> {
+    let link: Link
+    try {
+      link = await this.#options.connect(this.#hello)
+    } catch (error) {
+      const known = error instanceof RelayError
+      return this.#missed(known ? error : new ConnectionError(String(error), { retry: false, cause: error }))
+    }
+    this.#arrived(link)
+  }
+
+  #arrived(link: Link): void {
+    const welcome = link.welcome
+    if (this.#phase === 'ended') {
+      void link.close()
+      return
+    }
+    if (this.#welcome && this.#welcome.workspaceId !== welcome.workspaceId) {
+      void link.close()
+      // Our calls, token and numbers belong to the other one.
+      this.#missed(new ConnectionError('another workspace answers where ours was', { retry: false }))
+      return
+    }
+    clearTimeout(this.#patience)
+    this.#awayTooLong = false
+    this.#attempts = 0
+    this.#phase = 'up'
+    this.#link = link
+    this.#welcome = welcome
+    // This is a new session. Messages that the last one held, and that may not have arrived, are handed out again because it ended.
+    const asked = this.#hello.name
+    if (welcome.agent) this.adopt(welcome.agent, welcome.token)
+    void link.closed.then((closing) => this.#departed(closing))
+    this.#arrival?.resolve(welcome)
+    this.#arrival = undefined
+    for (const flight of [...this.#flights.values()]) this.#send(flight, link)
+    this.#watches.over(link)
+    if (asked !== undefined && welcome.agent !== undefined && welcome.agent !== asked)
+      this.#options.onRenamed({ asked, name: welcome.agent })
+    this.#options.onUp(welcome)
+  }
+
+  #missed(error: RelayError): void {
+    if (this.#phase === 'ended') return
+    const wasAway = this.#phase === 'away'
+    if (wasAway && error.retry) {
+      this.#tryLater()
+      return
+    }
+    clearTimeout(this.#patience)
+    this.#awayTooLong = false
+    this.#phase = 'idle'
+    this.#failAll(error)
+    if (wasAway) this.#options.onRefused(error)
+  }
+
+  #departed(closing: Closing): void {
+    this.#link = undefined
+    this.#watches.lost()
+    if (this.#phase !== 'ended') {
+      this.#phase = 'away'
+      this.#patience = setTimeout(() => this.#loseHope(), timerMs(this.#options.limits.callAwayMs))
+      this.#tryLater()
+    }
+    this.#options.onDown(closing)
+  }
+
+  /** Jittered, so that a thousand clients of a restarted daemon do not all knock in the same millisecond. */
+  #tryLater(): void {
+    const { backoffMsMin, backoffMsMax } = this.#options.limits
+    const full = Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(this.#attempts++, 30))
+    this.#backoff = setTimeout(() => void this.#attempt(), timerMs(full * (0.5 + Math.random() / 2)))
+  }
+
+  #loseHope(): void {
+    this.#awayTooLong = true
+    this.#failAll(this.#tooLong())
+  }
+
+  #tooLong(): ConnectionError {
+    const seconds = this.#options.limits.callAwayMs / 1000
+    return new ConnectionError(`the relay daemon has been away for ${seconds} s. Start with: agent-relay daemon start`)
+  }
+
+  #failAll(error: RelayError): void {
+    this.#arrival?.reject(error)
+    this.#arrival = undefined
+    const flights = [...this.#flights.values()]
+    this.#flights.clear()
+    for (const flight of flights) flight.reject(error)
+  }
+
+  #send(flight: Flight, link: Link): void {
+    flight.tries++
+    if (flight.tries > this.#options.limits.callTriesMax) {
+      this.#land(flight)
+      flight.reject(new ConnectionError(`${flight.op} was lost ${flight.tries - 1} times with its link`))
+      return
+    }
+    link.call(flight.op, flight.input() as InputOf<CallName>, flight.id).then(
+      (output) => {
+        this.#land(flight)
+        flight.resolve(output)
+      },
+      (error) => {
+        // Lost with its link: it stays in flight and goes out again over the next one.
+        if (isLoss(error)) return
+        this.#land(flight)
+        flight.reject(error)
+      },
+    )
+  }
+
+  #land(flight: Flight): void {
+    if (this.#flights.get(flight.id) === flight) this.#flights.delete(flight.id)
+  }
+
+  #heed(signal: AbortSignal, flight: Flight): void {
+    const abort = (): void => {
+      this.#land(flight)
+      // A call that waits for a reply is given up over there too.
+      this.#link?.unwatch(flight.id)
+      flight.reject(signal.reason)
+    }
+    signal.addEventListener('abort', abort, { once: true })
+    const done = (): void => signal.removeEventListener('abort', abort)
+    flight.promise.then(done, done)
+  }
+}
+
+function ended(): ConnectionError {
+  return new ConnectionError('this client has disconnected', { retry: false })
+}
+
+interface Deferred<T> {
+  promise: Promise<T>
+  resolve(value: T): void
+  reject(error: unknown): void
+}
+
+function deferred<T>(): Deferred<T> {
+  const made = {} as Deferred<T>
+  made.promise = new Promise((resolve, reject) => {
+    made.resolve = resolve
+    made.reject = reject
+  })
+  // A rejection that nobody awaits must not end the process.
+  made.promise.catch(() => {})
+  return made
+}

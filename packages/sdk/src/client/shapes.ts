@@ -1,0 +1,176 @@
+// What the client takes and gives: options, events, and the shapes of its answers, with the small functions that make them. No behaviour of its own.
+
+import { ConnectionError, RelayError } from '../errors.ts'
+import type { ClientLimits } from '../limits.ts'
+import type { Closing } from '../link.ts'
+import type { Hello, Welcome } from '../protocol/frames.ts'
+import type { Ids } from '../protocol/ids.ts'
+import type { InputOf, OutputOf, WorkspaceStatus } from '../protocol/operations.ts'
+import type { Agent, InboxMessage, Message } from '../protocol/words.ts'
+
+export interface ClientOptions {
+  /** The agent to act as. Without a name the client can read, but not send. */
+  agentName?: string
+  agentType?: Hello['type']
+  token?: string
+  key?: string
+  /** A name that is taken is refused (`agent.name-taken`). Otherwise the connection gets the name with a number: `branch-bot-2`. */
+  strictName?: boolean
+  /** Called when the connection got another name than it asked for. */
+  onRenamed?(renamed: Renamed): void
+  cli?: string
+  model?: string
+  parent?: string
+  handle?: string
+  role?: Hello['role']
+  channels?: string[]
+  /** Connect at once (default). A failure is emitted as 'error'; the next call tries again. */
+  autoConnect?: boolean
+  limits?: Partial<ClientLimits>
+  ids?: Ids
+}
+
+/** The name that was asked for, and the one that the workspace gave because somebody else has it. */
+export interface Renamed {
+  asked: string
+  name: string
+}
+
+/** `content` is `body` under the name that the first protocol gave it. */
+export type WithContent<M extends Message> = M & { content: string }
+export type ReceivedMessage = WithContent<InboxMessage>
+
+export type ClientEvents = {
+  ready: (welcome: Welcome) => void
+  message: (message: ReceivedMessage) => void
+  error: (error: RelayError) => void
+  disconnect: (closing: Closing) => void
+}
+
+export interface CallOptions {
+  /** Names the command: sent again under the same id, it still runs once. Generated unless given. */
+  id?: string
+  /** Stops waiting for the answer; the command may still run. */
+  signal?: AbortSignal
+}
+
+export interface SendOptions extends CallOptions {
+  thread?: string
+  kind?: Message['kind']
+  replyTo?: string
+  /** Make the channel that it is for, if there is none. */
+  create?: boolean
+}
+
+export interface InboxOptions extends Omit<InputOf<'inbox.take'>, 'unreadOnly'> {
+  unreadOnly?: boolean
+  /** The same, as the first protocol spelt it. */
+  unread_only?: boolean
+  /** Only look: nothing is handed out, nothing will count as read. */
+  peek?: boolean
+}
+
+/** A page of the inbox; `more` messages wait behind it. */
+export type InboxPage = ReceivedMessage[] & { more: number }
+
+export interface ListOptions extends InputOf<'agent.list'> {
+  /** The same as includeIdle, as the first protocol spelt it. */
+  include_idle?: boolean
+}
+
+export type ListedAgent = Agent & { idle: boolean }
+
+export interface ClientStatus extends Partial<WorkspaceStatus> {
+  connected: boolean
+  agentName: string
+  project: string
+  socketPath: string
+  /** For people: `2h 5m`. */
+  uptime?: string
+}
+
+export interface Watch {
+  /** Resolves when the watch stands: from then on no event is missed. Rejects if it is refused. */
+  readonly ready: Promise<void>
+  stop(): void
+}
+
+export type SpawnOptions = InputOf<'worker.spawn'>
+
+/** As in the first protocol: a refusal is an answer, not an exception. */
+export interface WorkerResult {
+  success: boolean
+  error?: string
+  note?: string
+}
+
+/** `tell` puts a refusal into words for whoever reads the result. */
+export async function resultOf(
+  work: Promise<{ worker: unknown; note?: string }>,
+  tell: (error: RelayError) => string = ({ message }) => message,
+): Promise<WorkerResult> {
+  try {
+    const { note } = await work
+    return note === undefined ? { success: true } : { success: true, note }
+  } catch (error) {
+    if (!(error instanceof RelayError) || error instanceof ConnectionError) throw error
+    return { success: false, error: tell(error) }
+  }
+}
+
+export function helloOf(options: ClientOptions): Hello {
+  const { agentName: name, agentType: type, strictName: strict } = options
+  const { token, key, cli, model, parent, handle, role, channels } = options
+  return { name, type, token, key, strict, cli, model, parent, handle, role, channels }
+}
+
+/** The warning where a program does not handle `onRenamed`. Without it, two programs that share a name by mistake would look for messages that the other one gets. */
+export function renamedText({ asked, name }: Renamed): string {
+  return `The name "${asked}" is taken: this connection acts as "${name}". To be refused instead, pass strictName: true; to handle it, pass onRenamed.`
+}
+
+export function sendInput(
+  to: string | string[],
+  body: string,
+  { thread, kind, replyTo, create }: SendOptions,
+): InputOf<'message.send'> {
+  return { to, body, thread, kind, replyTo, create }
+}
+
+export function withContent<M extends Message>(message: M): WithContent<M> {
+  return { ...message, content: message.body }
+}
+
+export function pageOf({ messages, more }: OutputOf<'inbox.take'>): InboxPage {
+  return Object.assign(messages.map(withContent), { more })
+}
+
+/** The two largest units: `3d 4h`, `2h 5m`, `5m 9s`, `9s`. */
+export function uptimeText(ms: number): string {
+  const seconds = Math.floor(ms / 1000)
+  const parts: [number, string][] = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3_600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'm'],
+    [seconds % 60, 's'],
+  ]
+  const found = parts.findIndex(([count]) => count > 0)
+  const first = found < 0 ? parts.length - 1 : found
+  const shown = parts.slice(first, first + 2).filter(([count], i) => i === 0 || count > 0)
+  return shown.map(([count, unit]) => `${count}${unit}`).join(' ')
+}
+
+/**
+ * How each attempt of one call waits. A time that the caller named is waited for an agent that is away, too; without one the daemon says at
+ * once who is away. An attempt after the first has what is left of the time.
+ */
+export function waits(named: number | undefined, timeoutMs: number): () => { timeoutMs?: number } {
+  const until = performance.now() + timeoutMs
+  let isSent = false
+  return () => {
+    const isFirst = !isSent
+    isSent = true
+    if (isFirst && named === undefined) return {}
+    return { timeoutMs: Math.max(1, Math.min(timeoutMs, Math.ceil(until - performance.now()))) }
+  }
+}

@@ -1,0 +1,220 @@
+// The one cleaner of text that others wrote, for everything that a model or a terminal is shown: names, labels, summaries, bodies, results,
+// errors. What programs get (SDK, REST, an action's output) stays as it was sent. Loaded by the hook: no imports at all.
+
+/**
+ * What a reader cannot see, or sees elsewhere than where it stands: control and format characters (zero-width spaces, overrides of the
+ * writing direction, invisible tag letters), fillers, variation selectors. Not line feed and tab, and not the few signs of Arabic, Syriac and
+ * Kaithi that Unicode counts as format characters although they are drawn.
+ */
+const unseenClass = String.raw`[\0-\x08\x0b-\x1f\x7f-\x9f\p{Cf}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}](?<![\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])`
+
+const unseenRuns = new RegExp(`(?:${unseenClass})+`, 'gu')
+/** One by one, and with the line ends that are not line feeds: for callers that escape them instead of removing them. */
+export const unseen = new RegExp(`${unseenClass}|[\\u2028\\u2029]`, 'gu')
+
+/** Whole sequences, so that `ESC[31m` leaves no `[31m` behind: strings with a terminator (OSC, DCS, …), CSI, and the two-character ones. */
+const escapeSequences =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  /(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\n\u0007\u001b\u0090\u0098\u009b-\u009f]*(?:\u0007|\u001b\\|\u009c)|(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]?/g
+/** Whatever any reader may take for the end of a line. A lone carriage return could overwrite what stands before it. */
+const lineEnds = /\r\n?|[\v\f\u0085\u2028\u2029]/g
+const plain = /^[\t\n -~]*$/
+
+/** For a terminal. Line feeds and tabs stay; every other end of a line becomes a line feed. */
+export function clean(text: string): string {
+  if (plain.test(text)) return text
+  return text
+    .replace(escapeSequences, '')
+    .replace(lineEnds, '\n')
+    .replace(/\p{Cs}/gu, '\ufffd')
+    .replace(unseenRuns, keptOf)
+}
+
+/** A letter or sign of a script whose letters join, for which the joiners were made: Arabic, Devanagari, Sinhala and their like. */
+const joining =
+  /^(?![\p{Default_Ignorable_Code_Point}\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Hebrew}\p{sc=Armenian}\p{sc=Georgian}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Bopomofo}\p{sc=Hangul}\p{sc=Common}\p{sc=Inherited}])[\p{L}\p{M}]/u
+/** After it a joiner belongs to the letter before: a half form, an old Malayalam chillu. */
+const virama = /^[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca]/
+const mongolian = /^[\u1820-\u1878\u1880-\u18aa]/
+const picture = /^\p{Extended_Pictographic}/u
+const pictureOrTone = /^[\p{Extended_Pictographic}\p{Emoji_Modifier}]/u
+/** England, Scotland and Wales: the only flags that tag letters spell. */
+const spelledFlag =
+  /^\u{e0067}\u{e0062}(?:\u{e0065}\u{e006e}\u{e0067}|\u{e0073}\u{e0063}\u{e0074}|\u{e0077}\u{e006c}\u{e0073})\u{e007f}/u
+
+/**
+ * What belongs to the writing, of a run of unseen characters. It is decided by the neighbours of the run, which are never taken out
+ * themselves: so cleaning twice is cleaning once.
+ */
+function keptOf(run: string, at: number, text: string): string {
+  const before = characterBefore(text, at)
+  const after = text.slice(at + run.length, at + run.length + 2)
+  const first = run.charAt(0)
+  const isAlone = run.length === 1
+  if (first === '\u200c' || first === '\u200d') {
+    const joinsLetters = isAlone && joining.test(before) && joining.test(after)
+    const joinsPictures = run === '\u200d' && pictureOrTone.test(before) && picture.test(after)
+    return joinsLetters || joinsPictures || virama.test(before) ? first : ''
+  }
+  if (first === '\ufe0e' || first === '\ufe0f') {
+    const isKeycap = run === '\ufe0f' && after.startsWith('\u20e3') && /[0-9#*]/.test(before)
+    if (!isKeycap && !picture.test(before)) return ''
+    return run === '\ufe0f\u200d' && picture.test(after) ? run : first
+  }
+  if (first >= '\u180b' && first <= '\u180f' && first !== '\u180e') return mongolian.test(before) ? first : ''
+  return before === '\u{1f3f4}' ? (spelledFlag.exec(run)?.[0] ?? '') : ''
+}
+
+function characterBefore(text: string, at: number): string {
+  const last = text.charCodeAt(at - 1)
+  const isSecondHalf = last >= 0xdc00 && last <= 0xdfff
+  return text.slice(Math.max(0, at - (isSecondHalf ? 2 : 1)), at)
+}
+
+/** On one line, whatever it holds: `\s` alone leaves U+0085, of which the cleaner makes a line feed. */
+export function oneLine(text: string): string {
+  return text.replace(/[\s\u0085]+/g, ' ').trim()
+}
+
+/** Clean, and on one line. */
+export function cleanLine(text: string): string {
+  return oneLine(clean(text))
+}
+
+/** For a model: clean, and without the tags by which a host speaks to its model. `tags` names more of them. */
+export function cleanForModel(text: string, tags: readonly string[] = []): string {
+  return withoutHostTags(clean(text), tags)
+}
+
+export function cleanLineForModel(text: string): string {
+  return withoutHostTags(cleanLine(text), [])
+}
+
+/** `change` is applied to every text in a value of JSON, the names of its fields among them. */
+export function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value)
+  if (Array.isArray(value)) return value.map((each) => mapTexts(each, change))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [change(name), mapTexts(each, change)]))
+}
+
+/** How Claude Code, Codex and Gemini CLI set their own words apart from the rest of what a model reads. None is a word of ordinary code or help. */
+const hostTags = [
+  'system-reminder',
+  'task-notification',
+  'user-prompt-submit-hook',
+  'local-command-stdout',
+  'local-command-stderr',
+  'bash-stdout',
+  'bash-stderr',
+  'environment-context',
+  'turn-aborted',
+  'hook-context',
+  'untrusted-context',
+  'function-calls',
+  'function-results',
+  'antml',
+]
+
+/** The same, whose words code has for names: counted only as they are written, with a sign between the words and none behind. */
+const exactTags = [
+  'command-name',
+  'command-message',
+  'command-args',
+  'local-command-caveat',
+  'bash-input',
+  'tool-use',
+  'tool-use-error',
+  'tool-call',
+  'tool-result',
+  'tool-response',
+  'teammate-message',
+  'subagent-notification',
+  'user-instructions',
+  'user-memory-input',
+  'session-context',
+  'ide-opened-file',
+  'ide-selection',
+  'new-diagnostics',
+  'invoke',
+]
+
+/** The sign that opens a tag, its wide and small forms, and what looks like it. */
+const opens = '<\u226e\uff1c\ufe64\u2039\u02c2\u1438\u276e\u2329\u27e8\u3008'
+const hasOpen = new RegExp(`[${opens}]`)
+
+/** Before each of them: what a tag's name is looked for in ends at the next. */
+const atOpen = new RegExp(`(?=[${opens}])`)
+
+/** Also with attributes, in any case and spacing, in letters that only look the same, with marks on them, and behind the name of a namespace. */
+function withoutHostTags(text: string, more: readonly string[]): string {
+  if (!hasOpen.test(text)) return text
+  const pattern = tagPattern(more)
+  const pieces = text.split(atOpen).map((piece) => (pattern.test(folded(piece)) ? `&lt;${piece.slice(1)}` : piece))
+  return pieces.join('')
+}
+
+/** Accents and other marks do not tell a letter from another here, nor do its wide, raised or ornate forms. */
+function folded(text: string): string {
+  return plain.test(text) ? text : text.normalize('NFKD').replace(/\p{M}+/gu, '')
+}
+
+/** Between the words of a tag: blanks, dashes, and what looks like a dash. */
+const signs = String.raw`\s\p{Pd}\p{Pc}.\u00af\u02c9\u02d7\u2043\u207b\u208b\u2212\u2796\u30fc\u4e00`
+
+const patterns = new Map<string, RegExp>()
+
+/** Made when it is first needed: the hook of an agent that is told nothing needs none. */
+function tagPattern(more: readonly string[]): RegExp {
+  const known = patterns.get(more.join())
+  if (known) return known
+  const spelled = (tag: string, between: string) => tag.split('-').map(wordPattern).join(between)
+  const names = [
+    ...[...hostTags, ...more].map((tag) => spelled(tag, `[${signs}]*`)),
+    `(?:${exactTags.map((tag) => spelled(tag, `[${signs}]+`)).join('|')})(?![\\p{L}\\p{N}])`,
+  ]
+  const before = String.raw`[\s/\uff0f\u2044\u2215\\!?|]*(?:[\p{L}\p{N}_-]{1,20}:)?`
+  const pattern = new RegExp(`^[${opens}]${before}(?:${names.join('|')})`, 'u')
+  patterns.set(more.join(), pattern)
+  return pattern
+}
+
+/** Letters that are drawn like ours: of other scripts, small capitals, and those with a stroke, which Unicode does not take apart. */
+const lookalikes: Record<string, string> = {
+  a: 'аАαΑᴀ',
+  b: 'ВвʙƀΒ',
+  c: 'сСςᴄȼ',
+  d: 'ԁᴅđ',
+  e: 'еЕєεΕᴇɇ',
+  f: 'ꜰƒ',
+  g: 'ɢǥɡ',
+  h: 'һНʜħΗ',
+  i: 'іІιıɪɨΙ',
+  j: 'јЈᴊɉ',
+  k: 'кКκᴋΚ',
+  l: 'І|1ʟłƚӏ',
+  m: 'мМᴍΜ',
+  n: 'ոΝпɴ',
+  o: 'оОοΟ0ᴏøσ',
+  p: 'рРρᴘΡ',
+  r: 'гʀɍ',
+  s: 'ѕЅꜱ',
+  t: 'тТτᴛŧΤ',
+  u: 'υսᴜʉ',
+  v: 'ѵνᴠ',
+  w: 'ԝωᴡ',
+  x: 'хХχΧ',
+  y: 'уУүγʏΥ',
+}
+
+/** First letters of alphabets that stand in a row: ASCII, and those on dark circles and squares, which are not folded. */
+const alphabets = [0x41, 0x61, 0x1f150, 0x1f170]
+
+function wordPattern(word: string): string {
+  return [...word].map((letter) => `[${variantsOf(letter)}]`).join('')
+}
+
+function variantsOf(letter: string): string {
+  const at = letter.charCodeAt(0) - 0x61
+  return alphabets.map((first) => String.fromCodePoint(first + at)).join('') + (lookalikes[letter] ?? '')
+}

@@ -1,0 +1,118 @@
+// The agent CLIs and editors that Agent Relay knows, each once. Every list of their names is a filter on a column of this table, so a new CLI
+// is a row here. How one is started is in relay/src/supervisor/harness, where its settings are in mcp/src/install. Imports nothing: help texts,
+// the pipe and the page load it.
+
+interface Cli {
+  /** As `--cli`, `--editor` and `--harness` take it. */
+  readonly name: string
+  /** As people call it. */
+  readonly title: string
+  /** Its command on PATH. */
+  readonly program?: string
+  /** `mcp install` adds our server to its settings. The others have no MCP servers (aider), or keep them in YAML, which we do not edit (goose). */
+  readonly editor?: true
+  /** It can be started as a worker: with our MCP tools (`mcp`), or as a plain terminal program that is typed into (`typed`). */
+  readonly worker?: 'mcp' | 'typed'
+  /** It can carry out a run: `npm run test:real` runs contracts with the real CLI. Nobody has tried the other workers. */
+  readonly run?: true
+  /** What stands before the name of each of our tools, as its model sees it. Droid's is not known: the bare name is how it ends. */
+  readonly toolPrefix?: string
+  /**
+   * It runs hooks at the boundaries of a turn. `isBare`: it puts what a hook prints into tags of its own, so the text needs none of ours.
+   * `isFlat`: the context that a hook adds is a key of its answer, and not in an object for the event.
+   */
+  readonly hooks?: { readonly isBare: boolean; readonly isFlat: boolean }
+}
+
+/** The name of our MCP server in the settings of every CLI. */
+export const serverName = 'agent-relay'
+
+/** A turn waits for our hooks: they must not hold it up while the daemon is busy. */
+export const hookSeconds = 5
+
+/** In the order in which people are shown them. */
+export const clis = [
+  {
+    name: 'claude',
+    title: 'Claude Code',
+    program: 'claude',
+    editor: true,
+    worker: 'mcp',
+    run: true,
+    toolPrefix: `mcp__${serverName}__`,
+    hooks: { isBare: true, isFlat: false },
+  },
+  { name: 'claude-desktop', title: 'Claude Desktop', editor: true },
+  { name: 'cursor', title: 'Cursor', program: 'cursor', editor: true },
+  { name: 'vscode', title: 'VS Code', program: 'code', editor: true },
+  { name: 'windsurf', title: 'Windsurf', program: 'windsurf', editor: true },
+  { name: 'zed', title: 'Zed', program: 'zed', editor: true },
+  {
+    name: 'codex',
+    title: 'Codex',
+    program: 'codex',
+    editor: true,
+    worker: 'mcp',
+    run: true,
+    toolPrefix: 'mcp__agent_relay__',
+    hooks: { isBare: false, isFlat: false },
+  },
+  {
+    name: 'gemini',
+    title: 'Gemini CLI',
+    program: 'gemini',
+    editor: true,
+    worker: 'mcp',
+    run: true,
+    toolPrefix: `mcp_${serverName}_`,
+    hooks: { isBare: true, isFlat: false },
+  },
+  { name: 'droid', title: 'Droid', program: 'droid', editor: true, worker: 'mcp', toolPrefix: '' },
+  {
+    name: 'opencode',
+    title: 'opencode',
+    program: 'opencode',
+    editor: true,
+    worker: 'mcp',
+    run: true,
+    toolPrefix: `${serverName}_`,
+    hooks: { isBare: false, isFlat: false },
+  },
+  {
+    name: 'copilot',
+    title: 'Copilot CLI',
+    program: 'copilot',
+    editor: true,
+    worker: 'mcp',
+    toolPrefix: `${serverName}-`,
+    hooks: { isBare: false, isFlat: true },
+  },
+  { name: 'qwen', title: 'Qwen Code', program: 'qwen', editor: true },
+  { name: 'goose', title: 'Goose', program: 'goose', worker: 'typed' },
+  { name: 'aider', title: 'Aider', program: 'aider', worker: 'typed' },
+] as const satisfies readonly Cli[]
+
+type Row = (typeof clis)[number]
+type Column = 'editor' | 'worker' | 'run' | 'hooks'
+type RowWith<C extends Column> = Extract<Row, { readonly [K in C]: unknown }>
+
+/** The names in a column: a table by them is complete, or it does not compile. */
+export type NameWith<C extends Column> = RowWith<C>['name']
+
+/** The rows that have something in the column. */
+export function clisWith<C extends Column>(column: C): readonly RowWith<C>[] {
+  return clis.filter((row): row is RowWith<C> => column in row)
+}
+
+/** One row by its name. */
+export function cliOf<N extends Row['name']>(name: N): Extract<Row, { name: N }> {
+  return clis.find((row) => row.name === name) as Extract<Row, { name: N }>
+}
+
+/** Who can carry out a run: the built-in loop, a worker with that CLI, or an agent outside of both. */
+export const runHarnesses = ['loop', ...clisWith('run').map(({ name }) => name), 'external'] as const
+
+/** `a, b or c`, for texts. */
+export function inWords(names: readonly string[], before: 'and' | 'or'): string {
+  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} ${before} ${names.at(-1)}`
+}

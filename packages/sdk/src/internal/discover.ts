@@ -1,0 +1,215 @@
+// Which daemon and which workspace a program means, from its environment and working directory. Shared by the SDK, the stdio pipe, the hook and
+// the CLI; `node:` imports only, and not `node:crypto`: the pipe loads this file. How to talk to what was found: see links/.
+
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { DaemonNotRunningError, RelayError } from '../errors.ts'
+import {
+  controlSocketPath,
+  dataDir,
+  type Env,
+  findProjectConfig,
+  homeWorkspace,
+  isDemoName,
+  isProjectName,
+  projectDir,
+  setting,
+  socketPathOf,
+  workingDirectory,
+} from './paths.ts'
+
+export { DaemonNotRunningError } from '../errors.ts'
+export {
+  type ForeignFile,
+  foreignFileBytesMax,
+  isPlainDirectory,
+  readForeignFile,
+  readForeignText,
+  UnsafeFileError,
+} from './foreign-file.ts'
+export {
+  controlSocketPath,
+  credentialsPath,
+  dataDir,
+  type Env,
+  findProjectConfig,
+  findProjectFile,
+  homeWorkspace,
+  isDemoName,
+  isProjectName,
+  type ProjectConfig,
+  type ProjectFile,
+  projectDir,
+  projectNameRule,
+  setting,
+  socketPathOf,
+  spoolName,
+  workingDirectory,
+} from './paths.ts'
+
+export interface Discovery {
+  socketPath: string
+  project: string
+  /** `env` also stands for a project that the caller named outright. */
+  source: 'env' | 'cwd' | 'scan'
+}
+
+export interface Where {
+  cwd?: string
+  env?: Env
+  /** Named outright (`--project`): goes before every variable. */
+  project?: string
+}
+
+/** A Unix socket answers at once, even one of a suspended daemon; only a named pipe may keep a client waiting. */
+const probeMs = process.platform === 'win32' ? 1_000 : undefined
+
+/** The first place that has a socket file; it may be a dead one (`findDaemon` looks closer). */
+export function discoverSocket(where: Where = {}): Discovery | null {
+  return places(where).find((place) => isPresent(place, where)) ?? null
+}
+
+/**
+ * The same order, but only what answers counts. A scan takes `home` before all others; of several others it refuses to guess.
+ */
+export async function findDaemon(where: Where = {}): Promise<Discovery> {
+  const { socket, ...found } = await reachDaemon(where)
+  socket?.destroy()
+  return found
+}
+
+/** The same with the connection that found it, which is the caller's from then on; without one where the daemon is too busy to accept it now. */
+export async function reachDaemon(where: Where = {}): Promise<Discovery & { socket?: Socket }> {
+  const reached = await knockAtAll(where)
+  if (reached) return reached
+  if (!(await isDaemonUp(where))) throw new DaemonNotRunningError()
+  // The control socket is the last to be opened: a daemon that came up between the two looks serves its workspaces by now.
+  return (await knockAtAll(where)) ?? Promise.reject(notOpen(where))
+}
+
+async function knockAtAll(where: Where): Promise<(Discovery & { socket?: Socket }) | undefined> {
+  const present = places(where).filter((place) => isPresent(place, where))
+  const home = present.find(isHome)
+  const atHome = home && (await knock(home.socketPath))
+  if (home && atHome?.isAlive) return { ...home, socket: atHome.socket }
+  const knocked = present.filter((place) => place !== home)
+  const answers = await Promise.all(knocked.map(async (place) => ({ place, ...(await knock(place.socketPath)) })))
+  const [first, ...others] = answers.filter(({ isAlive }) => isAlive)
+  for (const { socket } of others) socket?.destroy()
+  if (!first) return undefined
+  const { place, socket } = first
+  if (place.source !== 'scan' || others.length === 0) return { ...place, socket }
+  socket?.destroy()
+  throw ambiguous([place, ...others.map((other) => other.place)].map(({ project }) => project))
+}
+
+/** Told by its control socket. A socket that was named by its path may be anybody's: nothing is known of its daemon. */
+async function isDaemonUp(where: Where): Promise<boolean> {
+  const { env = process.env } = where
+  if (where.project === undefined && setting(env, 'RELAY_SOCKET') !== undefined) return false
+  const control = { socketPath: controlSocketPath(dataDir(env), env), project: '', source: 'scan' } as const
+  return isPresent(control, where) && (await isAlive(control.socketPath))
+}
+
+/** A running daemon in which the workspace is not open is told apart from no daemon at all. */
+function notOpen(where: Where): RelayError {
+  const { env = process.env } = where
+  const place = places(where).at(-1)
+  const workspace = place && place.source !== 'scan' ? place.project : homeWorkspace
+  const details = { workspace }
+  if (workspace === homeWorkspace || existsSync(join(projectDir(dataDir(env), workspace), 'relay.db')))
+    return new RelayError(`Workspace "${workspace}" is not open. To open it: agent-relay workspace open ${workspace}`, {
+      code: 'workspace.closed',
+      details,
+    })
+  return new RelayError(`No workspace "${workspace}" is open here. All of them: agent-relay workspace list`, {
+    code: 'workspace.unknown',
+    details,
+  })
+}
+
+function isHome({ source, project }: Discovery): boolean {
+  return source === 'scan' && project === homeWorkspace
+}
+
+/** Whether somebody listens at a socket path. */
+export async function isAlive(socketPath: string): Promise<boolean> {
+  const { isAlive, socket } = await knock(socketPath)
+  socket?.destroy()
+  return isAlive
+}
+
+function knock(socketPath: string): Promise<{ isAlive: boolean; socket?: Socket }> {
+  return new Promise((resolve) => {
+    const socket = connect(socketPath)
+    const giveUp = (isAlive: boolean): void => {
+      socket.destroy()
+      resolve({ isAlive })
+    }
+    const late = probeMs === undefined ? undefined : setTimeout(() => giveUp(false), probeMs)
+    socket.once('connect', () => {
+      clearTimeout(late)
+      resolve({ isAlive: true, socket })
+    })
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      clearTimeout(late)
+      // EAGAIN: somebody listens, but the queue of those who knock is full.
+      giveUp(error.code === 'EAGAIN')
+    })
+  })
+}
+
+/**
+ * Where the socket may be, best first. What is named explicitly is the only answer, present or not:
+ * landing in another workspace than the one that was named would send messages to strangers.
+ */
+function places({ cwd = workingDirectory(), env = process.env, project }: Where): Discovery[] {
+  if (project !== undefined) return inDataDir(env, project, 'env')
+  const named = setting(env, 'RELAY_PROJECT')
+  const socketPath = setting(env, 'RELAY_SOCKET')
+  if (socketPath) return [{ socketPath, project: isProjectName(named) ? named : 'unknown', source: 'env' }]
+  if (named) return inDataDir(env, named, 'env')
+  const config = findProjectConfig(cwd)
+  if (config) {
+    const written: Discovery[] = config.socketPath
+      ? [{ socketPath: config.socketPath, project: config.project ?? 'local', source: 'cwd' }]
+      : []
+    return config.project ? [...written, ...inDataDir(env, config.project, 'cwd')] : written
+  }
+  return projectNames(env).flatMap((name) => inDataDir(env, name, 'scan'))
+}
+
+function inDataDir(env: Env, project: string, source: Discovery['source']): Discovery[] {
+  return isProjectName(project) ? [{ socketPath: socketPathOf(dataDir(env), project, env), project, source }] : []
+}
+
+function projectNames(env: Env): string[] {
+  try {
+    const entries = readdirSync(join(dataDir(env), 'projects'), { withFileTypes: true })
+    const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
+    const found = names.filter((name) => !isDemoName(name) && name !== homeWorkspace)
+    return names.includes(homeWorkspace) ? [homeWorkspace, ...found] : found
+  } catch {
+    return []
+  }
+}
+
+/**
+ * There, and not another user's: a `.relay/config.json` planted in a shared parent directory, or a squatted directory in /tmp, could
+ * lead to a stranger's socket. Only a path that the user wrote into RELAY_SOCKET is taken as it is.
+ */
+function isPresent({ socketPath }: Discovery, { env = process.env }: Where): boolean {
+  if (!existsSync(socketPath)) return false
+  if (process.getuid === undefined || socketPath === setting(env, 'RELAY_SOCKET')) return true
+  const owner = statSync(socketPath, { throwIfNoEntry: false })?.uid
+  return owner === undefined || owner === 0 || owner === process.getuid()
+}
+
+function ambiguous(projects: string[]): RelayError {
+  const names = projects.sort()
+  return new RelayError(
+    `Several workspaces are running: ${names.join(', ')}. Say which one with --project NAME or RELAY_PROJECT=NAME.`,
+    { code: 'workspace.ambiguous', details: { workspaces: names } },
+  )
+}

@@ -1,0 +1,184 @@
+// Where things lie on this machine: data directory, sockets, project configuration, credentials. Which of them to use is decided in discover.ts.
+// Loaded by the stdio pipe, which must start in the time of a bare Node: `node:` imports only, and not `node:crypto`.
+
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { RelayError } from '../errors.ts'
+import { readForeignText, UnsafeFileError } from './foreign-file.ts'
+
+/** Loaded only where it is needed: loading it takes half a millisecond. */
+const os = () => process.getBuiltinModule('node:os')
+
+export type Env = Record<string, string | undefined>
+
+/** The same pattern as `WorkspaceName` in protocol/words.ts, which would bring zod along. */
+const projectPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+/** The same in words. */
+export const projectNameRule = '1 to 64 letters, digits, ".", "_" or "-", starting with a letter or digit'
+
+/** `sockaddr_un` holds 104 bytes on macOS and 108 on Linux, and one too long is cut silently by some systems. */
+const socketPathBytesMax = 100
+
+export function isProjectName(name: unknown): name is string {
+  return typeof name === 'string' && projectPattern.test(name)
+}
+
+/** Every daemon has it open: where sessions outside any project meet. */
+export const homeWorkspace = 'home'
+
+/** Made by `demo`: used when it is named, and never found by a scan. */
+export function isDemoName(name: string): boolean {
+  return /^demo-[0-9a-f]{4}$/.test(name)
+}
+
+/** Hosts pass `${RELAY_PROJECT}` on literally when the variable is not set: such a value means "not set". */
+export function setting(env: Env, name: string): string | undefined {
+  const value = env[name]?.trim()
+  return value === undefined || value === '' || /^\$(\{|RELAY_)/.test(value) ? undefined : value
+}
+
+export function dataDir(env: Env = process.env): string {
+  const given = setting(env, 'RELAY_DATA_DIR')
+  if (given) return resolve(given)
+  const home = homeOf(env)
+  if (process.platform === 'darwin') return join(home, 'Library', 'Application Support', 'agent-relay')
+  if (process.platform === 'win32') return join(setting(env, 'APPDATA') ?? home, 'agent-relay')
+  return join(absolute(env, 'XDG_DATA_HOME') ?? join(home, '.local', 'share'), 'agent-relay')
+}
+
+export function projectDir(dataDirectory: string, project: string): string {
+  return join(dataDirectory, 'projects', project)
+}
+
+export function socketPathOf(dataDirectory: string, project: string, env: Env = process.env): string {
+  return fitting(join(projectDir(dataDirectory, project), 'daemon.sock'), env)
+}
+
+export function controlSocketPath(dataDirectory: string, env: Env = process.env): string {
+  return fitting(join(dataDirectory, 'control.sock'), env)
+}
+
+/** Keys of a throw-away or separate data directory stay with it, never among the user's own. */
+export function credentialsPath(env: Env = process.env): string {
+  const given = setting(env, 'RELAY_DATA_DIR')
+  return given ? join(resolve(given), 'credentials.json') : join(homeOf(env), '.agent-relay', 'credentials.json')
+}
+
+export interface ProjectConfig {
+  path: string
+  /** The directory that holds `.relay/`. */
+  directory: string
+  project?: string
+  socketPath?: string
+}
+
+/** A project's `.relay/config.json` as it stands on disk. */
+export interface ProjectFile {
+  path: string
+  /** The directory that holds `.relay/`. */
+  directory: string
+  text: string
+  value: Record<string, unknown>
+}
+
+/**
+ * The nearest `.relay/config.json` that names a workspace, upward from `cwd`. One that cannot be understood throws: passed over,
+ * it would lead to a workspace that nobody meant.
+ */
+export function findProjectConfig(cwd: string | undefined = workingDirectory()): ProjectConfig | null {
+  return cwd === undefined ? null : (nearest(cwd, (directory) => configOf(readProjectFile(directory))) ?? null)
+}
+
+/** The nearest one, upward from `cwd`, whatever it sets. */
+export function findProjectFile(cwd: string): ProjectFile | undefined {
+  return nearest(cwd, readProjectFile)
+}
+
+function nearest<T>(cwd: string, look: (directory: string) => T | undefined): T | undefined {
+  for (let directory = resolve(cwd); ; directory = dirname(directory)) {
+    const found = look(directory)
+    if (found !== undefined || directory === dirname(directory)) return found
+  }
+}
+
+/** Undefined where the working directory was deleted under us. */
+export function workingDirectory(): string | undefined {
+  try {
+    return process.cwd()
+  } catch {
+    return undefined
+  }
+}
+
+/** It came with a repository: neither the file nor its directory may be a link, and nothing of its text is repeated in an error. */
+function readProjectFile(directory: string): ProjectFile | undefined {
+  const path = join(directory, '.relay', 'config.json')
+  let text: string | undefined
+  try {
+    text = readForeignText(path, { within: directory })
+  } catch (error) {
+    const isUnsafe = error instanceof UnsafeFileError
+    throw badConfig(isUnsafe ? error.path : path, isUnsafe ? error.why : (error as Error).message)
+  }
+  if (text === undefined) return undefined
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw badConfig(path, 'not valid JSON')
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw badConfig(path, 'not a JSON object')
+  return { path, directory, text, value: value as Record<string, unknown> }
+}
+
+/** Undefined where it names no workspace. */
+function configOf(file: ProjectFile | undefined): ProjectConfig | undefined {
+  if (file === undefined) return undefined
+  const { path, directory, value } = file
+  const { project, socketPath } = value
+  const config: ProjectConfig = { path, directory }
+  if (isProjectName(project)) config.project = project
+  else if (project !== undefined) throw badConfig(path, `"project" is not a workspace name: ${projectNameRule}`)
+  if (typeof socketPath === 'string' && socketPath !== '') config.socketPath = fromDirectory(directory, socketPath)
+  return config.project === undefined && config.socketPath === undefined ? undefined : config
+}
+
+function badConfig(path: string, why: string): RelayError {
+  const message = `${path}: ${why}. Nothing was changed; fix the file or move it away.`
+  return new RelayError(message, { code: 'config.invalid', details: { path, why } })
+}
+
+function fromDirectory(directory: string, path: string): string {
+  return path.startsWith('\\\\.\\pipe\\') ? path : resolve(directory, path)
+}
+
+function homeOf(env: Env): string {
+  return setting(env, process.platform === 'win32' ? 'USERPROFILE' : 'HOME') ?? os().homedir()
+}
+
+/** The XDG rules say to ignore a relative value. */
+function absolute(env: Env, name: string): string | undefined {
+  const value = setting(env, name)
+  return value && isAbsolute(value) ? value : undefined
+}
+
+/** The folder below `hooks/spool` with the notes for the workspace of this socket. */
+export function spoolName(socketPath: string): string {
+  return `late-${hash(socketPath)}`
+}
+
+function fitting(path: string, env: Env): string {
+  if (process.platform === 'win32') return `\\\\.\\pipe\\agent-relay-${hash(path)}`
+  if (Buffer.byteLength(path) <= socketPathBytesMax) return path
+  const runtime = absolute(env, 'XDG_RUNTIME_DIR')
+  const directory = runtime
+    ? join(runtime, 'agent-relay')
+    : join(os().tmpdir(), `agent-relay-${process.getuid?.() ?? 0}`)
+  return join(directory, `${hash(path)}.sock`)
+}
+
+/** FNV-1a, 64 bits: names a path, protects nothing. */
+function hash(text: string): string {
+  let value = 0xcbf29ce484222325n
+  for (const byte of Buffer.from(text)) value = BigInt.asUintN(64, (value ^ BigInt(byte)) * 0x100000001b3n)
+  return value.toString(16).padStart(16, '0')
+}

@@ -1,0 +1,48 @@
+// Facts as watchers see them: one type for each, told apart by `type`. Which ones a watcher may see is decided in the daemon.
+
+import type { AgentTokenIssued, Fact, WorkspaceKeyIssued } from './facts.ts'
+import type { Message } from './words.ts'
+
+// A type, not an interface: an event may be passed on as a record of unknown fields.
+type EventHead = {
+  /** The number of its entry. All events of one command share one number. */
+  seq: number
+  ts: string
+  /** Who did it. */
+  by: string
+}
+
+/** A `message.created` carries the whole message, body included. Hashes of keys and tokens are left out. */
+type EventOfFact<F extends Fact> = F extends Fact
+  ? EventHead & { type: F['type']; fact: Shown<F> } & (F['type'] extends 'message.created'
+        ? { message: Message }
+        : { message?: undefined })
+  : never
+
+type Shown<F extends Fact> = F extends WorkspaceKeyIssued
+  ? Record<never, never>
+  : F extends AgentTokenIssued
+    ? Pick<F, 'agent'>
+    : Omit<F, 'type'>
+
+/** Not a fact, and not in the journal: how many entries after `since` a watch for a screen (`newest`) left out. */
+type EventsSkipped = EventHead & {
+  type: 'events.skipped'
+  fact: { count: number; since: number }
+  message?: undefined
+}
+
+/** One thing that happened. A newer daemon may send types that are not listed here: a `switch` over `type` needs a `default`. */
+export type RelayEvent = EventOfFact<Fact> | EventsSkipped
+
+export type EventName = RelayEvent['type']
+/** `action.*` names a family, `*` all. */
+export type EventPattern = EventName | FamilyOf<EventName> | '*'
+type FamilyOf<N extends string> = N extends `${infer Family}.${string}` ? `${Family}.*` : never
+
+/** The events that a pattern lets through. */
+export type EventOf<P extends EventPattern> = P extends '*'
+  ? RelayEvent
+  : P extends `${infer Family}.*`
+    ? Extract<RelayEvent, { type: `${Family}.${string}` }>
+    : Extract<RelayEvent, { type: P }>

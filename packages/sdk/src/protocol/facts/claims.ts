@@ -1,0 +1,59 @@
+// What can happen to claims. A file is named by its checkout (`root`) and its way from there (`file`); `path` is its identity, and reads the
+// same however the file is spelled. `machine` is left out where the workspace lives on one machine alone.
+
+export interface ClaimMade {
+  type: 'claim.made'
+  path: string
+  root: string
+  file: string
+  /** What all checkouts of one repository share. */
+  repository: string
+  agent: string
+  how: 'edit' | 'hand'
+  until: number
+  machine?: string
+}
+/** Its holder edited the file again. */
+export interface ClaimRenewed {
+  type: 'claim.renewed'
+  path: string
+  agent: string
+  until: number
+  machine?: string
+}
+/** Before its time. A claim whose time has passed ends without a fact. */
+export interface ClaimEnded {
+  type: 'claim.ended'
+  path: string
+  root: string
+  file: string
+  agent: string
+  why: 'released' | 'committed' | 'gone'
+  machine?: string
+}
+/** A claim that was in the way. */
+export interface ClaimMet {
+  file: string
+  holder: string
+  since: number
+}
+interface Crossing {
+  agent: string
+  root: string
+  /** The first of them, and how many there were. */
+  claims: ClaimMet[]
+  count: number
+}
+/** The agent was kept from an edit, or from a git command that touches files of others. */
+export interface ClaimDenied extends Crossing {
+  type: 'claim.denied'
+  what: 'edit' | 'git'
+}
+/** It went ahead. warned: the policy only warns, or the agent had been warned. late: the relay was asked too late. worktree: the claim is in another checkout. */
+export interface ClaimPassed extends Crossing {
+  type: 'claim.passed'
+  what: 'edit' | 'git'
+  why: 'warned' | 'late' | 'worktree'
+}
+
+export type ClaimFact = ClaimMade | ClaimRenewed | ClaimEnded | ClaimDenied | ClaimPassed

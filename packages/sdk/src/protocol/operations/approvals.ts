@@ -1,0 +1,80 @@
+// Operations on approvals: what agents may not do until somebody with authority says yes.
+
+import { z } from 'zod'
+import { Approval, ApprovalChoice, approvalHows, Delegation } from '../approvals.ts'
+import { limits } from '../limits.ts'
+import { Label } from '../words.ts'
+import type { OperationTable } from './rule.ts'
+
+/** How who asks calls it; another session's may be called the same. */
+const key = Label.min(1)
+const text = z.string().refine((each) => !each.includes('\0'), 'must not contain the character U+0000')
+const kind = ApprovalChoice.shape.kind
+
+export const approvalOperations = {
+  'approval.ask': {
+    kind: 'command',
+    who: 'agent',
+    network: 'key',
+    summary:
+      'Ask for an approval, as a hook does for its agent: answered when it is over, whoever has answered or closed it.',
+    input: z.object({
+      key,
+      vendor: Label,
+      tool: text.max(limits.approvalWordsCharsMax),
+      /** What it is about to do: cut here, where it is long. */
+      input: text.max(64 * 1024),
+      /** How long it is as a whole, where who asks has cut it. */
+      inputChars: z.number().int().nonnegative().optional(),
+      directory: text.max(4_096).optional(),
+      choices: z.array(ApprovalChoice).max(20),
+      /** The words of who denies it reach the model. */
+      passesWords: z.boolean().optional(),
+    }),
+    output: z.object({
+      how: z.enum(approvalHows),
+      choice: z.string().optional(),
+      kind: kind.optional(),
+      words: z.string().optional(),
+    }),
+  },
+  'approval.settle': {
+    kind: 'command',
+    who: 'agent',
+    network: 'key',
+    summary: 'Say how an approval that this session has asked for is over: answered at the terminal, or given up.',
+    input: z.object({ key, how: z.enum(['terminal', 'timeout', 'cancelled']), kind: kind.optional() }),
+    output: z.object({}),
+  },
+  'approval.list': {
+    kind: 'query',
+    who: 'anyone',
+    network: 'token',
+    summary: 'The approvals that are open, oldest first, and the delegations that hold now.',
+    input: z.object({}),
+    output: z.object({ approvals: z.array(Approval), delegations: z.array(Delegation) }),
+  },
+  'approval.answer': {
+    kind: 'command',
+    who: 'agent',
+    network: 'token',
+    summary:
+      'Answer an approval by one of its choices. Only a person can, on the page or with the CLI on a terminal, or an agent under a delegation.',
+    input: z.object({
+      id: z.string().max(limits.idCharsMax),
+      choice: z.string().max(100),
+      /** Of what was shown. */
+      digest: z.string().max(100),
+      /** For the model, where its CLI passes them on. */
+      words: text.max(limits.approvalWordsCharsMax).optional(),
+    }),
+    output: z.object({
+      agent: z.string(),
+      tool: z.string(),
+      kind,
+      how: z.enum(approvalHows),
+      /** False: its CLI has no way to tell its model the words. */
+      wordsReach: z.boolean(),
+    }),
+  },
+} satisfies OperationTable

@@ -1,0 +1,60 @@
+// Operations on claims: the files that agents are editing. Files are paths on the daemon's own machine, so over the network they need the key.
+
+import { z } from 'zod'
+import { Claim } from '../claims.ts'
+import { limits } from '../limits.ts'
+import type { OperationTable } from './rule.ts'
+
+const path = z.string().min(1).max(4_096)
+const named = z.object({
+  /** Where relative paths begin. */
+  cwd: path,
+  files: z.array(path).min(1).max(limits.claimFilesMax),
+})
+
+export const claimOperations = {
+  'claim.edit': {
+    kind: 'command',
+    who: 'agent',
+    network: 'key',
+    summary: 'Say what you are about to edit, as a hook does before the edit: claims the files, or denies the edit.',
+    input: named.extend({
+      files: z.array(path).max(limits.claimFilesMax),
+      /** Paths that it removes, moves or restores: of a directory, everything below it. */
+      trees: z.array(path).max(limits.claimTreesMax).optional(),
+      /** A git command that touches files which it does not name, and the directory it runs in. */
+      git: z.object({ command: z.string().max(4_000), directory: path }).optional(),
+    }),
+    output: z.object({
+      isDenied: z.boolean(),
+      /** What the agent is told, if anything is in its way. */
+      text: z.string().optional(),
+      /** Claims of others that were met: the first of them. */
+      met: z.array(Claim),
+    }),
+  },
+  'claim.add': {
+    kind: 'command',
+    who: 'agent',
+    network: 'key',
+    summary: 'Claim files by hand, for ten minutes.',
+    input: named,
+    output: z.object({ claims: z.array(Claim) }),
+  },
+  'claim.drop': {
+    kind: 'command',
+    who: 'agent',
+    network: 'key',
+    summary: 'End claims of yours; people end those of anybody.',
+    input: named,
+    output: z.object({ claims: z.array(Claim) }),
+  },
+  'claim.list': {
+    kind: 'query',
+    who: 'anyone',
+    network: 'token',
+    summary: 'The files that agents have in hand, by agent.',
+    input: z.object({}),
+    output: z.object({ claims: z.array(Claim) }),
+  },
+} satisfies OperationTable

@@ -1,0 +1,22 @@
+// Operations on spend: what agents have used of their models.
+
+import { z } from 'zod'
+import { Spend, SpendLine, spendGroups } from '../spend.ts'
+import type { OperationTable } from './rule.ts'
+
+export const spendOperations = {
+  'spend.list': {
+    kind: 'query',
+    who: 'anyone',
+    network: 'token',
+    summary:
+      'The tokens that you and your workers have used, and their cost where the vendor says it; of everybody for people and the key holder.',
+    /** If `by` is left out: by agent. The largest first; days, the newest first. */
+    input: z.object({ by: z.enum(spendGroups).optional() }),
+    output: z.object({
+      by: z.enum(spendGroups),
+      spend: z.array(SpendLine),
+      total: Spend.extend({ turns: z.number() }),
+    }),
+  },
+} satisfies OperationTable

@@ -1,0 +1,40 @@
+// The refusals of approvals, and of what only a person may do.
+
+import type { RefusalDetails } from './fixes.ts'
+
+const clash = { retry: false, http: 409, exit: 1 }
+const denied = { retry: false, http: 403, exit: 77 }
+
+export const approvalRefusals = {
+  'approval.unknown': {
+    ...clash,
+    http: 404,
+    text: (d: RefusalDetails) => `There is no approval ${d.id}.`,
+  },
+  'approval.closed': { ...clash, text: (d: RefusalDetails) => `${d.why}.` },
+  'approval.changed': {
+    ...clash,
+    text: (d: RefusalDetails) => `The answer does not fit approval ${d.id}: look at it again.`,
+  },
+  'approval.choice': {
+    ...clash,
+    http: 400,
+    exit: 2,
+    text: (d: RefusalDetails) => `Approval ${d.id} cannot be answered so. ${d.why}`,
+  },
+  'approval.not-yours': {
+    ...denied,
+    text: (d: RefusalDetails) => `Approval ${d.id} is for a person to answer, on the page or at a terminal: ${d.why}.`,
+  },
+  'approval.too-many': {
+    retry: true,
+    http: 503,
+    exit: 75,
+    text: (d: RefusalDetails) => `There are ${d.count} open approvals, which is the most. A person has to answer some.`,
+  },
+  'person.required': {
+    ...denied,
+    text: (d: RefusalDetails) =>
+      `This is for a person at a terminal of their own: ${d.why}. Run it there, outside of any agent.`,
+  },
+}

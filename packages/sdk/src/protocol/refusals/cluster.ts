@@ -1,0 +1,115 @@
+// The refusals of a workspace that several machines share. Part of the closed list in ../refusals.ts.
+
+import type { RefusalDetails } from './fixes.ts'
+
+interface ClusterRefusal {
+  text: (details: RefusalDetails) => string
+  retry: boolean
+  http: number
+  exit: number
+}
+
+const later = { retry: true, exit: 75 }
+const stopped = { retry: false, http: 503, exit: 78 }
+
+export const clusterRefusals = {
+  'cluster.unreachable': {
+    ...later,
+    http: 503,
+    text: (d) =>
+      `The shared workspace "${d.workspace}" cannot be reached${d.place === undefined ? '' : ` (${d.place}: ${d.why})`}: nothing was stored. Ask again later.`,
+  },
+  'cluster.unknown': {
+    ...later,
+    http: 504,
+    text: (d) =>
+      'It is not known whether this was stored: the connection broke before the answer came. ' +
+      `Ask again with the same id (${d.id}): it is stored once.`,
+  },
+  'cluster.diverged': {
+    ...stopped,
+    text: (d) =>
+      `The database of "${d.workspace}" has lost what it had acknowledged: it ends at ${d.head}, and this machine has seen another ` +
+      `entry ${d.known}. Nothing more is stored from here. Bring back the database that has it, or what the machines have: agent-relay cluster reconcile ${d.workspace}`,
+  },
+  'cluster.newer': {
+    ...stopped,
+    text: (d) =>
+      `A newer Agent Relay has written to "${d.workspace}" what this one does not know. What came before can be read. Update this one.`,
+  },
+  'cluster.forged': {
+    ...stopped,
+    text: (d) =>
+      `The machine ${d.machine} has written as ${d.agent}, which is at home on another one (entry ${d.seq} of "${d.workspace}"). This machine ` +
+      `takes in nothing from there on, and stores nothing. Remove ${d.machine} from the workspace.`,
+  },
+  'cluster.removed': {
+    ...stopped,
+    text: (d) =>
+      `"${d.workspace}" is no longer shared: another machine has taken it back. What this one has can be read, and nothing can be sent. ` +
+      `To remove the copy: agent-relay workspace remove ${d.workspace}`,
+  },
+  'cluster.none': {
+    ...stopped,
+    text: () =>
+      'This machine belongs to no cluster, so nothing can be shared. To make one: agent-relay cluster init postgres://admin@db.example:5432/relay. ' +
+      'To join one that is there: agent-relay machine join',
+  },
+  'cluster.name-taken': {
+    retry: false,
+    http: 409,
+    exit: 1,
+    text: (d) =>
+      `The cluster has another workspace named "${d.workspace}", or one that is just being moved there. See: agent-relay cluster status`,
+  },
+  'workspace.shared': {
+    retry: false,
+    http: 409,
+    exit: 1,
+    text: (d) => `Workspace "${d.workspace}" is shared already. See: agent-relay workspace list`,
+  },
+  'workspace.prune-shared': {
+    retry: false,
+    http: 409,
+    exit: 1,
+    text: (d) =>
+      `Workspace "${d.workspace}" is shared: each machine has all of its journal, so nothing can be taken out of one copy. ` +
+      `To prune it, take it back, and share it again when that is done: agent-relay workspace unshare ${d.workspace}`,
+  },
+  'workspace.unshared': {
+    retry: false,
+    http: 409,
+    exit: 1,
+    text: (d) =>
+      `Workspace "${d.workspace}" lives on this machine alone. To share it: agent-relay workspace share ${d.workspace}`,
+  },
+  'agent.in-use-elsewhere': {
+    retry: false,
+    http: 409,
+    exit: 1,
+    text: (d) => `"${d.name}" is connected on ${d.machine}. End it there, or take another name here.`,
+  },
+  'agent.home-away': {
+    ...later,
+    http: 503,
+    text: (d) =>
+      `"${d.name}" is at home on ${d.machine}, which does not answer, and only that machine can let it go. Ask again when it is back, or take another name here.`,
+  },
+  'agent.elsewhere': {
+    retry: false,
+    http: 409,
+    exit: 1,
+    text: (d) => `"${d.name}" is at home on ${d.machine}, and acts there. Use it there, or take another name here.`,
+  },
+  'machine.fenced': {
+    ...stopped,
+    text: (d) =>
+      `This machine's identity in "${d.workspace}" is used by a daemon that started later. Stop one of the two; a copied data directory ` +
+      'needs an identity of its own.',
+  },
+  'machine.revoked': {
+    ...stopped,
+    text: (d) =>
+      `This machine was removed from "${d.workspace}". What it has can be read, and nothing can be sent. Ask who runs the database to let it in again.`,
+  },
+} as const satisfies Record<string, ClusterRefusal>

@@ -1,0 +1,191 @@
+// How to fix what was refused, in terms of what the reader has: an agent its tools, a person the command line, a program the SDK. One row for
+// each refusal whose fix names one of them; all other texts, which are the same for everyone, are whole in ../refusals.ts.
+
+export type RefusalDetails = Record<string, unknown>
+
+/** An agent with these tools, a person at the command line or on the page, or a program. */
+export type RefusalReader = { hasTool(name: string): boolean } | 'person' | 'program'
+
+type Words = string | ((details: RefusalDetails) => string)
+
+export interface Fixes {
+  /** By tool: an agent reads the words of the first one it has. Where it has none of them it reads those under '', else the person's. */
+  agent: Words | Readonly<Record<string, Words>>
+  person: Words
+  program: Words
+}
+
+/** As a command and the SDK take it. */
+const bare = (channel: unknown): string => String(channel).replace('#', '')
+
+const toEnter: Fixes = {
+  agent: { join_channel: (d) => `To enter it: join_channel(channel="${d.channel}")` },
+  person: (d) => `To enter it: agent-relay channels join ${bare(d.channel)}`,
+  program: (d) => `To enter it: relay.channels.join('${bare(d.channel)}')`,
+}
+
+/** Whoever asks from another workspace can make no channel here. */
+const toMake = ({ canMake = true }: RefusalDetails, how: string): string => (canMake ? `To make it: ${how}` : '')
+
+/** Who configures the client is the one to act, whoever reads it. */
+const toComeIn = 'For the key: agent-relay workspace key. To ask for none on this machine: agent-relay up --open'
+
+/** Agents have no tool for them: under a delegation they use the command. */
+const openApprovals: Fixes = {
+  agent: 'Those that are open: agent-relay approvals',
+  person: 'Those that are open: agent-relay approvals',
+  program: "Those that are open: relay.client.call('approval.list', {})",
+}
+
+/** ` Did you mean Ann or Bob?` */
+export const oneOf = (value: unknown, lead: string): string =>
+  Array.isArray(value) && value.length > 0 ? ` ${lead} ${value.join(' or ')}?` : ''
+
+/** By the code of the refusal. */
+export const fixes = {
+  'agent.unknown': {
+    agent: { relay_who: 'All names: relay_who', list_agents: 'All names: list_agents(status="all")' },
+    person: 'All names: agent-relay who --all',
+    program: 'All names: relay.agents.list({ includeOffline: true })',
+  },
+  'agent.required': {
+    agent: {
+      register_agent: 'Call register_agent first, and pass the agent_token it answers.',
+      '': 'Your MCP configuration must name you: by an agent token, or the header X-Relay-Agent.',
+    },
+    person: 'Say who you are: --as NAME',
+    program: 'Register a name first; over HTTP, send an agent token or the header X-Relay-Agent.',
+  },
+  'auth.required': { agent: toComeIn, person: toComeIn, program: toComeIn },
+  'run.unknown': {
+    agent: { agent_status: 'agent_start answers with the agent_id of each.' },
+    person: 'All runs: agent-relay runs status',
+    program: "All runs: relay.client.call('run.list', {})",
+  },
+  'run.running': {
+    agent: { agent_stop: (d) => `Stop it first: agent_stop("${d.run}")` },
+    person: (d) => `Stop it first: agent-relay runs stop ${d.run}`,
+    program: (d) => `Stop it first: relay.client.call('run.stop', { run: '${d.run}' })`,
+  },
+  'channel.unknown': {
+    agent: {
+      relay_send: (d) => toMake(d, `relay_send(to="${d.channel}", message=…, create=true)`),
+      join_channel: (d) => toMake(d, `join_channel(channel="${d.channel}")`),
+    },
+    person: (d) => toMake(d, `agent-relay channels create ${bare(d.channel)}`),
+    program: (d) => toMake(d, `relay.channels.create('${bare(d.channel)}')`),
+  },
+  'channel.exists': toEnter,
+  'channel.not-member': toEnter,
+  'approval.unknown': openApprovals,
+  'approval.changed': openApprovals,
+  'approval.too-many': openApprovals,
+  'worker.unknown': {
+    agent: { relay_who: 'Workers are marked in relay_who.' },
+    person: (d) => (d.ofRunning ? 'All workers: agent-relay workers' : 'All that ever ran: agent-relay workers --all'),
+    program: (d) => `All workers: relay.client.call('worker.list', {${d.ofRunning ? '' : ' all: true '}})`,
+  },
+  'worker.exists': {
+    agent: { relay_release: (d) => `Release it with relay_release(name="${d.name}"), or choose another name.` },
+    person: (d) => `Release it with agent-relay release ${d.name}, or choose another name.`,
+    program: (d) => `Release it with relay.client.release('${d.name}'), or choose another name.`,
+  },
+  'worker.running': {
+    agent: { relay_release: (d) => `Release it first: relay_release(name="${d.name}")` },
+    person: (d) => `Release it first: agent-relay release ${d.name}`,
+    program: (d) => `Release it first: relay.client.release('${d.name}')`,
+  },
+  'worker.of-run': {
+    agent: '',
+    person: (d) => `To give that again: agent-relay retry ${d.run}`,
+    program: (d) => `To give that again: relay.client.call('run.start', { again: '${d.run}' })`,
+  },
+  'worker.no-task': {
+    agent: { relay_spawn: (d) => `To hire it with one: relay_spawn(name="${d.name}", task=…)` },
+    person: (d) => `To hire it with one: agent-relay spawn ${d.name} --task "…"`,
+    program: (d) => `To hire it with one: relay.client.spawn({ name: '${d.name}', task, … })`,
+  },
+  'worker.too-many': {
+    agent: { relay_release: 'Release one first: relay_release(name=…)' },
+    person: 'Release one first: agent-relay release NAME',
+    program: 'Release one first: relay.client.release(name)',
+  },
+  'worktree.unknown': {
+    agent: '',
+    person: 'All of them: agent-relay workers',
+    program: "All of them: relay.client.call('worker.changes', {})",
+  },
+  'claim.held': {
+    agent: { relay_send: (d) => `To ask for it: relay_send(to="${d.holder}", message=…)` },
+    person: (d) => `To ask for it: agent-relay send ${d.holder} TEXT. To end the claim: agent-relay claims drop FILE`,
+    program: (d) => `To ask for it: relay.messages.send('${d.holder}', …)`,
+  },
+  'cli.unknown': {
+    agent: '',
+    person: 'For another program: --command "PROGRAM ARGS"',
+    program: "For another program: command: ['PROGRAM', 'ARG']",
+  },
+  'directory.required': {
+    agent: 'Name a directory: cwd=…',
+    person: 'Name a directory with --cwd, or open the workspace in its directory once: agent-relay up',
+    program: 'Name a directory (cwd), or open the workspace in its directory once: agent-relay up',
+  },
+  'workspace.unknown': {
+    agent: 'Your user sees all of them with: agent-relay workspace list',
+    person: (d) => `All of them: agent-relay workspace list. To make it: agent-relay workspace create ${d.workspace}`,
+    program: 'All of them: agent-relay workspace list',
+  },
+  'workspace.closed': {
+    agent: (d) => `Your user opens it with: agent-relay workspace open ${d.workspace}`,
+    person: (d) => `To open it: agent-relay workspace open ${d.workspace}`,
+    program: (d) => `To open it: agent-relay workspace open ${d.workspace}`,
+  },
+} as const satisfies Record<string, Fixes>
+
+/** What a notice about a worker tells the one who hired it, by the worker's state. It is written before anybody knows which tools its reader has. */
+export const noticeFixes = {
+  blocked: {
+    agent: (name: string) =>
+      `A person has to answer it at the worker's terminal. relay_who says when it goes on; to end it: relay_release(name="${name}")`,
+    person: (name: string) => `Somebody must look: agent-relay attach ${name}`,
+  },
+  'not-ready': {
+    agent: (name: string) => `relay_who says when it is; to end it: relay_release(name="${name}")`,
+    person: (name: string) => `To look: agent-relay attach ${name}`,
+  },
+  'task-refused': {
+    agent: (name: string) =>
+      `When that is fixed, send it the task: relay_send(to="${name}"); to end it: relay_release(name="${name}")`,
+    person: (name: string) => `When that is fixed, send it the task: agent-relay send ${name} "…"`,
+  },
+} as const
+
+/** Empty where there is nothing that this reader could do, or where the refusal's own text says it. */
+export function fixFor(code: string, details: RefusalDetails, reader: RefusalReader): string {
+  if (!Object.hasOwn(fixes, code)) return ''
+  const words = wordsFor(fixes[code as keyof typeof fixes], reader)
+  return typeof words === 'function' ? words(details) : words
+}
+
+function wordsFor({ agent, person, program }: Fixes, reader: RefusalReader): Words {
+  if (typeof reader === 'string') return reader === 'person' ? person : program
+  if (typeof agent !== 'object') return agent
+  return agent[Object.keys(agent).find((name) => reader.hasTool(name)) ?? ''] ?? person
+}
+
+/** Agents of the name that was sought, in other workspaces of this machine. */
+export function elsewhere({ name, elsewhere }: RefusalDetails): string {
+  const told = (workspace: string) => ` ${name} is in ${workspace}: send to "${workspace}:${name}".`
+  return Array.isArray(elsewhere) ? elsewhere.map(told).join('') : ''
+}
+
+/** The user's own program has no install command; one that is given by its path is looked for nowhere else. */
+export function notInstalled(program: string, install: string): string {
+  if (install !== '') return `${program} is not on PATH. Install it: ${install}`
+  if (program.includes('/')) return `${program} is not a program that can be run.`
+  return `${program} is not on PATH, as the daemon has it. Give the path of its file, or restart the daemon from here.`
+}
+
+export function databaseFixes(d: RefusalDetails): string {
+  return `To go on with a copy of it: ${d.copy}\nTo start over, keeping what is there: ${d.startOver}`
+}

@@ -1,0 +1,51 @@
+// The refusals of workers and their worktrees.
+
+import { oneOf, type RefusalDetails } from './fixes.ts'
+
+const usage = { retry: false, http: 400, exit: 2 }
+const absent = { retry: false, http: 404, exit: 1 }
+const clash = { retry: false, http: 409, exit: 1 }
+const denied = { retry: false, http: 403, exit: 77 }
+const busy = { retry: true, http: 503, exit: 75 }
+
+export const workerRefusals = {
+  'worker.unknown': {
+    ...absent,
+    text: (d: RefusalDetails) => `No worker is named "${d.name}".${oneOf(d.nearest, 'Did you mean')}`,
+  },
+  'worker.exists': { ...clash, text: (d: RefusalDetails) => `A worker named "${d.name}" is running.` },
+  'worker.running': { ...clash, text: (d: RefusalDetails) => `Worker "${d.name}" is still running.` },
+  'worker.of-run': {
+    ...clash,
+    text: (d: RefusalDetails) => `Worker "${d.name}" carried out the run ${d.run}, and had its contract.`,
+  },
+  'worker.no-task': {
+    ...clash,
+    text: (d: RefusalDetails) => `There is no task to give worker "${d.name}" again: ${d.why}.`,
+  },
+  'worker.elsewhere': {
+    ...clash,
+    text: (d: RefusalDetails) =>
+      `Worker "${d.name}" ran on ${d.machine}. Give it its task again there, or hire another one here.`,
+  },
+  'worker.exited': {
+    ...clash,
+    text: (d: RefusalDetails) => `Worker "${d.name}" has exited${d.reason ? `: ${d.reason}` : '.'}`,
+  },
+  'worker.died': {
+    retry: false,
+    http: 502,
+    exit: 1,
+    text: (d: RefusalDetails) =>
+      `${d.name} ended at once: ${d.reason}${d.screen ? `\nIts last screen:\n${d.screen}` : ''}`,
+  },
+  'worker.not-yours': {
+    ...denied,
+    text: (d: RefusalDetails) => `Worker "${d.name}" works for ${d.parent}: only its parent and people may ${d.what}.`,
+  },
+  'worker.too-many': { ...busy, text: (d: RefusalDetails) => `${d.count} workers are running, which is the most.` },
+  'worker.unavailable': { ...usage, http: 501, text: () => 'This relay starts no workers.' },
+  'worktree.none': { ...usage, text: (d: RefusalDetails) => `There can be no worktree for ${d.directory}: ${d.why}.` },
+  'worktree.unknown': { ...absent, text: (d: RefusalDetails) => `No worker "${d.name}" has a worktree.` },
+  'worktree.person': { ...denied, text: () => 'Only a person discards the work of a worker. Ask one.' },
+}

@@ -1,0 +1,21 @@
+// How messages get to agents: the routes by which one is put before its reader, and what each kind of route means; and how an agent is reached.
+
+/**
+ * How a message reached its reader. In an answer: of a `tool`, to a program (`take`, `deliver`), or as the reply to a `wait`. Outside any
+ * answer: see `outsideRoutes`. A `hint` only told the agent that it is there.
+ */
+export const routes = [
+  ...(['tool', 'take', 'deliver', 'wait', 'hint'] as const),
+  ...(['hook', 'rewake', 'app-server', 'http', 'acp', 'paste', 'push'] as const),
+] as const
+export type Route = (typeof routes)[number]
+/** They hide a message from the agent's other sessions for a while. */
+export const heldRoutes: readonly Route[] = ['tool', 'take', 'deliver', 'wait']
+/** Used by what runs inside the agent's CLI, a hook or a plugin: it speaks for the agent, but the agent itself has not come back. */
+export const hostRoutes = ['hook', 'rewake', 'http'] as const satisfies readonly Route[]
+/** The message was put before the agent outside any answer: by its CLI's hook, by waking its session, by a door of its CLI, or by keystrokes. */
+export const outsideRoutes: readonly Route[] = [...hostRoutes, 'app-server', 'acp', 'paste', 'push']
+
+/** What a message does to an agent that is there: it wakes the agent, or waits for the agent's next turn or its next call. */
+export const reaches = ['wakes', 'at next turn', 'at next call'] as const
+export type ReachName = (typeof reaches)[number]

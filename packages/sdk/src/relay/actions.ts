@@ -1,0 +1,159 @@
+// relay.actions: functions that a program offers to agents, with input and output checked against their schemas; and calling the actions of others.
+
+import type { WorkspaceClient } from '../client/client.ts'
+import { RelayError } from '../errors.ts'
+import { issuesText, type SchemaIssue } from '../protocol/json.ts'
+import { actionErrorCodePattern } from '../protocol/limits.ts'
+import type { ActionEnvelope, ActionErrorCode, ActionInfo, Caller, Invocation } from '../protocol/words.ts'
+
+/** The part of a zod schema that is used here. Any version of zod 4 has it, so a program uses its own copy. */
+export interface ActionSchema<T> {
+  safeParse(value: unknown): { success: true; data: T } | { success: false; error: { issues: readonly SchemaIssue[] } }
+  toJSONSchema(options?: { io?: 'input' | 'output' }): Record<string, unknown>
+}
+
+export interface ActionContext {
+  /** Who calls, from the session's credential; never from arguments. */
+  caller: Caller
+  invocationId: string
+}
+
+export interface ActionDefinition<I, O> {
+  /** `review.submit_vote`; agents see the tool `review_submit_vote`. */
+  name: string
+  description: string
+  inputSchema: ActionSchema<I>
+  outputSchema?: ActionSchema<O>
+  /** The agents who may call it; all, if left out. */
+  availableTo?: string[]
+  timeoutMs?: number
+  handler(input: I, context: ActionContext): O | Promise<O>
+}
+
+export interface Registration {
+  name: string
+  tool: string
+  /** Stops offering it. */
+  withdraw(): Promise<void>
+}
+
+/** Thrown by a handler to choose the code and text its caller sees. Any other error is `handler_failed`, without its stack. */
+export class ActionError extends RelayError {
+  declare readonly code: ActionErrorCode
+
+  /** `code`: one of the relay's own or the action's, such as `quota_exceeded`. */
+  constructor(code: ActionErrorCode, message: string) {
+    if (!actionErrorCodePattern.test(code))
+      throw new TypeError(`"${code}" is not an error code: up to 64 small letters, digits and "_", a letter first.`)
+    super(message, { code })
+    this.name = 'ActionError'
+  }
+}
+
+type AnyDefinition = ActionDefinition<unknown, unknown>
+
+export class Actions {
+  readonly #client: WorkspaceClient
+  readonly #offered = new Map<string, AnyDefinition>()
+  #stopFollowing?: () => void
+
+  constructor(client: WorkspaceClient) {
+    this.#client = client
+    // The actions of the session before ended with it.
+    client.on('ready', () => void this.#offerAgain())
+  }
+
+  /** Resolves when agents can call it. It is offered again after a lost connection, until `withdraw` or the end of the program. */
+  async register<I, O>(definition: ActionDefinition<I, O>): Promise<Registration> {
+    const known = definition as unknown as AnyDefinition
+    checkSchema('inputSchema', known.inputSchema)
+    if (known.outputSchema !== undefined) checkSchema('outputSchema', known.outputSchema)
+    await this.#client.connect()
+    // Follow calls first: the action may be called as soon as it is offered.
+    this.#stopFollowing ??= this.#client.follow('action.follow', (invocation) => void this.#serve(invocation))
+    const { name, tool } = await this.#offer(known)
+    this.#offered.set(name, known)
+    const withdraw = async () => {
+      if (this.#offered.delete(name)) await this.#client.call('action.withdraw', { name })
+      if (this.#offered.size > 0) return
+      this.#stopFollowing?.()
+      this.#stopFollowing = undefined
+    }
+    return { name, tool, withdraw }
+  }
+
+  async list(): Promise<ActionInfo[]> {
+    return (await this.#client.call('action.list', {})).actions
+  }
+
+  /** Does not reject when the action fails: look at `ok`, then at `output` or `error`. */
+  invoke(
+    name: string,
+    input: unknown,
+    options: { timeoutMs?: number; id?: string; signal?: AbortSignal } = {},
+  ): Promise<ActionEnvelope> {
+    const { timeoutMs, id, signal } = options
+    return this.#client.call('action.invoke', { name, input, timeoutMs }, { id, signal })
+  }
+
+  /** The outcome of an earlier call. */
+  result(invocation: string): Promise<{ running: boolean; result?: ActionEnvelope }> {
+    return this.#client.call('action.result', { invocation })
+  }
+
+  #offer({ name, description, inputSchema, outputSchema, availableTo, timeoutMs }: AnyDefinition) {
+    return this.#client.call('action.register', {
+      name,
+      description,
+      inputSchema: inputSchema.toJSONSchema({ io: 'input' }),
+      outputSchema: outputSchema?.toJSONSchema({ io: 'output' }),
+      availableTo,
+      timeoutMs,
+    })
+  }
+
+  async #offerAgain(): Promise<void> {
+    for (const definition of this.#offered.values()) {
+      await this.#offer(definition).catch((error: RelayError) => this.#client.emit('error', error))
+    }
+  }
+
+  async #serve({ invocation, action, input, caller }: Invocation): Promise<void> {
+    const definition = this.#offered.get(action)
+    const answer = definition
+      ? await outcomeOf(definition, input, { caller, invocationId: invocation })
+      : { error: { code: 'provider_offline' as const, message: `${action} is not offered any more.` } }
+    await this.#client.call('action.answer', { invocation, ...answer }).catch((error: RelayError) => {
+      // The connection was lost: the daemon has ended the call already.
+      if (error.code !== 'connection.lost') this.#client.emit('error', error)
+    })
+  }
+}
+
+/** A JSON Schema cannot check an input by itself, and a schema of zod 3 cannot be shown to agents. */
+function checkSchema(field: string, schema: unknown): void {
+  const { safeParse, toJSONSchema } = (schema ?? {}) as Partial<ActionSchema<unknown>>
+  if (typeof safeParse === 'function' && typeof toJSONSchema === 'function') return
+  throw new TypeError(
+    `${field} must be a schema of zod 4, such as z.object({ n: z.number() }). Of a JSON Schema make one with z.fromJSONSchema(schema).`,
+  )
+}
+
+type Answer = { output: unknown } | { error: { code: ActionErrorCode; message: string } }
+
+/** A stack trace never reaches a caller. */
+async function outcomeOf(definition: AnyDefinition, given: unknown, context: ActionContext): Promise<Answer> {
+  const input = definition.inputSchema.safeParse(given)
+  if (!input.success) return { error: { code: 'invalid_input', message: issuesText(input.error.issues) } }
+  let output: unknown
+  try {
+    output = await definition.handler(input.data, context)
+  } catch (error) {
+    const code = error instanceof ActionError ? error.code : 'handler_failed'
+    return { error: { code, message: error instanceof Error ? error.message : String(error) } }
+  }
+  const checked = definition.outputSchema?.safeParse(output)
+  if (checked && !checked.success)
+    return { error: { code: 'invalid_output', message: issuesText(checked.error.issues) } }
+  return { output: checked ? checked.data : output }
+}

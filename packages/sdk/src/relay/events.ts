@@ -1,0 +1,112 @@
+// relay.events: the events of the workspace as a loop, from a number on, each once and in order, also across lost links.
+
+import type { WorkspaceClient } from '../client/client.ts'
+import { type EventFilter, EventFollower } from '../client/events.ts'
+import { listEvents } from '../client/whole-page.ts'
+import type { RelayError } from '../errors.ts'
+import type { EventOf, EventPattern, RelayEvent } from '../protocol/events.ts'
+import type { OutputOf } from '../protocol/operations.ts'
+import { Feed, onAbort, type Stream, type Streams } from './feed.ts'
+
+export interface EventLoopOptions<P extends EventPattern = EventPattern> extends EventFilter<P> {
+  signal?: AbortSignal
+}
+
+export interface EventListOptions<P extends EventPattern = EventPattern> extends Omit<EventFilter<P>, 'newest'> {
+  /** Only numbers below it. */
+  before?: number
+  limit?: number
+}
+
+export type EventPage<P extends EventPattern = '*'> = Omit<OutputOf<'event.list'>, 'events'> & { events: EventOf<P>[] }
+
+/** When this many events wait for a slow loop, the watch pauses; it resumes where it was. */
+const waitingMax = 1_000
+
+export class RelayEvents implements AsyncIterable<RelayEvent> {
+  readonly #client: WorkspaceClient
+  readonly #streams: Streams
+
+  constructor(client: WorkspaceClient, streams: Streams) {
+    this.#client = client
+    this.#streams = streams
+  }
+
+  /** From now on. */
+  [Symbol.asyncIterator](): AsyncIterableIterator<RelayEvent> {
+    return this.follow()
+  }
+
+  /** After the entry `since`, or from now on. All events of one command share one number: resume from a number whose events you have all seen. */
+  follow<const P extends EventPattern = '*'>(options: EventLoopOptions<P> = {}): AsyncIterableIterator<EventOf<P>> {
+    return new EventLoop(this.#client, this.#streams, options) as AsyncIterableIterator<EventOf<P>>
+  }
+
+  /** The newest page, or the one after `since`. While there is `more`, go on with `since: next`: no gap, no repeat. */
+  async list<const P extends EventPattern = '*'>(options: EventListOptions<P> = {}): Promise<EventPage<P>> {
+    const { types, ...rest } = options
+    return (await listEvents(this.#client, { ...rest, types: types && [...types] })) as EventPage<P>
+  }
+}
+
+class EventLoop implements AsyncIterableIterator<RelayEvent>, Stream {
+  readonly #client: WorkspaceClient
+  readonly #streams: Streams
+  readonly #feed = new Feed<RelayEvent>()
+  readonly #follower: EventFollower
+  readonly #unheed: () => void
+  #unfollow?: () => void
+
+  constructor(client: WorkspaceClient, streams: Streams, { signal, ...filter }: EventLoopOptions) {
+    this.#client = client
+    this.#streams = streams
+    streams.add(this)
+    this.#follower = new EventFollower(filter, {
+      event: (event) => this.#arrived(event),
+      established: () => {},
+      failed: (error) => this.fail(error),
+    })
+    this.#resume()
+    this.#unheed = onAbort(signal, () => this.#feed.finish())
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<RelayEvent, undefined>> {
+    if (this.#feed.size === 0 && !this.#feed.isOver) this.#resume()
+    const event = await this.#feed.next()
+    return event ? { done: false, value: event } : this.return()
+  }
+
+  async return(): Promise<IteratorResult<RelayEvent, undefined>> {
+    this.#streams.drop(this)
+    this.#unheed()
+    await this.finish()
+    return { done: true, value: undefined }
+  }
+
+  async finish(): Promise<void> {
+    this.#pause()
+    this.#feed.finish()
+  }
+
+  fail(error: RelayError): void {
+    this.#feed.fail(error)
+  }
+
+  #arrived(event: RelayEvent): void {
+    this.#feed.push(event)
+    if (this.#feed.size >= waitingMax) this.#pause()
+  }
+
+  #pause(): void {
+    this.#unfollow?.()
+    this.#unfollow = undefined
+  }
+
+  #resume(): void {
+    this.#unfollow ??= this.#client.follow('event.follow', this.#follower)
+  }
+}

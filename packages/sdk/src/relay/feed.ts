@@ -1,0 +1,87 @@
+// The queue between a watch, which brings items at any time, and an async iterator, which asks for one at a time.
+
+import type { RelayError } from '../errors.ts'
+
+interface Waiting<T> {
+  resolve(item: T | undefined): void
+  reject(error: RelayError): void
+}
+
+export class Feed<T> {
+  readonly #items: T[] = []
+  readonly #waiting: Waiting<T>[] = []
+  #failure?: RelayError
+  #isOver = false
+
+  get size(): number {
+    return this.#items.length
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  push(item: T): void {
+    if (this.#isOver) return
+    const waiting = this.#waiting.shift()
+    if (waiting) waiting.resolve(item)
+    else this.#items.push(item)
+  }
+
+  /** The next item; undefined once it is over. */
+  next(): Promise<T | undefined> {
+    const item = this.#items.shift()
+    if (item !== undefined) return Promise.resolve(item)
+    if (this.#failure) return Promise.reject(this.#failure)
+    if (this.#isOver) return Promise.resolve(undefined)
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }))
+  }
+
+  /** Ends the queue; items that were not asked for are dropped. */
+  finish(): void {
+    this.#isOver = true
+    this.#items.length = 0
+    for (const { resolve } of this.#waiting.splice(0)) resolve(undefined)
+  }
+
+  /** Items in the queue are still handed out, then the error. */
+  fail(error: RelayError): void {
+    this.#failure ??= error
+    for (const { reject } of this.#waiting.splice(0)) reject(error)
+  }
+}
+
+/** A loop over a feed that its relay can end. */
+export interface Stream {
+  /** Resolves when what it owes the daemon is stored. */
+  finish(): Promise<void>
+  fail(error: RelayError): void
+}
+
+/** The running loops, which end when the relay closes or is refused. */
+export class Streams {
+  readonly #open = new Set<Stream>()
+
+  add(stream: Stream): void {
+    this.#open.add(stream)
+  }
+
+  drop(stream: Stream): void {
+    this.#open.delete(stream)
+  }
+
+  async finish(): Promise<void> {
+    await Promise.all([...this.#open].map((stream) => stream.finish()))
+  }
+
+  fail(error: RelayError): void {
+    for (const stream of this.#open) stream.fail(error)
+  }
+}
+
+/** Runs `work` when the signal is aborted; returns a function that unsubscribes. */
+export function onAbort(signal: AbortSignal | undefined, work: () => void): () => void {
+  if (signal?.aborted) work()
+  signal?.addEventListener('abort', work)
+  return () => signal?.removeEventListener('abort', work)
+}

@@ -1,0 +1,150 @@
+// relay.inbox: unread messages as a loop that marks each as read once it is handled; and looking and marking without a loop.
+
+import type { WorkspaceClient } from '../client/client.ts'
+import { type InboxOptions, type InboxPage, type ReceivedMessage, withContent } from '../client/shapes.ts'
+import { ConnectionError, type RelayError } from '../errors.ts'
+import { clientLimits } from '../limits.ts'
+import type { OutputOf } from '../protocol/operations.ts'
+import type { InboxMessage } from '../protocol/words.ts'
+import { Feed, onAbort, type Stream, type Streams } from './feed.ts'
+
+export interface InboxLoopOptions {
+  /** Ends the loop normally: the last message counts as read. */
+  signal?: AbortSignal
+}
+
+/**
+ *     for await (const message of relay.inbox) await handle(message)
+ *
+ * A message is marked read when the loop asks for the next one, or ends because its signal says so. A loop that is left by an error or
+ * by `break`, which an iterator cannot tell apart, leaves its last message unread: it comes again. Mark it by hand where you break.
+ */
+export class RelayInbox implements AsyncIterable<ReceivedMessage> {
+  readonly #client: WorkspaceClient
+  readonly #streams: Streams
+
+  constructor(client: WorkspaceClient, streams: Streams) {
+    this.#client = client
+    this.#streams = streams
+  }
+
+  [Symbol.asyncIterator](): AsyncIterableIterator<ReceivedMessage> {
+    return this.follow()
+  }
+
+  follow(options: InboxLoopOptions = {}): AsyncIterableIterator<ReceivedMessage> {
+    return new InboxLoop(this.#client, this.#streams, options)
+  }
+
+  /** Only looks: nothing is handed out, nothing will count as read. */
+  list(options: Omit<InboxOptions, 'peek'> = {}): Promise<InboxPage> {
+    return this.#client.getInbox({ ...options, peek: true })
+  }
+
+  /** Hands out the unread messages; they count as read at the next call. */
+  take(options: Omit<InboxOptions, 'peek'> = {}): Promise<InboxPage> {
+    return this.#client.getInbox(options)
+  }
+
+  count(): Promise<OutputOf<'inbox.count'>> {
+    return this.#client.call('inbox.count', {})
+  }
+
+  /** Returns how many of them were unread. */
+  markRead(messages: string | { id: string } | string[] | { thread: string }): Promise<number> {
+    return this.#client.markRead(typeof messages === 'object' && 'id' in messages ? messages.id : messages)
+  }
+}
+
+class InboxLoop implements AsyncIterableIterator<ReceivedMessage>, Stream {
+  readonly #client: WorkspaceClient
+  readonly #streams: Streams
+  readonly #feed = new Feed<InboxMessage>()
+  /** Messages that were shown: after a lost link the daemon hands those out again that were not marked. The oldest is forgotten first. */
+  readonly #known = new Map<string, 'here' | 'read'>()
+  readonly #marks = new Set<Promise<void>>()
+  readonly #unfollow: () => void
+  readonly #unheed: () => void
+  #current?: InboxMessage
+
+  constructor(client: WorkspaceClient, streams: Streams, { signal }: InboxLoopOptions) {
+    this.#client = client
+    this.#streams = streams
+    streams.add(this)
+    this.#unfollow = client.follow('inbox.follow', {
+      input: () => ({}),
+      established: () => {},
+      item: (message) => this.#arrived(message),
+      failed: (error) => this.fail(error),
+    })
+    this.#unheed = onAbort(signal, () => this.#feed.finish())
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<ReceivedMessage, undefined>> {
+    if (this.#current) this.#mark(this.#current.id)
+    this.#current = undefined
+    const message = await this.#feed.next()
+    this.#current = message
+    if (message) return { done: false, value: withContent(message) }
+    await this.#leave()
+    return { done: true, value: undefined }
+  }
+
+  /** By `break` or by an error in the loop's body. */
+  async return(): Promise<IteratorResult<ReceivedMessage, undefined>> {
+    await this.#leave()
+    return { done: true, value: undefined }
+  }
+
+  async finish(): Promise<void> {
+    this.#feed.finish()
+    await Promise.all(this.#marks)
+  }
+
+  fail(error: RelayError): void {
+    this.#feed.fail(error)
+  }
+
+  async #leave(): Promise<void> {
+    this.#streams.drop(this)
+    this.#unheed()
+    await this.finish()
+    // After the last mark: what a watch still holds when it ends is handed out again.
+    this.#unfollow()
+  }
+
+  #arrived(message: InboxMessage): void {
+    const known = this.#known.get(message.id)
+    // Its mark was lost with the link.
+    if (known === 'read') this.#mark(message.id)
+    if (known !== undefined) return
+    this.#note(message.id, 'here')
+    this.#feed.push(message)
+  }
+
+  /** Not awaited: the loop goes on with the next message meanwhile. */
+  #mark(id: string): void {
+    this.#note(id, 'read')
+    const mark = this.#client
+      .markRead(id)
+      .then(
+        () => {},
+        (error: RelayError) => {
+          // Away for long: the message will come again and be recognised.
+          if (!(error instanceof ConnectionError)) this.fail(error)
+        },
+      )
+      .finally(() => this.#marks.delete(mark))
+    this.#marks.add(mark)
+  }
+
+  #note(id: string, how: 'here' | 'read'): void {
+    this.#known.set(id, how)
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > clientLimits.shownMax && oldest !== undefined) this.#known.delete(oldest)
+  }
+}

@@ -1,0 +1,26 @@
+// How a line that a person typed becomes the words of a command, in the CLI and on the page.
+
+import { expect, test } from 'vitest'
+import { openQuoteOf, wordsOf } from '../src/internal/command-words.ts'
+
+test.each<[line: string, words: string[]]>([
+  ['node agent.js  --watch', ['node', 'agent.js', '--watch']],
+  [`bash -c 'echo "hello there"; cat'`, ['bash', '-c', 'echo "hello there"; cat']],
+  [String.raw`bash -c "echo \"hello there\"; cat"`, ['bash', '-c', 'echo "hello there"; cat']],
+  [String.raw`printf "a\n" two\ words`, ['printf', String.raw`a\n`, 'two words']],
+  [`run --name="two words" a'b c'd ""`, ['run', '--name=two words', 'ab cd', '']],
+  [`it's open`, ["it's", 'open']],
+  ['   ', []],
+])('%s', (line, words) => {
+  expect(wordsOf(line)).toEqual(words)
+})
+
+test.each<[line: string, quote: string | undefined]>([
+  [`say "hi`, '"'],
+  [`it's`, "'"],
+  [`"it's" fine`, undefined],
+  [String.raw`\" and "\"" too`, undefined],
+  ['plain', undefined],
+])('a quote that is never closed: %s', (line, quote) => {
+  expect(openQuoteOf(line)).toBe(quote)
+})

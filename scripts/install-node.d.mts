@@ -1,0 +1,3 @@
+// The types of install-node.mjs.
+
+export function installNode(major: number | string): string

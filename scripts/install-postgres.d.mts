@@ -1,0 +1,3 @@
+// The types of install-postgres.mjs.
+
+export function installPostgres(): string

@@ -1,0 +1,83 @@
+// A PostgreSQL in a temporary folder, for tests and figures: what it takes to make one, to start it and to end it, also where root asks.
+// `node scripts/temporary-postgres.mjs` runs one, prints how to reach it as JSON, and ends it when its standard input ends.
+import { execFile, spawnSync } from 'node:child_process'
+import { appendFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { installPostgres } from './install-postgres.mjs'
+
+const run = promisify(execFile)
+
+/** The server refuses to be root. In a name space of its own it is somebody else, whose files are those of root outside. */
+const asNobody = process.getuid?.() === 0 ? ['unshare', '-U', '--map-user=65534', '--map-group=65534'] : []
+
+/** Debian's own, the oldest version that will do; undefined where it is not installed. */
+export const oldest = ['/usr/lib/postgresql/15/bin'].find((folder) => existsSync(join(folder, 'initdb')))
+
+export const admin = { user: 'postgres', password: 'the one of this test' }
+
+const settings = {
+  listen_addresses: "''",
+  shared_buffers: '16MB',
+  max_connections: '60',
+  // A promise of the server that is tested here must be kept by the server: fsync stays on.
+  autovacuum: 'off',
+}
+
+/** The version that is installed for it. Where npm cannot be reached, Debian's will do. */
+export function newest() {
+  try {
+    return installPostgres()
+  } catch (error) {
+    if (!oldest) throw error
+    return oldest
+  }
+}
+
+/** A folder with a server that has not started yet. */
+export async function makeServer(programs, more = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'relay-pg-'))
+  const secret = join(folder, 'password')
+  writeFileSync(secret, admin.password)
+  const auth = ['--auth=scram-sha-256', `--username=${admin.user}`, `--pwfile=${secret}`]
+  const shape = ['--no-locale', '--encoding=UTF8', '--no-sync']
+  await postgresProgram(programs, 'initdb', ['-D', dataOf(folder), ...auth, ...shape])
+  setServer(folder, { ...settings, unix_socket_directories: `'${folder}'`, ...more })
+  return folder
+}
+
+export function dataOf(folder) {
+  return join(folder, 'data')
+}
+
+/** Where a setting stands twice, the last one holds. */
+export function setServer(folder, more) {
+  const lines = Object.entries(more).map(([name, value]) => `${name} = ${value}\n`)
+  appendFileSync(join(dataOf(folder), 'postgresql.auto.conf'), lines.join(''))
+}
+
+export async function startServer(programs, folder) {
+  await postgresProgram(programs, 'pg_ctl', ['-D', dataOf(folder), '-l', join(folder, 'log'), '-w', 'start'])
+}
+
+/** Waits for it: whoever ends a test may end the process next. */
+export function endServer(programs, folder) {
+  const [program, ...rest] = [...asNobody, join(programs, 'pg_ctl'), '-D', dataOf(folder), '-m', 'immediate', 'stop']
+  spawnSync(program, rest)
+  rmSync(folder, { recursive: true, force: true })
+}
+
+export async function postgresProgram(programs, name, args) {
+  const [program, ...rest] = [...asNobody, join(programs, name), ...args]
+  await run(program, rest, { env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' } })
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const programs = newest()
+  const folder = await makeServer(programs)
+  await startServer(programs, folder)
+  process.stdout.write(`${JSON.stringify({ host: folder, port: 5432, database: 'postgres', ...admin })}\n`)
+  process.stdin.on('end', () => endServer(programs, folder)).resume()
+}

@@ -1,0 +1,41 @@
+// The house rule about files: who may read one by itself. tidy.ts asks it.
+
+/** Who may read a file by itself, and why it is safe. All others use sdk/src/internal/foreign-file.ts, which neither waits nor reads without end. */
+export const readsFiles =
+  /\b(?:readFile(?:Sync)?|createReadStream|readSync|open(?:Sync|AsBlob))\(|\bfs(?:Promises)?\.(?:open|read)\w*\(/
+export const fileReaders: Record<string, string> = {
+  'packages/sdk/src/internal/foreign-file.ts': 'the careful reader itself',
+  'packages/mcp/src/bin.cts': 'its own package',
+  'packages/relay/src/wires/page.ts': 'its own package',
+  'packages/mcp/src/hook.cts': "the kernel's files about a process",
+  'packages/relay/src/machine/port-owner.ts': "the kernel's files about a process",
+  'packages/relay/src/machine/descriptors.ts': "the kernel's file about this process",
+  'packages/relay/src/supervisor/processes.ts': "the kernel's files about a process",
+  'packages/relay/src/machine/process-tree.ts': "the kernel's files about a process",
+  'packages/mcp/src/transcript.cts': 'the same, and the end of a transcript, of which no more is read',
+  'packages/mcp/src/careful/file.ts': 'opens what it has just made, exclusively',
+  'packages/mcp/src/careful/records.ts': 'the data directory',
+  'packages/mcp/src/install/workspace-key.ts': 'the data directory',
+  'packages/relay/src/machine/cluster-file.ts': 'opens what it has just made, exclusively',
+  'packages/relay/src/machine/config.ts': 'the data directory',
+  'packages/relay/src/machine/data-directory.ts': 'the data directory',
+  'packages/relay/src/daemon/agent-hosts.ts': 'written by the daemon alone, into the data directory',
+  'packages/relay/src/machine/trust.ts': 'the data directory',
+  'packages/relay/src/broker/waiters.ts': 'the data directory; writes into fifos, without waiting',
+  'packages/relay/src/cli/commands/daemon/log-file.ts': 'the data directory',
+  'packages/relay/src/supervisor/launching.ts': 'the data directory',
+  'packages/relay/src/wires/page-login.ts': 'the data directory',
+  'packages/relay/src/store/soundness.ts': 'the data directory',
+  'packages/relay/src/cli/commands/lift/role-panes.ts': "a lift's private directory",
+  'packages/relay/src/cli/commands/lift/pane.ts': "a lift's private directory",
+  'packages/relay/src/cli/commands/lift/window.ts': "a lift's private directory",
+  'packages/relay/src/cli/stdin.ts': 'what the person named, bounded',
+  'packages/relay/src/daemon/archive.ts': 'the archive, which the daemon wrote, a chunk at a time',
+  'packages/relay/src/daemon/backup-file.ts': 'a backup that the person named, a part at a time',
+  'packages/relay/src/daemon/backup.ts': 'opens what it has just made, exclusively',
+  'packages/relay/src/daemon/importing.ts': 'what the person named, a line at a time',
+  'packages/relay/src/prove/harness/processes.ts':
+    "the kernel's files about a process, and what a trial's own daemon wrote",
+  'packages/relay/src/prove/harness/strace.ts': 'what strace wrote in a directory of the trial',
+  'packages/relay/src/machine/sync.ts': 'reads nothing: what was just written is synced',
+}

@@ -1,0 +1,109 @@
+// The house rules about what stands where: folders that do not point back at each other, and lists and numbers that stand once. tidy.ts collects them.
+
+/** One source as far as these rules look at it: its path from the root, and its text without comments. */
+interface Source {
+  path: string
+  code: string
+}
+
+/** Its files stand there for their address in the package's exports, not for their height: each counts as a file of the folder above. */
+const doors = 'packages/sdk/src/internal/'
+
+/** Circles of files that import each other. */
+export function cycles(graph: ReadonlyMap<string, string[]>): string[] {
+  const done = new Set<string>()
+  const found: string[] = []
+  const visit = (path: string, trail: string[]): void => {
+    if (trail.includes(path)) found.push(`import cycle: ${[...trail.slice(trail.indexOf(path)), path].join(' → ')}`)
+    if (trail.includes(path) || done.has(path)) return
+    for (const next of graph.get(path) ?? []) visit(next, [...trail, path])
+    done.add(path)
+  }
+  for (const path of graph.keys()) visit(path, [])
+  return found
+}
+
+/**
+ * Circles between the entries of a folder. An entry is one of its files, or one of its folders with all that is in it: `tools/` and
+ * `action-tools.ts` beside it may not import each other. Circles of files alone are found by `cycles`.
+ */
+export function folderCircles(imports: ReadonlyMap<string, readonly string[]>): string[] {
+  return [...entryGraphs(imports)].flatMap(([folder, graph]) => circlesIn(folder, graph))
+}
+
+type Graph = Map<string, Set<string>>
+
+/** For each folder, which of its entries import which others. */
+function entryGraphs(imports: ReadonlyMap<string, readonly string[]>): Map<string, Graph> {
+  const graphs = new Map<string, Graph>()
+  for (const [path, targets] of imports) {
+    for (const target of targets.filter((each) => imports.has(each) && each !== path)) {
+      const [from, to] = [partsOf(path), partsOf(target)]
+      const at = from.findIndex((part, i) => part !== to[i])
+      const folder = from.slice(0, at).join('/')
+      const graph = graphs.get(folder) ?? new Map<string, Set<string>>()
+      graphs.set(folder, graph)
+      const entry = from[at] as string
+      graph.set(entry, (graph.get(entry) ?? new Set()).add(to[at] as string))
+    }
+  }
+  return graphs
+}
+
+function partsOf(path: string): string[] {
+  return path.replace(doors, 'packages/sdk/src/internal-').split('/')
+}
+
+function circlesIn(folder: string, graph: Graph): string[] {
+  const done = new Set<string>()
+  const found: string[] = []
+  const visit = (entry: string, trail: string[]): void => {
+    const circle = [...trail.slice(trail.indexOf(entry)), entry]
+    const isNew = trail.includes(entry) && circle.some((each) => !each.includes('.'))
+    if (isNew) found.push(`${folder}: a folder points back: ${circle.join(' → ')}`)
+    if (trail.includes(entry) || done.has(entry)) return
+    for (const next of graph.get(entry) ?? []) visit(next, [...trail, entry])
+    done.add(entry)
+  }
+  for (const entry of graph.keys()) visit(entry, [])
+  return found
+}
+
+const cliTable = 'packages/sdk/src/internal/clis.ts'
+/** Fewer names are an example; `zed` and `cursor` are also plain words. */
+const typedNamesMax = 3
+
+/** Arrays and texts that list the names of CLIs again, instead of being made from the table of CLIs. */
+export function typedLists(all: readonly Source[]): string[] {
+  const table = all.find(({ path }) => path === cliTable)?.code ?? ''
+  const names = [...table.matchAll(/\bname: '([\w-]+)'/g)].map((match) => match[1] as string)
+  const counted = (text: string) => names.filter((name) => new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(text)).length
+  return all
+    .filter(({ path }) => path !== cliTable)
+    .flatMap(({ path, code }) => {
+      const lists = code.match(/\[[^[\]]*\]|'[^'\n]*'|`[^`]*`/g) ?? []
+      const typed = lists.find((text) => counted(text) > typedNamesMax)
+      return typed === undefined ? [] : [`${path}: lists CLIs again; make it from ${cliTable}: ${typed.slice(0, 60)}`]
+    })
+}
+
+/** A number with its unit last, as every limit has it. */
+const limit = /^(?:export )?const (?!minuteMs|hourMs|dayMs)(\w+(?:Ms|Max|Min|Default|Factor|PerStep)) = ([\d(].*)$/gm
+
+/** Limits that stand twice: under one name in two files of a room, or under one name and with one value anywhere. */
+export function repeatedLimits(all: readonly Source[]): string[] {
+  const homes = new Map<string, string>()
+  return all.flatMap(({ path, code }) =>
+    [...code.matchAll(limit)].flatMap(([, name = '', value = '']) => {
+      const keys = [`${name} = ${value.trim()}`, `${name} in ${roomOf(path)}`]
+      const first = keys.map((key) => homes.get(key)).find((home) => home !== undefined)
+      for (const key of keys) homes.set(key, first ?? path)
+      return first === undefined ? [] : [`${name} stands in ${first} and ${path}: use one, or give each its own name`]
+    }),
+  )
+}
+
+/** A folder of the daemon, or a package. */
+function roomOf(path: string): string {
+  return path.split('/', path.startsWith('packages/relay/') ? 4 : 2).join('/')
+}

@@ -1,0 +1,67 @@
+// The house rules about words: plain English in comments, texts and documents, and a glossary whose files exist. The rules about code are in tidy.ts.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Words that a reader who has never met us stumbles over, and what to write instead. */
+const plainer: [found: RegExp, instead: string][] = [
+  [/\baffairs?\b/i, 'name the file: "see X.ts"'],
+  [/\banew\b/i, 'again'],
+  [/\bmend(?:s|ed|ing)?\b/i, 'fix'],
+  [/\bhow (?:it|they|he|she|its? \w+) fares?\b|\bfares\b/i, 'status'],
+  [/\b(?:that|which) (?:is|are) none\b/i, 'not a ...'],
+  [/\b(?:he|she|him|his|hers?|himself|herself)\b/i, 'they, their, or the name'],
+  // Git's marks of a conflict that nobody has resolved.
+  [/^(?:<{7}|>{7}) /, 'what both sides meant'],
+]
+
+/** Not written by us, or written before: the licences, what is made, and the history of releases. */
+const isSpared = (path: string) => /^CHANGELOG\.md$|(?:^|\/)(?:node_modules|dist|cjs|out|pictures)(?:\/|$)/.test(path)
+
+function textFiles(root: string, folder = ''): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+    if (isSpared(path) || entry.name.startsWith('.')) return []
+    if (entry.isDirectory()) return textFiles(root, path)
+    return /\.(?:[cm]?[jt]sx?|md)$/.test(entry.name) ? [path] : []
+  })
+}
+
+/** One finding for each line with a word that has a plainer one. */
+export function oddWords(root: string): string[] {
+  const itself = /(?:^|\/)tidy(?:-words|\.test)\.ts$/
+  const files = textFiles(root).filter((path) => !itself.test(path))
+  return files.flatMap((path) =>
+    readFileSync(join(root, path), 'utf8')
+      .split('\n')
+      .flatMap((line, at) => {
+        const rule = plainer.find(([found]) => found.test(line))
+        return rule ? [`${path}:${at + 1}: "${rule[0].exec(line)?.[0]}": write ${rule[1]}`] : []
+      }),
+  )
+}
+
+const glossary = 'docs/words.md'
+/** Where the short paths of the glossary begin; all others are below packages/relay/src. */
+const folders: Record<string, string> = {
+  sdk: 'packages/sdk/src',
+  protocol: 'packages/sdk/src/protocol',
+  mcp: 'packages/mcp/src',
+  test: 'test',
+  docs: 'docs',
+}
+
+/** Every word of the glossary names a file that exists. */
+export function wordsWithoutFile(root: string): string[] {
+  if (!existsSync(join(root, glossary))) return []
+  const rows = readFileSync(join(root, glossary), 'utf8')
+    .split('\n')
+    .filter((line) => /^\| [A-Z]/.test(line))
+  return rows.flatMap((row) => {
+    const word = row.split('|')[1]?.trim()
+    const path = /\| `([^`|]+)` \|$/.exec(row)?.[1]
+    if (path === undefined) return [`${glossary}: "${word}" names no file`]
+    const [first = '', ...rest] = path.split('/')
+    const file = first in folders ? [folders[first], ...rest].join('/') : `packages/relay/src/${path}`
+    return existsSync(join(root, file)) ? [] : [`${glossary}: "${word}" names ${path}, which does not exist`]
+  })
+}

@@ -1,0 +1,100 @@
+// Every workspace on the page: a switcher, each with its own address, several tabs with several at once, and a link that opens one alone.
+
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connectRelay } from '../../packages/sdk/src/index.ts'
+import { found, inChromium } from './chromium.ts'
+import { complaintsOf, PageWorld } from './page-world.ts'
+
+describe.skipIf(found.path === undefined)(`every workspace, ${inChromium}`, () => {
+  let world: PageWorld
+  let second: Page
+  let complaints: string[]
+  let shopKey = ''
+  beforeAll(async () => {
+    world = await PageWorld.start()
+    const { key } = await world.http.daemon.open('shop')
+    shopKey = key as string
+    for (const [name, its] of [
+      ['home', world.http.key],
+      ['shop', shopKey],
+    ] as const) {
+      const ann = await connectRelay({ name: `Ann-${name}`, key: its, url: world.http.url })
+      await ann.messages.send('#general', `Said in ${name}.`)
+      await ann.close()
+    }
+    second = await world.page.context().newPage()
+    complaints = complaintsOf(second, world.http.url)
+  })
+  afterAll(async () => {
+    await world?.stop()
+  })
+
+  it.each([1280, 390])('are chosen in the menu and by the palette, at %i pixels', async (width) => {
+    const { page } = world
+    await page.setViewportSize({ width, height: 860 })
+    await page.goto(`${world.http.url}/#/talk/%23general`)
+    await page.locator('.message', { hasText: 'Said in home.' }).waitFor()
+    expect(new URL(page.url()).pathname).toBe('/w/home/')
+    await page.getByLabel('Message', { exact: true }).fill('begun at home')
+    await page.getByRole('combobox', { name: 'Workspace' }).focus()
+    await page.getByRole('combobox', { name: 'Workspace' }).selectOption('shop')
+    await page.waitForURL('**/w/shop/**')
+    await world.show('talk', '#general')
+    await page.locator('.message', { hasText: 'Said in shop.' }).waitFor()
+    expect(await page.locator('.message', { hasText: 'Said in home.' }).count()).toBe(0)
+    // What was begun is in its own workspace.
+    expect(await page.getByLabel('Message', { exact: true }).inputValue()).toBe('')
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Go or do' }).fill('workspace home')
+    await page.getByRole('option', { name: 'Workspace home' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/w/home/**')
+    await world.show('talk', '#general')
+    await page.locator('.message', { hasText: 'Said in home.' }).waitFor()
+    expect(await page.getByLabel('Message', { exact: true }).inputValue()).toBe('begun at home')
+  })
+
+  it.each([
+    [1280, 'light'],
+    [390, 'dark'],
+  ] as const)('are seen together, with what waits in each, at %i pixels, %s', async (width, colorScheme) => {
+    const { page, me } = world
+    await page.setViewportSize({ width, height: 860 })
+    await page.emulateMedia({ colorScheme })
+    const asker = await connectRelay({ name: 'Asker', key: shopKey, url: world.http.url })
+    const question = `May I close ${width}?`
+    await asker.messages.send(me, question, { kind: 'question' })
+    await page.goto(`${world.http.url}/w/home/#/now`)
+    await page.getByRole('combobox', { name: 'Workspace' }).selectOption('All workspaces')
+    const shop = page.getByRole('region', { name: 'shop' })
+    await page.getByRole('region', { name: 'home' }).getByText('Nothing waits for you.').waitFor()
+    const row = shop.locator('.need', { hasText: question })
+    await row.getByText('asks').waitFor()
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+    await row.getByRole('link').click()
+    await page.waitForURL('**/w/shop/**')
+    await page.locator('.message.is-marked', { hasText: question }).waitFor()
+    await asker.close()
+  })
+
+  it('stand in several tabs at once', async () => {
+    const { page } = world
+    await page.goto(`${world.http.url}/w/home/#/talk/%23general`)
+    await second.goto(`${world.http.url}/w/shop/#/talk/%23general`)
+    await page.locator('.message', { hasText: 'Said in home.' }).waitFor()
+    await second.locator('.message', { hasText: 'Said in shop.' }).waitFor()
+    await second.getByLabel('Message', { exact: true }).fill('From the second tab.')
+    await second.keyboard.press('Enter')
+    await second.locator('.message', { hasText: 'From the second tab.' }).waitFor()
+    expect(await page.getByText('From the second tab.').count()).toBe(0)
+    await second.goto(`${world.http.url}/w/nowhere/`)
+    await second.getByText(/This login opens .*\/w\/home\/, and not nowhere\./).waitFor()
+  })
+
+  it('had nothing to complain about', () => {
+    expect(world.complaints).toEqual([])
+    // The workspace that is not there is refused, and the browser says so.
+    expect(complaints.filter((text) => !text.includes('401'))).toEqual([])
+  })
+})

@@ -1,0 +1,27 @@
+// Backups, restorings, exports and imports that are cut short, and a backup while many write: see scenarios/backups.ts.
+
+import { expect, test } from 'vitest'
+import { isFull, sized } from '../size.ts'
+import { backUpUnderLoad, killWhileWorking } from './scenarios/backups.ts'
+
+const [kills, messages] = sized([2, 2_000], [50, 10_000])
+
+test(`killed at ${kills} moments of each: whole before or whole after`, async () => {
+  const reports = await killWhileWorking(kills, messages)
+  process.stdout.write(`backups: ${JSON.stringify(reports)}\n`)
+  for (const [cut, { faults, cutOff }] of Object.entries(reports)) {
+    expect([cut, faults]).toEqual([cut, []])
+    if (isFull) expect([cut, cutOff]).not.toEqual([cut, 0])
+  }
+})
+
+test('a backup under load holds all that was acknowledged before it, and nobody waits for it', async () => {
+  const report = await backUpUnderLoad(sized(2_000, 500_000), sized(1, 3))
+  process.stdout.write(`backup under load: ${JSON.stringify(report)}\n`)
+  expect(report.faults).toEqual([])
+  // A copy in the event loop would hold it up for as long as it takes. What is left is the disk, which both write to.
+  if (isFull) expect(report.lagMsMax).toBeLessThan(report.backupMs / 4)
+  // Others use this machine too: what counts is what the backup adds. A stall of its own comes in each round, one of theirs does not.
+  const added = report.rounds.map(({ duringMs, withoutMs }) => duringMs - withoutMs)
+  if (isFull) expect(Math.min(...added)).toBeLessThan(50)
+})

@@ -1,0 +1,68 @@
+// A built Agent Relay with one fault planted in it: a copy of what was built, in which one piece of one file is another. No tests.
+
+import { execFile } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { bareEnv } from '../../../packages/relay/src/prove/harness/processes.ts'
+import type { PromiseName, Size } from '../../../packages/relay/src/prove/promises.ts'
+import type { Proof } from '../../../packages/relay/src/prove/prove.ts'
+
+export interface Fault {
+  /** Below dist/. */
+  file: string
+  piece: string
+  instead: string
+}
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+
+export class Variant {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'relay-variant-'))
+
+  /** Without a fault: a copy that is like what was built. */
+  constructor(fault?: Fault) {
+    const isWanted = (path: string) => !/\.map$|\.d\.ts$|\/dist\/page(?:\/|$)/.test(path)
+    for (const name of ['package.json', 'bin', 'dist'])
+      cpSync(join(root, 'packages/relay', name), join(this.#folder, name), { recursive: true, filter: isWanted })
+    symlinkSync(join(root, 'node_modules'), join(this.#folder, 'node_modules'))
+    if (!fault) return
+    const path = join(this.#folder, 'dist', fault.file)
+    const parts = readFileSync(path, 'utf8').split(fault.piece)
+    if (parts.length !== 2) throw new Error(`${fault.file} has ${parts.length - 1} times: ${fault.piece}`)
+    writeFileSync(path, parts.join(fault.instead))
+  }
+
+  /** As the command does it, in a size of the test's own. */
+  async prove(only: PromiseName[], size: Size, stuckMs: number): Promise<Proof[]> {
+    const module = pathToFileURL(join(this.#folder, 'dist/prove/prove.js')).href
+    const script = `
+      const { prove } = await import(${JSON.stringify(module)})
+      process.stdout.write(JSON.stringify(await prove(${JSON.stringify({ only, size, stuckMs })})))`
+    return JSON.parse((await ran(['--input-type=module', '-e', script])).stdout)
+  }
+
+  /** The command itself. */
+  run(args: string[]): Promise<Ran> {
+    return ran([join(this.#folder, 'bin/agent-relay.cjs'), ...args])
+  }
+
+  remove(): void {
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+interface Ran {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+function ran(args: string[]): Promise<Ran> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, args, { env: bareEnv() }, (_, stdout, stderr) =>
+      resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+    )
+  })
+}

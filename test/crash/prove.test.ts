@@ -1,0 +1,104 @@
+// What `agent-relay prove` says of a sound daemon, and of daemons in which a fault was planted: it names the promise that is broken, and why.
+
+import { afterEach, expect, test } from 'vitest'
+import { whyNoStrace } from '../../packages/relay/src/prove/harness/strace.ts'
+import { type PromiseName, promiseNames, type Size, usualSize } from '../../packages/relay/src/prove/promises.ts'
+import { isFull } from '../size.ts'
+import { type Fault, Variant } from './harness/variant.ts'
+
+let variant: Variant | undefined
+afterEach(() => variant?.remove())
+
+/** Where a fault is expected, nobody has to wait as long as on a machine that may be busy. */
+const size: Size = {
+  ...usualSize,
+  kills: { cycles: 3, drainMs: 5_000 },
+  answers: 20,
+  frames: { mutated: 500, msMax: 5_000, answerMs: 3_000 },
+  restarts: 1,
+  wakes: { questions: 20, wakeMs: 5_000 },
+}
+const stuckMs = 60_000
+/** Against a hang. */
+const timeout = 300_000
+
+test('a sound daemon breaks no promise', { timeout }, async () => {
+  variant = new Variant()
+  if (isFull) {
+    const { code, stdout, stderr } = await variant.run(['prove', '--json'])
+    process.stdout.write(`prove: ${stdout}`)
+    const { ok, promises } = JSON.parse(stdout)
+    expect([code, ok, stderr]).toEqual([0, true, expect.stringContaining('7 of 7  wake')])
+    expect(promises.map(({ name }: { name: string }) => name)).toEqual(promiseNames)
+    return
+  }
+  // The others take longer, and have a short size in the other files here.
+  const patient = { ...size, wakes: { questions: 20, wakeMs: 60_000 } }
+  const proofs = await variant.prove(['restart', 'wake'], patient, stuckMs)
+  process.stdout.write(`prove: ${JSON.stringify(proofs)}\n`)
+  expect(proofs.map(({ name, holds, why }) => [name, holds, why])).toEqual([
+    ['restart', true, undefined],
+    ['wake', true, undefined],
+  ])
+})
+
+interface Planted extends Fault {
+  breaks: PromiseName
+  why: RegExp
+  /** Too long for the short size. */
+  isLong?: boolean
+}
+
+/** True each so many times. */
+const each = (times: number) => `(globalThis.planted = (globalThis.planted ?? 0) + 1) % ${times} === 0`
+const dropped = (what: string): Pick<Planted, 'file' | 'piece' | 'instead'> => ({
+  file: 'wires/connection.js',
+  piece: 'if (!this.#isOver)\n            this.#carrier.write(',
+  instead: `if (!this.#isOver && !(type === '${what}' && ${each(7)}))\n            this.#carrier.write(`,
+})
+/** A second after the answer. */
+const lateCommit = `{
+      const late = () => { this.isOpen_ = false; try { this.#database.exec('COMMIT') } catch {} }
+      if (!this.isOpen_) { this.#database.exec('BEGIN IMMEDIATE'); setTimeout(late, 1_000) }
+      this.isOpen_ = true
+      result = work()
+    }`
+const early = { file: 'store/store.js', piece: 'result = this.#database.transact(work);', instead: lateCommit }
+const isMessage = "entries.some(({ facts }) => facts.some(({ type }) => type === 'message.created'))"
+
+const planted: Record<string, Planted> = {
+  'an acknowledgement before the commit': { ...early, breaks: 'kill', why: /acknowledged, but not stored: from-\d/ },
+  'a lost wake-up': {
+    file: 'broker/hub.js',
+    piece: 'tell(entries) {',
+    instead: `tell(entries) { if (${isMessage} && ${each(5)}) return;`,
+    breaks: 'wake',
+    why: /question \d+ woke nobody/,
+  },
+  'a dropped frame of a delivery': { ...dropped('DELIVER'), breaks: 'wake', why: /question \d+ woke nobody/ },
+  'a dropped frame of an answer': { ...dropped('ACK'), breaks: 'frames', why: /no answer within 3 s/, isLong: true },
+}
+
+test.for(Object.entries(planted).filter(([, { isLong }]) => isFull || !isLong))(
+  '%s is found',
+  async ([, fault], { skip }) => {
+    const { breaks, why } = fault
+    variant = new Variant(fault)
+    const [proof] = await variant.prove([breaks], size, stuckMs)
+    process.stdout.write(`prove: ${JSON.stringify(proof)}\n`)
+    skip(proof?.holds === null, proof?.why)
+    expect(proof).toMatchObject({ name: breaks, holds: false, why: expect.stringMatching(why) })
+  },
+)
+
+test('the command says what is broken, and ends with 1', { timeout }, async ({ skip }) => {
+  const reason = whyNoStrace()
+  skip(reason !== undefined, reason)
+  variant = new Variant(early)
+  const { code, stdout, stderr } = await variant.run(['prove', '--only', 'sync'])
+  expect([code, stdout, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^sync +broken /m),
+    expect.stringMatching(/^sync is broken: c_\w+: .*\n0 of 1 promise held, 1 broken\.$/m),
+  ])
+})

@@ -1,0 +1,255 @@
+// Backups, restorings and imports that are killed, and a backup of a workspace that is written to: each is whole before or whole after.
+
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Backup, readBackup } from '../../../packages/relay/src/daemon/backup.ts'
+import { readDatabase } from '../../../packages/relay/src/daemon/backup-file.ts'
+import { CredentialsFile } from '../../../packages/relay/src/machine/credentials-file.ts'
+import { DataDirectory } from '../../../packages/relay/src/machine/data-directory.ts'
+import { bareEnv, inScene, project, type Scene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
+import { Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
+import { contentsOf } from '../../../packages/relay/src/store/contents.ts'
+import { soundnessOf } from '../../../packages/relay/src/store/soundness.ts'
+import { fill } from '../harness/million.ts'
+
+const launcher = fileURLToPath(new URL('../../../packages/relay/bin/agent-relay.cjs', import.meta.url))
+
+export const cuts = ['backup', 'restore', 'import', 'export'] as const
+export type Cut = (typeof cuts)[number]
+
+export interface CutReport {
+  kills: number
+  /** Killed before it had answered. */
+  cutOff: number
+  /** What was there after a kill, whole. */
+  whole: number
+  faults: string[]
+}
+
+/** A command line of our own: killed after some time, if it has not ended by then. */
+async function command(dataDir: string, args: string[], killMs?: number): Promise<{ code: number | null; ms: number }> {
+  const from = performance.now()
+  const env = { ...bareEnv(), RELAY_DATA_DIR: dataDir, HOME: dataDir }
+  const child = spawn(process.execPath, [launcher, ...args], { env, cwd: dataDir, stdio: 'ignore' })
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const timer = killMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killMs)
+  const code = await ended
+  clearTimeout(timer)
+  return { code, ms: performance.now() - from }
+}
+
+/** Each kill comes at a moment of its own, most of them while it works and not while Node starts. */
+export function killWhileWorking(kills: number, messages: number): Promise<Record<Cut, CutReport>> {
+  return inScene(async (scene) => {
+    const at = await prepared(scene, messages)
+    const reports: Partial<Record<Cut, CutReport>> = {}
+    for (const cut of cuts) reports[cut] = await killWhile(cut, kills, scene, at)
+    return reports as Record<Cut, CutReport>
+  })
+}
+
+async function killWhile(cut: Cut, kills: number, scene: Scene, at: PreparedScene): Promise<CutReport> {
+  const argsOf: Record<Cut, (place: string) => string[]> = {
+    backup: (place) => ['workspace', 'backup', join(place, 'new.tar'), project],
+    export: (place) => ['workspace', 'export', '--project', project, '--to', join(place, 'new.jsonl')],
+    restore: () => ['workspace', 'restore', at.backup, project],
+    import: () => ['workspace', 'import', at.text, project],
+  }
+  const isFile = cut === 'backup' || cut === 'export'
+  const places = () => mkdtempSync(join(scene.dataDir, 'place-'))
+  const run = (place: string, killMs?: number) => command(isFile ? scene.dataDir : place, argsOf[cut](place), killMs)
+  const look = (place: string) => (isFile ? ofFile(place, at) : ofPlace(place, at))
+  const faults: string[] = []
+  let [cutOff, whole, place] = [0, 0, places()]
+  const { code, ms: wholeMs } = await run(place)
+  if (code !== 0) faults.push(`${cut} ended with ${code}`)
+  for (let i = 0; i < kills; i++) {
+    place = places()
+    const ended = await run(place, wholeMs * (0.3 + (0.7 * (i + 0.5)) / kills))
+    if (ended.code === null) cutOff++
+    const found = look(place)
+    if (found.isThere) whole++
+    faults.push(...found.faults)
+    if (found.isThere || i % 5 > 0) continue
+    // And what was cut off works the next time.
+    const again = await run(place)
+    if (again.code !== 0 || !look(place).isThere) faults.push(`${cut} again ended with ${again.code}`)
+    faults.push(...look(place).faults)
+  }
+  return { kills, cutOff, whole, faults: faults.slice(0, 10) }
+}
+
+interface PreparedScene {
+  backup: string
+  text: string
+  textBytes: number
+  messages: number
+}
+
+/** A daemon with a workspace of so many messages, a backup of it and an export. */
+async function prepared(scene: Scene, messages: number): Promise<PreparedScene> {
+  await (await scene.startDaemon()).end('SIGTERM')
+  fill(scene.databasePath, messages, 20)
+  await scene.startDaemon()
+  const [backup, text] = [join(scene.dataDir, 'all.tar'), join(scene.dataDir, 'all.jsonl')]
+  await command(scene.dataDir, ['workspace', 'backup', backup, project])
+  await command(scene.dataDir, ['workspace', 'export', '--project', project, '--to', text])
+  return { backup, text, textBytes: statSync(text).size, messages: contentsOf(scene.databasePath).messages }
+}
+
+interface Found {
+  isThere: boolean
+  faults: string[]
+}
+
+function ofFile(place: string, { messages, textBytes }: PreparedScene): Found {
+  const [backup, text] = [join(place, 'new.tar'), join(place, 'new.jsonl')]
+  if (existsSync(text))
+    return { isThere: true, faults: statSync(text).size === textBytes ? [] : [`${text} is not whole`] }
+  return existsSync(backup)
+    ? { isThere: true, faults: faultsOfBackup(backup, messages) }
+    : { isThere: false, faults: [] }
+}
+
+function faultsOfBackup(path: string, messages: number): string[] {
+  try {
+    const held: Backup = readBackup(path)
+    for (const workspace of held.workspaces) readDatabase(held, workspace)
+    return held.workspaces[0]?.messages === messages ? [] : [`it holds ${held.workspaces[0]?.messages} messages`]
+  } catch (error) {
+    return [(error as Error).message]
+  }
+}
+
+/** A workspace that counts has its key, and all its messages. */
+function ofPlace(dataDir: string, { messages }: PreparedScene): Found {
+  const directory = new DataDirectory(dataDir)
+  if (!directory.has(project)) return { isThere: false, faults: [] }
+  const database = directory.database(project)
+  const contents = contentsOf(database)
+  const faults: string[] = []
+  if (soundnessOf(database) !== 'ok') faults.push(soundnessOf(database))
+  if (contents.messages !== messages) faults.push(`it has ${contents.messages} messages`)
+  const key = new CredentialsFile(join(dataDir, 'credentials.json')).keyOf(contents.id as string)
+  if (key === undefined) faults.push('it has no key')
+  return { isThere: true, faults }
+}
+
+export interface BusyReport {
+  messages: number
+  bytes: number
+  backupMs: number
+  sent: number
+  /** How late the daemon's event loop ran at worst, as it tells itself. */
+  lagMsMax: number
+  /** The longest that a send waited for its answer. */
+  sendMsMax: number
+  rounds: BusyRound[]
+  faults: string[]
+}
+
+/** The longest that a question which needs no disk waited for its answer, while the same sends went on. */
+interface BusyRound {
+  duringMs: number
+  /** For as long, without a backup: what the machine and the sends alone cost. */
+  withoutMs: number
+}
+
+/** A backup while somebody sends 200 messages a second: it holds all that was acknowledged before it began, and nobody waits for it. */
+export function backUpUnderLoad(messages: number, rounds: number): Promise<BusyReport> {
+  return inScene(async (scene) => {
+    await (await scene.startDaemon()).end('SIGTERM')
+    fill(scene.databasePath, messages, 20)
+    await scene.startDaemon()
+    const raw = await Raw.as(scene.socketPath, 'sender')
+    const control = await Raw.as(join(scene.dataDir, 'control.sock'))
+    const sender = new Sender(raw)
+    // What is asked for the first time takes longer.
+    await waiting(control, sender.reached(100))
+    const report: BusyReport = {
+      messages,
+      bytes: 0,
+      backupMs: 0,
+      sent: 0,
+      lagMsMax: 0,
+      sendMsMax: 0,
+      rounds: [],
+      faults: [],
+    }
+    for (let round = 0; round < rounds; round++) {
+      const before = contentsOf(scene.databasePath).messages
+      const path = join(scene.dataDir, `busy-${round}.tar`)
+      const during = await waiting(control, command(scene.dataDir, ['workspace', 'backup', path, project]))
+      // It begins as the backup did, with a command that starts: that, too, takes the processor from the daemon.
+      const idle = Promise.all([command(scene.dataDir, ['--version']), sleep(during.done.ms)])
+      const without = await waiting(control, idle)
+      report.rounds.push({ duringMs: during.waitedMs, withoutMs: without.waitedMs })
+      report.backupMs = Math.max(report.backupMs, during.done.ms)
+      if (during.done.code !== 0) report.faults.push(`exit code ${during.done.code}`)
+      else Object.assign(report, held(path, before, report.faults))
+    }
+    await sender.end()
+    const { payload } = await control.call('daemon.status', {})
+    report.lagMsMax = (payload as { lagMs: { max: number } }).lagMs.max
+    await Promise.all([raw.end(), control.end()])
+    return { ...report, sent: sender.sent, sendMsMax: sender.waitedMs }
+  })
+}
+
+function held(path: string, least: number, faults: string[]): Pick<BusyReport, 'messages' | 'bytes'> {
+  const [found] = readBackup(path).workspaces
+  const [messages, bytes] = [Number(found?.messages), Number(found?.bytes)]
+  faults.push(...(messages >= least ? faultsOfBackup(path, messages) : [`it holds ${messages} of at least ${least}`]))
+  return { messages, bytes }
+}
+
+/** Asks the daemon something every few milliseconds until the work is done. */
+async function waiting<T>(control: Raw, work: Promise<T>): Promise<{ done: T; waitedMs: number }> {
+  let [waitedMs, isOver] = [0, false]
+  const asking = (async () => {
+    while (!isOver) {
+      const start = performance.now()
+      await control.call('daemon.status', {})
+      waitedMs = Math.max(waitedMs, performance.now() - start)
+      await sleep(5)
+    }
+  })()
+  const done = await work.finally(() => {
+    isOver = true
+  })
+  await asking
+  return { done, waitedMs: Math.round(waitedMs * 10) / 10 }
+}
+
+class Sender {
+  sent = 0
+  waitedMs = 0
+  #isOver = false
+  readonly #sending: Promise<void>
+
+  constructor(raw: Raw) {
+    this.#sending = this.#send(raw)
+  }
+
+  async reached(sent: number): Promise<void> {
+    while (this.sent < sent) await sleep(5)
+  }
+
+  end(): Promise<void> {
+    this.#isOver = true
+    return this.#sending
+  }
+
+  async #send(raw: Raw): Promise<void> {
+    for (let from = performance.now(); !this.#isOver; ) {
+      const start = performance.now()
+      const { type } = await raw.call('message.send', { to: '#general', body: `number ${this.sent}` })
+      if (type === 'ACK') this.sent++
+      this.waitedMs = Math.max(this.waitedMs, performance.now() - start)
+      from += 5
+      if (from > performance.now()) await sleep(from - performance.now())
+    }
+  }
+}

@@ -1,0 +1,74 @@
+// Syncs that fail: nothing is acknowledged after one.
+
+import { join } from 'node:path'
+import { History, readStored } from '../../../packages/relay/src/prove/harness/history.ts'
+import { type DaemonProcess, inScene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
+import {
+  acksIn,
+  isOnLog,
+  isSync,
+  isToSocket,
+  readTrace,
+  type SystemCall,
+  straceArgs,
+} from '../../../packages/relay/src/prove/harness/strace.ts'
+import { load, senders } from '../../../packages/relay/src/prove/scenarios/syncs.ts'
+
+export interface FailedSyncReport {
+  /** Which sync failed, counted from the daemon's start, and of what. */
+  failing: number
+  of: string
+  acked: number
+  /** How it ended: with its reason, and never with 0. */
+  exitCode: number | null
+  reason: string
+  faults: string[]
+}
+
+/**
+ * The n-th sync fails with EIO. If it was one of the log: nothing is acknowledged after it, and the daemon ends. SQLite also syncs the
+ * folder of a new log, and goes on if that fails: the log's own syncs do not depend on it.
+ */
+export function failSync(failing: number): Promise<FailedSyncReport> {
+  return inScene(async (scene) => {
+    await (await scene.startDaemon()).end('SIGTERM')
+    const trace = join(scene.dataDir, 'trace')
+    // Which of the two a driver calls depends on how it was compiled.
+    const inject = ['-e', `inject=fsync,fdatasync:error=EIO:when=${failing}`]
+    const daemon = scene.spawnDaemon({ through: straceArgs(trace, ...inject) })
+    const history = new History()
+    if (await isReady(daemon)) {
+      const [soon, late] = [performance.now() + 2_000, performance.now() + 60_000]
+      // No sync is of more than one send of each sender: after so many the one that fails has come.
+      const isBefore = () => performance.now() < soon || history.acked <= senders * failing
+      await load(scene, history, () => daemon.child.exitCode === null && isBefore() && performance.now() < late)
+    }
+    const isEnding = readTrace(trace).some((call) => isSync(call) && isOnLog(call) && call.result.includes('INJECTED'))
+    const exit = await Promise.race([daemon.exited, sleep(isEnding ? 30_000 : 1_000).then(() => undefined)])
+    if (!exit) await daemon.end('SIGKILL')
+    const calls = readTrace(trace)
+    const failed = calls.find((call) => isSync(call) && call.result.includes('INJECTED'))
+    const faults = failed && isOnLog(failed) ? acknowledgedAfter(failed, calls) : []
+    if (!failed) faults.push('no sync failed')
+    else if (isOnLog(failed) && !exit) faults.push('the daemon goes on')
+    await (await scene.startDaemon()).end('SIGTERM')
+    const { messages, integrity } = readStored(scene.databasePath)
+    if (integrity !== 'ok') faults.push(integrity)
+    faults.push(...history.faultsOfStored(messages))
+    const of = failed && isOnLog(failed) ? 'log' : 'folder'
+    const reason = daemon.errors.split('\n')[0] ?? ''
+    return { failing, of, acked: history.acked, exitCode: exit?.code ?? null, reason, faults: faults.slice(0, 10) }
+  })
+}
+
+function acknowledgedAfter(failed: SystemCall, calls: SystemCall[]): string[] {
+  const late = calls.filter((call) => call.ended > failed.ended && isToSocket(call) && acksIn(call).length > 0)
+  return late.map((call) => `acknowledged after the failed sync: ${acksIn(call).join(', ')}`)
+}
+
+async function isReady(daemon: DaemonProcess): Promise<boolean> {
+  return await daemon.ready.then(
+    () => true,
+    () => false,
+  )
+}

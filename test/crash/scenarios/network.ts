@@ -1,0 +1,85 @@
+// The HTTP port and its WebSockets under all that strangers and broken clients do: mutated frames and requests, abandoned sessions, slow-loris.
+// At the end a minute without anything, and what is left of it in memory and descriptors.
+
+import { Meter } from '../../../packages/relay/src/prove/harness/meter.ts'
+import { inScene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
+import { Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
+import { type Testimony, Witness } from '../../../packages/relay/src/prove/harness/witness.ts'
+import { fuzz } from '../../../packages/relay/src/prove/scenarios/fuzz.ts'
+import { seeded } from '../harness/seeded.ts'
+import { type Abandoned, abandonSessions } from './abandoned.ts'
+import { fuzzHttp } from './http-fuzz.ts'
+import { type Loris, slowLoris } from './loris.ts'
+
+export interface NetworkSizes {
+  frames: number
+  requests: number
+  /** Of each era. */
+  sessions: number
+  connections: number
+  lorisMs: number
+  idleMs: number
+}
+
+export interface NetworkReport {
+  faults: string[]
+  seconds: Record<string, number>
+  statuses: Record<number, number>
+  abandoned: Abandoned
+  loris: Loris
+  /** After a tenth of the mutated ones, after all of them, with as many sessions as the daemon keeps, the most, and a minute after all. */
+  rssMb: Record<'warm' | 'fuzzed' | 'full' | 'most' | 'after', number>
+  descriptors: Record<'warm' | 'after', number>
+  witness: Testimony
+  exit: number | null
+  daemonErrors: string
+}
+
+/** Sessions that the daemon keeps of each kind, and some. */
+const keptMax = 1_200
+
+export function hostileNetwork(sizes: NetworkSizes): Promise<NetworkReport> {
+  return inScene(async (scene) => {
+    const random = seeded('hostile network')
+    const daemon = await scene.startDaemon({ hasHttp: true })
+    const witness = await Witness.start(scene)
+    const seconds: Record<string, number> = {}
+    const timed = async <T>(name: string, work: Promise<T>): Promise<T> => {
+      const from = performance.now()
+      const done = await work
+      seconds[name] = Math.round((performance.now() - from) / 100) / 10
+      return done
+    }
+    const { url } = daemon
+    const { key } = scene
+    const open = () => Raw.openWebSocket(url)
+    await fuzz(open, random, Math.min(20_000, sizes.frames / 10), { key })
+    await fuzzHttp(url, key, random, Math.min(20_000, sizes.requests / 10))
+    const warm = { rssMb: daemon.rssMb(), descriptors: daemon.descriptors() }
+    const meter = new Meter(daemon)
+    const frames = await timed('frames', fuzz(open, random, sizes.frames, { key }))
+    const requests = await timed('requests', fuzzHttp(url, key, random, sizes.requests))
+    const fuzzed = daemon.rssMb()
+    await timed('full', abandonSessions(scene, daemon, Math.min(keptMax, sizes.sessions)))
+    const full = daemon.rssMb()
+    const abandoned = await timed('abandoned', abandonSessions(scene, daemon, sizes.sessions))
+    const loris = await timed('loris', slowLoris(scene, daemon, sizes.connections, sizes.lorisMs))
+    const most = meter.stop()
+    const testimony = await witness.end()
+    await timed('idle', sleep(sizes.idleMs))
+    const after = { rssMb: daemon.rssMb(), descriptors: daemon.descriptors() }
+    const exit = (await daemon.end('SIGTERM')).code
+    return {
+      faults: [...frames.faults, ...requests.faults],
+      seconds,
+      statuses: requests.statuses,
+      abandoned,
+      loris,
+      rssMb: { warm: warm.rssMb, fuzzed, full, most, after: after.rssMb },
+      descriptors: { warm: warm.descriptors, after: after.descriptors },
+      witness: testimony,
+      exit,
+      daemonErrors: daemon.errors,
+    }
+  })
+}

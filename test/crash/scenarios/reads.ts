@@ -1,0 +1,211 @@
+// Reads of somebody who may see little, or everything, in a workspace of a million messages: what they cost, and what another session feels.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type DaemonProcess, inScene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
+import { type Frame, Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
+import { fill, overseer, recluse, roomOf, smallRoom } from '../harness/million.ts'
+
+export interface ReadReport {
+  messages: number
+  fillSeconds: number
+  /** Ten newcomers at once, who see nothing: at the beginning, after the hard reads, and at the end. */
+  rounds: Round[]
+  /** How long calls of another session took while each of the hard reads ran. */
+  stalls: Record<string, Stall>
+  /** Milliseconds of one whole answer, asked on until it was complete, and in how many calls. */
+  hard: Record<string, { ms: number; calls: number; found: number }>
+  /** Of a second after somebody asked for much and left, how much the daemon worked. */
+  workAfterLeaving: number
+}
+
+export interface Round {
+  /** Milliseconds of each operation: half of the calls, and all but one in a hundred. */
+  took: Record<string, { p50: number; p99: number; calls: number }>
+  /** How long calls of another session took before the newcomers came, and beside them. */
+  calm: Stall
+  beside: Stall
+}
+
+export interface Stall {
+  p99: number
+  longest: number
+}
+
+type Ask = [op: string, input: Record<string, unknown>]
+
+const asked: Record<string, Ask> = {
+  search: ['message.search', { text: 'common' }],
+  'event.list': ['event.list', {}],
+  'event.list since 0': ['event.list', { since: 0, types: ['message.*', 'delivery.*'] }],
+  'message.list': ['message.list', { conversation: roomOf(1) }],
+  'conversation.list': ['conversation.list', {}],
+  'agent.mail': ['agent.mail', { box: 'sent' }],
+  thread: ['message.thread', { thread: 'nothing' }],
+}
+
+export function reads(messages: number, conversations: number, ms: number): Promise<ReadReport> {
+  return inScene(async (scene) => {
+    await (await scene.startDaemon()).end('SIGTERM')
+    const from = performance.now()
+    fill(scene.databasePath, messages, conversations)
+    const fillSeconds = Math.round((performance.now() - from) / 1000)
+    const daemon = await scene.startDaemon()
+    const names = Array.from({ length: 10 }, (_, i) => `newcomer-${i}`)
+    const newcomers = await Promise.all(names.map((name) => Raw.as(scene.socketPath, name)))
+    const other = new Other(await Raw.as(scene.socketPath, 'other'))
+    const stalls: ReadReport['stalls'] = {}
+    const during = async <T>(what: string, work: Promise<T>): Promise<T> => {
+      other.took()
+      const result = await work
+      stalls[what] = other.took()
+      return result
+    }
+    const rounds: Round[] = []
+    const round = async () => {
+      other.took()
+      await sleep(ms / 4)
+      const calm = other.took()
+      const took = await newcomersAt(newcomers, names, ms)
+      rounds.push({ took, calm, beside: other.took() })
+    }
+    await round()
+    const one = async (name: string) => await Raw.as(scene.socketPath, name)
+    const holder = await holderOf(scene.socketPath, scene.dataDir)
+    const [little, much] = [await one(recluse), await one(overseer)]
+    const hard: ReadReport['hard'] = {}
+    const hardOnes: Record<string, [Raw, Ask]> = {
+      'first search, which fills the index': [holder, ['message.search', { text: 'heron nowhere' }]],
+      'little seen, common word': [little, ['message.search', { text: 'common', limit: 500 }]],
+      'all seen, common word': [much, ['message.search', { text: 'common', limit: 100 }]],
+      'all seen, rare word': [much, ['message.search', { text: 'heron', limit: 100 }]],
+      'all seen, beginning of one letter': [much, ['message.search', { text: 'z*', limit: 100 }]],
+      'holder, from nobody': [holder, ['message.search', { text: 'common', from: 'ghost' }]],
+      'holder, a small room': [holder, ['message.search', { text: 'common', channel: smallRoom }]],
+      'holder, events of a kind that never was': [holder, ['event.list', { since: 0, types: ['run.*'], limit: 1_000 }]],
+      'all seen, 2,000 events from the first': [much, ['event.list', { since: 0, limit: 1_000 }]],
+      'unread from nobody': [much, ['inbox.peek', { from: 'ghost' }]],
+      'take from nobody': [much, ['inbox.take', { from: 'ghost' }]],
+      'take from a thread that never was': [much, ['inbox.take', { thread: 'nothing' }]],
+      'mark a thread that never was as read': [much, ['inbox.read', { thread: 'nothing' }]],
+      'take the oldest of a thousand rooms': [much, ['inbox.take', {}]],
+    }
+    for (const [what, [raw, ask]] of Object.entries(hardOnes)) hard[what] = await during(what, whole(raw, ask))
+    await round()
+    const ten = Promise.all(
+      Array.from({ length: 10 }, () => whole(much, ['message.search', { text: 'heron nowhere' }])),
+    )
+    await during('ten long searches at once', ten)
+    await round()
+    const workAfterLeaving = await leave(scene.socketPath, scene.dataDir, daemon)
+    other.stop()
+    return { messages, fillSeconds, rounds, stalls, hard, workAfterLeaving }
+  })
+}
+
+/** Makes one call after the other, and keeps how long each took. */
+class Other {
+  #tookMs: number[] = []
+  #isOver = false
+
+  constructor(raw: Raw) {
+    void this.#go(raw)
+  }
+
+  /** The calls since the last report. */
+  took(): Stall {
+    const sorted = this.#tookMs.sort((a, b) => a - b)
+    this.#tookMs = []
+    const at = (share: number) =>
+      hundredths(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0)
+    return { p99: at(0.99), longest: at(1) }
+  }
+
+  stop(): void {
+    this.#isOver = true
+  }
+
+  async #go(raw: Raw): Promise<void> {
+    while (!this.#isOver) {
+      const from = performance.now()
+      await raw.call('inbox.count', {})
+      this.#tookMs.push(performance.now() - from)
+      await sleep(1)
+    }
+  }
+}
+
+async function newcomersAt(raws: Raw[], names: string[], ms: number): Promise<Round['took']> {
+  const took: Record<string, number[]> = Object.fromEntries(Object.keys(asked).map((what) => [what, []]))
+  const until = performance.now() + ms
+  const go = async (raw: Raw, agent: string) => {
+    while (performance.now() < until) {
+      for (const [what, [op, input]] of Object.entries(asked)) {
+        const from = performance.now()
+        const answer = await raw.call(op, op === 'agent.mail' ? { ...input, agent } : input)
+        if (answer.type !== 'ACK') throw new Error(JSON.stringify(answer.payload))
+        took[what]?.push(performance.now() - from)
+        const seen = answer.payload.messages?.length ?? 0
+        if (seen > 0) throw new Error(`${what} showed ${seen} messages to a newcomer`)
+      }
+    }
+  }
+  await Promise.all(raws.map((raw, i) => go(raw, names[i] as string)))
+  return Object.fromEntries(
+    Object.entries(took).map(([what, times]) => {
+      const sorted = times.sort((a, b) => a - b)
+      const at = (share: number) =>
+        hundredths(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] as number)
+      return [what, { p50: at(0.5), p99: at(0.99), calls: times.length }]
+    }),
+  )
+}
+
+/** Asks for page after page, until the answer is complete or has two thousand rows. */
+async function whole(raw: Raw, [op, input]: Ask): Promise<{ ms: number; calls: number; found: number }> {
+  const from = performance.now()
+  let [calls, found] = [0, 0]
+  for (let on: Record<string, unknown> | undefined = {}; on !== undefined && found < 2_000; ) {
+    const { type, payload }: Frame = await raw.call(op, { ...input, ...on })
+    if (type !== 'ACK') throw new Error(JSON.stringify(payload))
+    calls++
+    found += (payload.messages ?? payload.events ?? []).length
+    const limit = (input.limit as number | undefined) ?? 20
+    const isFull = op === 'message.search' && found >= limit
+    if (op === 'event.list') on = payload.more ? { since: payload.next } : undefined
+    else on = payload.next === undefined || isFull ? undefined : { before: payload.next }
+  }
+  return { ms: hundredths(performance.now() - from), calls, found }
+}
+
+/** Asks forty long questions and disconnects. Resolves with the share of the next second in which the daemon worked. */
+async function leave(socketPath: string, dataDir: string, daemon: DaemonProcess): Promise<number> {
+  const leavers = await Promise.all(Array.from({ length: 5 }, () => holderOf(socketPath, dataDir)))
+  for (const raw of leavers) {
+    for (let i = 0; i < 8; i++) void raw.call('event.list', { since: 0, types: ['run.*'], limit: 1_000 })
+  }
+  await sleep(50)
+  await Promise.all(leavers.map((raw) => raw.end()))
+  await sleep(50)
+  const before = workedMs(daemon)
+  await sleep(1_000)
+  return hundredths((workedMs(daemon) - before) / 1_000)
+}
+
+/** In hundredths of a second, as Linux counts. */
+function workedMs({ pid }: DaemonProcess): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') as string[]
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}
+
+async function holderOf(socketPath: string, dataDir: string): Promise<Raw> {
+  const { workspaces } = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'))
+  const kept = Object.values(workspaces) as { name: string; key: string }[]
+  const key = kept.find(({ name }) => socketPath.includes(`/${name}/`))?.key
+  const raw = await Raw.open(socketPath)
+  const welcome = await raw.ask('HELLO', { name: 'owner', type: 'human', key })
+  if (welcome.type !== 'WELCOME') throw new Error(`not welcome: ${JSON.stringify(welcome)}`)
+  return raw
+}
+
+const hundredths = (ms: number): number => Math.round(ms * 100) / 100

@@ -1,0 +1,90 @@
+// The files of a workspace are taken away under a daemon that is written to: what it acknowledged is in them, and nothing after that.
+
+import { linkSync, mkdirSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { bodyOf, History, readStored } from '../../../packages/relay/src/prove/harness/history.ts'
+import { inScene, type Scene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
+import { Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
+
+export const removals = ['log removed', 'database removed', 'database replaced', 'log cut', 'database cut'] as const
+export type Removal = (typeof removals)[number]
+
+export interface RemovalReport {
+  removal: Removal
+  ackedBefore: number
+  /** Those that were on their way when it happened. */
+  ackedAfter: number
+  exitCode: number | null
+  reason: string
+  faults: string[]
+}
+
+const senders = 8
+/** SQLite copies the log into the database when it has a thousand pages; less than half of them are different ones. */
+const logBytes = 1_000 * 4_096
+
+export function takeAway(removal: Removal, afterMs: number): Promise<RemovalReport> {
+  return inScene(async (scene) => {
+    const daemon = await scene.startDaemon()
+    const history = new History()
+    const kept = keep(scene)
+    let [isGone, ackedAfter] = [false, 0]
+    const lane = async (name: string) => {
+      const raw = await Raw.as(scene.socketPath, name)
+      while (!raw.isClosed) {
+        const send = history.invoke(name, 'to')
+        const { type, payload } = await raw.call('message.send', { to: 'to', body: bodyOf(name, 'to', send.n) })
+        if (type === 'ACK') {
+          send.outcome = 'acked'
+          if (isGone) ackedAfter++
+        } else if (type === 'ERROR') {
+          // Stored or not: it was not acknowledged, and the daemon is about to end.
+          if (payload.code !== 'store.replaced' && payload.code !== 'daemon.stopping') send.outcome = 'refused'
+          break
+        }
+      }
+      await raw.end()
+    }
+    const receiver = await Raw.as(scene.socketPath, 'to')
+    const lanes = Promise.allSettled(Array.from({ length: senders }, (_, i) => lane(`from-${i}`)))
+    await sleep(afterMs)
+    // What the log still has as well SQLite would write again, and nothing would be lost.
+    const isEarly = () => removal === 'database cut' && statSync(scene.databasePath).size < logBytes / 2
+    while (history.acked < senders || isEarly()) await sleep(20)
+    const ackedBefore = history.acked
+    isGone = true
+    blows[removal](scene.databasePath)
+    const exit = await Promise.race([daemon.exited, sleep(30_000).then(() => undefined)])
+    if (!exit) await daemon.end()
+    await lanes
+    await receiver.end()
+    const faults = exit ? [] : ['the daemon goes on']
+    // Each lane has one send under way, and one batch may have been checked before the removal.
+    if (ackedAfter > 2 * senders) faults.push(`${ackedAfter} were acknowledged after it`)
+    if (removal === 'log removed') faults.push(...faultsOf(history, scene.databasePath))
+    else if (!removal.endsWith('cut')) faults.push(...faultsOf(history, kept))
+    const reason = daemon.errors.split('\n')[0] ?? ''
+    return { removal, ackedBefore, ackedAfter, exitCode: exit?.code ?? null, reason, faults: faults.slice(0, 10) }
+  })
+}
+
+const blows: Record<Removal, (path: string) => void> = {
+  'log removed': (path) => rmSync(`${path}-wal`),
+  'database removed': (path) => rmSync(path),
+  'database replaced': (path) => renameSync(`${path}-shm`, path),
+  'log cut': (path) => truncateSync(`${path}-wal`, 4_096),
+  'database cut': (path) => truncateSync(path, 100),
+}
+
+/** Second names of both files, by which they can be read when their first ones are gone. */
+function keep({ dataDir, databasePath }: Scene): string {
+  const kept = join(dataDir, 'kept')
+  mkdirSync(kept)
+  for (const end of ['', '-wal']) linkSync(databasePath + end, join(kept, `relay.db${end}`))
+  return join(kept, 'relay.db')
+}
+
+function faultsOf(history: History, path: string): string[] {
+  const { messages, integrity } = readStored(path)
+  return [...(integrity === 'ok' ? [] : [integrity]), ...history.faultsOfStored(messages)]
+}

@@ -1,0 +1,18 @@
+// Calls over HTTP sessions, SSE and pipes: what the daemon holds does not grow with their count.
+
+import { expect, test } from 'vitest'
+import { isFull, sized } from '../size.ts'
+import { soak } from './scenarios/soak.ts'
+
+const calls = sized(400, 100_000)
+
+test(`${calls.toLocaleString('en')} calls over HTTP sessions, SSE and pipes`, async () => {
+  const report = await soak(calls)
+  process.stdout.write(`soak: ${JSON.stringify(report)}\n`)
+  expect(report.failures).toEqual([])
+  expect(report.daemonErrors).toBe('')
+  expect(report.exit).toBe(0)
+  // A few hundred calls are too few to tell a leak from warming up.
+  if (isFull) expect(report.rssMb.last).toBeLessThan(1.05 * report.rssMb.third + 2)
+  expect(report.descriptors.last).toBeLessThanOrEqual(report.descriptors.third + 5)
+})

@@ -1,0 +1,90 @@
+// opencode as a person starts it: once it has a session, a message wakes it through the plugin that `mcp install --yes` named in its settings.
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../until.ts'
+import { type Cli, clis } from './clis.ts'
+import { install } from './installing.ts'
+import { OwnWorld } from './own-world.ts'
+
+const plain = clis.find(({ name }) => name === 'opencode') as Cli
+const opencode: Cli = {
+  ...plain,
+  prepare(place) {
+    const env = plain.prepare(place)
+    // The person wants to be asked before a command is run.
+    const file = join(place.home, '.config/opencode/opencode.json')
+    const settings = JSON.parse(readFileSync(file, 'utf8'))
+    writeFileSync(file, JSON.stringify({ ...settings, permission: { bash: 'ask' } }))
+    return env
+  },
+}
+const installed = install(opencode)
+const reason = 'reason' in installed ? installed.reason : undefined
+const folder = 'folder' in installed ? installed.folder : ''
+
+describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` alone', () => {
+  let world: OwnWorld
+  let terminal: Awaited<ReturnType<OwnWorld['open']>>
+  beforeAll(async () => {
+    world = await OwnWorld.start(opencode, folder)
+    terminal = await world.open()
+    await terminal.shows(/ctrl\+p commands/)
+    await until(async () => (await world.reached('opencode')) !== undefined, 120_000)
+    await terminal.enter('say hello')
+    await until(() => world.seen('say hello') !== undefined, 60_000)
+    await until(async () => (await world.reached('opencode')) === 'wakes', 60_000)
+  }, 300_000)
+  afterAll(() => world?.close())
+
+  test('idle: a message reaches the model within a second, and the receipt says how', async () => {
+    const times: number[] = []
+    for (let i = 0; i < 10; i++) {
+      await until(async () => (await world.reached('opencode')) === 'wakes', 60_000)
+      const { id, ms } = await world.sendAndSee('opencode', `ping ${i}!`)
+      times.push(ms)
+      expect(await world.route(id)).toBe('http')
+      await sleep(300)
+    }
+    const median = times.sort((a, b) => a - b)[5] as number
+    console.log(`idle opencode: median ${Math.round(median)} ms of ${times.map(Math.round).join(', ')}`)
+    expect(median).toBeLessThan(1_000)
+  })
+
+  test('busy: at the end of the turn, once', async () => {
+    await terminal.enter('slow 3')
+    await until(() => world.seen('slow 3') !== undefined, 60_000)
+    const { ms } = await world.sendAndSee('opencode', 'while you speak')
+    expect(ms).toBeGreaterThan(1_000)
+    await sleep(2_000)
+    expect(world.asked.filter(({ isCut }) => isCut)).toEqual([])
+    const last = world.asked.findLast(({ heard }) => (heard?.tools.length ?? 0) > 0)
+    expect(JSON.stringify(last?.body).split('while you speak')).toHaveLength(2)
+  })
+
+  test('with an open permission: after it is answered', async () => {
+    await terminal.enter('use bash {"command":"touch allowed","description":"make it"}')
+    await terminal.shows(/Allow once\s+Allow always\s+Reject/)
+    await world.peer.send('opencode', 'while you ask')
+    await sleep(2_000)
+    expect(world.seen('while you ask')).toBeUndefined()
+    await terminal.type('\r')
+    await until(() => world.seen('while you ask') !== undefined, 60_000)
+    expect(existsSync(join(world.work, 'allowed'))).toBe(true)
+  })
+
+  test('in a mode that only reads: the message runs in that mode', async () => {
+    await until(async () => (await world.reached('opencode')) === 'wakes', 60_000)
+    // The key goes on to the next mode.
+    await terminal.type('\t')
+    await terminal.enter('say what you would do')
+    await until(() => world.seen('say what you would do') !== undefined, 60_000)
+    await until(async () => (await world.reached('opencode')) === 'wakes', 60_000)
+    await world.sendAndSee('opencode', 'change that file')
+    const body = world.seen('change that file')?.body as { messages: { role: string }[] } | undefined
+    const last = JSON.stringify(body?.messages.findLast(({ role }) => role === 'user'))
+    expect(last).toMatch(/change that file.*plan mode/is)
+  })
+})

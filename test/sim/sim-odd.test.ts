@@ -1,5 +1,0 @@
-// Half of the simulator's seeds; the other half is sim-even.test.ts, so that two workers share them.
-
-import { playSeeds } from './play.ts'
-
-playSeeds(0)

@@ -1,0 +1,34 @@
+// How a test waits for something that happens on its own: look again until it is so. No tests.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const lookAgainMs = 10
+const lookAgainMsMax = 100
+
+/**
+ * Whether a promise settles within so many milliseconds, counted in steps that each give everything else its turn: a process that was held up
+ * for a second has not waited for a second.
+ */
+export async function isWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+  let isSettled = false
+  const settle = () => {
+    isSettled = true
+  }
+  work.then(settle, settle)
+  for (let left = ms; left > 0 && !isSettled; left -= lookAgainMs) await sleep(lookAgainMs)
+  return isSettled
+}
+
+/** Resolves with the milliseconds it took. The limit guards against a hang and measures nothing: a busy machine may need five times as long. */
+export async function until(isSo: () => unknown, limitMs = 45_000): Promise<number> {
+  const start = performance.now()
+  for (;;) {
+    const from = performance.now()
+    if (await isSo()) break
+    const now = performance.now()
+    if (now - start > limitMs) throw new Error(`not within ${limitMs} ms: ${isSo}`)
+    // Looking must not take the processor from what is waited for: a look that starts a program comes less often.
+    await sleep(Math.min(lookAgainMsMax, Math.max(lookAgainMs, 4 * (now - from))))
+  }
+  return performance.now() - start
+}
