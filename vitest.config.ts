@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { guardMs } from './test/guard.ts'
 
 /** The exports of our packages, each led to the source of what it names: `dist/discover.js` is made from `src/discover.ts`. */
 export const alias = ['sdk', 'mcp'].flatMap((folder) => {
@@ -57,10 +58,10 @@ export default defineConfig({
     env: { TZ: 'UTC' },
     // Most tests wait for processes: with more workers than cores, one works while another waits.
     maxWorkers: 4,
-    // Limits against a hang, not measures: on a machine that others use too, everything may take many times as long.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 45_000 } },
+    // Longer than one wait within a test, so that what is shown is what it waited for.
+    testTimeout: 2 * guardMs,
+    hookTimeout: 2 * guardMs,
+    expect: { poll: { timeout: guardMs } },
     projects: [
       {
         extends: true,

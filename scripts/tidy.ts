@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { fileReaders, readsFiles } from './tidy-files.ts'
 import { cycles, folderCircles, repeatedLimits, typedLists } from './tidy-rooms.ts'
+import { measuredTime } from './tidy-time.ts'
 import { oddWords, wordsWithoutFile } from './tidy-words.ts'
 
 const [fileLinesMax, functionLinesMax] = [300, 60]
@@ -262,6 +263,7 @@ export function tidy(root: string, offenders = oldOffenders): string[] {
     ...uncited(all, 'operations', tableKey, plays, 'is cited by no test'),
     ...uncited(all, 'facts', factType, evolve, 'is not handled by store/evolve.ts'),
     ...uncited(all, 'refusals', tableKey, users, 'is used nowhere'),
+    ...measuredTime(plays),
     ...oddWords(root),
     ...wordsWithoutFile(root),
   ]

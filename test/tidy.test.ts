@@ -179,6 +179,17 @@ describe('a planted fault is found', () => {
       '| Thing | a thing | | `core/gone.ts` |',
       /names core.gone.ts, which/,
     ],
+    ['a speed judged', 'test/x.test.ts', 'expect(tookMs).toBeLessThan(50)', /x\.test\.ts:2: measures the machine/],
+    ['a memory judged', `${relay}/../tests/x.test.ts`, 'expect(rssMb).toBeLessThan(80)', /measures the machine/],
+    ['a short wait', 'test/x.test.ts', 'await sleep(50)', /waits by a number/],
+    ['a short wait by hand', 'test/x.test.ts', 'await new Promise((go) => setTimeout(go, 50))', /waits by a number/],
+    ['a limit of its own', 'test/x.test.ts', 'await until(() => isDone, 5_000)', /has a limit of its own/],
+    [
+      'a test with its own limit',
+      'test/x.test.ts',
+      "test('x', { timeout: 5_000 }, async () => {})",
+      /limit of its own/,
+    ],
     ['an operation uncited', 'test/plays/thing.test.ts', "// 'thing.do'", /thing\.do is cited by no test/],
   ])('%s', (_name, path, text, finding) => {
     plant(path, `${opening}${text}\n`)

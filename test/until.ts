@@ -1,6 +1,7 @@
 // How a test waits for something that happens on its own: look again until it is so. No tests.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { guardMs } from './guard.ts'
 
 const lookAgainMs = 10
 const lookAgainMsMax = 100
@@ -19,8 +20,8 @@ export async function isWithin(ms: number, work: Promise<unknown>): Promise<bool
   return isSettled
 }
 
-/** Resolves with the milliseconds it took. The limit guards against a hang and measures nothing: a busy machine may need five times as long. */
-export async function until(isSo: () => unknown, limitMs = 45_000): Promise<number> {
+/** Resolves with the milliseconds it took. */
+export async function until(isSo: () => unknown, limitMs = guardMs): Promise<number> {
   const start = performance.now()
   for (;;) {
     const from = performance.now()
@@ -31,4 +32,12 @@ export async function until(isSo: () => unknown, limitMs = 45_000): Promise<numb
     await sleep(Math.min(lookAgainMsMax, Math.max(lookAgainMs, 4 * (now - from))))
   }
   return performance.now() - start
+}
+
+/**
+ * Time for what must not happen. A slow machine makes such a test weaker and never fails it, so nothing that has to have happened may be
+ * looked for afterwards: `until` waits for that. Better still is an event that comes for certain after the one that must not come.
+ */
+export async function aWhile(ms = 300): Promise<void> {
+  await sleep(ms)
 }
