@@ -5,6 +5,7 @@ import { type Tool, toolsets } from '../packages/mcp/src/index.ts'
 import { allCommands } from '../packages/relay/src/cli/catalog.ts'
 import { type CliOption, exits, type NamedCommand } from '../packages/relay/src/cli/command.ts'
 import { ownOptions } from '../packages/relay/src/cli/options.ts'
+import { waits } from '../packages/sdk/src/internal/waits.ts'
 import { limits, operations, refusals } from '../packages/sdk/src/protocol/index.ts'
 import { type Fixes, fixes, fixFor } from '../packages/sdk/src/protocol/refusals/fixes.ts'
 
@@ -24,6 +25,7 @@ export async function reference(): Promise<Record<string, string>> {
     'refusals.md': page('Refusals and exit codes', refusalsIntroduction, [refusalTable(), exitTable()]),
     'limits.md': page('Limits', 'Both ends of a wire agree on these. The unit stands last in the name.', [
       limitTable(),
+      waitText(),
     ]),
     'hosts.md': page('What the models of hosts receive', hostsIntroduction, [hostTable()]),
   }
@@ -195,6 +197,22 @@ function limitTable(): string {
     ['limit', 'value'],
     Object.entries(limits).map(([name, value]) => [code(name), value.toLocaleString('en-US')]),
   )
+}
+
+const waitsIntroduction =
+  'How long our programs wait for each other. Each limit is many times what is usual on two slow cores, so that a busy machine meets none of them; ' +
+  'whatever takes longer than a second says what it waits for. On a machine that is slower still, `RELAY_PATIENCE=3` in the environment makes every ' +
+  'one of them three times as long (1 to 100; it never makes one shorter).'
+
+function waitText(): string {
+  const seconds = (ms: number) => `${ms / 1_000} s`
+  const rows = Object.values(waits).map(({ what, usualMs, limitMs, then }) => [
+    what,
+    seconds(usualMs),
+    seconds(limitMs),
+    then,
+  ])
+  return `## Waits\n\n${waitsIntroduction}\n\n${table(['for', 'usual', 'limit', 'then'], rows)}`
 }
 
 /** What test/real/shown.test.ts found. */

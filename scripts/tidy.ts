@@ -15,7 +15,7 @@ const oldOffenders: Record<string, number> = {}
 const clients = ['sdk', 'protocol', 'discover']
 /** Which zone may import which others: downward only, and the store through the broker. */
 const mayImport: Record<string, string[]> = {
-  // The cleaner and the table of CLIs: they import nothing, and every zone may import them.
+  // The cleaner, the tables of CLIs and of waits: they import nothing, and every zone may import them.
   text: [],
   protocol: [],
   discover: [],
@@ -125,7 +125,7 @@ function sources(root: string, folder: string): Source[] {
 }
 
 function zoneOf(path: string): string {
-  if (/^packages\/sdk\/src\/internal\/(?:clean|clis)\.ts$/.test(path)) return 'text'
+  if (/^packages\/sdk\/src\/internal\/(?:clean|clis|waits)\.ts$/.test(path)) return 'text'
   if (/^packages\/sdk\/src\/(?:errors|internal\/(?:discover|paths|foreign-file|injection))\.ts$/.test(path))
     return 'discover'
   if (path.startsWith(`${protocol}/`)) return 'protocol'

@@ -6,6 +6,7 @@ import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { dataDir, discoverSocket, reachDaemon, setting, spoolName } from '@agent-relay/sdk/internal/discover'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { type Edits, editsOf } from './edits.cts'
 import { hosts } from './hook.cts'
 import { newPipeId } from './pipe/opening.cts'
@@ -13,9 +14,9 @@ import { newPipeId } from './pipe/opening.cts'
 export { editsOf }
 
 /** From the question to its answer. */
-const verdictMs = 200
+const verdictMs = waitLimitMs('edit')
 /** A CLI writes it at once. */
-const callMs = 1_000
+const callMs = waitLimitMs('hookInput')
 /** A call holds the whole new content of a file. A longer one is not looked at. */
 const callCharsMax = 32 * 1024 * 1024
 /** Notes for one workspace that nobody has read: beyond this number no more are left. And workspaces with notes. */

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { clisWith } from '@agent-relay/sdk/internal/clis'
 import { dataDir, reachDaemon, setting } from '@agent-relay/sdk/internal/discover'
 import { type InjectedMessage, injectionText } from '@agent-relay/sdk/internal/injection'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { newPipeId } from './pipe/opening.cts'
 
 /** The turn ends at these events: the hook must keep it from ending. At all others the text is added to what the model sees. */
@@ -21,11 +22,11 @@ const cuts = ['compact', 'resume', 'clear']
 /** Gemini CLI runs the hooks of a session that was cleared, and drops what they say. */
 const isUnheard = (cli: string, cut: string | undefined) => cli === 'gemini' && cut === 'clear'
 /** A CLI writes it at once. Without it there is no brief. */
-const stdinMs = 500
+const stdinMs = waitLimitMs('hookInput')
 const stdinCharsMax = 64 * 1024
 
 /** The turn waits for us, and a daemon answers within milliseconds or is in trouble. */
-const answerMs = 3_000
+const answerMs = waitLimitMs('hook')
 /** Between a hook and its host stand at most a few of these: the first that is not one is the host. */
 const shells = ['sh', 'bash', 'dash', 'zsh', 'fish', 'ksh', 'ash', 'busybox']
 const ancestorsMax = 8

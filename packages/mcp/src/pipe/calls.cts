@@ -1,9 +1,9 @@
 // The host's requests that have no answer yet: what to send again after a restart, and by when each must be answered without the daemon.
 
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { isSubscription, type Rpc, type RpcId } from './rpc.cts'
 
-/** With the time to notice and to write, an answer comes within two seconds. */
-const daemonAwayMs = 1_500
+const daemonAwayMs = waitLimitMs('away')
 /** Lines kept for sending again. A request beyond these limits is passed on, but what became of it is unknown if the daemon dies. */
 const keptBytesMax = 32 * 1024 * 1024
 const keptCallsMax = 500

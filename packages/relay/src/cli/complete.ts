@@ -5,6 +5,7 @@ import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import { credentialsPath, dataDir, type Env, reachDaemon, readForeignText } from '@agent-relay/sdk/internal/discover'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 
 export const completed = ['actions', 'agents', 'channels', 'messages', 'projects', 'runs'] as const
 export type Completed = (typeof completed)[number]
@@ -12,7 +13,7 @@ export type Completed = (typeof completed)[number]
 /** A shell expands what it is given: nothing else may stand in a name. */
 const plain = /^[\w.+@-]+$/
 /** A person has pressed Tab and waits. */
-const answerMs = 800
+const answerMs = waitLimitMs('completion')
 /** Of ids, the newest: nobody types an old one from memory. */
 const idsMax = 30
 

@@ -133,9 +133,15 @@ export class Print {
     return this.line([...head, ...rows.map(lineOf)].join('\n'))
   }
 
-  /** Says `what` if the work takes longer than a second. */
+  /** Says `what` if the work takes longer than a second, and then how long it has taken, less and less often. */
   async during<T>(what: string, work: Promise<T>): Promise<T> {
-    const timer = setTimeout(() => this.say(`${what} …`), patienceMs)
+    const from = performance.now()
+    const tell = () => {
+      const seconds = Math.round((performance.now() - from) / 1_000)
+      this.say(seconds > 1 ? `${what}, ${seconds} s …` : `${what} …`)
+      timer = setTimeout(tell, 2 * (performance.now() - from))
+    }
+    let timer = setTimeout(tell, patienceMs)
     try {
       return await work
     } finally {

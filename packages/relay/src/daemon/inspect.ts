@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { controlSocketPath, isAlive } from '@agent-relay/sdk/internal/discover'
+import { noteHolder } from '../machine/lock-holder.ts'
 import { DaemonLock } from '../store/lock.ts'
 
 export { mustBeKnown } from '../store/contents.ts'
@@ -16,9 +17,12 @@ export function lockPathOf(dataDir: string): string {
 /** Undefined where another process is this data directory's daemon: it holds the lock, or answers although its lock file was removed. */
 export async function acquireLock(dataDir: string): Promise<DaemonLock | undefined> {
   const lock = DaemonLock.acquire(lockPathOf(dataDir))
-  if (!lock || !(await isAlive(controlSocketPath(dataDir)))) return lock
-  lock.release()
-  return undefined
+  if (lock && (await isAlive(controlSocketPath(dataDir)))) {
+    lock.release()
+    return undefined
+  }
+  if (lock) noteHolder(dataDir)
+  return lock
 }
 
 /** Whether some process is this data directory's daemon, even one that does not answer. */

@@ -1,6 +1,7 @@
 // One worker's life: its program is started, watched, given text when that is safe, paused and resumed, and ended with everything it started.
 
 import { mkdirSync, rmSync } from 'node:fs'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { type ControlName, limits } from '@agent-relay/sdk/protocol'
 import { refusal } from '@agent-relay/sdk/protocol/refusals'
 import type { WorkerLedger, WorkerTerminal, WorktreeKeeper } from '../broker/workers/worker-runtime.ts'
@@ -42,6 +43,8 @@ const lastLines = 20
 const lastCharsMax = 16_000
 /** Typing is finished before a program is paused, unless the program does not read within this time. */
 const holdMs = 5_000
+/** A worker that is not ready by then is reported to its parent with its last screen. */
+const readyMs = waitLimitMs('workerStart')
 
 export class Worker {
   readonly #row: WorkerRow
@@ -146,7 +149,7 @@ export class Worker {
     await this.#open(this.#row.control)
     if (!this.#control) return
     setTimeout(() => this.#then(() => this.#lived()), limits.spawnLiveMs).unref()
-    this.#notReady = setTimeout(() => this.#then(() => this.#tellNotReady()), limits.spawnReadyMs)
+    this.#notReady = setTimeout(() => this.#then(() => this.#tellNotReady()), readyMs)
     this.#notReady.unref()
   }
 
@@ -231,7 +234,7 @@ export class Worker {
     if (this.#isOver || this.#attention.isReady) return
     // Perhaps the CLI has lost what it was told once, so tell it again at the next start.
     this.#options.setups.forget(this.#options.harness.name)
-    await this.#options.ledger.notReady(this.#row, limits.spawnReadyMs, await this.#lastScreen())
+    await this.#options.ledger.notReady(this.#row, readyMs, await this.#lastScreen())
   }
 
   /** Its exit is recorded when no process of it is left. */

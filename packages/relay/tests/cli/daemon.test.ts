@@ -9,6 +9,7 @@ import { isAlive } from '../../../../test/is-alive.ts'
 import { until } from '../../../../test/until.ts'
 import { reachOrSpawn } from '../../src/cli/commands/daemon/starting.ts'
 import { lockPathOf } from '../../src/daemon/inspect.ts'
+import { noteHolder } from '../../src/machine/lock-holder.ts'
 import { DaemonLock } from '../../src/store/lock.ts'
 import { type Ran, World, withoutWaiting } from './cli-world.ts'
 
@@ -102,10 +103,12 @@ describe('up', () => {
 })
 
 describe('daemon', () => {
+  const impatient = { tellMs: 1, otherMs: 1 }
+
   it('is waited for as long as it starts, and whoever waits is told', async () => {
     const said: string[] = []
     // No daemon answers within a millisecond: as one that has much to rewrite after an update.
-    const { link, childPid } = await reachOrSpawn(world.env, [], (text) => said.push(text), 1)
+    const { link, childPid } = await reachOrSpawn(world.env, [], (text) => said.push(text), impatient)
     expect((await link.call('daemon.status', {}, 'c')).pid).toBe(childPid)
     await link.close()
     expect(said).toEqual([
@@ -119,7 +122,7 @@ describe('daemon', () => {
     const env = { ...world.env, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(counting)}` }
     // This process is the winner, which takes long: it has the lock, and does not answer yet.
     const winner = DaemonLock.acquire(lockPathOf(world.dataDir))
-    const loser = reachOrSpawn(env, [], (text) => said.push(text), 1)
+    const loser = reachOrSpawn(env, [], (text) => said.push(text), impatient)
     await until(() => said.some((text) => text.startsWith('Another process ')))
     await Promise.race([loser, sleep(1_500)])
     expect(readFileSync(starts, 'utf8')).toBe('s')
@@ -136,8 +139,13 @@ describe('daemon', () => {
   it('that hangs is not waited for: it has announced itself, and does not answer', async () => {
     const [hanging, hooks] = [DaemonLock.acquire(lockPathOf(world.directory('data'))), world.directory('data/hooks')]
     writeFileSync(join(hooks, 'daemon'), `${process.pid}\n`)
-    await expect(reachOrSpawn(world.env, [], () => {}, 1)).rejects.toThrow(
+    await expect(reachOrSpawn(world.env, [], () => {}, impatient)).rejects.toThrow(
       `Another process holds ${world.dataDir} but does not answer.`,
+    )
+    // Which process it is, is said where that process has said so.
+    noteHolder(world.dataDir)
+    await expect(reachOrSpawn(world.env, [], () => {}, impatient)).rejects.toThrow(
+      new RegExp(`^Another process \\(pid ${process.pid}, just started\\) holds ${world.dataDir} but does not answer\\.`),
     )
     hanging?.release()
   })

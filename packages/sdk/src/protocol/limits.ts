@@ -50,8 +50,6 @@ export const limits = {
   workersMax: 32,
   /** A program that lives this long has started. */
   spawnLiveMs: 1_000,
-  /** A worker that is not ready by then is reported to its parent with its last screen. */
-  spawnReadyMs: 45_000,
   /** One write into a worker's terminal by a person. */
   keysBytesMax: 64 * KiB,
   /** What a run is asked to do. Who carries it out gets it with a few words before it, and both together must fit into a body. */

@@ -3,6 +3,7 @@
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { version } from '../../machine/version.ts'
 import type { McpServer } from '../harness/harness.ts'
 import type { Output } from '../output.ts'
@@ -24,7 +25,7 @@ export interface AcpControlOptions extends AcpPermissionsOptions {
 }
 
 /** For each of the two steps that open the conversation. Gemini took 7 s on a busy machine. */
-const openMs = 60_000
+const openMs = waitLimitMs('acpStart')
 /** How long its first prompt waits for its tools, which it loads by itself. */
 const toolsMsMax = 10_000
 /** After a prompt that was refused, and at most after many: a model that has no room now may have some later. */

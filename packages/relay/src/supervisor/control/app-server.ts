@@ -2,6 +2,7 @@
 // decided in codex-daemon.ts. What the server says is not trusted: it is bounded, and what does not fit the schemas is passed over.
 
 import { connect } from 'node:net'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import type { WebSocket } from 'ws'
 import { z } from 'zod'
 import { version } from '../../machine/version.ts'
@@ -9,7 +10,7 @@ import { version } from '../../machine/version.ts'
 /** Most answers are a few kilobytes; of the newest steps of a conversation, each may hold the output of a command. */
 const frameBytesMax = 8 * 1024 * 1024
 /** It is on this machine and answers within milliseconds, or is in trouble. */
-const answerMs = 10_000
+const answerMs = waitLimitMs('cliDaemon')
 const idCharsMax = 200
 /** Steps of a conversation that are read at once, and how often at most: a turn may have many. */
 const [itemsMax, pagesMax] = [4, 16]

@@ -4,14 +4,15 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RelayError } from '@agent-relay/sdk'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
+import { waitLimitMs, waits } from '@agent-relay/sdk/internal/waits'
 import { HooksFolder } from '../../../machine/hooks-folder.ts'
+import { holderOf } from '../../../machine/lock-holder.ts'
 import { pollMs } from '../../control-socket.ts'
+import { ageOf } from '../../text.ts'
 import { logPath } from './log-file.ts'
 
-/** A daemon usually starts within half a second. Whoever waits longer than this is told for what ... */
-export const startMs = 10_000
-/** ... and gives up after this: after an update it first migrates its database, about a second for 100,000 entries. */
-const updateMs = 600_000
+/** Whoever waits this long is told for what. */
+export const tellMs = 10 * waits.ownStart.usualMs
 
 /** The process that was started here, and how it has ended, if it has. */
 interface Own {
@@ -22,25 +23,29 @@ interface Own {
 export class Patience {
   readonly #env: Env
   readonly #say: (text: string) => void
-  readonly #usualMs: number
+  readonly #tellMs: number
+  readonly #otherMs: number
   readonly #from = performance.now()
   #said = ''
 
-  constructor(env: Env, say: (text: string) => void, usualMs = startMs) {
+  /** A test waits less long. */
+  constructor(env: Env, say: (text: string) => void, limits = { tellMs, otherMs: waitLimitMs('otherStart') }) {
     this.#env = env
     this.#say = say
-    this.#usualMs = usualMs
+    this.#tellMs = limits.tellMs
+    this.#otherMs = limits.otherMs
   }
 
   /** A moment. Without an own process, or once that has lost the race for the lock, it is another process that is waited for. */
   async wait(own?: Own): Promise<void> {
     const ms = performance.now() - this.#from
-    if (ms > this.#usualMs) this.#tell(own && own.code === undefined ? own : undefined, ms)
+    if (ms > this.#tellMs) this.#tell(own && own.code === undefined ? own : undefined, ms)
     await sleep(pollMs)
   }
 
   #tell(own: Own | undefined, ms: number): void {
-    if (ms > updateMs || (!own && hangs(this.#env))) throw silent(this.#env)
+    if (ms > waitLimitMs('ownStart')) throw own ? neverAnswered(this.#env, own.pid, ms) : silent(this.#env)
+    if (!own && ms > this.#otherMs && hangs(this.#env)) throw silent(this.#env)
     const text = own ? stillStarting(this.#env, own.pid) : anothers(this.#env)
     if (text !== this.#said) this.#say(text)
     this.#said = text
@@ -52,11 +57,17 @@ function hangs(env: Env): boolean {
   return new HooksFolder(join(dataDir(env), 'hooks')).hasDaemon()
 }
 
+/** With its pid and age, where they are known. */
+function another(env: Env): string {
+  const holder = holderOf(dataDir(env))
+  if (!holder) return 'Another process'
+  const age = ageOf(holder.since)
+  return `Another process (pid ${holder.pid}, ${age === 'now' ? 'just started' : `started ${age} ago`})`
+}
+
 function silent(env: Env): RelayError {
-  return new RelayError(
-    `Another process holds ${dataDir(env)} but does not answer. Is it stopping or stopped? See: ${logPath(dataDir(env))}`,
-    { code: 'daemon.stopping' },
-  )
+  const text = `${another(env)} holds ${dataDir(env)} but does not answer. Is it stopping or stopped? See: ${logPath(dataDir(env))}`
+  return new RelayError(text, { code: 'daemon.stopping' })
 }
 
 function anothers(env: Env): string {
@@ -66,4 +77,9 @@ function anothers(env: Env): string {
 function stillStarting(env: Env, pid: number | undefined): string {
   const why = 'After an update it first migrates its databases, which takes a while if they are large.'
   return `The daemon (pid ${pid}) is still starting. ${why} Its log: ${logPath(dataDir(env))}`
+}
+
+function neverAnswered(env: Env, pid: number | undefined, ms: number): RelayError {
+  const text = `The daemon (pid ${pid}) was started ${Math.round(ms / 60_000)} min ago, still runs and has not answered. See: ${logPath(dataDir(env))}`
+  return new RelayError(text, { code: 'daemon.stopping' })
 }

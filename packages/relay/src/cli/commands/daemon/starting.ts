@@ -15,6 +15,7 @@ import {
   isAlive,
   setting,
 } from '@agent-relay/sdk/internal/discover'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import type { Link } from '@agent-relay/sdk/wire'
 import { RefusalError } from '../../../core/refusal-error.ts'
@@ -28,7 +29,7 @@ import { control, nextId, pollMs, reachControl } from '../../control-socket.ts'
 import { launcher } from '../../own-name.ts'
 import type { Print } from '../../print.ts'
 import { logEnd, openLog } from './log-file.ts'
-import { Patience, startMs } from './patience.ts'
+import { Patience } from './patience.ts'
 import { statusOf, stopAndWait } from './stop.ts'
 
 /** How often it is looked whether the winner of a race for the lock still lives. */
@@ -85,12 +86,12 @@ export async function reachOrSpawn(
   env: Env,
   args: string[],
   say: (text: string) => void,
-  usualMs = startMs,
+  limits?: ConstructorParameters<typeof Patience>[2],
 ): Promise<Reached> {
   checkPlace(env)
   mkdirSync(dataDir(env), { recursive: true, mode: 0o700 })
   let child: Spawned | undefined
-  for (const patience = new Patience(env, say, usualMs); ; await patience.wait(child)) {
+  for (const patience = new Patience(env, say, limits); ; await patience.wait(child)) {
     const link = await reachControl(env)
     if (link) {
       await endLoser(link, child)
@@ -119,7 +120,7 @@ export async function reachAndOpen(
 ): Promise<Reached & { opened: OpenedWorkspace }> {
   // A bad name is refused before a daemon is started for it.
   chooseWorkspace(context, env)
-  for (const until = performance.now() + startMs; ; await sleep(pollMs)) {
+  for (const until = performance.now() + waitLimitMs('otherStart'); ; await sleep(pollMs)) {
     const reached = await reach()
     try {
       return { ...reached, opened: await openWorkspace(reached.link, context, env) }

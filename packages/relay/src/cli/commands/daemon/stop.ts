@@ -2,12 +2,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import type { Link } from '@agent-relay/sdk/wire'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { control, nextId, pollMs } from '../../control-socket.ts'
-
-/** A daemon finishes what is under way for two seconds and then goes. */
-const daemonStopMs = 10_000
 
 export const stop: NamedCommand = {
   name: 'stop',
@@ -31,7 +29,7 @@ export async function stopAndWait(env: Env): Promise<number> {
   void link.close()
   // Imported here because it loads the store.
   const { isRunning } = await import('../../../daemon/inspect.ts')
-  for (const until = performance.now() + daemonStopMs; isRunning(dataDir(env)); await sleep(pollMs)) {
+  for (const until = performance.now() + waitLimitMs('stop'); isRunning(dataDir(env)); await sleep(pollMs)) {
     if (performance.now() > until)
       throw new CommandError(`The daemon (pid ${pid}) was asked to stop and still runs.`, exits.busy)
   }

@@ -24,13 +24,14 @@ import {
   refreshLauncher,
 } from '@agent-relay/mcp/launcher'
 import { serverName } from '@agent-relay/sdk/internal/clis'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { reachControl } from '../../control-socket.ts'
 import { homely, oneLine } from '../../text.ts'
 import type { Check, Finding, Patient } from './finding.ts'
 import { isOldNode, versionOf } from './machine.ts'
 
 /** Only to end a hang: a server answers in a tenth of a second. */
-const serverAnswerMs = 20_000
+const serverAnswerMs = waitLimitMs('doctorServer')
 
 /** Editors' entries and the plugin start it. It may be missing, but if it exists it must lead to this installation. */
 export const launcher: Check = async ({ env }) => {

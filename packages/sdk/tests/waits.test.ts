@@ -1,0 +1,21 @@
+// The waits of a slow machine: none is near what is usual, and one setting makes all of them longer.
+import { afterEach, expect, test, vi } from 'vitest'
+import { type WaitName, waitLimitMs, waits } from '../src/internal/waits.ts'
+
+const names = Object.keys(waits) as WaitName[]
+
+afterEach(() => vi.unstubAllEnvs())
+
+test.each(names)('%s is at least five times what is usual', (name) => {
+  expect(waits[name].limitMs).toBeGreaterThanOrEqual(5 * waits[name].usualMs)
+})
+
+test('RELAY_PATIENCE makes every one longer, and none shorter', () => {
+  for (const name of names) expect(waitLimitMs(name)).toBe(waits[name].limitMs)
+  vi.stubEnv('RELAY_PATIENCE', '2.5')
+  for (const name of names) expect(waitLimitMs(name)).toBe(2.5 * waits[name].limitMs)
+  for (const odd of ['0.1', '-3', 'much', '', '1e9']) {
+    vi.stubEnv('RELAY_PATIENCE', odd)
+    expect(waitLimitMs('hook')).toBe(waits.hook.limitMs)
+  }
+})
