@@ -35,7 +35,8 @@ async function run(paths, options) {
     const failures = module ? failuresOf(module, own) : []
     if (!isGood && failures.length === 0) failures.push(`${relative(vitest.config.root, path)}: it did not end`)
     const hasRun = [...(module?.children.allTests() ?? [])].some((test) => test.result().state !== 'skipped')
-    return { path, isGood, hasRun, failures }
+    const ms = module?.diagnostic().duration ?? 0
+    return { path, isGood, hasRun, ms, failures }
   })
   return { files, isGood: !process.exitCode }
 }

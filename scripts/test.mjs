@@ -1,11 +1,13 @@
 // `npm test [-- WORDS]`: runs the tests, and checks style and types beside them. WORDS choose tests by parts of a file's path, of a test's
 // name, or both; then only the types are checked. --dir=FOLDER leaves out the tests elsewhere. Options of vitest are passed on; --config=FILE
-// runs another suite, without checks, --root=FOLDER tests that lie elsewhere. The last lines name what passed only when tried again.
+// runs another suite, without checks, --root=FOLDER tests that lie elsewhere. The last lines are the five slowest files and the whole time,
+// what passed only when tried again, and the processes that a test did not end.
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseCLI } from 'vitest/node'
+import { makeRoom } from './leftovers.mjs'
 import { runSteadily } from './steady.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -66,6 +68,8 @@ const wanted = options.config || given.root ? [] : words.length > 0 || folder ? 
 // The tests talk to this machine alone, and reading extra certificates makes every start of Node slower.
 delete process.env.NODE_EXTRA_CA_CERTS
 
+const from = performance.now()
+const room = makeRoom()
 const checking = Promise.all(wanted.map(check))
 const { files, isGood, unsteady } = await runSteadily(paths, options)
 const hasRun = files.some((file) => file.hasRun)
@@ -77,6 +81,12 @@ if (words.length > 0 && !hasRun) {
   )
 }
 const failed = (await checking).filter((each) => !each.isGood).map((each) => each.name)
+const left = await room.leave()
+const seconds = (ms) => `${Math.round(ms / 1_000)} s`.padStart(6)
+for (const { path, ms } of files.toSorted((a, b) => b.ms - a.ms).slice(0, 5))
+  process.stderr.write(`${seconds(ms)}  ${relative(options.root, path)}\n`)
+process.stderr.write(`${seconds(performance.now() - from)}  in all\n`)
 for (const line of unsteady) process.stderr.write(`unsteady: ${line}\n`)
+for (const line of left) process.stderr.write(`left running: ${line}\n`)
 if (failed.length > 0) process.stderr.write(`\nThe tests apart, these checks failed, see above: ${failed.join(', ')}\n`)
-process.exit(isGood && hasRun && failed.length === 0 ? 0 : 1)
+process.exit(isGood && hasRun && failed.length + left.length === 0 ? 0 : 1)

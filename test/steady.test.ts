@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { isAlive } from './is-alive.ts'
+import { until } from './until.ts'
 
 const script = fileURLToPath(new URL('../scripts/test.mjs', import.meta.url))
 let folder: string
@@ -41,7 +43,8 @@ function runThem(env: Record<string, string>) {
   const { PATH, HOME } = process.env
   const settings = { cwd: folder, env: { PATH, HOME, ...env }, encoding: 'utf8' } as const
   const { status, stderr } = spawnSync(process.execPath, [script, '--root', folder], settings)
-  return { status, unsteady: stderr.split('\n').filter((line) => line.startsWith('unsteady: ')) }
+  const lines = (mark: string) => stderr.split('\n').filter((line) => line.startsWith(mark))
+  return { status, unsteady: lines('unsteady: '), left: lines('left running: '), slowest: lines(' ') }
 }
 
 test('what passes when tried again is named, and holds nothing back', () => {
@@ -53,7 +56,10 @@ test('what passes when tried again is named, and holds nothing back', () => {
     'unsteady: stray.test.js: stray',
   ])
   expect(status).toBe(0)
-  expect(runThem({ CI: 'true' })).toEqual({ status: 0, unsteady: [] })
+  const again = runThem({ CI: 'true' })
+  expect(again).toMatchObject({ status: 0, unsteady: [], left: [] })
+  expect(again.slowest).toHaveLength(6)
+  expect(again.slowest.at(-1)).toMatch(/^ +\d+ s {2}in all$/)
 })
 
 test('what fails every time fails the gate, and is not called unsteady', () => {
@@ -77,6 +83,20 @@ test('what was not begun when a process died is run too', () => {
   expect(runThem({ CI: 'true' }).status).toBe(1)
 })
 
+test.runIf(process.platform === 'linux')(
+  'a process that a test did not end fails the run, and is shown and ended',
+  async () => {
+    for (const name of ['body', 'hook', 'load', 'stray']) rmSync(join(folder, `${name}.test.js`))
+    const start = `spawn('sleep', ['2718'], { detached: true, stdio: 'ignore' })`
+    const text = `import { spawn } from 'node:child_process'\ntest('x', () => ${start}.unref())`
+    writeFileSync(join(folder, 'left.test.js'), text)
+    const { status, left } = runThem({ TEST_ENDING_MS: '100' })
+    expect(left).toEqual([expect.stringMatching(/^left running: \d+ sleep 2718/)])
+    expect(status).toBe(1)
+    await until(() => !isAlive(Number(left[0]?.split(' ')[2])))
+  },
+)
+
 test('without CI a test that fails once has failed', () => {
-  expect(runThem({})).toEqual({ status: 1, unsteady: [] })
+  expect(runThem({})).toMatchObject({ status: 1, unsteady: [] })
 })
