@@ -14,7 +14,8 @@ export function startDaemon(): Promise<void> {
   if (launcher === undefined) return Promise.resolve()
   const args = ['daemon', 'start', '--project', homeWorkspace, '--no-http', '--while-attended', '--quiet']
   // The daemon is everybody's: what one session was told of its name, workspace, port or model is not for it.
-  const isKept = ([name]: [string, unknown]) => !name.startsWith('RELAY_') || name === 'RELAY_DATA_DIR'
+  const isOfAll = (name: string) => name === 'RELAY_DATA_DIR' || name === 'RELAY_PATIENCE'
+  const isKept = ([name]: [string, unknown]) => !name.startsWith('RELAY_') || isOfAll(name)
   const env = Object.fromEntries(Object.entries(process.env).filter(isKept))
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [launcher, ...args], {
