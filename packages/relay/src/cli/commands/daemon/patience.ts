@@ -71,7 +71,8 @@ function silent(env: Env): RelayError {
 }
 
 function anothers(env: Env): string {
-  return `Another process starts or stops a daemon in ${dataDir(env)}: waiting for it. Ctrl-C ends the wait. Its log: ${logPath(dataDir(env))}`
+  const pid = holderOf(dataDir(env))?.pid
+  return `Another process${pid === undefined ? '' : ` (pid ${pid})`} starts or stops a daemon in ${dataDir(env)}: waiting for it. Ctrl-C ends the wait. Its log: ${logPath(dataDir(env))}`
 }
 
 function stillStarting(env: Env, pid: number | undefined): string {
