@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { detected, editors, installContext, runInstall } from '../src/install/index.ts'
 import { bin, Home } from './install-world.ts'
@@ -312,6 +313,9 @@ describe('--start', () => {
   })
 })
 
+/** As a shell reads it: a path with a space stands in quotes. */
+const word = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`)
+
 describe('hooks', () => {
   const hooked = () =>
     ['.claude/settings.json', '.codex/hooks.json', '.gemini/settings.json', '.copilot/hooks/agent-relay.json'].filter(
@@ -327,7 +331,7 @@ describe('hooks', () => {
     expect(JSON.parse(home.read('.copilot/hooks/agent-relay.json')).hooks.agentStop).toEqual([
       {
         type: 'command',
-        bash: `[ -x ${home.launcher} ] || exit 0; exec ${home.launcher} hook agentStop --cli copilot`,
+        bash: `[ -x ${word(home.launcher)} ] || exit 0; exec ${word(home.launcher)} hook agentStop --cli copilot`,
         timeoutSec: 5,
       },
     ])
@@ -345,7 +349,7 @@ describe('hooks', () => {
     await home.run(['install', '-e', 'opencode'])
     const plugin = join(home.root, 'data/bin/agent-relay-opencode.js')
     const named = /"plugin": \[([^\]]*)\]/.exec(home.read('.config/opencode/opencode.json'))?.[1]?.split(/,\s*/)
-    expect(named?.map((each) => JSON.parse(each)).sort()).toEqual(['a-plugin', `file://${plugin}`])
+    expect(named?.map((each) => JSON.parse(each)).sort()).toEqual(['a-plugin', pathToFileURL(plugin).href])
     expect(spawnSync(process.execPath, ['--check', plugin], { encoding: 'utf8' })).toMatchObject({ status: 0 })
     await home.run(['uninstall'])
     expect(home.read('.config/opencode/opencode.json')).toBe(settings)
@@ -355,7 +359,7 @@ describe('hooks', () => {
 
   it('stand in the diff of a dry run', async () => {
     const { stdout } = await home.run(['install', '-e', 'claude', '--dry-run'])
-    expect(stdout).toContain(`exec ${home.launcher} hook Stop --cli claude`)
+    expect(stdout).toContain(`exec ${word(home.launcher)} hook Stop --cli claude`)
     expect(readdirSync(home.path)).toEqual([])
   })
 
@@ -405,12 +409,12 @@ describe('--hooks', () => {
     expect(claude.Stop[0].hooks).toEqual([
       {
         type: 'command',
-        command: `[ -x ${home.launcher} ] || exit 0; exec ${home.launcher} hook Stop --cli claude`,
+        command: `[ -x ${word(home.launcher)} ] || exit 0; exec ${word(home.launcher)} hook Stop --cli claude`,
         timeout: 5,
       },
       {
         type: 'command',
-        command: `[ -x ${home.launcher} ] || exit 0; exec ${home.launcher} hook wait --cli claude Stop`,
+        command: `[ -x ${word(home.launcher)} ] || exit 0; exec ${word(home.launcher)} hook wait --cli claude Stop`,
         asyncRewake: true,
         timeout: 24 * 24 * 60 * 60,
       },
