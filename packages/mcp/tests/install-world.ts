@@ -39,6 +39,9 @@ export function folderForAll(): string | undefined {
     .find(isOpen)
 }
 
+/** As a shell reads it: a path with a space stands in quotes. */
+export const word = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`)
+
 export interface Ran {
   code: number | null
   stdout: string

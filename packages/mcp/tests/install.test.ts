@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { detected, editors, installContext, runInstall } from '../src/install/index.ts'
-import { bin, Home } from './install-world.ts'
+import { bin, Home, word } from './install-world.ts'
 
 let home: Home
 beforeEach(() => {
@@ -175,13 +175,18 @@ describe('what is said', () => {
     const { code, stdout } = await home.run(['install'])
     expect([code, stdout]).toEqual([
       1,
-      `No supported editors detected.\nSupported editors: ${editors.map(({ name }) => name).join(', ')}\n\nSpecify manually with: ${bin} install --editor <name>\n`,
+      `No supported editors detected.\nSupported editors: ${editors.map(({ name }) => name).join(', ')}\n\nSpecify manually with: ${word(bin)} install --editor <name>\n`,
     ])
   })
 
   it.each([[[]], [['--project']]])('says how all of it goes again: %j', async (scope) => {
     const { stdout } = await home.run(['install', '-e', 'cursor', ...scope])
-    const [, ...undo] = /^To undo: (.*)$/m.exec(stdout)?.[1]?.split(' ') ?? []
+    // In the words that a shell makes of it.
+    const line = /^To undo: (.*)$/m.exec(stdout)?.[1]
+    const words = spawnSync('sh', ['-c', `printf '%s\\n' ${line}`], { encoding: 'utf8' })
+      .stdout.trim()
+      .split('\n')
+    const [, ...undo] = words
     expect((await home.run(undo)).stdout).toContain('✓ Cursor removed')
     expect([readdirSync(home.path), readdirSync(home.project)]).toEqual([[], []])
   })
@@ -312,9 +317,6 @@ describe('--start', () => {
     expect(args()).toEqual(['serve'])
   })
 })
-
-/** As a shell reads it: a path with a space stands in quotes. */
-const word = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`)
 
 describe('hooks', () => {
   const hooked = () =>

@@ -202,7 +202,7 @@ describe.runIf(process.platform !== 'win32')('the launcher', () => {
     refreshLauncher(env, { node: process.execPath, script: join(home.root, 'gone.cjs') })
     const { status, stdout, stderr } = run(['serve'])
     expect([status, stdout]).toEqual([78, ''])
-    expect(stderr).toMatch(/^ERROR: \S+\/gone\.cjs is missing\.\n/)
+    expect(stderr).toMatch(/^ERROR: .+\/gone\.cjs is missing\.\n/)
     expect(stderr).toContain('npx --no agent-relay mcp install')
     expect(stderr).toContain('agent-relay mcp install')
   })

@@ -210,13 +210,14 @@ describe('sendAndWait', () => {
       else if (asked.op === 'inbox.take') asked.answer({ messages: [message('m_2', 'done!')], more: 0 })
       else asked.answer({ read: 1 })
     }
-    await expect(ada.sendAndWait('bob', 'work', { timeoutMs: guardMs })).resolves.toMatchObject({
+    const given = guardMs
+    await expect(ada.sendAndWait('bob', 'work', { timeoutMs: given })).resolves.toMatchObject({
       from: 'bob',
       content: 'done!',
     })
     const { timeoutMs } = (peer.asked[0] as Asked).input.wait
     expect(timeoutMs).toBeGreaterThan(0)
-    expect(timeoutMs).toBeLessThanOrEqual(guardMs)
+    expect(timeoutMs).toBeLessThanOrEqual(given)
     await until(() => peer.of('inbox.read').length === 1)
     expect(peer.of('inbox.read')[0]?.input).toEqual({ messages: ['m_2'] })
     await expect(ada.getInbox()).resolves.toHaveLength(0)
