@@ -18,7 +18,6 @@ import { join } from 'node:path'
 import { RelayClient } from '@agent-relay/sdk'
 import { spoolName } from '@agent-relay/sdk/internal/discover'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bestMs } from '../../../test/best-ms.ts'
 import { until } from '../../../test/until.ts'
 import { refreshLauncher } from '../src/launcher.ts'
 import { type Env, outcomeOf, PipeWorld, pipeLauncher } from './pipe-world.ts'
@@ -238,13 +237,9 @@ describe('the hook', () => {
     mkdirSync(notes, { recursive: true })
     for (let n = 0; n < 1_000; n++) writeFileSync(join(notes, `${n}.tmp`), '')
     try {
-      // Far below the five seconds that a host would wait.
-      const patienceMs = 4_000
-      const took = await bestMs(patienceMs, async () => {
-        const ran = await run('PreToolUse', write('late.ts'), { RELAY_SOCKET: silent })
-        expect(ran).toMatchObject({ code: 0, stdout: '' })
-      })
-      expect(took).toBeLessThan(patienceMs)
+      // It ends although nobody has answered.
+      const ran = await run('PreToolUse', write('late.ts'), { RELAY_SOCKET: silent })
+      expect(ran).toMatchObject({ code: 0, stdout: '' })
     } finally {
       server.close()
     }

@@ -2,6 +2,7 @@
 
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { guardMs } from '../../../test/guard.ts'
 import { type Era, eras, HttpWorld, textOf } from '../../relay/tests/wires/http-world.ts'
 
 let world: HttpWorld
@@ -61,7 +62,8 @@ describe.each(eras)('the play over %s', (era: Era) => {
   })
 
   test('an awaited reply', async () => {
-    const asking = textOf(ada, 'relay_send', { to: names().bob, message: 'ready?', await_response: true })
+    const wait = { await_response: true, timeout_ms: guardMs }
+    const asking = textOf(ada, 'relay_send', { to: names().bob, message: 'ready?', ...wait })
     await expect.poll(() => textOf(bob, 'relay_inbox')).toContain('ready?')
     await textOf(bob, 'relay_send', { to: names().ada, message: 'yes' })
     expect(await asking).toMatch(new RegExp(`^Response from ${names().bob}: yes\\nid: m_\\w+$`))

@@ -1,26 +1,30 @@
 // A stream of events whose reader does not read: little is kept for it, it is cut off after a while, and nothing that was said is lost.
 
 import { connect } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { until } from '../../../test/until.ts'
 import { HttpWorld } from '../../relay/tests/wires/http-world.ts'
 import { bounded } from '../src/http/bounded-stream.ts'
 
-/** Long enough that no reader that reads is late on a busy machine. */
 const limits = { waitingBytesMax: 100_000, stalledMs: 1_000 }
 let world: HttpWorld
-beforeAll(async () => {
+beforeEach(async () => {
   world = await HttpWorld.start({ mcpLimits: limits })
 })
-afterAll(() => world.stop())
+afterEach(async () => {
+  vi.useRealTimers()
+  await world.stop()
+})
 
-/** A source that always has more, and counts what was taken of it. */
-function endless(piece: Uint8Array) {
+/** The test moves the clock. */
+const stopClock = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+
+/** A source that has so many pieces, counts what was taken of it, and has no end. */
+function endless(piece: Uint8Array, count: number) {
   const seen = { pieces: 0, isCancelled: false }
   const stream = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      await sleep(1)
+    pull(controller) {
+      if (seen.pieces === count) return new Promise(() => {})
       seen.pieces++
       controller.enqueue(piece)
     },
@@ -33,10 +37,14 @@ function endless(piece: Uint8Array) {
 }
 
 test('a reader that takes nothing is cut off when its time is over', async () => {
-  const { response, seen } = endless(new Uint8Array(10_000))
+  stopClock()
+  const { response, seen } = endless(new Uint8Array(10_000), 20)
   const reader = (bounded(response, limits).body as ReadableStream<Uint8Array>).getReader()
-  await until(() => seen.isCancelled)
-  expect(seen.pieces).toBeGreaterThan(10)
+  while (seen.pieces < 20) await new Promise((resolve) => setImmediate(resolve))
+  vi.advanceTimersByTime(limits.stalledMs - 1)
+  expect(seen.isCancelled).toBe(false)
+  vi.advanceTimersByTime(1)
+  expect(seen.isCancelled).toBe(true)
   // What waited is dropped: the stream ends.
   expect(await reader.read()).toEqual({ done: true, value: undefined })
 })
@@ -51,10 +59,11 @@ test('one that reads, however slowly, gets everything in order', async () => {
   })
   const response = new Response(source, { headers: { 'content-type': 'text/event-stream' } })
   const seen: number[] = []
+  stopClock()
   for await (const piece of bounded(response, limits).body as unknown as AsyncIterable<Uint8Array>) {
     seen.push(piece[0] as number)
-    // In all longer than a reader that takes nothing is given.
-    await sleep(30)
+    // In all far longer than a reader that takes nothing is given.
+    vi.advanceTimersByTime(limits.stalledMs - 1)
   }
   expect(seen).toEqual(pieces.map(([first]) => first))
 })
@@ -74,6 +83,7 @@ test('over 2025: events without end for a stream that nobody reads', async () =>
   const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') as string }
   await (await post({ method: 'notifications/initialized' }, session)).text()
   const socket = connect(world.port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
   const lines = Object.entries({ host: new URL(world.url).host, ...headers, ...session, accept: 'text/event-stream' })
   socket.write(`GET /mcp?tools=workspace HTTP/1.1\r\n${lines.map(([n, v]) => `${n}: ${v}\r\n`).join('')}\r\n`)
   await new Promise((resolve) => socket.once('data', resolve))
@@ -88,7 +98,15 @@ test('over 2025: events without end for a stream that nobody reads', async () =>
     await Promise.all(
       Array.from({ length: 15 }, () => world.api('message.send', { to: '#general', body }, world.as('Ada'))),
     )
-  await sleep(2 * limits.stalledMs)
+  // A session has one such stream: when the daemon has cut it off, another one may be opened.
+  await until(async () => {
+    const stop = new AbortController()
+    const wanted = { headers: { ...headers, ...session, accept: 'text/event-stream' }, signal: stop.signal }
+    const { status } = await fetch(`${world.url}/mcp?tools=workspace`, wanted)
+    stop.abort()
+    expect([200, 409]).toContain(status)
+    return status === 200
+  })
   // It reads on: what the sockets held still comes, then the stream's end. The rest was not kept for it.
   let bytes = 0
   let tail = ''
@@ -101,5 +119,4 @@ test('over 2025: events without end for a stream that nobody reads', async () =>
   expect(bytes).toBeLessThan(30 * 15 * body.length)
   const status = { name: 'workspace_status', arguments: {} }
   expect((await post({ id: 3, method: 'tools/call', params: status }, session)).status).toBe(200)
-  socket.destroy()
 })

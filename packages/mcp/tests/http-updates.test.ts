@@ -1,16 +1,15 @@
 // Resource updates over HTTP: each agent hears of its own inbox and of no other's, on every transport; and only while it listens.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@modelcontextprotocol/client'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../../../test/until.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { aWhile, until } from '../../../test/until.ts'
 import { type Era, eras, HttpWorld, textOf } from '../../relay/tests/wires/http-world.ts'
 
 let world: HttpWorld
-beforeAll(async () => {
+beforeEach(async () => {
   world = await HttpWorld.start()
 })
-afterAll(() => world.stop())
+afterEach(() => world.stop())
 
 interface Listener {
   client: Client
@@ -34,11 +33,10 @@ test('a message updates the inbox of its recipient, on the recipient’s streams
   for (const era of eras) for (const name of people) all.push({ name, ...(await listen(era, world.as(name), inbox)) })
   const nobody = await listen('2026', { authorization: `Bearer ${world.key}` }, inbox)
   const heardBy = (name: string) => all.filter((each) => each.name === name).map(({ heard }) => heard.length)
-  await until(() => true)
 
   await world.api('message.send', { to: 'Bob', body: 'for Bob' }, world.as('Ada'))
   await until(() => heardBy('Bob').every((count) => count === 1))
-  await sleep(100)
+  await aWhile()
   expect([heardBy('Ada'), heardBy('Bob'), heardBy('Cyd')]).toEqual([
     [0, 0, 0],
     [1, 1, 1],
@@ -50,7 +48,7 @@ test('a message updates the inbox of its recipient, on the recipient’s streams
   expect(await textOf(bob.client, 'relay_inbox')).toContain('for Bob')
   await textOf(bob.client, 'relay_inbox')
   await until(() => heardBy('Bob').every((count) => count === 2))
-  await sleep(100)
+  await aWhile()
   expect([heardBy('Ada'), heardBy('Cyd')]).toEqual([
     [0, 0, 0],
     [0, 0, 0],
@@ -59,7 +57,7 @@ test('a message updates the inbox of its recipient, on the recipient’s streams
   await world.api('message.send', { to: '#general', body: 'for all' }, world.as('Cyd'))
   await until(() => [...heardBy('Ada'), ...heardBy('Bob')].every((count) => count > 0))
   await until(() => heardBy('Bob').every((count) => count === 3))
-  await sleep(100)
+  await aWhile()
   expect(heardBy('Cyd')).toEqual([0, 0, 0])
   expect(nobody.heard).toEqual([])
 })
@@ -73,7 +71,7 @@ test.each(eras)(
     await until(() => heard.includes('relay://agents'))
     await client.close()
     await world.token(`Latecomer-${era}`)
-    await sleep(50)
+    await aWhile()
     expect(heard.filter((uri) => uri !== 'relay://agents')).toEqual([])
     expect(world.troubles).toEqual([])
   },

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runInstall, runUninstall } from '../src/install/index.ts'
-import { bin, Home } from './install-world.ts'
+import { bin, Home, word } from './install-world.ts'
 
 let home: Home
 beforeEach(() => {
@@ -26,7 +26,7 @@ describe('install', () => {
     expect(stdout).toContain(
       `✗ Cursor: ~/.cursor/mcp.json: the entry "agent-relay" starts another program: ${shown}. Nothing was changed.\n`,
     )
-    expect(stdout).toContain(`To replace it: ${bin} install --editor cursor --yes\n`)
+    expect(stdout).toContain(`To replace it: ${word(bin)} install --editor cursor --yes\n`)
     expect(home.read('.cursor/mcp.json')).toBe(text)
     expect(await home.report('install', '-e', 'cursor')).toMatchObject({
       exit: 1,

@@ -15,13 +15,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { sized } from '../../../test/size.ts'
 import { replace } from '../src/careful/file.ts'
-import { Home } from './install-world.ts'
+import { folderForAll, Home, libraries, libraryFolder } from './install-world.ts'
 
 const processes = sized(3, 10)
 
@@ -53,7 +52,9 @@ describe('left alone, with a clear word', () => {
     expectUntouched(file)
   })
 
-  it.runIf(isRoot)("another user's file, and a directory that may not be written to", async () => {
+  it.runIf(isRoot && folderForAll())("another user's file, and a directory that may not be written to", async () => {
+    home.close()
+    home = new Home(folderForAll())
     const file = home.write('.cursor/mcp.json', text)
     home.write('.codex/config.toml', 'a = 1\n')
     chmodSync(home.root, 0o755)
@@ -197,9 +198,7 @@ describe('the packed package', () => {
       cpSync(join(home.root, 'package'), join(modules, '@agent-relay', name), { recursive: true })
       execFileSync('rm', ['-rf', join(home.root, 'package')])
     }
-    const require = createRequire(import.meta.url)
-    for (const name of ['jsonc-parser', 'smol-toml', 'zod', 'ws'])
-      symlinkSync(dirname(findPackage(require, name)), join(modules, name))
+    for (const name of libraries) symlinkSync(libraryFolder(name), join(modules, name))
     const script = `const { runInstall } = await import('@agent-relay/mcp/install')
       await runInstall({ editor: 'cursor', global: true })`
     const env = { HOME: home.path, PATH: '/nowhere', RELAY_DATA_DIR: join(home.root, 'data') }
@@ -217,8 +216,3 @@ describe('the packed package', () => {
     expect(existsSync(join(modules, '@agent-relay/mcp/dist/bin.cjs'))).toBe(true)
   })
 })
-
-function findPackage(require: NodeJS.Require, name: string): string {
-  const folder = require.resolve.paths(name)?.find((path) => existsSync(join(path, name, 'package.json')))
-  return join(folder as string, name, 'package.json')
-}

@@ -3,9 +3,10 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { detected, editors, installContext, runInstall } from '../src/install/index.ts'
-import { bin, Home } from './install-world.ts'
+import { bin, Home, word } from './install-world.ts'
 
 let home: Home
 beforeEach(() => {
@@ -174,13 +175,18 @@ describe('what is said', () => {
     const { code, stdout } = await home.run(['install'])
     expect([code, stdout]).toEqual([
       1,
-      `No supported editors detected.\nSupported editors: ${editors.map(({ name }) => name).join(', ')}\n\nSpecify manually with: ${bin} install --editor <name>\n`,
+      `No supported editors detected.\nSupported editors: ${editors.map(({ name }) => name).join(', ')}\n\nSpecify manually with: ${word(bin)} install --editor <name>\n`,
     ])
   })
 
   it.each([[[]], [['--project']]])('says how all of it goes again: %j', async (scope) => {
     const { stdout } = await home.run(['install', '-e', 'cursor', ...scope])
-    const [, ...undo] = /^To undo: (.*)$/m.exec(stdout)?.[1]?.split(' ') ?? []
+    // In the words that a shell makes of it.
+    const line = /^To undo: (.*)$/m.exec(stdout)?.[1]
+    const words = spawnSync('sh', ['-c', `printf '%s\\n' ${line}`], { encoding: 'utf8' })
+      .stdout.trim()
+      .split('\n')
+    const [, ...undo] = words
     expect((await home.run(undo)).stdout).toContain('✓ Cursor removed')
     expect([readdirSync(home.path), readdirSync(home.project)]).toEqual([[], []])
   })
@@ -327,7 +333,7 @@ describe('hooks', () => {
     expect(JSON.parse(home.read('.copilot/hooks/agent-relay.json')).hooks.agentStop).toEqual([
       {
         type: 'command',
-        bash: `[ -x ${home.launcher} ] || exit 0; exec ${home.launcher} hook agentStop --cli copilot`,
+        bash: `[ -x ${word(home.launcher)} ] || exit 0; exec ${word(home.launcher)} hook agentStop --cli copilot`,
         timeoutSec: 5,
       },
     ])
@@ -345,7 +351,7 @@ describe('hooks', () => {
     await home.run(['install', '-e', 'opencode'])
     const plugin = join(home.root, 'data/bin/agent-relay-opencode.js')
     const named = /"plugin": \[([^\]]*)\]/.exec(home.read('.config/opencode/opencode.json'))?.[1]?.split(/,\s*/)
-    expect(named?.map((each) => JSON.parse(each)).sort()).toEqual(['a-plugin', `file://${plugin}`])
+    expect(named?.map((each) => JSON.parse(each)).sort()).toEqual(['a-plugin', pathToFileURL(plugin).href])
     expect(spawnSync(process.execPath, ['--check', plugin], { encoding: 'utf8' })).toMatchObject({ status: 0 })
     await home.run(['uninstall'])
     expect(home.read('.config/opencode/opencode.json')).toBe(settings)
@@ -355,7 +361,7 @@ describe('hooks', () => {
 
   it('stand in the diff of a dry run', async () => {
     const { stdout } = await home.run(['install', '-e', 'claude', '--dry-run'])
-    expect(stdout).toContain(`exec ${home.launcher} hook Stop --cli claude`)
+    expect(stdout).toContain(`exec ${word(home.launcher)} hook Stop --cli claude`)
     expect(readdirSync(home.path)).toEqual([])
   })
 
@@ -405,12 +411,12 @@ describe('--hooks', () => {
     expect(claude.Stop[0].hooks).toEqual([
       {
         type: 'command',
-        command: `[ -x ${home.launcher} ] || exit 0; exec ${home.launcher} hook Stop --cli claude`,
+        command: `[ -x ${word(home.launcher)} ] || exit 0; exec ${word(home.launcher)} hook Stop --cli claude`,
         timeout: 5,
       },
       {
         type: 'command',
-        command: `[ -x ${home.launcher} ] || exit 0; exec ${home.launcher} hook wait --cli claude Stop`,
+        command: `[ -x ${word(home.launcher)} ] || exit 0; exec ${word(home.launcher)} hook wait --cli claude Stop`,
         asyncRewake: true,
         timeout: 24 * 24 * 60 * 60,
       },

@@ -1,28 +1,32 @@
 // What is kept while it is used: idle things end, the longest unused one makes room, and nothing in use is touched.
 
-import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Keeper } from '../src/http/keeper.ts'
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+afterEach(() => void vi.useRealTimers())
 
 function keeper(idleMs: number, countMax = 10) {
   const ended: string[] = []
   return { kept: new Keeper<string>({ idleMs, countMax, end: (thing) => void ended.push(thing) }), ended }
 }
 
-test('a thing that is unused for a while is ended, one in use is kept however long', async () => {
+test('a thing that is unused for a while is ended, one in use is kept however long', () => {
   const { kept, ended } = keeper(30)
   kept.put('a', 'A')
   kept.put('b', 'B')
   const release = kept.use('b')
   const other = kept.use('b')
-  await sleep(80)
+  vi.advanceTimersByTime(29)
+  expect(ended).toEqual([])
+  vi.advanceTimersByTime(1)
   expect([ended, kept.get('a'), kept.get('b')]).toEqual([['A'], undefined, 'B'])
   release()
   release()
-  await sleep(80)
+  vi.advanceTimersByTime(1_000)
   expect(kept.get('b')).toBe('B')
   other()
-  await sleep(80)
+  vi.advanceTimersByTime(30)
   expect(ended).toEqual(['A', 'B'])
 })
 

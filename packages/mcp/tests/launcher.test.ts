@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { isLaunched, launched, launcherPath, launcherState, refreshLauncher } from '../src/launcher.ts'
 import { bin, Home } from './install-world.ts'
 
@@ -40,6 +40,7 @@ function run(args: string[], more: Record<string, string> = {}) {
 describe.runIf(process.platform !== 'win32')('the launcher', () => {
   it('starts this installation, for its owner alone, whatever the umask', () => {
     const before = process.umask(0o077)
+    onTestFinished(() => void process.umask(before))
     const path = refreshLauncher(env)
     process.umask(before)
     expect(path).toBe(home.launcher)
@@ -69,6 +70,7 @@ describe.runIf(process.platform !== 'win32')('the launcher', () => {
     beforeEach(() => refreshLauncher(env, { node: process.execPath, script }))
 
     it('starts no Node unless a daemon is there', () => {
+      expect(hook()).toEqual(silence)
       const { pid: gone } = spawnSync('true')
       for (const pid of ['', 'x', '-1x', gone]) {
         announce(pid)
@@ -148,17 +150,6 @@ describe.runIf(process.platform !== 'win32')('the launcher', () => {
       expect(hook()).toEqual(silence)
       expect(run(['serve'])).toMatchObject({ status: 78 })
     })
-
-    it.each([['no file'], ['a stale one']])('is done within 50 ms where the daemon is down: %s', (name) => {
-      if (name === 'a stale one') announce(spawnSync('true').pid)
-      const times = Array.from({ length: 25 }, () => {
-        const start = performance.now()
-        hook()
-        return performance.now() - start
-      })
-      // The best: whatever else the machine does only makes it slower.
-      expect(Math.min(...times)).toBeLessThan(50)
-    })
   })
 
   it.runIf(process.getuid?.() === 0)("starts no Node of another user's beside the former one", () => {
@@ -211,7 +202,7 @@ describe.runIf(process.platform !== 'win32')('the launcher', () => {
     refreshLauncher(env, { node: process.execPath, script: join(home.root, 'gone.cjs') })
     const { status, stdout, stderr } = run(['serve'])
     expect([status, stdout]).toEqual([78, ''])
-    expect(stderr).toMatch(/^ERROR: \S+\/gone\.cjs is missing\.\n/)
+    expect(stderr).toMatch(/^ERROR: .+\/gone\.cjs is missing\.\n/)
     expect(stderr).toContain('npx --no agent-relay mcp install')
     expect(stderr).toContain('agent-relay mcp install')
   })

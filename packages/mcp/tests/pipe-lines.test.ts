@@ -2,9 +2,8 @@
 
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { until } from '../../../test/until.ts'
+import { aWhile, until } from '../../../test/until.ts'
 import type { RawPipe } from '../../relay/src/prove/harness/pipe.ts'
 import { FakeDaemon, obliging } from './pipe-fake.ts'
 import { PipeWorld } from './pipe-world.ts'
@@ -36,8 +35,8 @@ describe('lines', () => {
     const text = JSON.stringify({ jsonrpc: '2.0', id: 'ä', method: 'tools/call', params: { name: '🚀é' } })
     const bytes = Buffer.from(`${text}\n`)
     for (let at = 0; at < bytes.length; at += 7) {
-      pipe.child.stdin?.write(bytes.subarray(at, at + 7))
-      await sleep(1)
+      await new Promise((resolve) => pipe.child.stdin?.write(bytes.subarray(at, at + 7), resolve))
+      await new Promise((resolve) => setImmediate(resolve))
     }
     expect((await pipe.answer('ä')).result).toEqual({})
     expect((await daemon.session(0)).lines).toEqual([JSON.parse(text)])
@@ -121,7 +120,7 @@ describe('slow ends', () => {
     const size = 64 * 1024
     const count = 200
     for (let i = 0; i < count; i++) pipe.post('tools/call', { name: 'relay_send', arguments: 'x'.repeat(size) })
-    await sleep(300)
+    await aWhile()
     // A pipe that took it all would hold 12 MB of it.
     expect(pipe.child.stdin?.writableLength).toBeGreaterThan(8 * MiB)
     daemon.script = obliging
@@ -136,7 +135,7 @@ describe('slow ends', () => {
     const line = `${JSON.stringify({ jsonrpc: '2.0', method: 'n', params: randomBytes(MiB / 2).toString('base64') })}\n`
     const count = 24
     for (let i = 0; i < count; i++) socket.write(line)
-    await sleep(400)
+    await aWhile()
     expect(socket.writableLength).toBeGreaterThan(line.length * (count - 6))
     pipe.child.stdout?.resume()
     await until(() => pipe.lines.length === count + 1)
@@ -281,6 +280,14 @@ describe('a new daemon', () => {
     await daemon.die()
     expect(await pipe.call('relay_who')).toContain('Relay daemon is not running.')
   })
+})
+
+test('a host can leave while the daemon stays away', async () => {
+  await pipe.initialize()
+  await daemon.die()
+  pipe.postCall('relay_who')
+  pipe.child.stdin?.end()
+  expect((await pipe.ended).code).toBe(0)
 })
 
 test('a host that starts over is another pipe: its ids may start over, too', async () => {

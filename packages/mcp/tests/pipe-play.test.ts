@@ -2,6 +2,7 @@
 
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { guardMs } from '../../../test/guard.ts'
 import { call, PipeWorld } from './pipe-world.ts'
 
 describe.each(['socket', 'HTTP'])('over the %s', (way) => {
@@ -86,7 +87,8 @@ describe.each(['socket', 'HTTP'])('over the %s', (way) => {
   })
 
   test('an awaited reply, and a wait that ends without one', async () => {
-    const waiting = call(ada, 'relay_send', { to: 'Bob', message: 'which branch?', await_response: true })
+    const wait = { await_response: true, timeout_ms: guardMs }
+    const waiting = call(ada, 'relay_send', { to: 'Bob', message: 'which branch?', ...wait })
     let inbox = ''
     while (!inbox.includes('which branch?')) inbox = await call(bob, 'relay_inbox')
     await call(bob, 'relay_send', { to: 'Ada', message: 'main' })
@@ -100,7 +102,9 @@ describe.each(['socket', 'HTTP'])('over the %s', (way) => {
     const off = new AbortController()
     const params = { name: 'relay_send', arguments: { to: 'Bob', message: 'never mind', await_response: true } }
     const waiting = ada.callTool(params, { signal: off.signal })
-    setTimeout(() => off.abort(new Error('no longer needed')), 100)
+    let inbox = ''
+    while (!inbox.includes('never mind')) inbox = await call(bob, 'relay_inbox')
+    off.abort(new Error('no longer needed'))
     await expect(waiting).rejects.toThrow('no longer needed')
     expect(await call(ada, 'relay_status')).toContain('Agent Name: Ada')
   })

@@ -3,13 +3,15 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { until } from '../../../test/until.ts'
 import { daemonLauncher, PipeWorld } from './pipe-world.ts'
 
 let world: PipeWorld
 beforeAll(async () => {
   world = await PipeWorld.start()
 })
+afterEach(() => world.renew())
 afterAll(() => world.close())
 
 describe('the command line', () => {
@@ -45,7 +47,7 @@ describe('the command line', () => {
 })
 
 test('agent-relay mcp serve is the same pipe', async () => {
-  const args = ['mcp', 'serve', '--project', 'play', '--tools', 'relay']
+  const args = ['mcp', 'serve', '--project', world.project, '--tools', 'relay']
   const pipe = world.pipe({ RELAY_AGENT_NAME: 'Cli', RELAY_PROJECT: '' }, args, daemonLauncher)
   await pipe.initialize()
   expect(await pipe.call('relay_status')).toContain('Agent Name: Cli')
@@ -72,6 +74,7 @@ Or for cloud workspaces, ensure the daemon is running.
   test('a socket file that a dead daemon left', async () => {
     const path = join(world.root, 'dead.sock')
     const server = createServer().listen(path)
+    onTestFinished(() => void server.close())
     await new Promise((resolve) => server.once('listening', resolve))
     const pipe = world.pipe({ RELAY_SOCKET: path })
     // Somebody listened and hung up without a word: it may be on its way out, so the pipe goes on trying.
@@ -80,7 +83,6 @@ Or for cloud workspaces, ensure the daemon is running.
     expect((await pipe.answer(id)).error.message).toContain('Relay daemon is not running.')
     pipe.child.stdin?.end()
     expect((await pipe.ended).code).toBe(0)
-    server.close()
   })
 })
 
@@ -90,9 +92,11 @@ test('with several workspaces and none named, it names them and guesses none', a
     mkdirSync(join(dataDir, 'projects', name), { recursive: true })
     return createServer().listen(join(dataDir, 'projects', name, 'daemon.sock'))
   })
+  onTestFinished(() => {
+    for (const server of servers) server.close()
+  })
   await Promise.all(servers.map((server) => new Promise((resolve) => server.once('listening', resolve))))
   const { code, stderr } = await world.pipe({ RELAY_DATA_DIR: dataDir, RELAY_PROJECT: '' }).ended
-  for (const server of servers) server.close()
   expect(code).toBe(1)
   expect(stderr).toMatch(/^ERROR: Several workspaces are running: one, two\. Say which one/)
 })
@@ -179,7 +183,7 @@ describe('who it is', () => {
       expect(code).toBe(1)
       expect(stderr).toContain(text)
     }
-    const pipe = world.pipe({ RELAY_TOOLS: 'nope' }, ['serve', '--tools=relay', '--project', 'play'])
+    const pipe = world.pipe({ RELAY_TOOLS: 'nope' }, ['serve', '--tools=relay', '--project', world.project])
     expect((await pipe.ask('ping')).result).toEqual({})
   })
 
@@ -197,23 +201,31 @@ describe('who it is', () => {
 
 describe('how it ends', () => {
   test('input that ends is an end with 0, after the answers that are owed', async () => {
-    const pipe = world.pipe()
-    await pipe.initialize()
-    const id = pipe.postCall('relay_who')
-    pipe.child.stdin?.end()
-    expect((await pipe.ended).code).toBe(0)
-    expect(pipe.lines.find((line) => line.id === id)?.result).toBeDefined()
+    // It waits for them for a second: a slow machine may need a second try.
+    await until(async () => {
+      const pipe = world.pipe()
+      await pipe.initialize()
+      const id = pipe.postCall('relay_who')
+      pipe.child.stdin?.end()
+      expect((await pipe.ended).code).toBe(0)
+      return pipe.lines.find((line) => line.id === id)?.result
+    })
   })
 
   test('a whole session from a file of lines', async () => {
-    const pipe = world.pipe({ RELAY_AGENT_NAME: 'Script' })
     const client = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'sh', version: '1' } }
-    pipe.post('initialize', client)
-    pipe.say({ method: 'notifications/initialized' })
-    const id = pipe.postCall('relay_status')
-    pipe.child.stdin?.end()
-    expect(await pipe.ended).toEqual({ code: 0, stderr: '' })
-    expect(pipe.lines.find((line) => line.id === id).result.content[0].text).toContain('Agent Name: Script')
+    let text: string | undefined
+    await until(async () => {
+      const pipe = world.pipe({ RELAY_AGENT_NAME: 'Script' })
+      pipe.post('initialize', client)
+      pipe.say({ method: 'notifications/initialized' })
+      const id = pipe.postCall('relay_status')
+      pipe.child.stdin?.end()
+      expect(await pipe.ended).toEqual({ code: 0, stderr: '' })
+      text = pipe.lines.find((line) => line.id === id)?.result.content[0].text
+      return text
+    })
+    expect(text).toContain('Agent Name: Script')
   })
 
   test.each(['SIGTERM', 'SIGINT'] as const)('%s is an end with 0', async (signal) => {
@@ -228,8 +240,8 @@ describe('how it ends', () => {
     await pipe.initialize()
     pipe.child.stdout?.destroy()
     const asking = setInterval(() => pipe.post('ping'), 20)
+    onTestFinished(() => clearInterval(asking))
     expect((await pipe.ended).code).toBe(0)
-    clearInterval(asking)
   })
 
   test('its agent is away afterwards', async () => {

@@ -1,13 +1,12 @@
 // The waiter that a hook leaves beside an idle session, as Claude Code runs it: this process is the host of the session and of its hooks.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { RelayClient } from '@agent-relay/sdk'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { until } from '../../../test/until.ts'
+import { aWhile, until } from '../../../test/until.ts'
 import { Raw } from '../../relay/src/prove/harness/raw.ts'
 import { call, type Env, outcomeOf, PipeWorld } from './pipe-world.ts'
 
@@ -23,6 +22,7 @@ beforeAll(async () => {
   await lead.connect()
   own = await world.client('claude-code')
   await call(own, 'relay_status')
+  await until(() => existsSync(quietPath()))
 })
 afterEach(async () => {
   for (const child of children.splice(0)) {
@@ -32,6 +32,7 @@ afterEach(async () => {
   // What a test left unread must not wake the waiter of the next.
   await call(own, 'relay_inbox')
   await call(own, 'relay_status')
+  await until(() => existsSync(quietPath()))
 })
 afterAll(async () => {
   await lead.disconnect()
@@ -42,7 +43,7 @@ const quietPath = () => join(hooksPath(), `quiet.${process.pid}`)
 const hooksPath = () => join(world.root, 'hooks')
 const waiters = (host = process.pid) => readdirSync(hooksPath()).filter((name) => name.startsWith(`${host}.`))
 const commandOf = (...words: string[]) => {
-  const launcher = join(world.root, 'bin/agent-relay-mcp')
+  const launcher = `"${join(world.root, 'bin/agent-relay-mcp')}"`
   return `[ -x ${launcher} ] || exit 0; exec ${launcher} hook ${words.join(' ')}`
 }
 const asHost = (attended = '1'): Env => world.env({ CLAUDE_CODE_SESSION_ATTENDED: attended })
@@ -60,28 +61,22 @@ const silence = { code: 0, stdout: '', stderr: '' }
 async function waiter(event = 'Stop', { env, last = [] }: { env?: Env; last?: string[] } = {}) {
   const started = hook(['wait', '--cli', 'claude', event, ...last], { env, input: { source: 'startup' } })
   await until(() => waiters().includes(`${process.pid}.${started.child.pid}`))
-  // It has looked once, and found nothing.
-  await until(async () => !(await childrenOf(started.child.pid as number)).includes('node'))
+  // Where something waits it looks once, by a Node of its own: whatever it finds ends it.
+  await aWhile()
+  const { pid } = started.child
+  if (isLinux) await until(() => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim() === '')
   return started
 }
 
-async function childrenOf(pid: number): Promise<string[]> {
-  await sleep(150)
-  if (!isLinux) return []
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
-  return children === '' ? [] : ['node']
-}
-
-function expectSmall(pid: number | undefined): void {
-  if (!isLinux) return
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  expect(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1])).toBeLessThan(8 * 1024)
+/** A Node would be twenty times as large as a shell. */
+function expectNoNode(pid: number | undefined): void {
+  if (isLinux) expect(readlinkSync(`/proc/${pid}/exe`)).not.toBe(realpathSync(process.execPath))
 }
 
 describe('a waiter', () => {
-  test('is small, and wakes its session with what has come', async () => {
+  test('is no Node, and wakes its session with what has come', async () => {
     const { child, ended } = await waiter()
-    expectSmall(child.pid)
+    expectNoNode(child.pid)
     expect((await lead.call('agent.list', {})).agents.find(({ name }) => name === 'claude-code')?.reached).toBe('wakes')
     const { id } = await lead.send('claude-code', 'wake up')
     expect(await ended).toEqual({
@@ -114,7 +109,7 @@ describe('a waiter', () => {
     const first = await waiter('SessionStart')
     expect(await hook(['UserPromptSubmit', '--cli', 'claude']).ended).toEqual(silence)
     await lead.send('claude-code', 'while you are busy')
-    await sleep(600)
+    await aWhile(600)
     expect(first.child.exitCode).toBeNull()
     expect(await hook(['Stop', '--cli', 'claude']).ended).toEqual(silence)
     const second = hook(['wait', '--cli', 'claude', 'Stop'])
@@ -171,6 +166,7 @@ describe('a waiter', () => {
     const host = spawn('sh', ['-c', `sh -c '${commandOf('wait', '--cli', 'claude', 'Stop')}' & wait`], {
       env: asHost(),
     })
+    children.push(host)
     await until(() => waiters(host.pid).length === 1)
     const [pid] = waiters(host.pid).map((name) => Number(name.split('.')[1]))
     host.kill('SIGKILL')
@@ -192,9 +188,9 @@ describe('in a worker', () => {
   /** Its CLI need not say that somebody attends it. */
   const asWorker = (): Env => world.env({ RELAY_WORKER: 'w_1', RELAY_SOCKET: world.socketPath })
 
-  test('its own hooks wait as small, and wake it', async () => {
+  test('its own hooks wait without a Node, too, and wake it', async () => {
     const { child, ended } = await waiter('Stop', { env: asWorker(), last: ['--worker'] })
-    expectSmall(child.pid)
+    expectNoNode(child.pid)
     expect(await hook(['Stop', '--cli', 'claude', '--worker'], { env: asWorker() }).ended).toEqual(silence)
     await lead.send('claude-code', 'for the worker')
     expect(await ended).toMatchObject({ code: 2, stderr: expect.stringContaining('for the worker') })

@@ -7,7 +7,7 @@ import { socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { socketConnector } from '@agent-relay/sdk/wire'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { PlayClock } from '../../../test/plays/clock.ts'
 import { DaemonHouse } from '../../../test/plays/houses.ts'
@@ -19,7 +19,7 @@ let house: DaemonHouse
 let agent: McpAgent
 let program: RelayClient
 
-beforeAll(async () => {
+beforeEach(async () => {
   house = await DaemonHouse.start(new PlayClock())
   await house.open('main')
   program = new RelayClient({ agentName: 'program', connect: socketConnector(socketPathOf(house.dataDir, 'main')) })
@@ -44,7 +44,7 @@ beforeAll(async () => {
   const args = [pipeLauncher, 'serve']
   await client.connect(new StdioClientTransport({ command: process.execPath, args, env, cwd: house.dataDir }))
 })
-afterAll(async () => {
+afterEach(async () => {
   await agent.client.close()
   await program.disconnect()
   await house.close()

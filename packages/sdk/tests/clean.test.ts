@@ -182,9 +182,22 @@ describe('whatever a text holds', () => {
   })
 })
 
-test('a body of 256 KiB takes some milliseconds, however hostile', () => {
+test('a body of 256 KiB is cleaned to its end, however hostile', () => {
   const bytes = 256 * 1024
-  const bodies = ['\u200b', '\u0090', '\u001b]', '<', '<system-', '<a-', 'क्‍ष', '👩‍👩‍👧', '中', '\r', '\ud800']
+  const bodies = [
+    '\u200b',
+    '\u0090',
+    '\u001b]',
+    '<',
+    '<system-',
+    '<system ',
+    '<a-',
+    'क्‍ष',
+    '👩‍👩‍👧',
+    '中',
+    '\r',
+    '\ud800',
+  ]
   const whole = bodies.map((piece) => piece.repeat(bytes / Buffer.byteLength(piece)))
   for (const body of [
     ...whole,
@@ -192,9 +205,10 @@ test('a body of 256 KiB takes some milliseconds, however hostile', () => {
     `<${' '.repeat(bytes)}`,
     `<system${' -'.repeat(bytes / 2)}`,
   ]) {
-    const before = process.cpuUsage().user
-    cleanForModel(body)
-    // Of its own processor time: quadratic work would be seconds.
-    expect((process.cpuUsage().user - before) / 1_000).toBeLessThan(500)
+    const end = ' and its end'
+    // The first character ends a control sequence.
+    const cleaned = cleanForModel(`${body}~${end}`)
+    expect(cleanForModel(cleaned) === cleaned).toBe(true)
+    expect(cleaned.slice(-end.length)).toBe(end)
   }
 })

@@ -175,14 +175,9 @@ describe('whatever a body holds', () => {
     )
   })
 
-  test('a quarter of a megabyte of half a tag takes no time', () => {
-    const before = process.cpuUsage().user
-    cleanForModel(`<${' '.repeat(256 * 1024)}`)
-    cleanForModel('<system '.repeat(32 * 1024))
-    cleanForModel(`<system${' -'.repeat(128 * 1024)}`)
-    injectionText([{ id, from: 'Alice', body: '\n'.repeat(256 * 1024) }], claude)
-    // Of its own processor time: quadratic work would be seconds.
-    expect((process.cpuUsage().user - before) / 1_000).toBeLessThan(1_000)
+  test('a quarter of a megabyte of line ends is still one block', () => {
+    const text = injectionText([{ id, from: 'Alice', body: '\n'.repeat(256 * 1024) }], claude)
+    expect(text.split('system-reminder>').map(({ length }) => length > 1)).toEqual([false, true, false])
   })
 })
 

@@ -3,25 +3,30 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
+import { guardMs } from '../../../test/guard.ts'
 import { sized } from '../../../test/size.ts'
 import { Daemon } from '../../relay/src/daemon/daemon.ts'
-import { connectRelay, type RelayEvent } from '../src/index.ts'
+import { connectRelay, type Relay, type RelayEvent } from '../src/index.ts'
 import { socketPathOf } from '../src/internal/discover.ts'
 import { type WebSocketLike, websocketConnector } from '../src/wire.ts'
 
 const eventsCount = sized(2_000, 10_000)
 const cutEvery = 100
-const dir = mkdtempSync(join(tmpdir(), 'relay-cuts-'))
+let dir: string
 let daemon: Daemon
 let key: string
-beforeAll(async () => {
+let open: Relay[]
+beforeEach(async () => {
+  open = []
+  dir = mkdtempSync(join(tmpdir(), 'relay-cuts-'))
   const options = { dataDir: dir, credentialsPath: join(dir, 'credentials.json'), isMemory: true, http: { port: 0 } }
   daemon = (await Daemon.start({ ...options, onTrouble: () => {}, onStop: () => {} })) as Daemon
   key = (await daemon.open('home')).key as string
 })
-afterAll(async () => {
+afterEach(async () => {
+  for (const relay of open) await relay.close()
   await daemon.stop()
   rmSync(dir, { recursive: true, force: true })
 })
@@ -29,13 +34,15 @@ afterAll(async () => {
 it(`follows ${eventsCount} events with the connection cut every ${cutEvery}: no gap, no repeat`, async () => {
   const socketPath = socketPathOf(dir, 'home')
   const writer = await connectRelay({ name: 'Writer', key, socketPath })
+  open.push(writer)
   let current: WebSocket | undefined
-  const open = (url: string) => {
+  const openSocket = (url: string) => {
     current = new WebSocket(url)
     return current as unknown as WebSocketLike
   }
-  const connect = websocketConnector(daemon.url as string, { open })
-  const relay = await connectRelay({ key, connect, limits: { backoffMsMin: 1, backoffMsMax: 5 } })
+  const connect = websocketConnector(daemon.url as string, { open: openSocket })
+  const relay = await connectRelay({ key, connect, limits: { backoffMsMin: 1, backoffMsMax: 5, callAwayMs: guardMs } })
+  open.push(relay)
   const writing = writeAll(writer.client)
   const seen: RelayEvent[] = []
   let cuts = 0
@@ -55,8 +62,6 @@ it(`follows ${eventsCount} events with the connection cut every ${cutEvery}: no 
     since = page.next
   }
   expect(seen.map(nameOf)).toEqual(truth.slice(0, eventsCount).map(nameOf))
-  await relay.close()
-  await writer.close()
 })
 
 type Writer = Awaited<ReturnType<typeof connectRelay>>['client']

@@ -3,9 +3,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { guardMs } from '../../../test/guard.ts'
+import { until } from '../../../test/until.ts'
 import { Daemon } from '../../relay/src/daemon/daemon.ts'
 import { ActionError, connectRelay, type Relay } from '../src/index.ts'
 import { controlSocketPath, socketPathOf } from '../src/internal/discover.ts'
@@ -60,7 +61,7 @@ describe.each(['socket', 'websocket'] as const)('over %s', (way) => {
     expect(await ada.messages.receipts(id)).toMatchObject([{ agent: bobName, state: 'stored' }])
     await bob.channels.leave(channel)
     expect((await ada.workspace.status()).workspace).toBe('home')
-    const answer = ada.messages.ask(bobName, 'ready?', { timeoutMs: 60_000 })
+    const answer = ada.messages.ask(bobName, 'ready?', { timeoutMs: guardMs })
     for await (const message of bob.inbox) {
       if (message.body !== 'ready?') continue
       await bob.messages.reply(message, 'yes')
@@ -110,7 +111,7 @@ describe.each(['socket', 'websocket'] as const)('over %s', (way) => {
   })
 
   it('follows events from a number on, in order, also slower than they come', async () => {
-    const ada = await join('Ada')
+    const [ada, bob] = [await join('Ada'), await join('Bob')]
     const { next } = await ada.events.list({ since: 0, limit: 1 })
     const since = (await ada.workspace.status()).seq
     expect(next).toBeLessThanOrEqual(since)
@@ -120,8 +121,8 @@ describe.each(['socket', 'websocket'] as const)('over %s', (way) => {
     await Promise.all(Array.from({ length: count }, (_, i) => ada.messages.send(channel, `m${i}`)))
     const seen: string[] = []
     for await (const { message } of ada.events.follow({ since, types: ['message.created'] })) {
-      // So that more come than are waited for.
-      if (seen.length === 0) await sleep(200)
+      // So that more come than are waited for: another reader has them all before this one goes on.
+      if (seen.length === 0) await readAll(bob.events.follow({ since, types: ['message.created'] }), count)
       if (message?.channel === channel) seen.push(message.body)
       if (seen.length === count) break
     }
@@ -169,17 +170,30 @@ describe.each(['socket', 'websocket'] as const)('over %s', (way) => {
   })
 
   it('ends its loops when it closes', async () => {
-    const ada = await join('Ada')
-    const loops = [drain(ada.inbox), drain(ada.events), drain(ada.events.follow({ since: 0 }))]
-    await sleep(20)
+    const [ada, bob] = [await join('Ada'), await join('Bob')]
+    const seen = [0, 0, 0]
+    const loops = [ada.inbox, ada.events, ada.events.follow({ since: 0 })].map((items, i) =>
+      drain(items, () => {
+        seen[i] = 1
+      }),
+    )
+    await until(async () => {
+      await bob.messages.send(ada.name as string, 'hello')
+      return seen.every((count) => count > 0)
+    })
     await ada.close()
     await Promise.all(loops)
     await expect(ada.agents.list()).rejects.toMatchObject({ code: 'connection.lost' })
   })
 })
 
-async function drain(items: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of items);
+async function drain(items: AsyncIterable<unknown>, onItem = () => {}): Promise<void> {
+  for await (const _ of items) onItem()
+}
+
+async function readAll(items: AsyncIterable<unknown>, count: number): Promise<void> {
+  let seen = 0
+  for await (const _ of items) if (++seen === count) return
 }
 
 it('a loop whose key was replaced ends with the reason', async () => {
@@ -202,15 +216,13 @@ it('rejects when no daemon listens, and when the daemon refuses', async () => {
 
 it('a second program with the same name is told its new name, or refused', async () => {
   const socketPath = socketPathOf(dir, 'home')
+  const asked = `branch-bot${++people}`
   const renamed: unknown[] = []
-  const first = await connectRelay({ name: 'branch-bot', socketPath })
-  const second = await connectRelay({ name: 'branch-bot', socketPath, onRenamed: (name) => renamed.push(name) })
-  open.push(first, second)
-  expect([first.name, second.name, renamed]).toEqual([
-    'branch-bot',
-    'branch-bot-2',
-    [{ asked: 'branch-bot', name: 'branch-bot-2' }],
-  ])
-  const strict = connectRelay({ name: 'branch-bot', socketPath, strictName: true })
+  const first = await connectRelay({ name: asked, socketPath })
+  open.push(first)
+  const second = await connectRelay({ name: asked, socketPath, onRenamed: (name) => renamed.push(name) })
+  open.push(second)
+  expect([first.name, second.name, renamed]).toEqual([asked, `${asked}-2`, [{ asked, name: `${asked}-2` }]])
+  const strict = connectRelay({ name: asked, socketPath, strictName: true })
   await expect(strict).rejects.toMatchObject({ code: 'agent.name-taken' })
 })

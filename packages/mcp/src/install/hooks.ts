@@ -118,11 +118,13 @@ function waiter(event: string, cli: string, around: InstallContext): object {
 /** For the shell that runs it. Where our launcher is gone, it does nothing and says nothing. */
 function commandOf(words: string[], { env }: InstallContext): string {
   const { command, args } = launched(['hook', ...words], env)
-  const quotedWords = [command, ...args].map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word)))
+  const quotedWords = [command, ...args].map(shellWord)
   const line = quotedWords.join(' ')
   return process.platform === 'win32' ? line : `[ -x ${quotedWords[0]} ] || exit 0; exec ${line}`
 }
 
-function quoted(word: string): string {
+/** One word of a command that a shell runs or a person pastes. */
+export function shellWord(word: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word
   return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`
 }

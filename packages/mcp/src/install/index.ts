@@ -8,7 +8,7 @@ import { Untouched } from '../careful/index.ts'
 import { launched, launcherScript, refreshLauncher, type Server } from '../launcher.ts'
 import { type Editor, editors, type InstallContext, installContext } from './editors.ts'
 import { type Confirm, confirmOnTerminal, foreignCommand, leftAlone } from './foreign.ts'
-import { freeHookEditors } from './hooks.ts'
+import { freeHookEditors, shellWord } from './hooks.ts'
 import { fileOf, install, isInstalled, meant, type Outcome, uninstall, type Wish } from './install.ts'
 import { afterInstall, noneDetected, outcomeLines, replacedLine, type Say, unknownEditor } from './report.ts'
 import { bindingFor, type Serving, servingOf } from './workspace-key.ts'
@@ -63,7 +63,7 @@ export async function runInstall(options: InstallOptions = {}): Promise<InstallR
   const { known, unknown } = meant(names, around)
   const isNone = known.length === 0 && unknown.length === 0
   const talk: Say = options.json ? () => {} : (text) => say(clean(text))
-  const { command = launcherScript } = options
+  const { command = shellWord(launcherScript) } = options
   if (isNone) noneDetected(talk, command)
   if (isNone) return end({ why: 'No supported editors detected.', editors: [], unknown, exit: 1 }, options, say)
   let binding: string[]
