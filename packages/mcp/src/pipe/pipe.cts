@@ -1,6 +1,7 @@
 // The pipe itself: whole lines from the host to the daemon and back, across restarts of the daemon. It decides nothing about the relay.
 
 import type { Duplex, Readable, Writable } from 'node:stream'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { answerAway, answerStandingBy, type PipeTarget, type Refusal, type Unserved, unservedBy } from './away.cts'
 import { type Call, Calls, nowMs } from './calls.cts'
 import { HostSession, initializedLine } from './host-session.cts'
@@ -30,7 +31,7 @@ const hostLineBytesMax = 12 * 1024 * 1024
 const daemonLineBytesMax = 64 * 1024 * 1024
 const retryMs = { first: 25, last: 500, rare: 5_000 }
 /** A host that closes our input may still want the answers to what it has asked: they have this long. */
-const owedMs = 1_000
+const owedMs = waitLimitMs('owed')
 /** A line of the relay's own protocol, meant for the pipe. MCP lines never begin so. */
 const envelopeStart = Buffer.from('{"v":1,')
 const invalidRequest = -32_600

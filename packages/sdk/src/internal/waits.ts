@@ -41,6 +41,12 @@ const waitTable = {
     limitMs: 5_000,
     then: 'the agent is told that the daemon does not run, and its call is not carried out',
   },
+  owed: {
+    what: 'answers to what a host has asked before it closed its end of the pipe',
+    usualMs: 50,
+    limitMs: 5_000,
+    then: 'the pipe ends without them',
+  },
   programAway: {
     what: 'a daemon that is away while a program calls it',
     usualMs: 1_000,
