@@ -3,7 +3,9 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../../../../test/until.ts'
+import { guardMs } from '../../../../test/guard.ts'
+import { sized } from '../../../../test/size.ts'
+import { aWhile, until } from '../../../../test/until.ts'
 import { WorkerWorld } from './worker-world.ts'
 
 let world: WorkerWorld
@@ -14,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.stop())
 
-const count = 500
+const count = sized(100, 500)
 
 function hostile(i: number): string {
   const touch = `touch ${canary}`
@@ -43,7 +45,7 @@ function hostile(i: number): string {
   return `${forms[i % forms.length]} ${i}`
 }
 
-test('500 hostile names start nothing', async () => {
+test(`${count} hostile names start nothing`, async () => {
   for (let i = 0; i < count; i++) {
     const spawn = world.lead.call('worker.spawn', { name: hostile(i), cli: 'plain', command: ['sh', '-c', 'exit 0'] })
     await expect(spawn).rejects.toThrow(/a name is/)
@@ -63,16 +65,17 @@ const raw = `C="$1"; L="$2"; trap 'touch "$C"' INT QUIT TSTP TERM; printf '> '
 while :; do IFS= read -r line || continue; printf '%s\\n' "$line" >> "$L"; printf '> '; done`
 
 test.each([
-  { shell: 'bash', texts: 400, script: edited, key: '\x14', whole: /^<system-reminder>$/ },
+  { shell: 'bash', texts: sized(60, 400), script: edited, key: '\x14', whole: /^<system-reminder>$/ },
   {
     shell: 'sh',
-    texts: 100,
+    texts: sized(40, 100),
     script: raw,
     key: '\x03',
     whole: /^<system-reminder> (?:Relay message|You are) .*<\/system-reminder>.*$/,
   },
 ])(
   'hostile tasks and messages in a real $shell press no key and run no command',
+  { timeout: 5 * guardMs },
   async ({ shell, script, key, whole, texts }) => {
     const log = join(world.root, `${shell}.lines`)
     writeFileSync(log, '')
@@ -88,12 +91,11 @@ test.each([
     const ids: string[] = []
     for (let i = 0; i < texts; i++)
       ids.push((await world.lead.call('message.send', { to: shell, body: hostile(i) })).id)
-    const last = ids.at(-1) as string
-    const isOffered = async () =>
-      (await world.lead.call('message.receipts', { message: last })).receipts[0]?.state !== 'stored'
-    await until(isOffered, 280_000)
-    await new Promise((resolve) => setTimeout(resolve, 500))
-    expect(lines().length).toBeGreaterThan(5)
+    const isOffered = async (message: string) =>
+      (await world.lead.call('message.receipts', { message })).receipts[0]?.state !== 'stored'
+    for (const id of ids) await until(() => isOffered(id))
+    await until(() => lines().length > 5)
+    await aWhile(500)
     for (const line of lines()) expect(line).toMatch(whole)
     expect(existsSync(canary)).toBe(false)
     // The canary works: the key pressed by hand does make the file.
@@ -103,5 +105,4 @@ test.each([
     await world.lead.call('worker.release', { name: shell })
     rmSync(canary)
   },
-  300_000,
 )
