@@ -185,20 +185,19 @@ console.log('I stay', process.env.RELAY_WORKSPACE_KEY, process.env.RELAY_BASE_UR
     writeFileSync(stubborn, text, { mode: 0o755 })
     const port = await freePort()
     const own = { ...env, RELAY_WORKSPACE_KEY: 'rk_secret', MINE: "it's $(mine)" }
-    const { stdout } = await world.launch(['lift', '--tmux', '--port', String(port), '--cli', './../stubborn.mjs'], {
-      env: own,
-    })
+    const args = ['--port', String(port), '--roles', 'dev-a,dev-b', '--cli', './../stubborn.mjs']
+    const { stdout } = await world.launch(['lift', '--tmux', ...args], { env: own })
     expect(stdout).toContain('runs at')
     const open = panes(`=lift-${port}:`)
-    const [relay, , a, b] = open.map(({ id }) => id) as [string, string, string, string]
+    const [relay, a, b] = open.map(({ id }) => id) as [string, string, string]
     await until(() => screen(b).includes('stubborn.mjs has ended (3). Enter closes this pane.'))
     // The user's environment as it is where the command was typed, without what leads to another relay.
     await until(() => screen(a).includes(`I stay undefined http://localhost:${port} it's $(mine)`))
     tmux('send-keys', '-t', b, 'Enter')
-    await until(() => panes(`=lift-${port}:`).length === 3)
+    await until(() => panes(`=lift-${port}:`).length === 2)
     await endsWithCtrlC(
       relay,
-      open.slice(0, 3).map(({ pid }) => pid),
+      open.slice(0, 2).map(({ pid }) => pid),
     )
     await until(() => sessions().length === 1)
     expect(sessions()).toEqual(['mine'])

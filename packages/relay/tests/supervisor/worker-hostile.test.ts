@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { guardMs } from '../../../../test/guard.ts'
 import { sized } from '../../../../test/size.ts'
 import { aWhile, until } from '../../../../test/until.ts'
@@ -17,6 +17,8 @@ beforeAll(async () => {
 afterAll(() => world.stop())
 
 const count = sized(100, 500)
+/** How often a shell is given some of the texts. */
+const rounds = sized(6, 10)
 
 function hostile(i: number): string {
   const touch = `touch ${canary}`
@@ -68,7 +70,7 @@ test.each([
   { shell: 'bash', texts: sized(60, 400), script: edited, key: '\x14', whole: /^<system-reminder>$/ },
   {
     shell: 'sh',
-    texts: sized(40, 100),
+    texts: sized(30, 100),
     script: raw,
     key: '\x03',
     whole: /^<system-reminder> (?:Relay message|You are) .*<\/system-reminder>.*$/,
@@ -88,12 +90,19 @@ test.each([
       .slice(0, 3_000)
     const command = [shell, '-c', script, shell, canary, log]
     await world.lead.call('worker.spawn', { name: shell, cli: 'plain', command, task, cwd: world.root })
-    const ids: string[] = []
-    for (let i = 0; i < texts; i++)
-      ids.push((await world.lead.call('message.send', { to: shell, body: hostile(i) })).id)
+    onTestFinished(async () => {
+      await world.lead.call('worker.release', { name: shell }).catch(() => {})
+      rmSync(canary, { force: true })
+    })
     const isOffered = async (message: string) =>
       (await world.lead.call('message.receipts', { message })).receipts[0]?.state !== 'stored'
-    for (const id of ids) await until(() => isOffered(id))
+    // What waits is typed as one text, so the next ones are sent when those have been typed.
+    for (let from = 0; from < texts; from += texts / rounds) {
+      const bodies = Array.from({ length: texts / rounds }, (_, i) => hostile(from + i))
+      const sent: string[] = []
+      for (const body of bodies) sent.push((await world.lead.call('message.send', { to: shell, body })).id)
+      await until(() => isOffered(sent.at(-1) as string))
+    }
     await until(() => lines().length > 5)
     await aWhile(500)
     for (const line of lines()) expect(line).toMatch(whole)
@@ -101,8 +110,5 @@ test.each([
     // The canary works: the key pressed by hand does make the file.
     await world.lead.call('worker.type', { name: shell, data: key })
     await until(() => existsSync(canary))
-    // Its end is a signal too.
-    await world.lead.call('worker.release', { name: shell })
-    rmSync(canary)
   },
 )

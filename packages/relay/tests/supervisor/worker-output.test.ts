@@ -2,7 +2,7 @@
 
 import { refusal } from '@agent-relay/sdk/protocol/refusals'
 import * as fc from 'fast-check'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { aWhile } from '../../../../test/until.ts'
 import { Marks, Output, Scrollback } from '../../src/supervisor/output.ts'
 import { type Exit, openPty } from '../../src/supervisor/pty.ts'
@@ -83,8 +83,14 @@ test('a follower gets earlier output, then new output at its own pace, and is to
   expect(ended).toBe('worker.exited')
 })
 
-function run(command: string) {
-  return openPty({ file: '/bin/sh', args: ['-c', command], cwd: '/', env, ...size })
+async function run(command: string) {
+  const terminal = await openPty({ file: '/bin/sh', args: ['-c', command], cwd: '/', env, ...size })
+  let isOver = false
+  terminal.onExit(() => {
+    isOver = true
+  })
+  onTestFinished(() => void (isOver || process.kill(terminal.pid, 'SIGKILL')))
+  return terminal
 }
 
 test('a program that does not read holds up its own terminal and nothing else', async () => {
