@@ -167,7 +167,7 @@ test('arguments from a project count once its configuration is trusted', async (
 test('a process that hides its environment is ended with its process group', async () => {
   const file = join(world.root, 'hidden')
   // It ends politely, and what it leaves behind ignores the end of the terminal.
-  const script = `trap 'exit 0' INT; (trap '' HUP INT TERM; exec env -i sleep 300) & echo $! > ${file}; while :; do sleep 0.1; done`
+  const script = `trap 'exit 0' INT; (trap '' HUP INT TERM; exec env -i sleep 300) & echo $! > '${file}'; while :; do sleep 0.1; done`
   await spawn({ name: 'Rex', command: ['sh', '-c', script] })
   await until(() => existsSync(file) && readFileSync(file, 'utf8').endsWith('\n'))
   const pid = Number(readFileSync(file, 'utf8'))

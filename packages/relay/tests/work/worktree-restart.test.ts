@@ -61,7 +61,7 @@ function slowGit(file: string): string {
   const rest = `PATH=\${PATH#*:} exec git "$@"`
   writeFileSync(
     join(folder, 'git'),
-    `#!/bin/sh\necho $$ >> ${file}.waits\nwhile [ ! -e ${file} ]; do sleep 0.05; done\n${rest}\n`,
+    `#!/bin/sh\necho $$ >> '${file}.waits'\nwhile [ ! -e '${file}' ]; do sleep 0.05; done\n${rest}\n`,
   )
   chmodSync(join(folder, 'git'), 0o755)
   return `${folder}:${process.env.PATH}`
