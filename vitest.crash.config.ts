@@ -13,6 +13,8 @@ export const sizedElsewhere = [
   'packages/mcp/tests/pipe-restart.test.ts',
   'packages/sdk/tests/relay-cuts.test.ts',
   'packages/relay/tests/work/worktree-random.test.ts',
+  'packages/relay/tests/supervisor/worker-hostile.test.ts',
+  'packages/relay/tests/daemon/rest.test.ts',
 ]
 
 /** They judge no time, and each keeps one core busy: two run at once, apart from all others. */

@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { until } from '../../../../test/until.ts'
+import { aWhile, until } from '../../../../test/until.ts'
 import type { Json } from '../wires/http-world.ts'
 import { ActionsWorld, type McpAgent, Provider, wires } from './actions-world.ts'
 
@@ -124,7 +124,7 @@ describe.each(wires)('over %s', (wire) => {
     const before = changes()
     const made = await Promise.all([1, 2, 3, 4, 5].map((n) => provider.offer(`burst.of_${wire}_${n}`, () => n)))
     await until(() => changes() > before)
-    await new Promise((resolve) => setTimeout(resolve, 150))
+    await aWhile()
     expect(changes() - before).toBeLessThanOrEqual(2)
     const after = changes()
     await made[0]?.withdraw()

@@ -3,7 +3,7 @@
 import { socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { type Link, makeIds, socketConnector, websocketConnector } from '@agent-relay/sdk/wire'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { until } from '../../../../test/until.ts'
+import { aWhile, until } from '../../../../test/until.ts'
 import { HttpWorld, type Json } from '../wires/http-world.ts'
 import { ActionsWorld, type McpAgent, Provider, wires } from './actions-world.ts'
 
@@ -173,7 +173,7 @@ describe('an attack on the lists', () => {
     await until(() => agent.notes.length > before)
     // Longer than changes are collected for; an answer comes after every note that was sent before it.
     const settled = async () => {
-      await new Promise((resolve) => setTimeout(resolve, 300))
+      await aWhile()
       return agent.toolNames()
     }
     await settled()

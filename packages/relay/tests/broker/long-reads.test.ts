@@ -1,15 +1,18 @@
 // Long reads share the event loop: nobody waits for another's, new ones are not held up by old ones, and what nobody waits for ends.
 
-import { expect, onTestFinished, test } from 'vitest'
-import { until } from '../../../../test/until.ts'
-import { Budget, LongReads } from '../../src/broker/long-reads.ts'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Budget, LongReads, sliceMs } from '../../src/broker/long-reads.ts'
 import type { Steps } from '../../src/core/steps.ts'
 
 const never = new AbortController().signal
+/** No time passes but what a step takes: how busy the machine is changes nothing. */
+let now = 0
+beforeEach(() => void vi.spyOn(performance, 'now').mockImplementation(() => now))
+afterEach(() => void vi.restoreAllMocks())
 const spin = (ms: number) => {
-  const until = performance.now() + ms
-  while (performance.now() < until);
+  now += ms
 }
+const turn = () => new Promise(setImmediate)
 
 function* steps(count: number, ms: number, onStep: () => void = () => {}): Steps<number> {
   for (let i = 0; i < count; i++) {
@@ -26,7 +29,6 @@ test('however many long reads run, they get one slice of time per turn of the ev
   const reads = new LongReads()
   let inTurn = 0
   const most: number[] = []
-  const turns = setInterval(() => {}, 1)
   const watching = { isOver: false }
   const watch = () => {
     most.push(inTurn)
@@ -42,23 +44,35 @@ test('however many long reads run, they get one slice of time per turn of the ev
   )
   expect(await Promise.all(all)).toEqual(Array(10).fill(40))
   watching.isOver = true
-  clearInterval(turns)
-  // 4 ms in steps of half a millisecond, and one that had begun.
-  expect(Math.max(...most)).toBeLessThanOrEqual(10)
+  // Half a millisecond each, and one that had begun.
+  expect(Math.max(...most)).toBe(sliceMs / 0.5 + 1)
   expect(reads.size).toBe(0)
 })
 
 test('a new read does not wait for long ones, and a long one is not stopped by new ones', async () => {
   const reads = new LongReads()
   const order: string[] = []
-  const long = Array.from({ length: 5 }, () => run(reads, steps(60, 0.5)).then(() => order.push('long')))
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  let taken = 0
+  const long = Array.from({ length: 5 }, () =>
+    run(
+      reads,
+      steps(60, 0.5, () => taken++),
+    ).then(() => order.push('long')),
+  )
+  while (taken < 20) await turn()
   for (let i = 0; i < 3; i++) order.push(`short ${await run(reads, steps(1, 0.1))}`)
   expect(order.slice(0, 3)).toEqual(['short 1', 'short 1', 'short 1'])
-  // No more than some at a time: on a busy machine they would come faster than they end.
-  const flood = setInterval(() => void (reads.size < 50 && run(reads, steps(4, 0.5))), 1)
-  onTestFinished(() => clearInterval(flood))
+  let isOver = false
+  // No more than some at a time: they would come faster than they end.
+  const flood = () => {
+    if (isOver) return
+    if (reads.size < 50) void run(reads, steps(4, 0.5))
+    setImmediate(flood)
+  }
+  flood()
   await Promise.all(long)
+  isOver = true
+  expect(reads.size).toBeGreaterThan(0)
 })
 
 test('a read that nobody waits for is not continued', async () => {
@@ -70,11 +84,11 @@ test('a read that nobody waits for is not continued', async () => {
     steps(1_000, 1, () => taken++),
     gone.signal,
   )
-  await until(() => taken > 0)
+  while (taken === 0) await turn()
   gone.abort()
   await expect(read).rejects.toMatchObject({ refusal: { code: 'call.abandoned' } })
   const then = taken
-  await new Promise((resolve) => setTimeout(resolve, 15))
+  expect(await run(reads, steps(20, 1))).toBe(20)
   expect(taken).toBe(then)
   expect(reads.size).toBe(0)
   await expect(run(reads, steps(1, 0), gone.signal)).rejects.toThrow()
@@ -96,7 +110,7 @@ test('a budget counts the time a read works, not the time it waits', async () =>
   budget.start()
   spin(10)
   budget.stop()
-  await new Promise((resolve) => setTimeout(resolve, 350))
+  spin(350)
   expect(budget.isSpent).toBe(false)
   budget.start()
   spin(300)
@@ -106,7 +120,7 @@ test('a budget counts the time a read works, not the time it waits', async () =>
 test('new reads with steps longer than the slice do not stop an old read', async () => {
   const reads = new LongReads()
   let hasEnded = false
-  // Each new one queues up behind it once, so that its turns come ever later: the 20th after some 200 others, on a busy machine too.
+  // Each new one queues up behind it once, so that its turns come ever later: the 20th after some 200 others.
   const old = run(reads, steps(20, 1)).finally(() => {
     hasEnded = true
   })

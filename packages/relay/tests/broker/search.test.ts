@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeIds } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { until } from '../../../../test/until.ts'
+import { aWhile, until } from '../../../../test/until.ts'
 import { Budget } from '../../src/broker/long-reads.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
 import { Database } from '../../src/store/database.ts'
@@ -46,12 +46,11 @@ const budget = new Budget(60_000)
 const never = new AbortController().signal
 const find = async (text: string) =>
   (await workspace.reads.run(workspace.search.find(bob, { text, limit: 10 }, budget), budget, never)).messages
-const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 test('an index that cannot be opened stops neither messages nor the daemon, and works once it can', async () => {
   await send('owls')
   // Its time to be filled comes and goes.
-  await rest(700)
+  await aWhile(700)
   await expect(find('owls')).rejects.toThrow()
   mkdirSync(join(directory, 'sub'))
   await send('more owls')

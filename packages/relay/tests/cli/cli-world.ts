@@ -186,10 +186,11 @@ export class Running {
     void this.ended.then(() => {
       isOver = true
     })
-    while (!pattern.test(this.stdout) && !pattern.test(this.stderr)) {
-      if (isOver) throw new Error(`it ended without saying ${pattern}: ${this.stdout}${this.stderr}`)
-      await new Promise((resolve) => setTimeout(resolve, 15))
-    }
+    await until(() => {
+      const isSaid = pattern.test(this.stdout) || pattern.test(this.stderr)
+      if (isOver && !isSaid) throw new Error(`it ended without saying ${pattern}: ${this.stdout}${this.stderr}`)
+      return isSaid
+    })
   }
 
   async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<Ran> {

@@ -16,7 +16,7 @@ beforeAll(async () => {
   await world.serve()
   await Promise.all(['Alice', 'Bob'].map((name) => world.run(['inbox', '--as', name])))
 })
-afterAll(() => world.close(), 30_000)
+afterAll(() => world.close())
 
 interface Page {
   events: { seq: number; ts: string; type: string }[]

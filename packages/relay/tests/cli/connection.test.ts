@@ -16,7 +16,7 @@ beforeAll(async () => {
   await world.serve()
   expect((await world.run(['inbox', '--as', 'Bob'])).stderr).toContain('Bob is new in app: registered as an agent.')
 })
-afterAll(() => world.close(), 30_000)
+afterAll(() => world.close())
 
 describe('which agent a command acts as', () => {
   it('takes a token from the environment, for its own agent alone', async () => {

@@ -3,10 +3,9 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isAlive } from '../../../../test/is-alive.ts'
-import { until } from '../../../../test/until.ts'
+import { aWhile, until } from '../../../../test/until.ts'
 import { reachOrSpawn } from '../../src/cli/commands/daemon/starting.ts'
 import { lockPathOf } from '../../src/daemon/inspect.ts'
 import { noteHolder } from '../../src/machine/lock-holder.ts'
@@ -124,7 +123,7 @@ describe('daemon', () => {
     const winner = DaemonLock.acquire(lockPathOf(world.dataDir))
     const loser = reachOrSpawn(env, [], (text) => said.push(text), impatient)
     await until(() => said.some((text) => text.startsWith('Another process ')))
-    await Promise.race([loser, sleep(1_500)])
+    await Promise.race([loser, aWhile(1_500)])
     expect(readFileSync(starts, 'utf8')).toBe('s')
     winner?.release()
     const { link, childPid } = await loser
@@ -167,7 +166,7 @@ describe('daemon', () => {
     const first = await reachOrSpawn(world.env, [], () => {})
     const { link, childPid } = await late
     expect((await link.call('daemon.status', {}, 'c')).pid).toBe(first.childPid)
-    await until(() => !isAlive(childPid as number), 30_000)
+    await until(() => !isAlive(childPid as number))
     for (const each of [first.link, link]) await each.close()
   })
 

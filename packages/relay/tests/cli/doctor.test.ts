@@ -25,7 +25,7 @@ let world: World
 beforeEach(() => {
   world = new World()
 })
-afterEach(() => world.close(), 30_000)
+afterEach(() => world.close())
 
 const isRoot = process.getuid?.() === 0
 

@@ -3,14 +3,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type EventOf, RelayClient, type RelayEvent } from '@agent-relay/sdk'
 import { socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { socketConnector } from '@agent-relay/sdk/wire'
 import { spawn as spawnPty } from '@lydell/node-pty'
 import { afterEach, expect, it } from 'vitest'
 import { isAlive } from '../../../../test/is-alive.ts'
-import { until } from '../../../../test/until.ts'
+import { aWhile, until } from '../../../../test/until.ts'
 import { inProcess } from '../../src/wires/in-process.ts'
 import { HttpWorld } from '../wires/http-world.ts'
 import { launcher } from './cli-world.ts'
@@ -110,7 +109,7 @@ it('a terminal that nobody reads stops neither the relay nor its end', async () 
   // A terminal takes a few kilobytes; each line of the feed has a hundred bytes.
   for (let round = 0; round < 15; round++) {
     await Promise.all(Array.from({ length: 100 }, () => client.send('#general', 'x'.repeat(200))))
-    await sleep(100)
+    await aWhile(100)
   }
   terminal.kill('SIGTERM')
   await ended

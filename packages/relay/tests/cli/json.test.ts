@@ -7,7 +7,7 @@ const world = new World()
 beforeAll(async () => {
   await world.serve()
 })
-afterAll(() => world.close(), 30_000)
+afterAll(() => world.close())
 
 it.each([
   [

@@ -4,14 +4,14 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../../../test/free-port.ts'
+import { guardMs } from '../../../../test/guard.ts'
 import { isAlive } from '../../../../test/is-alive.ts'
 import { isFull } from '../../../../test/size.ts'
-import { until } from '../../../../test/until.ts'
+import { aWhile, until } from '../../../../test/until.ts'
 import { launcher, pipeLauncher, World } from './cli-world.ts'
 
 const agent = fileURLToPath(new URL('lift-agent.mjs', import.meta.url))
@@ -78,7 +78,9 @@ describe.skipIf(!hasTmux)('in tmux (skipped where it is not installed)', () => {
     await world.close()
   })
 
-  test('the relay first, a pane for each role, whose agents talk; Ctrl-C ends them and nobody else', async () => {
+  test('the relay first, a pane for each role, whose agents talk; Ctrl-C ends them and nobody else', {
+    timeout: 5 * guardMs,
+  }, async () => {
     const port = await freePort()
     const { code, stdout } = await world.launch(['lift', '--tmux', '--port', String(port), '--cli', agent], {
       env,
@@ -116,10 +118,11 @@ describe.skipIf(!hasTmux)('in tmux (skipped where it is not installed)', () => {
     await until(() => sessions().length === 1)
     expect(sessions()).toEqual(['mine'])
     expect(panes('=mine:')).toHaveLength(1)
-  }, 120_000)
+  })
 
   test.runIf(isFull)(
     'from inside tmux it is a window of that session, and the user is taken there',
+    { timeout: 5 * guardMs },
     async () => {
       const command = [process.execPath, launcher, 'lift', '--tmux', '--port', '0', '--cli', agent]
       const started = tmux('split-window', '-d', '-P', '-F', '#{pane_id}', '-t', '=mine:', '--', ...command)
@@ -140,11 +143,11 @@ describe.skipIf(!hasTmux)('in tmux (skipped where it is not installed)', () => {
       tmux('kill-pane', '-t', own)
       expect(windows()).toHaveLength(1)
     },
-    120_000,
   )
 
   test.runIf(isFull)(
     'with a terminal it is attached, and the lift outlives the view',
+    { timeout: 5 * guardMs },
     async () => {
       const port = await freePort()
       // A terminal: a pane of another tmux.
@@ -165,10 +168,11 @@ describe.skipIf(!hasTmux)('in tmux (skipped where it is not installed)', () => {
         spawnSync('tmux', ['-L', 'outer', 'kill-server'], { env })
       }
     },
-    120_000,
   )
 
-  test('an agent that does not want to go is ended all the same, and one that failed is left to look at', async () => {
+  test('an agent that does not want to go is ended all the same, and one that failed is left to look at', {
+    timeout: 5 * guardMs,
+  }, async () => {
     const stubborn = join(world.root, 'stubborn.mjs')
     const text = `#!${process.execPath}
 import { spawn } from 'node:child_process'
@@ -181,26 +185,27 @@ console.log('I stay', process.env.RELAY_WORKSPACE_KEY, process.env.RELAY_BASE_UR
     writeFileSync(stubborn, text, { mode: 0o755 })
     const port = await freePort()
     const own = { ...env, RELAY_WORKSPACE_KEY: 'rk_secret', MINE: "it's $(mine)" }
-    const { stdout } = await world.launch(['lift', '--tmux', '--port', String(port), '--cli', './../stubborn.mjs'], {
-      env: own,
-    })
+    const args = ['--port', String(port), '--roles', 'dev-a,dev-b', '--cli', './../stubborn.mjs']
+    const { stdout } = await world.launch(['lift', '--tmux', ...args], { env: own })
     expect(stdout).toContain('runs at')
     const open = panes(`=lift-${port}:`)
-    const [relay, , a, b] = open.map(({ id }) => id) as [string, string, string, string]
+    const [relay, a, b] = open.map(({ id }) => id) as [string, string, string]
     await until(() => screen(b).includes('stubborn.mjs has ended (3). Enter closes this pane.'))
     // The user's environment as it is where the command was typed, without what leads to another relay.
     await until(() => screen(a).includes(`I stay undefined http://localhost:${port} it's $(mine)`))
     tmux('send-keys', '-t', b, 'Enter')
-    await until(() => panes(`=lift-${port}:`).length === 3)
+    await until(() => panes(`=lift-${port}:`).length === 2)
     await endsWithCtrlC(
       relay,
-      open.slice(0, 3).map(({ pid }) => pid),
+      open.slice(0, 2).map(({ pid }) => pid),
     )
     await until(() => sessions().length === 1)
     expect(sessions()).toEqual(['mine'])
-  }, 120_000)
+  })
 
-  test('an idle session is told once that messages wait; a busy one is not, nor one in which the user types', async () => {
+  test('an idle session is told once that messages wait; a busy one is not, nor one in which the user types', {
+    timeout: 5 * guardMs,
+  }, async () => {
     // In the place of Claude Code, with its signs: a title that says idle or busy.
     const bin = world.directory('claude-bin')
     const text = `#!${process.execPath}
@@ -220,17 +225,17 @@ process.stdin.on('data', (typed) => process.stdout.write(String(typed).replace(/
     const own = { ...env, PATH: `${bin}:${process.env.PATH}` }
     expect((await world.launch(['lift', '--tmux', '--port', String(port)], { env: own })).code).toBe(0)
     const open = panes(`=lift-${port}:`)
-    const [relay, , a, b] = open.map(({ id }) => id) as [string, string, string, string]
+    const [relay, pm, a, b] = open.map(({ id }) => id) as [string, string, string, string]
     await until(() => (screen(relay).match(/has its kickoff/g) ?? []).length === 3)
     const client = new Client({ name: 'poster', version: '1' })
     await client.connect(new StreamableHTTPClientTransport(new URL(`http://localhost:${port}/mcp`)))
-    const post = async (to: string) => {
-      const input = { from: 'pm', to, kind: 'status', body: 'your turn' }
+    const post = async (to: string, from = 'pm') => {
+      const input = { from, to, kind: 'status', body: 'your turn' }
       expect((await client.callTool({ name: 'post_message', arguments: input })).isError).not.toBe(true)
     }
-    const nudges = (pane: string) => screen(pane).match(/call read_messages\(for="dev-."\)\./g) ?? []
+    const nudges = (pane: string) => screen(pane).match(/wait for you: call read_messages\(for="[\w-]+"\)\./g) ?? []
     // The kickoff ends with another sentence, so what is counted was typed later.
-    expect([...nudges(a), ...nudges(b)]).toEqual([])
+    expect([pm, a, b].flatMap(nudges)).toEqual([])
     for (const role of ['dev-a', 'dev-b']) await post(role)
     await until(() => nudges(a).length === 1)
     // Somebody sits down at dev-a's pane and begins to type.
@@ -240,8 +245,11 @@ process.stdin.on('data', (typed) => process.stdout.write(String(typed).replace(/
     tmux('select-pane', '-t', a)
     outer('send-keys', 'h')
     await post('dev-a')
+    await post('pm', 'dev-a')
     await client.close()
-    await sleep(7_000)
+    // Who looks idle is told with the same number of looks, once a second; each role has looks of its own.
+    await until(() => nudges(pm).length === 1)
+    await aWhile(1_500)
     expect([nudges(a).length, nudges(b).length]).toEqual([1, 0])
     spawnSync('tmux', ['-L', 'outer', 'kill-server'], { env })
     await until(() => nudges(a).length === 2)
@@ -249,5 +257,5 @@ process.stdin.on('data', (typed) => process.stdout.write(String(typed).replace(/
       relay,
       open.map(({ pid }) => pid),
     )
-  }, 120_000)
+  })
 })

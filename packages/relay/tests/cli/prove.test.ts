@@ -10,7 +10,7 @@ import { promiseNames } from '../../src/prove/promises.ts'
 import { World } from './cli-world.ts'
 
 const world = new World()
-afterAll(() => world.close(), 30_000)
+afterAll(() => world.close())
 
 const folders = () => readdirSync(world.root).filter((name) => name.startsWith('relay-prove-'))
 

@@ -15,7 +15,7 @@ let world: World
 beforeEach(() => {
   world = new World()
 })
-afterEach(() => world.close(), 30_000)
+afterEach(() => world.close())
 
 const home = (...parts: string[]) => join(world.root, 'home', ...parts)
 
@@ -171,7 +171,9 @@ describe('completion', () => {
     await world.run(['inbox', '--as', 'Alice'])
     const { stdout: script } = await world.run(['completion', 'bash'])
     const bin = world.directory('bin')
-    writeFileSync(join(bin, 'agent-relay'), `#!/bin/sh\nexec ${process.execPath} ${launcher} "$@"\n`, { mode: 0o755 })
+    writeFileSync(join(bin, 'agent-relay'), `#!/bin/sh\nexec '${process.execPath}' '${launcher}' "$@"\n`, {
+      mode: 0o755,
+    })
     const complete = (...words: string[]) => {
       const line = words.map((word) => `'${word}'`).join(' ')
       const input = `${script}\nCOMP_WORDS=(agent-relay ${line}); COMP_CWORD=${words.length}; _agent_relay; echo "\${COMPREPLY[*]}"\n`
@@ -202,15 +204,8 @@ describe('completion', () => {
     expect(complete('mcp', 'install', '-e', '').split(' ')).toEqual(['auto', 'all', ...editors.map(({ name }) => name)])
   })
 
-  it('is silent and quick without a daemon', async () => {
-    const took = async (...args: string[]) => {
-      const from = performance.now()
-      const ran = await world.launch(args)
-      return { ran, ms: performance.now() - from }
-    }
-    const { ran, ms } = await took('agent-names')
-    expect(ran).toEqual({ code: 0, stdout: '', stderr: '' })
-    // Beside what a busy machine takes to start any command.
-    expect(ms - (await took('--version')).ms).toBeLessThan(3_000)
+  it('is silent without a daemon, and starts none', async () => {
+    expect(await world.launch(['agent-names'])).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(existsSync(join(world.dataDir, 'control.sock'))).toBe(false)
   })
 })

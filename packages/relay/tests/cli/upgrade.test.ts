@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RelayClient } from '@agent-relay/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { aWhile } from '../../../../test/until.ts'
 import { version } from '../../src/machine/version.ts'
 import { Database } from '../../src/store/database.ts'
 import { World } from './cli-world.ts'
@@ -72,7 +73,7 @@ test('the new one takes its place; a session comes back, and its calls run once'
     for (let i = 0; !isOver; i++) {
       await client.send('*', `number ${i}`)
       acknowledged.push(`number ${i}`)
-      await new Promise((resolve) => setTimeout(resolve, 10))
+      await aWhile(10)
     }
   })()
   const { code, stderr } = await world.launch(['daemon', 'upgrade', '--yes'])

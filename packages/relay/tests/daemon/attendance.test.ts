@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { socketConnector } from '@agent-relay/sdk/wire'
 import { expect, test } from 'vitest'
-import { until } from '../../../../test/until.ts'
+import { aWhile, until } from '../../../../test/until.ts'
 import { whileAttended } from '../../src/daemon/attendance.ts'
 import { Daemon } from '../../src/daemon/daemon.ts'
 
@@ -31,7 +31,7 @@ test('it ends when the last session of an agent is gone, whatever programs are c
     const onStop = (reason: string) => void stops.push(reason)
     // From now on the agent is there at every look.
     const unwatch = whileAttended({ attendedMs: 50, onStop }, () => [dispatch])
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await aWhile()
     const isKept = stops.length === 0
     agent.destroy()
     await until(() => stops.length > 0)

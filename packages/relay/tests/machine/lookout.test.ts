@@ -4,7 +4,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { guardMs } from '../../../../test/guard.ts'
 import { until } from '../../../../test/until.ts'
 import { look } from '../../src/machine/checkout.ts'
 import { Lookout } from '../../src/machine/lookout.ts'
@@ -12,11 +13,12 @@ import { makeRepository } from '../work/repository-world.ts'
 
 let base: string
 let lookout: Lookout
+/** Where nothing is held up, a busy machine must not pass for a file system that hangs. */
+const answerMs = guardMs
 beforeEach(() => {
   base = realpathSync(mkdtempSync(join(tmpdir(), 'relay-lookout-')))
   for (const name of ['one', 'two']) makeRepository(join(base, name))
-  // Where nothing is held up, a busy machine must not pass for a file system that hangs.
-  lookout = new Lookout({ answerMs: 60_000 })
+  lookout = new Lookout({ answerMs })
 })
 afterEach(() => {
   lookout.close()
@@ -52,9 +54,11 @@ test('it sees what checkout.ts sees, one question after the other', async () => 
 })
 
 test('one that is held up is given up; the next question is answered, and that directory is not looked at again', async () => {
-  lookout = new Lookout({ answerMs: 6_000 })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
   const pid = await holdUp()
   const [stuck, waiting] = [lookout.look(asked('one'), 'Ann'), lookout.look(asked('two'), 'Ann')]
+  vi.advanceTimersByTime(answerMs)
   expect(await stuck).toBeUndefined()
   expect((await waiting)?.places[0]?.file).toBe('a.txt')
   await until(() => !processes().includes(pid))

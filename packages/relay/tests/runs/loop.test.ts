@@ -1,8 +1,10 @@
 // The built-in loop against a scripted model: it calls tools, completes, stops when it is told to, and says why when it cannot go on.
 
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Asked, Reply } from '../../../../test/bench/model-server.ts'
-import { until } from '../../../../test/until.ts'
+import { guardMs } from '../../../../test/guard.ts'
+import { aWhile, until } from '../../../../test/until.ts'
+import { HttpWorld } from '../wires/http-world.ts'
 import { calls, completes, inTurn, RunsWorld } from './runs-world.ts'
 
 describe.each(['anthropic', 'openai-compatible'] as const)('over %s', (provider) => {
@@ -12,7 +14,7 @@ describe.each(['anthropic', 'openai-compatible'] as const)('over %s', (provider)
     await world.http.token('boss')
     await world.http.token('helper')
   })
-  afterAll(() => world.stop())
+  afterAll(() => world?.stop())
 
   test('the loop calls tools as its own agent, is seen by others, and completes with a payload', async () => {
     const who: string[] = []
@@ -77,7 +79,7 @@ describe.each(['anthropic', 'openai-compatible'] as const)('over %s', (provider)
     expect(body.stopReason).toBeUndefined()
     release()
     await until(() => world.model.answered === 1)
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await aWhile()
     expect(world.model.asked).toHaveLength(1)
     // Who stopped it knows.
     expect(await world.told(run.id)).toEqual([])
@@ -177,6 +179,16 @@ describe.each(['anthropic', 'openai-compatible'] as const)('over %s', (provider)
     release()
     expect(await world.ended(run.id)).not.toHaveProperty('preview')
   })
+})
+
+describe('several runs', () => {
+  let world: RunsWorld
+  beforeAll(async () => {
+    // Each is given time for the other's message: the model that only talks is asked again after milliseconds elsewhere here.
+    world = await RunsWorld.start('anthropic', { nudgeMs: guardMs })
+    await world.http.token('boss')
+  })
+  afterAll(() => world?.stop())
 
   test('ten runs at once all complete', async () => {
     world.model.script(inTurn(calls('relay_status', {}), (asked) => completes(`done ${asked.agentId}`)(asked)))
@@ -188,11 +200,7 @@ describe.each(['anthropic', 'openai-compatible'] as const)('over %s', (provider)
   })
 
   test('two runs write to each other, and both complete', async () => {
-    // Each is given time for the other's message: the model that only talks is asked again after milliseconds elsewhere here.
-    const patient = await RunsWorld.start(provider, { nudgeMs: 20_000 })
-    onTestFinished(() => patient.stop())
-    await patient.http.token('boss')
-    patient.model.script((asked) => {
+    world.model.script((asked) => {
       const heard = asked.user.map((text) => /Relay message from ([\w-]+) .*: (ping|pong)/.exec(text)).find(Boolean)
       if (asked.system.includes('Answer a ping')) {
         if (!heard) return { text: 'I wait for a ping.' }
@@ -204,16 +212,19 @@ describe.each(['anthropic', 'openai-compatible'] as const)('over %s', (provider)
       if (asked.results.length === 0) return calls('relay_send', { to: peer, message: 'ping' })()
       return heard ? completes(`got ${heard[2]}`)(asked) : { text: 'I wait for the pong.' }
     })
-    const second = await patient.begin('Answer a ping.')
-    const first = await patient.begin(`Write to ${second.agent}.`)
-    expect(await patient.ended(first.id)).toMatchObject({ status: 'completed', summary: 'got pong' })
-    expect(await patient.ended(second.id)).toMatchObject({ status: 'completed', summary: 'got ping' })
+    const second = await world.begin('Answer a ping.')
+    const first = await world.begin(`Write to ${second.agent}.`)
+    expect(await world.ended(first.id)).toMatchObject({ status: 'completed', summary: 'got pong' })
+    expect(await world.ended(second.id)).toMatchObject({ status: 'completed', summary: 'got ping' })
   })
 })
 
 describe('limits', () => {
   let world: RunsWorld | undefined
-  afterEach(() => world?.stop())
+  afterEach(async () => {
+    await world?.stop()
+    world = undefined
+  })
 
   test.each([
     ['turns', { turnsMax: 2 }, /used its 2 turns/],
@@ -234,8 +245,21 @@ describe('limits', () => {
     expect(await world.ended(late.id)).toMatchObject({ status: 'stopped', stopReason: reason })
     expect(await world.told(late.id)).toEqual([`Run ${late.id} (${late.agent}) is stopped: ${reason}`])
     await world.stop()
-    world = await RunsWorld.start('anthropic', { requestMsMax: 3_000, triesMax: 2 })
+    const requestMsMax = 3_000
+    world = await RunsWorld.start('anthropic', { requestMsMax, triesMax: 2 })
     world.model.script(() => new Promise(() => {}))
+    // The time of a request is over once the model has been asked.
+    const after = AbortSignal.timeout.bind(AbortSignal)
+    const timeout = vi
+      .spyOn(AbortSignal, 'timeout')
+      .mockImplementation((ms) => (ms === requestMsMax ? over() : after(ms)))
+    onTestFinished(() => timeout.mockRestore())
+    let tries = 0
+    const over = () => {
+      const [controller, number] = [new AbortController(), ++tries]
+      void until(() => world?.model.asked.length === number).then(() => controller.abort())
+      return controller.signal
+    }
     const stalled = await world.begin('Take your time.')
     expect(await world.ended(stalled.id)).toMatchObject({
       status: 'stopped',
@@ -245,15 +269,13 @@ describe('limits', () => {
   })
 
   test('a run without a model ends at once and says why', async () => {
-    world = await RunsWorld.start()
-    const { HttpWorld } = await import('../wires/http-world.ts')
     const bare = await HttpWorld.start({}, ['home'], { env: {} })
+    onTestFinished(() => bare.stop())
     const { body } = await bare.api('run.start', { contract: 'x' })
     const note = /^No model is configured here, so it stops at once; its status says what is missing\./
     expect(body).toMatchObject({ status: 'running', note: expect.stringMatching(note) })
     await until(async () => (await bare.api('run.status', { runs: [body.id] })).body.runs[0].status === 'stopped')
     const { body: status } = await bare.api('run.status', { runs: [body.id] })
     expect(status.runs[0].stopReason).toMatch(/^No model is configured. Set RELAY_LLM_PROVIDER/)
-    await bare.stop()
   })
 })

@@ -52,8 +52,8 @@ export class RunsWorld {
   }
 
   /** How it ended. */
-  async ended(id: string, ms = 45_000): Promise<Json> {
-    await until(async () => (await this.status(id)).status !== 'running', ms)
+  async ended(id: string): Promise<Json> {
+    await until(async () => (await this.status(id)).status !== 'running')
     return this.status(id)
   }
 }

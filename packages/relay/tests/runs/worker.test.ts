@@ -119,7 +119,7 @@ test('a contract of the greatest length arrives whole; when the parent stops the
     const lines = existsSync(claudeLog) ? readFileSync(claudeLog, 'utf8').split('\n').slice(0, -1) : []
     return lines.find((line) => line.includes('"submitted') && line.includes(run.id))
   }
-  await until(() => submitted() !== undefined, 90_000)
+  await until(() => submitted() !== undefined)
   const { text } = JSON.parse(submitted() as string)
   expect(text.endsWith(contract)).toBe(true)
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(limits.bodyBytesMax)

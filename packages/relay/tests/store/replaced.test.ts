@@ -12,10 +12,10 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { controlSocketPath, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { type Link, socketConnector } from '@agent-relay/sdk/wire'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { until } from '../../../../test/until.ts'
 import { Daemon } from '../../src/daemon/daemon.ts'
 import { lockPathOf } from '../../src/daemon/inspect.ts'
 import { Database } from '../../src/store/database.ts'
@@ -139,9 +139,7 @@ test('sockets that are removed are made again, and nobody who is connected is cu
   await enter('bob')
   const paths = [socketPathOf(dataDir, 'home'), controlSocketPath(dataDir)]
   for (const path of paths) rmSync(path)
-  for (const path of paths)
-    for (const end = performance.now() + 45_000; !existsSync(path); await sleep(20))
-      if (performance.now() > end) throw new Error(`${path} did not come back`)
+  await until(() => paths.every((path) => existsSync(path)))
   await send(ada, 'from before')
   await send(await enter('cy'), 'from after')
   expect(statSync(paths[0] as string).mode & 0o777).toBe(0o600)

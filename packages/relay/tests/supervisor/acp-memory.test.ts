@@ -3,7 +3,8 @@
 import { PassThrough } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { expectNoLeak } from '../../../../test/guard.ts'
 import { until } from '../../../../test/until.ts'
 import { AcpWire } from '../../src/supervisor/control/acp-wire.ts'
 import { acpAgent, WorkerWorld } from './worker-world.ts'
@@ -20,6 +21,7 @@ function heapBytes(): number {
 
 test('of permissions that wait no more is kept than is shown, while the digest is of all', async () => {
   const world = await WorkerWorld.start()
+  onTestFinished(() => world.stop())
   const command = [process.execPath, acpAgent, '--log', world.logPath('Wide')]
   await world.lead.call('worker.spawn', { name: 'Wide', cli: 'acp', command, cwd: world.root })
   await until(() => world.isReady('Wide'))
@@ -35,7 +37,6 @@ test('of permissions that wait no more is kept than is shown, while the digest i
   expect(second?.input).toBe(first?.input)
   expect(second?.digest).not.toBe(first?.digest)
   expect(world.troubles).toEqual([])
-  await world.stop()
 })
 
 test('a line that comes byte by byte costs little more than its bytes, and is heard whole', () => {
@@ -47,7 +48,7 @@ test('a line that comes byte by byte costs little more than its bytes, and is he
   const line = Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'm', params: { text } }))
   const before = heapBytes()
   for (const byte of line) stdout.emit('data', Buffer.from([byte]))
-  expect(heapBytes() - before).toBeLessThan(30 * mebibyte)
+  expectNoLeak(heapBytes() - before, 10 * mebibyte)
   stdout.emit('data', Buffer.from('\n'))
   expect(heard).toEqual(['m', { text }])
 })

@@ -2,14 +2,10 @@
 
 import { chmodSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { PlayClock } from '../../../../test/plays/clock.ts'
-import { until } from '../../../../test/until.ts'
+import { aWhile, until } from '../../../../test/until.ts'
 import { CodexWorld } from './codex-world.ts'
-
-/** Long enough for everything that would happen by itself. */
-const quietMs = 250
 
 let world: CodexWorld
 const isReached = (agent: string, how: string) => until(() => world.workspace.reach.of(agent) === how)
@@ -38,12 +34,10 @@ describe('a session in the only directory that fits', () => {
     expect(world.turns[0]?.text).toContain('mcp__agent_relay__relay_send(to="Ada")')
     await until(() => world.routeOf('Bob', id) === 'app-server')
     world.status('main', 'idle')
-    await sleep(quietMs)
+    await aWhile()
     expect(world.turns).toHaveLength(1)
-    // Idle, with nothing new in its inbox, it costs nothing.
-    const { commands } = world
-    await sleep(quietMs)
-    expect(world.commands).toBe(commands)
+    // Idle, with nothing new in its inbox, it costs nothing: it comes to rest.
+    for (let commands = -1; commands !== world.commands; await aWhile()) commands = world.commands
     // Put before the model is not read: its own tool still shows it.
     expect(await world.take(session)).toEqual([id])
   })
@@ -53,10 +47,10 @@ describe('a session in the only directory that fits', () => {
     await isReached('Bob', 'wakes')
     world.status('main', 'active')
     for (const body of ['one', 'two', 'three']) await world.send('Ada', 'Bob', body)
-    await sleep(quietMs)
+    await aWhile()
     expect(world.turns).toEqual([])
     world.status('main', 'active', 'waitingOnApproval')
-    await sleep(quietMs)
+    await aWhile()
     expect(world.turns).toEqual([])
     world.status('main', 'idle')
     await until(() => world.turns.length === 1)
@@ -77,7 +71,7 @@ describe('a session in the only directory that fits', () => {
     await isReached('Bob', 'wakes')
     world.compact('main')
     await until(() => world.workspace.briefs.isDue('Bob'))
-    await sleep(quietMs)
+    await aWhile()
     expect(world.turns).toEqual([])
     for (const body of ['one', 'two']) {
       await world.send('Ada', 'Bob', body)
@@ -129,7 +123,7 @@ test('2,000 idle minutes cost no turn, and a message wakes the session after the
   await world.session('Bob', '/work')
   await isReached('Bob', 'wakes')
   await clock.passes(2_000 * 60_000)
-  await sleep(quietMs)
+  await aWhile()
   expect([world.turns, world.connections, world.asked()]).toEqual([[], 1, ['app-server daemon version']])
   await world.send('Ada', 'Bob', 'still there?')
   await until(async () => {
@@ -161,7 +155,7 @@ describe('a session whose server does not answer', () => {
     await until(() => world.routeOf('Bob', id) === 'app-server')
     world.status('main', 'idle')
     vi.advanceTimersByTime(60_000)
-    await sleep(quietMs)
+    await aWhile()
     expect(world.turns).toHaveLength(1)
   })
 
@@ -182,7 +176,7 @@ describe('a session whose server does not answer', () => {
     vi.advanceTimersByTime(31_000)
     await until(() => world.routeOf('Bob', id) === 'app-server')
     world.status('main', 'idle')
-    await sleep(quietMs)
+    await aWhile()
     expect(world.turns).toHaveLength(1)
   })
 })
@@ -196,7 +190,7 @@ describe('two sessions in one directory', () => {
     await world.session('Cy', '/work')
     await until(() => world.connections === 1)
     await world.send('Ada', 'Bob', 'to Bob')
-    await sleep(quietMs)
+    await aWhile()
     expect([world.turns, world.workspace.reach.of('Bob')]).toEqual([[], 'at next call'])
     world.workspace.sessions.calledFrom(bob, 'second')
     await until(() => world.turns.length === 1)
@@ -234,7 +228,7 @@ describe('two sessions in one directory', () => {
     world.workspace.sessions.calledFrom(bob, 'side')
     await until(() => world.connections === 1)
     await world.send('Ada', 'Bob', 'for the person')
-    await sleep(quietMs)
+    await aWhile()
     expect([world.turns, world.workspace.reach.of('Bob')]).toEqual([[], 'at next call'])
   })
 })
@@ -247,7 +241,7 @@ test('a server that hangs up, or says nonsense, while it is greeted costs nothin
     await world.session('Bob', '/work')
     await until(() => world.greeted === 1)
     await until(() => world.connections === 0)
-    await sleep(quietMs)
+    await aWhile()
     expect(world.workspace.reach.of('Bob')).toBe('at next call')
     if (greeting === 'hangs up') await world.close()
   }
@@ -258,7 +252,7 @@ describe('no connection is made', () => {
     world.threads.push({ id: 'main', cwd: '/work', status: { type: 'idle' } })
     await world.session('Bob', '/work')
     await until(() => world.asked().length === 1)
-    await sleep(quietMs)
+    await aWhile()
     expect([world.connections, world.workspace.reach.of('Bob')]).toEqual([0, 'at next call'])
     expect(world.asked()).toEqual(['app-server daemon version'])
   }
@@ -284,7 +278,7 @@ describe('no connection is made', () => {
     const { sessions } = world.workspace
     const session = sessions.open({ door: 'owner', rank: 'owner', kind: 'model', hasKey: false })
     sessions.initialized(session, 'claude')
-    await sleep(2 * quietMs)
+    await aWhile()
     expect([world.asked(), world.connections]).toEqual([[], 0])
     // The last one leaves, and so does the connection.
     world.threads.push({ id: 'main', cwd: '/work', status: { type: 'idle' } })

@@ -2,8 +2,10 @@
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../../../../test/until.ts'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { guardMs } from '../../../../test/guard.ts'
+import { sized } from '../../../../test/size.ts'
+import { aWhile, until } from '../../../../test/until.ts'
 import { WorkerWorld } from './worker-world.ts'
 
 let world: WorkerWorld
@@ -14,7 +16,9 @@ beforeAll(async () => {
 })
 afterAll(() => world.stop())
 
-const count = 500
+const count = sized(100, 500)
+/** How often a shell is given some of the texts. */
+const rounds = sized(6, 10)
 
 function hostile(i: number): string {
   const touch = `touch ${canary}`
@@ -43,7 +47,7 @@ function hostile(i: number): string {
   return `${forms[i % forms.length]} ${i}`
 }
 
-test('500 hostile names start nothing', async () => {
+test(`${count} hostile names start nothing`, async () => {
   for (let i = 0; i < count; i++) {
     const spawn = world.lead.call('worker.spawn', { name: hostile(i), cli: 'plain', command: ['sh', '-c', 'exit 0'] })
     await expect(spawn).rejects.toThrow(/a name is/)
@@ -63,16 +67,17 @@ const raw = `C="$1"; L="$2"; trap 'touch "$C"' INT QUIT TSTP TERM; printf '> '
 while :; do IFS= read -r line || continue; printf '%s\\n' "$line" >> "$L"; printf '> '; done`
 
 test.each([
-  { shell: 'bash', texts: 400, script: edited, key: '\x14', whole: /^<system-reminder>$/ },
+  { shell: 'bash', texts: sized(60, 400), script: edited, key: '\x14', whole: /^<system-reminder>$/ },
   {
     shell: 'sh',
-    texts: 100,
+    texts: sized(30, 100),
     script: raw,
     key: '\x03',
     whole: /^<system-reminder> (?:Relay message|You are) .*<\/system-reminder>.*$/,
   },
 ])(
   'hostile tasks and messages in a real $shell press no key and run no command',
+  { timeout: 5 * guardMs },
   async ({ shell, script, key, whole, texts }) => {
     const log = join(world.root, `${shell}.lines`)
     writeFileSync(log, '')
@@ -85,23 +90,25 @@ test.each([
       .slice(0, 3_000)
     const command = [shell, '-c', script, shell, canary, log]
     await world.lead.call('worker.spawn', { name: shell, cli: 'plain', command, task, cwd: world.root })
-    const ids: string[] = []
-    for (let i = 0; i < texts; i++)
-      ids.push((await world.lead.call('message.send', { to: shell, body: hostile(i) })).id)
-    const last = ids.at(-1) as string
-    const isOffered = async () =>
-      (await world.lead.call('message.receipts', { message: last })).receipts[0]?.state !== 'stored'
-    await until(isOffered, 280_000)
-    await new Promise((resolve) => setTimeout(resolve, 500))
-    expect(lines().length).toBeGreaterThan(5)
+    onTestFinished(async () => {
+      await world.lead.call('worker.release', { name: shell }).catch(() => {})
+      rmSync(canary, { force: true })
+    })
+    const isOffered = async (message: string) =>
+      (await world.lead.call('message.receipts', { message })).receipts[0]?.state !== 'stored'
+    // What waits is typed as one text, so the next ones are sent when those have been typed.
+    for (let from = 0; from < texts; from += texts / rounds) {
+      const bodies = Array.from({ length: texts / rounds }, (_, i) => hostile(from + i))
+      const sent: string[] = []
+      for (const body of bodies) sent.push((await world.lead.call('message.send', { to: shell, body })).id)
+      await until(() => isOffered(sent.at(-1) as string))
+    }
+    await until(() => lines().length > 5)
+    await aWhile(500)
     for (const line of lines()) expect(line).toMatch(whole)
     expect(existsSync(canary)).toBe(false)
     // The canary works: the key pressed by hand does make the file.
     await world.lead.call('worker.type', { name: shell, data: key })
     await until(() => existsSync(canary))
-    // Its end is a signal too.
-    await world.lead.call('worker.release', { name: shell })
-    rmSync(canary)
   },
-  300_000,
 )

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../../../../test/until.ts'
+import { aWhile, until } from '../../../../test/until.ts'
 import { carrying, WorkerWorld } from './worker-world.ts'
 
 let world: WorkerWorld
@@ -77,7 +77,7 @@ test('a paused worker gets nothing; what waited comes as one text when it is res
   const { worker } = await world.lead.call('worker.pause', { name: 'Eve' })
   expect(worker.status).toBe('paused')
   for (const body of ['one', 'two', 'three']) await world.lead.call('message.send', { to: 'Eve', body })
-  await new Promise((resolve) => setTimeout(resolve, 500))
+  await aWhile(500)
   expect(world.submitted('Eve')).toEqual([])
   expect((await world.lead.call('worker.resume', { name: 'Eve' })).worker.status).not.toBe('paused')
   await until(() => world.submitted('Eve').length > 0)

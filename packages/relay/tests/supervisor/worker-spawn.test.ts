@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isAlive } from '../../../../test/is-alive.ts'
-import { until } from '../../../../test/until.ts'
+import { aWhile, until } from '../../../../test/until.ts'
 import { type ProjectConfigFile, projectConfig, trust } from '../../src/machine/trust.ts'
 import { scriptedAgent, WorkerWorld } from './worker-world.ts'
 
@@ -101,7 +101,7 @@ test('a program that does not read its input can still be paused and released', 
   await spawn({ name: 'Max', command: ['sh', '-c', 'stty raw -echo; echo up; exec sleep 100'] })
   await until(() => world.isReady('Max'))
   await world.lead.call('message.send', { to: 'Max', body: 'x'.repeat(200_000) })
-  await new Promise((resolve) => setTimeout(resolve, 300))
+  await aWhile()
   const { worker } = await world.lead.call('worker.release', { name: 'Max' })
   expect(worker.status).toBe('exited')
 })
@@ -122,7 +122,7 @@ test('a dialog is told to the parent, with the screen, and nothing is typed into
   await until(async () => (await world.status('Ida')) === 'blocked')
   expect((await world.told('Ida')).at(-1)).toMatch(/^Worker "Ida" is blocked: a dialog is open[\s\S]*May I\? Press y\./)
   await world.lead.call('message.send', { to: 'Ida', body: 'wait for me' })
-  await new Promise((resolve) => setTimeout(resolve, 500))
+  await aWhile(500)
   expect(world.log('Ida').filter(({ event }) => event === 'dialog-key')).toEqual([])
   const typed = world.lead.call('worker.type', { name: 'Ida', data: 'y' })
   await expect(typed).rejects.toMatchObject({ code: 'person.required' })
@@ -167,7 +167,7 @@ test('arguments from a project count once its configuration is trusted', async (
 test('a process that hides its environment is ended with its process group', async () => {
   const file = join(world.root, 'hidden')
   // It ends politely, and what it leaves behind ignores the end of the terminal.
-  const script = `trap 'exit 0' INT; (trap '' HUP INT TERM; exec env -i sleep 300) & echo $! > ${file}; while :; do sleep 0.1; done`
+  const script = `trap 'exit 0' INT; (trap '' HUP INT TERM; exec env -i sleep 300) & echo $! > '${file}'; while :; do sleep 0.1; done`
   await spawn({ name: 'Rex', command: ['sh', '-c', script] })
   await until(() => existsSync(file) && readFileSync(file, 'utf8').endsWith('\n'))
   const pid = Number(readFileSync(file, 'utf8'))
@@ -180,8 +180,10 @@ test('an Enter that was lost is pressed again, once', async () => {
   await world.hire('Kay', { args: ['--lose-enters', '1'] })
   await world.lead.call('message.send', { to: 'Kay', body: 'busy 300' })
   await until(() => world.submitted('Kay').length === 1)
-  await new Promise((resolve) => setTimeout(resolve, 2_000))
-  expect(world.submitted('Kay')).toHaveLength(1)
+  // What is sent next is typed after whatever was pressed again.
+  await world.lead.call('message.send', { to: 'Kay', body: 'and now' })
+  await until(() => world.submitted('Kay').some((text) => text.includes('and now')))
+  expect(world.submitted('Kay')).toHaveLength(2)
   expect(world.log('Kay').filter(({ event }) => event === 'lost-enter')).toHaveLength(1)
   await world.lead.call('worker.release', { name: 'Kay' })
 })

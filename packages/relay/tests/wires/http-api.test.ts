@@ -3,10 +3,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type OperationName, operations, refusals } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { until } from '../../../../test/until.ts'
+import { aWhile, until } from '../../../../test/until.ts'
 import { makeRepository } from '../work/repository-world.ts'
 import { HttpWorld, rawStatus } from './http-world.ts'
 
@@ -297,27 +296,39 @@ test('the same call id runs once and is answered twice', async () => {
   expect(bad.status).toBe(400)
 })
 
-test('messages that were taken count as read at the next call of that agent, and come again if it stays silent', async () => {
+describe('messages that were taken', () => {
   // A world of its own: an agent that counts as gone so soon would withdraw what it offers in the middle of another test.
-  const quick = await HttpWorld.start({ apiLimits: { idleMs: 1_000, sessionsMax: 50 } })
-  onTestFinished(() => quick.stop())
-  for (const name of ['Ada', 'Bob']) await quick.token(name)
-  await quick.api('inbox.take', { limit: 500 }, quick.as('Ada'))
-  await quick.api('inbox.count', {}, quick.as('Ada'))
-  await quick.api('message.send', { to: 'Ada', body: 'first' }, quick.as('Bob'))
-  const take = async () =>
-    (await quick.api('inbox.take', {}, quick.as('Ada'))).body.messages.map((m: { body: string }) => m.body)
-  expect(await take()).toEqual(['first'])
-  expect(await take()).toEqual([])
-  await quick.api('message.send', { to: 'Ada', body: 'second' }, quick.as('Bob'))
-  expect(await take()).toEqual(['second'])
-  const status = async () =>
-    (await quick.api('agent.list', { includeOffline: true })).body.agents.find(
-      (a: { name: string }) => a.name === 'Ada',
-    ).status
-  expect(await status()).toBe('active')
-  await until(async () => (await status()) === 'offline')
-  expect(await take()).toEqual(['second'])
+  const begin = async (...http: Parameters<typeof HttpWorld.start>) => {
+    const own = await HttpWorld.start(...http)
+    onTestFinished(() => own.stop())
+    for (const name of ['Ada', 'Bob']) await own.token(name)
+    return {
+      send: (body: string) => own.api('message.send', { to: 'Ada', body }, own.as('Bob')),
+      take: async () =>
+        (await own.api('inbox.take', {}, own.as('Ada'))).body.messages.map((m: { body: string }) => m.body),
+      status: async () =>
+        (await own.api('agent.list', { includeOffline: true })).body.agents.find(
+          (a: { name: string }) => a.name === 'Ada',
+        ).status,
+    }
+  }
+
+  test('count as read at the next call of that agent', async () => {
+    const { send, take, status } = await begin()
+    expect(await take()).toEqual([])
+    await send('first')
+    expect(await take()).toEqual(['first'])
+    expect(await take()).toEqual([])
+    expect(await status()).toBe('active')
+  })
+
+  test('come again if it stays silent', async () => {
+    const { send, take, status } = await begin({ apiLimits: { idleMs: 1_000, sessionsMax: 50 } })
+    await send('second')
+    expect(await take()).toEqual(['second'])
+    await until(async () => (await status()) === 'offline')
+    expect(await take()).toEqual(['second'])
+  })
 })
 
 test('a wait ends with the reply, or when its caller hangs up', async () => {
@@ -342,6 +353,6 @@ test('a wait ends with the reply, or when its caller hangs up', async () => {
   hangUp.abort()
   await expect(given).rejects.toThrow()
   await until(async () => (await waitsFor()) === undefined)
-  await sleep(10)
+  await aWhile()
   expect(world.troubles).toEqual([])
 })

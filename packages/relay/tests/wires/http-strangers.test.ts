@@ -111,7 +111,7 @@ describe('connections with a credential have a limit of their own', () => {
     expect(await ask(fourth, 'agent.list')).toMatchObject({ status: 200 })
     expect((await ask(second, 'agent.list')).from).toBe(before[1]?.from)
     expect((await ask(first, 'agent.list')).from).not.toBe(before[0]?.from)
-    const wait = { to: 'Bob', body: 'well?', wait: { timeoutMs: 20_000 } }
+    const wait = { to: 'Bob', body: 'well?', wait: { timeoutMs: 60_000 } }
     await world.token('Bob')
     const waiting = ['A', 'B', 'C'].map((name) => {
       const agent = new Agent({ keepAlive: true })

@@ -4,17 +4,16 @@ import type { Socket } from 'node:net'
 import { WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { limits } from '@agent-relay/sdk/protocol'
 import { websocketConnector } from '@agent-relay/sdk/wire'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import WebSocket from 'ws'
-import { isWithin, until } from '../../../../test/until.ts'
+import { guardMs } from '../../../../test/guard.ts'
+import { until } from '../../../../test/until.ts'
 import { HttpWorld } from './http-world.ts'
 
-/** Longer than a busy machine holds up those who do say HELLO. */
-const helloMs = 1_500
 let world: HttpWorld
 const clients: WorkspaceClient[] = []
 beforeAll(async () => {
-  world = await HttpWorld.start({ websocketLimits: { helloMs, stalledMs: 500 } }, ['home', 'other'])
+  world = await HttpWorld.start({ websocketLimits: { helloMs: guardMs } }, ['home', 'other'])
 })
 afterAll(async () => {
   await Promise.all(clients.map((client) => client.disconnect()))
@@ -64,13 +63,13 @@ describe('the SDK over /ws', () => {
 })
 
 describe('by hand', () => {
-  const open = (headers: Record<string, string> = {}) =>
+  const open = (headers: Record<string, string> = {}, { url } = world) =>
     new Promise<{
       ws: WebSocket
       closed: Promise<number>
       frames: { type: string; id: string; payload: Record<string, unknown> }[]
     }>((resolve, reject) => {
-      const ws = new WebSocket(`${world.url.replace('http', 'ws')}/ws`, { headers })
+      const ws = new WebSocket(`${url.replace('http', 'ws')}/ws`, { headers })
       const frames: never[] = []
       ws.on('message', (data) => frames.push(JSON.parse(String(data)) as never))
       const closed = new Promise<number>((done) => ws.on('close', done))
@@ -148,16 +147,26 @@ describe('by hand', () => {
   })
 
   test('no HELLO in time ends it', async () => {
+    const helloMs = 500
+    const hasty = await HttpWorld.start({ websocketLimits: { helloMs } })
+    onTestFinished(() => hasty.stop())
     const begun = Date.now()
-    const { closed } = await open()
-    expect(await isWithin(2 * helloMs, closed)).toBe(true)
+    const { closed } = await open({}, hasty)
+    await closed
     // A timer may be a little early by this clock.
     expect(Date.now() - begun).toBeGreaterThan(helloMs - 50)
   })
 })
 
-test('a client that does not read is cut off after a while, and the daemon keeps little for it', async () => {
-  const sender = client({ agentName: 'Fast', key: world.key })
+test('a client that does not read is cut off after a while, and gets no more', async () => {
+  const world = await HttpWorld.start({ websocketLimits: { stalledMs: 500 } })
+  onTestFinished(() => world.stop())
+  const sender = new WorkspaceClient(websocketConnector(world.url), {
+    agentName: 'Fast',
+    key: world.key,
+    autoConnect: false,
+  })
+  clients.push(sender)
   await sender.connect()
   const ws = new WebSocket(`${world.url.replace('http', 'ws')}/ws`)
   const say = (type: string, id: string, payload: object) => ws.send(JSON.stringify({ v: 1, type, id, ts: 0, payload }))
@@ -175,9 +184,7 @@ test('a client that does not read is cut off after a while, and the daemon keeps
   }
   const connected = await sessions()
   ws.pause()
-  const before = process.memoryUsage.rss()
   for (let i = 0; i < 120; i++) await sender.send('#general', 'x'.repeat(200 * 1024))
-  expect((process.memoryUsage.rss() - before) / 1e6).toBeLessThan(150)
   await until(async () => (await sessions()) < connected)
   ws.resume()
   await ended
@@ -205,8 +212,6 @@ test('a relay that is open takes a name at its word, but numbers one that is the
   // What only the key's holder sees.
   expect(types).not.toContain('workspace.began')
   const gone = new Promise((resolve) => made.on('disconnect', resolve))
-  const stopped = open.stop()
-  expect(await isWithin(2_500, stopped)).toBe(true)
-  await stopped
+  await open.stop()
   expect(await gone).toMatchObject({ how: 'refused', refusal: { code: 'daemon.stopping' } })
 })
