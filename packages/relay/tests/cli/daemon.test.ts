@@ -16,7 +16,7 @@ let world: World
 beforeEach(() => {
   world = new World()
 })
-afterEach(() => world.close(), 30_000)
+afterEach(() => world.close())
 
 const notRunning = 'Relay daemon is not running. Start with: agent-relay daemon start\n'
 
@@ -161,7 +161,7 @@ describe('daemon', () => {
 
   it('is ended where it still starts while another one answers', async () => {
     // It would take the other's place, were that one stopped soon.
-    const slow = '--import=data:text/javascript,await(new(Promise)(r=>setTimeout(r,60000)))'
+    const slow = '--import=data:text/javascript,await(new(Promise)(r=>setTimeout(r,600000)))'
     const late = reachOrSpawn({ ...world.env, NODE_OPTIONS: slow }, [], () => {})
     const first = await reachOrSpawn(world.env, [], () => {})
     const { link, childPid } = await late
