@@ -17,6 +17,8 @@ import { until } from '../until.ts'
 const count = Number(process.env.WORKSPACES ?? sized(15, 500))
 /** For each workspace its socket; and the files of those few that are still open. */
 const descriptorsMax = count + 300
+/** Each kill comes somewhat later than the one before. */
+const laterMs = 37
 const grownMbUsual = 40
 
 const launcher = fileURLToPath(new URL('../../packages/relay/bin/agent-relay.cjs', import.meta.url))
@@ -153,7 +155,7 @@ it('killed while some close and others open, nothing acknowledged is lost', { ti
     })().catch(() => {})
     const sum = () => [...acknowledged.values()].reduce((a, b) => a + b, 0)
     await until(() => sum() > others * (round + 1))
-    await sleep(37 * round)
+    await sleep(round * laterMs)
     house.child.kill('SIGKILL')
     await ended
     await ada.disconnect()
