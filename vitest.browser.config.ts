@@ -1,5 +1,6 @@
 // How `npm run test:browser` runs: the SDK's browser bundle in a page of a real browser.
 import { defineConfig } from 'vitest/config'
+import { guardMs } from './test/guard.ts'
 import { alias } from './vitest.config.ts'
 
 export default defineConfig({
@@ -9,7 +10,7 @@ export default defineConfig({
     globalSetup: ['test/browser/setup.ts'],
     pool: 'forks',
     maxWorkers: 1,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 3 * guardMs,
+    hookTimeout: 3 * guardMs,
   },
 })

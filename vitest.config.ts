@@ -1,5 +1,5 @@
 // How `npm test` runs: every test against the sources, the crash tests in their short size (see test/size.ts). The packed packages, real CLIs and
-// browsers have suites of their own, and so have those crash tests that have no short size.
+// browsers have suites of their own.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
@@ -18,8 +18,7 @@ export const alias = ['sdk', 'mcp'].flatMap((folder) => {
   })
 })
 
-const elsewhere = ['test/{packed,real,bench,browser}/**', 'test/crash/{reads,workspaces}.test.ts']
-const exclude = ['**/node_modules/**', '**/dist/**', ...elsewhere]
+const exclude = ['**/node_modules/**', '**/dist/**', 'test/{packed,real,bench,browser}/**']
 /** They replace a module for all that is loaded after them. */
 const mocking = ['packages/mcp/tests/discover.test.ts', 'packages/sdk/tests/discover-order.test.ts']
 

@@ -1,6 +1,7 @@
-// How `npm run test:crash` runs: every test that has two sizes in its full one (see test/size.ts), and the packed packages. One file
-// after the other, so that a test may judge how long something took; those that judge nothing of that kind run apart from them, two at once.
+// How `npm run test:crash` runs: every test that has two sizes in its full one (see test/size.ts), and the packed packages. One file after the
+// other, since each fills the machine by itself; those that keep only one core busy run apart from them, two at once.
 import { defineConfig } from 'vitest/config'
+import { guardMs } from './test/guard.ts'
 import { alias } from './vitest.config.ts'
 
 /** Tests with two sizes outside test/crash. */
@@ -17,8 +18,8 @@ export const sizedElsewhere = [
   'packages/relay/tests/daemon/rest.test.ts',
 ]
 
-/** They judge no time, and each keeps one core busy: two run at once, apart from all others. */
-const untimed = [
+/** Each keeps one core busy: two run at once, apart from all others. */
+const single = [
   'test/sim/sim.test.ts',
   'test/sim/cluster/cluster.test.ts',
   'packages/relay/tests/work/worktree-random.test.ts',
@@ -31,8 +32,9 @@ export default defineConfig({
   test: {
     env: { TEST_SIZE: 'full' },
     pool: 'forks',
-    testTimeout: 20 * 60_000,
-    hookTimeout: 5 * 60_000,
+    // A million messages are made first.
+    testTimeout: 40 * guardMs,
+    hookTimeout: 4 * guardMs,
     projects: [
       {
         extends: true,
@@ -40,14 +42,14 @@ export default defineConfig({
           name: 'one by one',
           // The plays take place on a shared workspace there: see test/plays/houses.ts.
           include: ['test/{crash,packed}/**/*.test.ts', 'test/plays/*.test.ts', ...sizedElsewhere],
-          exclude: untimed,
+          exclude: single,
           fileParallelism: false,
           sequence: { groupOrder: 0 },
         },
       },
       {
         extends: true,
-        test: { name: 'two at once', include: untimed, maxWorkers: 2, sequence: { groupOrder: 1 } },
+        test: { name: 'two at once', include: single, maxWorkers: 2, sequence: { groupOrder: 1 } },
       },
     ],
   },

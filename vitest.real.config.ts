@@ -1,5 +1,6 @@
 // How `npm run test:real` runs: real agent CLIs from npm in real terminals, one after the other, against a scripted model on loopback.
 import { defineConfig } from 'vitest/config'
+import { guardMs } from './test/guard.ts'
 import { alias } from './vitest.config.ts'
 
 export default defineConfig({
@@ -11,7 +12,7 @@ export default defineConfig({
     maxWorkers: 1,
     fileParallelism: false,
     // The first run installs a gigabyte.
-    testTimeout: 15 * 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 10 * guardMs,
+    hookTimeout: 3 * guardMs,
   },
 })

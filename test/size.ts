@@ -1,6 +1,6 @@
 // How large a test is that has two sizes: `npm test` runs the short size, `npm run test:crash` the full one. No tests.
 
-/** Set by vitest.crash.config.ts. The full size runs one file at a time, so only there a test may judge how long something took. */
+/** Set by vitest.crash.config.ts. */
 export const isFull = process.env.TEST_SIZE === 'full'
 
 export function sized<T>(short: T, full: T): T {

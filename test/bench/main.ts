@@ -1,12 +1,24 @@
 // `npm run bench`: every measure of the issue, medians of interleaved rounds, as one table. A missed ratio ends it with 1.
 // `--short` takes fewer rounds, for work on the code; `--only WORD` the parts whose name holds the word.
 
+import { measureAbsent } from './absent.ts'
 import { measureAcp } from './acp.ts'
 import { measureActions } from './actions.ts'
 import { measureChannels } from './channels.ts'
 import { measureClaims } from './claims.ts'
 import { measureCluster } from './cluster.ts'
 import { measureDelivery } from './delivery.ts'
+import {
+  measureBackup,
+  measureDisk,
+  measureFlood,
+  measureFrames,
+  measurePort,
+  measurePrune,
+  measureReads,
+  measureStalls,
+  measureStops,
+} from './hardship.ts'
 import { measureIdle } from './idle.ts'
 import { measurePerson } from './person.ts'
 import { measurePipe } from './pipe.ts'
@@ -14,7 +26,9 @@ import { measureRuns } from './runs.ts'
 import { measureSends } from './sends.ts'
 import { measureStart } from './start.ts'
 import { isFailure, type Measure, print } from './table.ts'
+import { measureTexts } from './texts.ts'
 import { measureUnread } from './unread.ts'
+import { measureWeights } from './weights.ts'
 import { measureWorkers } from './worker.ts'
 
 const isShort = process.argv.includes('--short')
@@ -30,12 +44,24 @@ const parts: Record<string, () => Promise<Measure[]>> = {
   unread: () => (isShort ? measureUnread(100_000, 1) : measureUnread(1_000_000, 5)),
   actions: () => measureActions(isShort ? { rounds: 2, calls: 100 } : { rounds: 5, calls: 300 }),
   runs: () => measureRuns(isShort ? { rounds: 2, calls: 100, ms: 1_000 } : { rounds: 5, calls: 200, ms: 2_000 }),
-  idle: () => measureIdle(isShort ? 1 : 3),
+  idle: () => (isShort ? measureIdle(1, 50) : measureIdle(3, 500)),
   start: () => measureStart(isShort ? 15 : 60),
   acp: () => measureAcp(isShort ? { rounds: 5, ms: 5_000 } : { rounds: 25, ms: 20_000 }),
   worker: () => measureWorkers({ rounds: isShort ? 5 : 15 }),
   claims: () => measureClaims(isShort ? { rounds: 10, checks: 50 } : { rounds: 40, checks: 200 }),
   pipe: () => measurePipe(isShort ? { rounds: 3, calls: 200 } : { rounds: 7, calls: 500 }),
+  absent: () => measureAbsent(isShort ? 10 : 40),
+  texts: () => measureTexts(isShort ? 5 : 25),
+  weights: () => measureWeights(),
+  stops: () => measureStops(isShort ? 1 : 5),
+  backup: () => (isShort ? measureBackup(20_000, 1) : measureBackup(500_000, 3)),
+  prune: () => (isShort ? measurePrune(600, 1) : measurePrune(3_000, 3)),
+  flood: () => measureFlood(isShort ? 20 : 1_000),
+  frames: () => measureFrames(isShort ? 5_000 : 250_000),
+  stalls: () => measureStalls(isShort ? 20 : 200),
+  disk: () => measureDisk(),
+  port: () => measurePort(isShort ? 200 : 2_100),
+  reads: () => (isShort ? measureReads(20_000, 100, 500) : measureReads(1_000_000, 1_000, 5_000)),
 }
 
 const measures: Measure[] = []

@@ -1,7 +1,7 @@
 // The stdio pipe: how fast it starts and what it weighs against a bare Node script, what a call through it costs, and what many weigh on a daemon.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { launcherScript, refreshLauncher } from '@agent-relay/mcp/launcher'
 import { RelayClient } from '@agent-relay/sdk'
@@ -9,6 +9,7 @@ import { bareEnv, Child, temporaryFolder } from './child.ts'
 import { median, quantile } from './figures.ts'
 import type { RelayAnswer } from './roles/relay.ts'
 import type { Measure } from './table.ts'
+import { residentMb } from './weights.ts'
 
 type Row = Omit<Measure, 'lagMs'>
 
@@ -194,8 +195,4 @@ class Host {
     this.#resolve = undefined
     resolve(line)
   }
-}
-
-function residentMb(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 }

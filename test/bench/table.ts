@@ -15,6 +15,23 @@ export interface Measure {
   note?: string
 }
 
+/** `max`: how many times the floor it may be. */
+export interface Compared {
+  value: number
+  floor: number
+  unit: string
+  max: number
+  note?: string | undefined
+}
+
+/** What must not be larger than so many times its floor. */
+export function against(measure: string, { value, floor, unit, max, note }: Compared): Measure {
+  const shown = (figure: number) => `${figure.toFixed(figure < 10 ? 2 : 1)} ${unit}`
+  const ratio = value / floor
+  const told = { measure, value: shown(value), floor: shown(floor), ratio, limit: `<= ${max}`, isMet: ratio <= max }
+  return { ...told, lagMs: 0, ...(note === undefined ? {} : { note }) }
+}
+
 const heads = ['measure', 'value', 'floor', 'ratio', 'limit', 'verdict', 'loop lag p99']
 
 export function isFailure({ ratio, isMet }: Measure): boolean {

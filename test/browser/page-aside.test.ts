@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { systemClock } from '../../packages/relay/src/machine/clock.ts'
+import { guardMs } from '../guard.ts'
 import { until } from '../until.ts'
 import { found, inChromium } from './chromium.ts'
 import { complaintsOf, PageWorld } from './page-world.ts'
@@ -162,6 +163,7 @@ describe.skipIf(found.path === undefined)(`the page beside other work, ${inChrom
 
   it('says that a link lay too long, and lets a login end by its time', async () => {
     const page = await world.browser.newPage()
+    page.setDefaultTimeout(guardMs)
     const complaints = complaintsOf(page, world.http.url)
     const link = await world.link()
     aheadMs += 5 * 60_000

@@ -2,9 +2,9 @@
 // cannot be loaded.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { guardMs } from '../guard.ts'
 import { Random } from '../sim/random.ts'
 import { found, inChromium } from './chromium.ts'
-import { workMeter } from './measure.ts'
 import { PageWorld } from './page-world.ts'
 
 const types = [
@@ -72,8 +72,6 @@ function eventOf(random: Random, seq: number): unknown {
   return { ...event, message: { ...message, seq, ...placed, ...linked, id: name(), from: name(), body } }
 }
 
-/** The page's own work for opening and looking through a file; not the time that passes, which others on this machine take too. */
-const workMsMax = 2_000
 const [seeds, events] = [12, 120]
 
 describe.skipIf(found.path === undefined)(`a recording of anybody's on the page, ${inChromium}`, () => {
@@ -138,22 +136,17 @@ describe.skipIf(found.path === undefined)(`a recording of anybody's on the page,
     await close()
   })
 
-  it('is opened, stepped through and left again, whatever is in it', { timeout: 240_000 }, async () => {
+  it('is opened, stepped through and left again, whatever is in it', { timeout: 4 * guardMs }, async () => {
     const { page } = world
-    const { workMs, devtools } = await workMeter(page)
     for (let seed = 1; seed <= seeds; seed++) {
       const random = new Random(seed)
-      const before = await workMs()
       await open(Array.from({ length: events }, (_, i) => eventOf(random, i + 1)))
       for (let i = 0; i < 12; i++) await page.locator('.event').nth(random.below(events)).click({ force: true })
       await page.getByLabel('Lanes by').selectOption(random.pick(['agent', 'conversation']))
-      const took = (await workMs()) - before
       expect([seed, await page.getByText('could not be shown').count()]).toEqual([seed, 0])
-      expect([seed, took < workMsMax ? 'soon' : took]).toEqual([seed, 'soon'])
       await page.locator('.closely').waitFor()
       await close()
     }
-    await devtools.detach()
   })
 
   it('had nothing to complain about', () => {

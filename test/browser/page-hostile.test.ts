@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { clean } from '@agent-relay/sdk/internal/clean'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { guardMs } from '../guard.ts'
 import { found, inChromium } from './chromium.ts'
 import { hostile } from './hostile.ts'
 import { PageWorld } from './page-world.ts'
@@ -123,17 +124,20 @@ describe.skipIf(found.path === undefined)(`a hostile world, ${inChromium}`, () =
     const { browser, http } = world
     const link = await world.link()
     const stranger = await (await browser.newContext()).newPage()
+    stranger.setDefaultTimeout(guardMs)
     await stranger.goto(http.url)
     await stranger.getByText('works once and for five minutes').waitFor()
     await stranger.goto(link)
     await stranger.getByText('you are').waitFor()
     const second = await (await browser.newContext()).newPage()
+    second.setDefaultTimeout(guardMs)
     await second.goto(link)
     await second.getByText('This code was used or is too old').waitFor()
     // A logout ends what is open, and says so.
     await world.control('page.logout')
     await stranger.getByText('This login has ended.').waitFor()
     const framed = await (await browser.newContext()).newPage()
+    framed.setDefaultTimeout(guardMs)
     await framed.route('http://elsewhere.test/', (route) =>
       route.fulfill({ contentType: 'text/html', body: `<iframe src="${http.url}/"></iframe>` }),
     )

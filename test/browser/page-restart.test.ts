@@ -7,6 +7,7 @@ import { socketConnector } from '@agent-relay/sdk/wire'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Running, World } from '../../packages/relay/tests/cli/cli-world.ts'
+import { guardMs } from '../guard.ts'
 import { found, inChromium } from './chromium.ts'
 import { launch } from './page-world.ts'
 
@@ -37,6 +38,7 @@ describe.skipIf(found.path === undefined)(`a restart under the page, ${inChromiu
     const { socketPath } = await world.json<{ socketPath: string }>(['status'])
     const ann = new WorkspaceClient(socketConnector(socketPath), { agentName: 'Ann' })
     const page = await browser.newPage()
+    page.setDefaultTimeout(guardMs)
     await page.goto(url)
     await page.getByText('you are').waitFor()
     await page.evaluate(() => {
@@ -83,6 +85,7 @@ describe.skipIf(found.path === undefined)(`a restart under the page, ${inChromiu
 
 /** In the page: every row from the first to the last, as one sees them while scrolling. */
 async function readAll(): Promise<string[]> {
+  const frame = () => new Promise(requestAnimationFrame)
   const list = document.querySelector('.messages') as HTMLElement
   const rows = new Map<number, string>()
   /** A busy machine draws late: then what stands there is still from before the scrolling. */
@@ -92,10 +95,9 @@ async function readAll(): Promise<string[]> {
     return places.some((place) => place.top <= top + 20 && place.bottom >= top)
   }
   for (list.scrollTop = 0; ; list.scrollTop += list.clientHeight / 2) {
-    for (let waited = 0; waited < 50; waited++) {
-      await new Promise((resolve) => setTimeout(resolve, 40))
-      if (isDrawn() && !document.querySelector('.message.is-loading')) break
-    }
+    // What was scrolled is drawn with the next frame, and the one after it shows what had to be loaded.
+    do await frame()
+    while ((await frame()) && (!isDrawn() || document.querySelector('.message.is-loading')))
     for (const row of document.querySelectorAll<HTMLElement>('.row')) {
       const texts = [...row.querySelectorAll('.message .text')].map((text) => text.textContent ?? '')
       rows.set(Number(row.dataset.index), texts.join(' / '))

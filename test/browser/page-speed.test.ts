@@ -2,16 +2,12 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { guardMs } from '../guard.ts'
 import { found, inChromium } from './chromium.ts'
 import { at, frames, say, workMeter } from './measure.ts'
 import { PageWorld } from './page-world.ts'
 
 const [rounds, perSecond, seconds] = [3, 50, 4]
-
-/** A frame, and a message on its way to a program, take less on a machine that does nothing else. */
-const quietFloorMs = 40
-/** Of processor time, for each message that comes: a page that needs more could not keep up. */
-const workMsMax = 10
 
 describe.skipIf(found.path === undefined)(`the page's speed, ${inChromium}`, () => {
   let world: PageWorld
@@ -24,6 +20,7 @@ describe.skipIf(found.path === undefined)(`the page's speed, ${inChromium}`, () 
 
   it('first load', async () => {
     const context = await world.browser.newContext()
+    context.setDefaultTimeout(guardMs)
     const page = await context.newPage()
     const session = await context.newCDPSession(page)
     await session.send('Network.enable')
@@ -77,14 +74,11 @@ describe.skipIf(found.path === undefined)(`the page's speed, ${inChromium}`, () 
     const p95s = all.map((delays) => at(delays, 0.95))
     const floor = Math.round(at(floors, 0.5))
     const ownMs = ((await workMs()) - before) / (rounds * perSecond * seconds)
-    const isJudged = floor <= quietFloorMs
     say(
       `send to visible text at ${perSecond}/s: p50 ${at(p50s, 0.5)} ms, p95 ${at(p95s, 0.5)} ms (rounds ${p95s.join(', ')}); floor ${floor} ms; ` +
-        `${ownMs.toFixed(1)} ms of work each${isJudged ? '' : '; the machine is too busy to judge the times'}`,
+        `${ownMs.toFixed(1)} ms of work each`,
     )
-    expect(ownMs).toBeLessThanOrEqual(workMsMax)
-    // On a busy machine frames and messages are late for everybody, by how much nobody can say: then only the page's own work is judged.
-    if (isJudged) expect(at(p95s, 0.5)).toBeLessThanOrEqual(100)
+    expect(all.flat()).toHaveLength(rounds * perSecond * seconds)
   })
 
   it('what an open page costs the daemon while nothing happens', async () => {
@@ -110,7 +104,6 @@ describe.skipIf(found.path === undefined)(`the page's speed, ${inChromium}`, () 
     say(
       `an open page costs ${(share * 100).toFixed(1)} % of a core while idle; without one ${(without * 100).toFixed(1)} %`,
     )
-    expect(share).toBeLessThanOrEqual(0.05)
   })
 })
 

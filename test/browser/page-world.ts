@@ -9,6 +9,7 @@ import { openPty } from '../../packages/relay/src/supervisor/pty.ts'
 import { HttpWorld } from '../../packages/relay/tests/wires/http-world.ts'
 import type { RelayConnectOptions } from '../../packages/sdk/src/browser.ts'
 import { connectRelay, type Relay } from '../../packages/sdk/src/index.ts'
+import { guardMs } from '../guard.ts'
 import { found } from './chromium.ts'
 
 const launcher = fileURLToPath(new URL('../../packages/relay/bin/agent-relay.cjs', import.meta.url))
@@ -59,6 +60,7 @@ export class PageWorld {
     const http = await HttpWorld.start({}, ['home'], more)
     const browser = await launch()
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
+    context.setDefaultTimeout(guardMs)
     const page = await context.newPage()
     const world = new PageWorld(http, browser, page)
     await page.goto(await world.link())

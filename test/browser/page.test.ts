@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { completes, inTurn } from '../../packages/relay/tests/runs/runs-world.ts'
 import { textOf } from '../../packages/relay/tests/wires/http-world.ts'
 import { ModelServer } from '../bench/model-server.ts'
+import { guardMs } from '../guard.ts'
 import { until } from '../until.ts'
 import { found, inChromium } from './chromium.ts'
 import { PageWorld } from './page-world.ts'
@@ -89,7 +90,7 @@ describe.skipIf(found.path === undefined)(`the page, ${inChromium}`, () => {
     const { page } = world
     const lead = await world.agent('Lead', { cli: 'claude', model: 'opus' })
     const helper = await world.agent('Helper', { parent: 'Lead' })
-    const asking = helper.client.sendAndWait('Lead', 'Which branch?', { timeoutMs: 20_000 })
+    const asking = helper.client.sendAndWait('Lead', 'Which branch?', { timeoutMs: guardMs })
     await world.show('now')
     await page.getByText(/waiting for Lead/).waitFor()
     await page.getByLabel('Helper waits for Lead').waitFor()
@@ -233,21 +234,24 @@ describe.skipIf(found.path === undefined)(`the page, ${inChromium}`, () => {
     }, stored[0])
     await page.locator('.event[aria-current]').waitFor()
     await page.getByLabel('Speed').selectOption('64')
-    const played = page.evaluate(async (count) => {
-      const seen: number[] = []
-      const watch = new MutationObserver((changes) => {
-        for (const { target } of changes) {
-          const { seq } = (target as HTMLElement).dataset
-          if ((target as HTMLElement).hasAttribute('aria-current') && seen.at(-1) !== Number(seq))
-            seen.push(Number(seq))
-        }
-      })
-      watch.observe(document.body, { subtree: true, attributeFilter: ['aria-current'] })
-      for (const end = Date.now() + 25_000; seen.length < count - 1 && Date.now() < end; )
-        await new Promise((resolve) => setTimeout(resolve, 20))
-      watch.disconnect()
-      return seen
-    }, stored.length)
+    const played = page.evaluate(
+      (count) =>
+        new Promise<number[]>((resolve) => {
+          const seen: number[] = []
+          const watch = new MutationObserver((changes) => {
+            for (const { target } of changes) {
+              const { seq } = (target as HTMLElement).dataset
+              if ((target as HTMLElement).hasAttribute('aria-current') && seen.at(-1) !== Number(seq))
+                seen.push(Number(seq))
+            }
+            if (seen.length < count - 1) return
+            watch.disconnect()
+            resolve(seen)
+          })
+          watch.observe(document.body, { subtree: true, attributeFilter: ['aria-current'] })
+        }),
+      stored.length,
+    )
     await page.keyboard.press(' ')
     expect(await played).toEqual(stored.slice(1))
     const answer = page.locator('.event', { hasText: 'Yes, with the test.' })

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { HttpWorld } from '../../packages/relay/tests/wires/http-world.ts'
 import { connectRelay, type Relay } from '../../packages/sdk/src/index.ts'
+import { guardMs } from '../guard.ts'
 import { found, inChromium } from './chromium.ts'
 
 const executablePath = found.path
@@ -46,9 +47,11 @@ describe.skipIf(executablePath === undefined)(inChromium, () => {
     node = await connectRelay({ name: 'Node', key: world.key, url: world.url })
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
     page = await browser.newPage()
+    page.setDefaultTimeout(guardMs)
     page.on('pageerror', (error) => troubles.push(error.message))
     await page.goto(known.origin)
     stranger = await browser.newPage()
+    stranger.setDefaultTimeout(guardMs)
     await stranger.goto(unknown.origin)
   })
   afterAll(async () => {

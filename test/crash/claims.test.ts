@@ -9,14 +9,15 @@ import { expect, test } from 'vitest'
 import { inScene, type Scene, sleep } from '../../packages/relay/src/prove/harness/processes.ts'
 import type { Random } from '../../packages/relay/src/prove/harness/random.ts'
 import { git } from '../../packages/relay/tests/work/repository-world.ts'
+import { guardMs } from '../guard.ts'
 import { sized } from '../size.ts'
 import { ClaimAudit, interleaved } from './harness/claim-audit.ts'
 import { seeded } from './harness/seeded.ts'
 
 const [agents, files] = [8, 40]
-const [runMs, betweenMsMax] = [sized(4_000, 60_000), 3_000]
+const [runMs, betweenMs] = [sized(4_000, 60_000), { min: 500, max: 3_500 }]
 /** A daemon that lives for a moment is only reached by clients that reconnect at once, and on a busy machine it takes its time to come back. */
-const limits = { backoffMsMax: 100, callAwayMs: 60_000 }
+const limits = { backoffMsMax: 100, callAwayMs: 2 * guardMs }
 /** What one agent has in hand all the time. */
 const keptFile = 'kept.txt'
 
@@ -129,7 +130,7 @@ test(`${agents} agents edit ${files} files for ${runMs / 1_000} s, and the daemo
     const work = Promise.all(editors.map((editor) => editor.work(names, audit, isOver)))
     let kills = 0
     do {
-      await sleep(500 + random.below(betweenMsMax))
+      await sleep(betweenMs.min + random.below(betweenMs.max - betweenMs.min))
       await daemon.end('SIGKILL')
       daemon = await scene.startDaemon()
       kills++

@@ -10,8 +10,9 @@ import { inScene, project, type Scene, sleep } from '../../packages/relay/src/pr
 import { Raw } from '../../packages/relay/src/prove/harness/raw.ts'
 import { Store } from '../../packages/relay/src/store/store.ts'
 import { PostgresServer, type PostgresWorld } from '../../packages/relay/tests/cluster/postgres-server.ts'
+import { guardMs } from '../guard.ts'
 import { dump } from '../sim/audit.ts'
-import { isFull, sized } from '../size.ts'
+import { sized } from '../size.ts'
 import { until } from '../until.ts'
 import { fill } from './harness/million.ts'
 import { seeded } from './harness/seeded.ts'
@@ -53,54 +54,52 @@ async function ask(scene: Scene, op: string): Promise<Raw['frames'][number]> {
   }
 }
 
-test(
-  'a workspace that is shared and taken back, with kills in between, loses nothing and changes no number',
-  async () => {
-    const random = seeded('moving')
-    await inScene(async (scene) => {
-      await (await scene.startDaemon()).end('SIGTERM')
-      fill(scene.databasePath, messages, 20)
-      const address = await world.join('one')
-      new ClusterFile(scene.dataDir).write({ ...address, password: address.password as string, machine: 'one' })
-      const before = digestOf(scene.databasePath)
-      const shared = new SharedFile(scene.dataDir, project)
-      const cluster = new PostgresCluster(await world.join('watcher'))
-      const isInCluster = async () => (await cluster.workspaces()).some(({ format }) => format > 0)
-      const outcomes: string[] = []
-      for (let i = 0; i < kills; i++) {
-        const daemon = await scene.startDaemon()
-        const op = shared.read() ? 'workspace.unshare' : 'workspace.share'
-        const asked = ask(scene, op).catch(() => undefined)
-        await sleep(random.below(withinMs))
-        await daemon.end('SIGKILL')
-        await asked
-        // The next start finishes what was decided, or forgets what was not.
-        await (await scene.startDaemon()).end('SIGTERM')
-        expect(shared.read()?.phase).toBe(undefined)
-        expect(existsSync(shared.path)).toBe(await isInCluster())
-        expect(digestOf(scene.databasePath, before.last)).toEqual(before)
-        outcomes.push(`${op.slice(10)} ${existsSync(shared.path) ? 'is shared' : 'is not'}`)
-      }
-      process.stdout.write(`moving: ${messages} messages, ${before.last} entries; ${outcomes.join(', ')}\n`)
+test('a workspace that is shared and taken back, with kills in between, loses nothing and changes no number', {
+  timeout: sized(4, 40) * guardMs,
+}, async () => {
+  const random = seeded('moving')
+  await inScene(async (scene) => {
+    await (await scene.startDaemon()).end('SIGTERM')
+    fill(scene.databasePath, messages, 20)
+    const address = await world.join('one')
+    new ClusterFile(scene.dataDir).write({ ...address, password: address.password as string, machine: 'one' })
+    const before = digestOf(scene.databasePath)
+    const shared = new SharedFile(scene.dataDir, project)
+    const cluster = new PostgresCluster(await world.join('watcher'))
+    const isInCluster = async () => (await cluster.workspaces()).some(({ format }) => format > 0)
+    const outcomes: string[] = []
+    for (let i = 0; i < kills; i++) {
       const daemon = await scene.startDaemon()
-      if (!shared.read()) await expectMoved(scene, 'workspace.share')
-      const other = cluster.journal((shared.read() as { id: string }).id)
-      const first = await other.follow({ seq: 0, mark: '' }, 10)
-      expect(first.kind === 'entries' && first.entries.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
-      await expectMoved(scene, 'workspace.unshare')
-      expect(await isInCluster()).toBe(false)
-      await daemon.end('SIGTERM')
-      await cluster.close()
+      const op = shared.read() ? 'workspace.unshare' : 'workspace.share'
+      const asked = ask(scene, op).catch(() => undefined)
+      await sleep(random.below(withinMs))
+      await daemon.end('SIGKILL')
+      await asked
+      // The next start finishes what was decided, or forgets what was not.
+      await (await scene.startDaemon()).end('SIGTERM')
+      expect(shared.read()?.phase).toBe(undefined)
+      expect(existsSync(shared.path)).toBe(await isInCluster())
       expect(digestOf(scene.databasePath, before.last)).toEqual(before)
-      const store = new Store(scene.databasePath)
-      const rows = dump(store.database)
-      store.rebuild()
-      expect(dump(store.database) === rows).toBe(true)
-      store.close()
-    })
-  },
-  isFull ? undefined : 120_000,
-)
+      outcomes.push(`${op.slice(10)} ${existsSync(shared.path) ? 'is shared' : 'is not'}`)
+    }
+    process.stdout.write(`moving: ${messages} messages, ${before.last} entries; ${outcomes.join(', ')}\n`)
+    const daemon = await scene.startDaemon()
+    if (!shared.read()) await expectMoved(scene, 'workspace.share')
+    const other = cluster.journal((shared.read() as { id: string }).id)
+    const first = await other.follow({ seq: 0, mark: '' }, 10)
+    expect(first.kind === 'entries' && first.entries.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+    await expectMoved(scene, 'workspace.unshare')
+    expect(await isInCluster()).toBe(false)
+    await daemon.end('SIGTERM')
+    await cluster.close()
+    expect(digestOf(scene.databasePath, before.last)).toEqual(before)
+    const store = new Store(scene.databasePath)
+    const rows = dump(store.database)
+    store.rebuild()
+    expect(dump(store.database) === rows).toBe(true)
+    store.close()
+  })
+})
 
 async function expectMoved(scene: Scene, op: string): Promise<void> {
   const start = performance.now()

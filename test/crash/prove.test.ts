@@ -1,13 +1,20 @@
 // What `agent-relay prove` says of a sound daemon, and of daemons in which a fault was planted: it names the promise that is broken, and why.
 
-import { afterEach, expect, test } from 'vitest'
+import { test } from 'vitest'
 import { whyNoStrace } from '../../packages/relay/src/prove/harness/strace.ts'
 import { type PromiseName, promiseNames, type Size, usualSize } from '../../packages/relay/src/prove/promises.ts'
+import { guardMs } from '../guard.ts'
 import { isFull } from '../size.ts'
 import { type Fault, Variant } from './harness/variant.ts'
 
-let variant: Variant | undefined
-afterEach(() => variant?.remove())
+// At once: each has a copy and daemons of its own, and most of its time it waits for what does not come.
+const { concurrent } = test
+
+function planting(onTestFinished: (work: () => void) => void, fault?: Fault): Variant {
+  const variant = new Variant(fault)
+  onTestFinished(() => variant.remove())
+  return variant
+}
 
 /** Where a fault is expected, nobody has to wait as long as on a machine that may be busy. */
 const size: Size = {
@@ -18,12 +25,11 @@ const size: Size = {
   restarts: 1,
   wakes: { questions: 20, wakeMs: 5_000 },
 }
-const stuckMs = 60_000
-/** Against a hang. */
-const timeout = 300_000
+const stuckMs = guardMs
+const timeout = 4 * guardMs
 
-test('a sound daemon breaks no promise', { timeout }, async () => {
-  variant = new Variant()
+concurrent('a sound daemon breaks no promise', { timeout }, async ({ expect, onTestFinished }) => {
+  const variant = planting(onTestFinished)
   if (isFull) {
     const { code, stdout, stderr } = await variant.run(['prove', '--json'])
     process.stdout.write(`prove: ${stdout}`)
@@ -33,7 +39,7 @@ test('a sound daemon breaks no promise', { timeout }, async () => {
     return
   }
   // The others take longer, and have a short size in the other files here.
-  const patient = { ...size, wakes: { questions: 20, wakeMs: 60_000 } }
+  const patient = { ...size, wakes: { questions: 20, wakeMs: guardMs } }
   const proofs = await variant.prove(['restart', 'wake'], patient, stuckMs)
   process.stdout.write(`prove: ${JSON.stringify(proofs)}\n`)
   expect(proofs.map(({ name, holds, why }) => [name, holds, why])).toEqual([
@@ -79,11 +85,12 @@ const planted: Record<string, Planted> = {
   'a dropped frame of an answer': { ...dropped('ACK'), breaks: 'frames', why: /no answer within 3 s/, isLong: true },
 }
 
-test.for(Object.entries(planted).filter(([, { isLong }]) => isFull || !isLong))(
+concurrent.for(Object.entries(planted).filter(([, { isLong }]) => isFull || !isLong))(
   '%s is found',
-  async ([, fault], { skip }) => {
+  { timeout },
+  async ([, fault], { expect, onTestFinished, skip }) => {
     const { breaks, why } = fault
-    variant = new Variant(fault)
+    const variant = planting(onTestFinished, fault)
     const [proof] = await variant.prove([breaks], size, stuckMs)
     process.stdout.write(`prove: ${JSON.stringify(proof)}\n`)
     skip(proof?.holds === null, proof?.why)
@@ -91,14 +98,18 @@ test.for(Object.entries(planted).filter(([, { isLong }]) => isFull || !isLong))(
   },
 )
 
-test('the command says what is broken, and ends with 1', { timeout }, async ({ skip }) => {
-  const reason = whyNoStrace()
-  skip(reason !== undefined, reason)
-  variant = new Variant(early)
-  const { code, stdout, stderr } = await variant.run(['prove', '--only', 'sync'])
-  expect([code, stdout, stderr]).toEqual([
-    1,
-    expect.stringMatching(/^sync +broken /m),
-    expect.stringMatching(/^sync is broken: c_\w+: .*\n0 of 1 promise held, 1 broken\.$/m),
-  ])
-})
+concurrent(
+  'the command says what is broken, and ends with 1',
+  { timeout },
+  async ({ expect, onTestFinished, skip }) => {
+    const reason = whyNoStrace()
+    skip(reason !== undefined, reason)
+    const variant = planting(onTestFinished, early)
+    const { code, stdout, stderr } = await variant.run(['prove', '--only', 'sync'])
+    expect([code, stdout, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^sync +broken /m),
+      expect.stringMatching(/^sync is broken: c_\w+: .*\n0 of 1 promise held, 1 broken\.$/m),
+    ])
+  },
+)

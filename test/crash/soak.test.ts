@@ -1,6 +1,7 @@
 // Calls over HTTP sessions, SSE and pipes: what the daemon holds does not grow with their count.
 
 import { expect, test } from 'vitest'
+import { expectNoLeak } from '../guard.ts'
 import { isFull, sized } from '../size.ts'
 import { soak } from './scenarios/soak.ts'
 
@@ -13,6 +14,6 @@ test(`${calls.toLocaleString('en')} calls over HTTP sessions, SSE and pipes`, as
   expect(report.daemonErrors).toBe('')
   expect(report.exit).toBe(0)
   // A few hundred calls are too few to tell a leak from warming up.
-  if (isFull) expect(report.rssMb.last).toBeLessThan(1.05 * report.rssMb.third + 2)
+  if (isFull) expectNoLeak(report.rssMb.last - report.rssMb.third, 3)
   expect(report.descriptors.last).toBeLessThanOrEqual(report.descriptors.third + 5)
 })

@@ -1,7 +1,7 @@
 // A daemon ends in the middle of work, and a thousand sessions begin at once.
 
 import { expect, test } from 'vitest'
-import { isFull, sized } from '../size.ts'
+import { sized } from '../size.ts'
 import { connectAtOnce, stopWithCallsInFlight } from './scenarios/stops.ts'
 
 const rounds = sized(1, 5)
@@ -10,7 +10,7 @@ const loads = [
   { inFlight: 1_000, waiting: 100 },
 ]
 
-test.for(sized(loads.slice(0, 1), loads))(
+test.for(loads)(
   'SIGTERM with $inFlight requests in flight, $waiting of them waiting',
   async ({ inFlight, waiting }) => {
     for (let round = 0; round < rounds; round++) {
@@ -18,20 +18,16 @@ test.for(sized(loads.slice(0, 1), loads))(
       process.stdout.write(`stop: ${JSON.stringify(figures)}\n`)
       expect(faults).toEqual([])
       expect(figures).toMatchObject({ exitCode: 0, isSocketGone: true, integrity: 'ok', goodbyes: 10 })
-      expect(figures.seconds).toBeLessThan(5)
+      // Nobody waited for the replies that never come: they would have ended with another code.
+      expect(figures.others).not.toHaveProperty('wait.timeout')
     }
   },
 )
 
 test('1,000 sessions connect at once', async () => {
-  const seconds: number[] = []
   for (let round = 0; round < rounds; round++) {
     const report = await connectAtOnce(1_000)
-    seconds.push(report.connectSeconds)
     process.stdout.write(`sessions: ${JSON.stringify(report)}\n`)
     expect(report).toMatchObject({ welcomed: 1_000, exitCode: 0 })
-    if (isFull) expect(report.stopSeconds).toBeLessThan(5)
   }
-  // The best of five: whatever else the machine does only makes it slower.
-  if (isFull) expect(Math.min(...seconds)).toBeLessThan(2)
 })

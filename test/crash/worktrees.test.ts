@@ -8,6 +8,7 @@ import { RelayClient } from '@agent-relay/sdk'
 import { expect, test } from 'vitest'
 import { inScene, sleep } from '../../packages/relay/src/prove/harness/processes.ts'
 import { leaveWork, makeRepository, oursIn, personsWork } from '../../packages/relay/tests/work/repository-world.ts'
+import { guardMs } from '../guard.ts'
 import { sized } from '../size.ts'
 import { until } from '../until.ts'
 import { seeded } from './harness/seeded.ts'
@@ -23,7 +24,7 @@ test(`${rounds} kills under workers in worktrees, and the sweep after each`, asy
     leaveWork(repository)
     const before = personsWork(repository)
     let daemon = await scene.startDaemon()
-    const limits = { backoffMsMax: 100, callAwayMs: 60_000 }
+    const limits = { backoffMsMax: 100, callAwayMs: 2 * guardMs }
     const lead = new RelayClient({ agentName: 'Lead', socketPath: scene.socketPath, autoConnect: false, limits })
     scene.onDispose(() => lead.disconnect())
     await lead.connect()

@@ -1,5 +1,5 @@
 // The blocks of a page: those that are run, with what they should say, and those that cannot be, with what they need. How they are run: see
-// commands.test.ts.
+// reader.ts.
 
 export interface Step {
   line: number

@@ -71,7 +71,7 @@ beforeAll(async () => {
       resolve(out.split('\n').filter((line) => /^\S/.test(line))),
     )
   })
-}, 120_000)
+})
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 test('there are snippets to compile', () => {

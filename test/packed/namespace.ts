@@ -5,9 +5,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { guardMs } from '../guard.ts'
+import { until } from '../until.ts'
 
+/** Nobody else asks for it. */
+const markerHost = 'the-marker.example'
 const recorder = fileURLToPath(new URL('recorder.mjs', import.meta.url))
-const openMs = 15_000
 
 /** Without `ip`, which a bare machine lacks: the loopback device is set up by the call that `ip link set lo up` makes. */
 const loopbackUp = `import fcntl, socket, struct
@@ -47,7 +50,7 @@ export class Namespace {
   #ready(): Promise<string | undefined> {
     return new Promise((resolve) => {
       let [text, trouble] = ['', '']
-      const late = setTimeout(() => resolve(`nothing within ${openMs} ms`), openMs)
+      const late = setTimeout(() => resolve(`nothing within ${guardMs} ms`), guardMs)
       const end = (why?: string) => {
         clearTimeout(late)
         resolve(why)
@@ -85,10 +88,13 @@ export class Namespace {
     })
   }
 
-  /** The requests since the last call. The recorder writes before it answers, so every request of a program that has ended is there. */
+  /** The requests since the last call. The recorder writes them in their order: when it has written one of ours, all before it are here. */
   async asked(): Promise<string[]> {
-    await new Promise((resolve) => setTimeout(resolve, 50))
-    const asked = this.#asked
+    const script = `require('node:http').get('http://${markerHost}', (answer) => answer.resume())`
+    await this.run(process.execPath, ['-e', script], '/', { PATH: process.env.PATH ?? '' })
+    const isMarker = (record: string) => record.startsWith('http ') && record.includes(markerHost)
+    await until(() => this.#asked.some(isMarker))
+    const asked = this.#asked.filter((record) => !record.includes(markerHost))
     this.#asked = []
     return asked
   }

@@ -55,7 +55,7 @@ describe.skipIf(typeof opened === 'string')('in a network where every name leads
 
   beforeAll(() => {
     execFileSync('npm', ['run', 'pack', '--', archives], { cwd: checkout, stdio: 'ignore' })
-  }, 120_000)
+  })
   afterAll(async () => {
     await run('agent-relay', ['daemon', 'stop'], at('app'))
     network.close()
@@ -96,7 +96,7 @@ describe.skipIf(typeof opened === 'string')('in a network where every name leads
     ]
     for (const args of lines) expect([args, await run('agent-relay', args, app)]).toMatchObject([args, { code: 0 }])
     expect(await network.asked()).toEqual([])
-  }, 120_000)
+  })
 
   it('the entries that install writes, and its hooks', async () => {
     const commands = editors.flatMap((editor) => {
@@ -114,7 +114,7 @@ describe.skipIf(typeof opened === 'string')('in a network where every name leads
     expect(hooks.length).toBeGreaterThan(5)
     for (const line of hooks) expect((await run('sh', ['-c', line], at('app'))).code).toBe(0)
     expect(await network.asked()).toEqual([])
-  }, 120_000)
+  })
 
   it('the plugin', async () => {
     const { mcpServers } = JSON.parse(readFileSync(join(checkout, '.claude-plugin/plugin.json'), 'utf8'))
@@ -158,7 +158,7 @@ describe.skipIf(typeof opened === 'string')('in a network where every name leads
       expect(asked.filter((record) => record.startsWith('http'))).not.toEqual([])
       expect(asked.filter(asksForUs)).toEqual([])
     }
-  }, 120_000)
+  })
 })
 
 const introduction = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } }

@@ -59,18 +59,19 @@ async function cutMemory(world: RealWorld, { cli, typed, after, args }: Cut): Pr
   const task = 'Fix the failing parser test'
   await world.hire({ name, cli, task, args })
   const isIdle = async () => (await world.worker(name))?.status === 'idle'
-  await until(() => world.asked.some(({ heard }) => heard?.text.includes(task)), 90_000)
-  await until(isIdle, 30_000)
+  await until(() => world.asked.some(({ heard }) => heard?.text.includes(task)))
+  await until(isIdle)
   await world.types(name, typed)
   await sleep(1_000)
   await world.types(name, '\r')
   // Codex runs its hook only when the next turn begins.
-  await until(async () => (await world.briefs()).length === 1, 5_000).catch(() => {})
+  const isBriefed = until(async () => (await world.briefs()).length === 1).catch(() => {})
+  await Promise.race([isBriefed, sleep(5_000)])
   const asked = world.asked.length
-  await until(isIdle, 30_000)
+  await until(isIdle)
   await world.send(name, 'Go on, please.')
   const next = () => world.asked.slice(asked).find(({ heard }) => heard?.text.includes('Go on, please.'))
-  await until(() => next() !== undefined, 60_000)
+  await until(() => next() !== undefined)
   const request = JSON.stringify(next()?.body)
   const [brief] = await world.briefs()
   expect(brief).toMatchObject({ agent: name, after })
@@ -152,13 +153,13 @@ for (const { cli, agent, ready, args = [], typed, again, isLate } of ownCuts) {
       const shown = JSON.stringify(world.seen(text)?.body).replace(/ACK [^"\\]*/g, '')
       return shown.split(/Relay brief: you are [\w-]+\./).length - 1
     }
-    const isThere = () => until(async () => (await world.reached(agent)) !== undefined, 60_000)
+    const isThere = () => until(async () => (await world.reached(agent)) !== undefined)
     let terminal = await world.open(...args)
     try {
       await isThere()
       await terminal.shows(ready)
       await terminal.enter('say hello')
-      await until(() => world.seen('say hello') !== undefined, 60_000)
+      await until(() => world.seen('say hello') !== undefined)
       await sleep(3_000)
       if (typed) {
         await terminal.enter(typed.text)
@@ -166,18 +167,18 @@ for (const { cli, agent, ready, args = [], typed, again, isLate } of ownCuts) {
         await sleep(3_000)
       } else {
         for (let i = 0; i < 2; i++) await terminal.type('\x03')
-        await until(async () => (await world.reached(agent)) === undefined, 60_000)
+        await until(async () => (await world.reached(agent)) === undefined)
         terminal = await world.open(...(again ?? []))
         await isThere()
         await terminal.shows(ready)
       }
       if (cli === 'codex') await world.sendAndSee(agent, 'say more')
       else await terminal.enter('say more')
-      await until(() => world.seen('say more') !== undefined, 60_000)
+      await until(() => world.seen('say more') !== undefined)
       expect(told('say more')).toBe(isLate ? 0 : 1)
       await sleep(2_000)
       await terminal.enter('say the last')
-      await until(() => world.seen('say the last') !== undefined, 60_000)
+      await until(() => world.seen('say the last') !== undefined)
       expect(told('say the last')).toBe(1)
     } catch (error) {
       throw new Error(`${error}\n${await terminal.screen()}`)

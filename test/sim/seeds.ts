@@ -10,7 +10,7 @@ export function testSeeds(play: (seed: number) => Promise<void>, seedsDefault: n
   const seeds = Array.from({ length: count }, (_, i) => first + i)
   for (let i = 0; i < seeds.length; i += seedsPerTest) {
     const some = seeds.slice(i, i + seedsPerTest)
-    test(`seeds ${some[0]} to ${some.at(-1)}`, { timeout: 120_000 }, async () => {
+    test(`seeds ${some[0]} to ${some.at(-1)}`, async () => {
       for (const seed of some) await play(seed)
     })
   }

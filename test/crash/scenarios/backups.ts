@@ -12,8 +12,11 @@ import { bareEnv, inScene, project, type Scene, sleep } from '../../../packages/
 import { Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
 import { contentsOf } from '../../../packages/relay/src/store/contents.ts'
 import { soundnessOf } from '../../../packages/relay/src/store/soundness.ts'
+import { until } from '../../until.ts'
 import { fill } from '../harness/million.ts'
 
+/** From one send or question to the next. */
+const betweenMs = 5
 const launcher = fileURLToPath(new URL('../../../packages/relay/bin/agent-relay.cjs', import.meta.url))
 
 export const cuts = ['backup', 'restore', 'import', 'export'] as const
@@ -44,9 +47,9 @@ async function command(dataDir: string, args: string[], killMs?: number): Promis
 export function killWhileWorking(kills: number, messages: number): Promise<Record<Cut, CutReport>> {
   return inScene(async (scene) => {
     const at = await prepared(scene, messages)
-    const reports: Partial<Record<Cut, CutReport>> = {}
-    for (const cut of cuts) reports[cut] = await killWhile(cut, kills, scene, at)
-    return reports as Record<Cut, CutReport>
+    // At once: each works in places of its own.
+    const reports = await Promise.all(cuts.map(async (cut) => [cut, await killWhile(cut, kills, scene, at)] as const))
+    return Object.fromEntries(reports) as Record<Cut, CutReport>
   })
 }
 
@@ -144,6 +147,8 @@ export interface BusyReport {
   sent: number
   /** How late the daemon's event loop ran at worst, as it tells itself. */
   lagMsMax: number
+  /** Questions that were asked and answered, one after the other, while the daemon copied the workspace once more. */
+  answeredMeanwhile: number
   /** The longest that a send waited for its answer. */
   sendMsMax: number
   rounds: BusyRound[]
@@ -174,6 +179,7 @@ export function backUpUnderLoad(messages: number, rounds: number): Promise<BusyR
       backupMs: 0,
       sent: 0,
       lagMsMax: 0,
+      answeredMeanwhile: 0,
       sendMsMax: 0,
       rounds: [],
       faults: [],
@@ -190,12 +196,24 @@ export function backUpUnderLoad(messages: number, rounds: number): Promise<BusyR
       if (during.done.code !== 0) report.faults.push(`exit code ${during.done.code}`)
       else Object.assign(report, held(path, before, report.faults))
     }
+    report.answeredMeanwhile = await copyMeanwhile(scene, control)
     await sender.end()
     const { payload } = await control.call('daemon.status', {})
     report.lagMsMax = (payload as { lagMs: { max: number } }).lagMs.max
     await Promise.all([raw.end(), control.end()])
     return { ...report, sent: sender.sent, sendMsMax: sender.waitedMs }
   })
+}
+
+async function copyMeanwhile({ dataDir }: Scene, control: Raw): Promise<number> {
+  const other = await Raw.as(join(dataDir, 'control.sock'))
+  const { done, answers } = await waiting(
+    control,
+    other.call('workspace.copy', { workspace: project, to: join(dataDir, 'copy.db') }),
+  )
+  if (done.type !== 'ACK') throw new Error(JSON.stringify(done.payload))
+  await other.end()
+  return answers
 }
 
 function held(path: string, least: number, faults: string[]): Pick<BusyReport, 'messages' | 'bytes'> {
@@ -206,21 +224,22 @@ function held(path: string, least: number, faults: string[]): Pick<BusyReport, '
 }
 
 /** Asks the daemon something every few milliseconds until the work is done. */
-async function waiting<T>(control: Raw, work: Promise<T>): Promise<{ done: T; waitedMs: number }> {
-  let [waitedMs, isOver] = [0, false]
+async function waiting<T>(control: Raw, work: Promise<T>): Promise<{ done: T; waitedMs: number; answers: number }> {
+  let [waitedMs, answers, isOver] = [0, 0, false]
   const asking = (async () => {
     while (!isOver) {
       const start = performance.now()
       await control.call('daemon.status', {})
       waitedMs = Math.max(waitedMs, performance.now() - start)
-      await sleep(5)
+      if (!isOver) answers++
+      await sleep(betweenMs)
     }
   })()
   const done = await work.finally(() => {
     isOver = true
   })
   await asking
-  return { done, waitedMs: Math.round(waitedMs * 10) / 10 }
+  return { done, answers, waitedMs: Math.round(waitedMs * 10) / 10 }
 }
 
 class Sender {
@@ -234,7 +253,7 @@ class Sender {
   }
 
   async reached(sent: number): Promise<void> {
-    while (this.sent < sent) await sleep(5)
+    await until(() => this.sent >= sent)
   }
 
   end(): Promise<void> {
@@ -248,7 +267,7 @@ class Sender {
       const { type } = await raw.call('message.send', { to: '#general', body: `number ${this.sent}` })
       if (type === 'ACK') this.sent++
       this.waitedMs = Math.max(this.waitedMs, performance.now() - start)
-      from += 5
+      from += betweenMs
       if (from > performance.now()) await sleep(from - performance.now())
     }
   }

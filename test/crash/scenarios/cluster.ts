@@ -1,7 +1,7 @@
 // Machines that share a workspace on a real PostgreSQL, under load, while something breaks; and what is true afterwards.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -9,11 +9,12 @@ import { fileURLToPath } from 'node:url'
 import type { ServerAddress } from '../../../packages/relay/src/cluster/postgres/connection.ts'
 import { Store } from '../../../packages/relay/src/store/store.ts'
 import type { PostgresWorld } from '../../../packages/relay/tests/cluster/postgres-server.ts'
+import { guardMs } from '../../guard.ts'
 import { until } from '../../until.ts'
 
 const workspace = 'w_team'
-/** Against a hang: thousands of sends on a busy machine. */
-const loadMsMax = 5 * 60_000
+/** Thousands of sends. */
+const loadMsMax = 4 * guardMs
 const program = fileURLToPath(new URL('../harness/member.mjs', import.meta.url))
 
 /** One acknowledged command: its sender, its id, the number of its entry, and how long the answer took. */
@@ -69,6 +70,11 @@ export class Member {
 
   get isReady(): boolean {
     return this.#ready > 0
+  }
+
+  /** By a signal: as one that sleeps. */
+  get isStopped(): boolean {
+    return /^State:\s+T/m.test(readFileSync(`/proc/${this.#child.pid}/status`, 'utf8'))
   }
 
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { History, readStored } from '../../../packages/relay/src/prove/harness/history.ts'
-import { type DaemonProcess, inScene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
+import { type DaemonProcess, inScene } from '../../../packages/relay/src/prove/harness/processes.ts'
 import {
   acksIn,
   isOnLog,
@@ -13,6 +13,8 @@ import {
   straceArgs,
 } from '../../../packages/relay/src/prove/harness/strace.ts'
 import { load, senders } from '../../../packages/relay/src/prove/scenarios/syncs.ts'
+import { guardMs } from '../../guard.ts'
+import { isWithin } from '../../until.ts'
 
 export interface FailedSyncReport {
   /** Which sync failed, counted from the daemon's start, and of what. */
@@ -38,13 +40,13 @@ export function failSync(failing: number): Promise<FailedSyncReport> {
     const daemon = scene.spawnDaemon({ through: straceArgs(trace, ...inject) })
     const history = new History()
     if (await isReady(daemon)) {
-      const [soon, late] = [performance.now() + 2_000, performance.now() + 60_000]
+      const [soon, late] = [performance.now() + 2_000, performance.now() + guardMs]
       // No sync is of more than one send of each sender: after so many the one that fails has come.
       const isBefore = () => performance.now() < soon || history.acked <= senders * failing
       await load(scene, history, () => daemon.child.exitCode === null && isBefore() && performance.now() < late)
     }
     const isEnding = readTrace(trace).some((call) => isSync(call) && isOnLog(call) && call.result.includes('INJECTED'))
-    const exit = await Promise.race([daemon.exited, sleep(isEnding ? 30_000 : 1_000).then(() => undefined)])
+    const exit = (await isWithin(isEnding ? guardMs : 1_000, daemon.exited)) ? await daemon.exited : undefined
     if (!exit) await daemon.end('SIGKILL')
     const calls = readTrace(trace)
     const failed = calls.find((call) => isSync(call) && call.result.includes('INJECTED'))

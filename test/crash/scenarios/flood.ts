@@ -2,6 +2,7 @@
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { WorkerWorld } from '../../../packages/relay/tests/supervisor/worker-world.ts'
+import { guardMs } from '../../guard.ts'
 import { until } from '../../until.ts'
 
 export interface FloodFigures {
@@ -37,7 +38,7 @@ export async function flood(bytes: number): Promise<FloodFigures> {
       if ((await world.status('Flood')) === 'idle')
         lastLine = (await world.lead.call('worker.screen', { name: 'Flood' })).text.trimEnd().split('\n').at(-1) ?? ''
       return lastLine !== ''
-    }, 600_000)
+    }, 7 * guardMs)
     lag.disable()
     times.sort((a, b) => a - b)
     return {

@@ -3,22 +3,31 @@
 
 import { connect, type Socket } from 'node:net'
 import { type DaemonProcess, type Scene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
+import { until } from '../../until.ts'
 import { RawHttp } from '../harness/raw-http.ts'
+
+/** Strangers that the port has places for, and those that came within the last second. */
+const heldMax = 512
+const [dripMs, callsMs] = [500, 20]
 
 export interface Loris {
   /** Calls with the key, each over a new connection, while the others held on; and how many of these failed. */
   calls: number
   failures: string[]
   p99Ms: number
-  /** Connections of strangers that were still open: when all had come, and after the longest time that any is given. */
+  /** Connections of strangers that were still open, at last. */
   held: number
-  heldAfter: number
   /** Bodies of authenticated callers that trickled: still open after theirs. */
   bodiesAfter: number
 }
 
-/** `ms`: from when all have come to the last look. */
-export async function slowLoris({ key }: Scene, { url }: DaemonProcess, count: number, ms: number): Promise<Loris> {
+/** Watches them until few are left, or to the end: until the last one's time is over. */
+export async function slowLoris(
+  { key }: Scene,
+  { url }: DaemonProcess,
+  count: number,
+  isToTheEnd: boolean,
+): Promise<Loris> {
   const { hostname, port, host } = new URL(url)
   const upgrade = `GET /ws HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`
   const kinds = ['', 'GET / HTT', `POST /api/agent.list HTTP/1.1\r\nHost: ${host}\r\nX-Slow: `, upgrade]
@@ -33,7 +42,7 @@ export async function slowLoris({ key }: Scene, { url }: DaemonProcess, count: n
   // One byte at a time, for as long as they are let.
   const drip = setInterval(() => {
     for (const socket of sockets) if (isOpen(socket) && socket.writable) socket.write('x')
-  }, 500)
+  }, dripMs)
   const calling = callMeanwhile(url, key)
   for (let i = 0; i < count; i += 50)
     sockets.push(
@@ -41,17 +50,15 @@ export async function slowLoris({ key }: Scene, { url }: DaemonProcess, count: n
     )
   const bodies = await Promise.all(Array.from({ length: 50 }, () => open(trickling(host, key))))
   sockets.push(...bodies)
-  await sleep(1_500)
   const strangers = sockets.filter((socket) => !bodies.includes(socket))
-  const held = strangers.filter(isOpen).length
-  // Counted from when the last one has come: on a busy machine that takes most of a quarter of a minute.
-  await sleep(ms)
-  const heldAfter = strangers.filter(isOpen).length
+  const openOnes = () => strangers.filter(isOpen).length
+  await until(() => openOnes() <= (isToTheEnd ? 0 : heldMax))
+  const held = openOnes()
   clearInterval(drip)
   const called = await calling.stop()
   const bodiesAfter = bodies.filter(isOpen).length
   for (const socket of sockets) socket.destroy()
-  return { ...called, held, heldAfter, bodiesAfter }
+  return { ...called, held, bodiesAfter }
 }
 
 const trickling = (host: string, key: string): string =>
@@ -73,7 +80,7 @@ function callMeanwhile(url: string, key: string) {
         failures.push((error as Error).message)
       }
       tookMs.push(performance.now() - from)
-      await sleep(20)
+      await sleep(callsMs)
     }
   })()
   return {

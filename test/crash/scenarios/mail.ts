@@ -2,7 +2,11 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WorkerWorld } from '../../../packages/relay/tests/supervisor/worker-world.ts'
+import { guardMs } from '../../guard.ts'
 import { until } from '../../until.ts'
+
+/** A person's: between two looks, and from seeing a dialog to answering it. */
+const [lookMs, thinkMs] = [50, 150]
 
 export interface MailFigures {
   sent: number
@@ -32,7 +36,7 @@ export async function typeMail(count: number): Promise<MailFigures> {
     }
     const isDone = ({ to, id }: { to: string; id: string }) =>
       world.submitted(to).some((text) => text.includes(`[${id}]`))
-    await until(() => sent.every(isDone), 60_000 + count * 200).catch(() => {})
+    await until(() => sent.every(isDone), Math.max(1, count / 50) * guardMs).catch(() => {})
     isSending = false
     const dialogs = await answering
     const faults = [...findFaults(world, sent), ...world.troubles.map(String)]
@@ -49,12 +53,12 @@ async function answerDialogs(world: WorkerWorld, names: string[], isGoing: () =>
   while (isGoing()) {
     for (const name of names) {
       if ((await world.status(name)) !== 'blocked') continue
-      await sleep(150)
+      await sleep(thinkMs)
       await world.types(name, 'y')
       answered++
       await until(async () => (await world.status(name)) !== 'blocked')
     }
-    await sleep(50)
+    await sleep(lookMs)
   }
   return answered
 }

@@ -6,6 +6,7 @@ import { inScene, sleep } from '../../../packages/relay/src/prove/harness/proces
 import { Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
 import { type Testimony, Witness } from '../../../packages/relay/src/prove/harness/witness.ts'
 import { fuzz } from '../../../packages/relay/src/prove/scenarios/fuzz.ts'
+import { until } from '../../until.ts'
 import { seeded } from '../harness/seeded.ts'
 import { type Abandoned, abandonSessions } from './abandoned.ts'
 import { fuzzHttp } from './http-fuzz.ts'
@@ -17,7 +18,8 @@ export interface NetworkSizes {
   /** Of each era. */
   sessions: number
   connections: number
-  lorisMs: number
+  /** Whether slow connections are watched until the last one is gone. */
+  isToTheEnd: boolean
   idleMs: number
 }
 
@@ -35,6 +37,8 @@ export interface NetworkReport {
   daemonErrors: string
 }
 
+/** What may be open at the end that was not at the beginning. */
+export const descriptorsMoreMax = 80
 /** Sessions that the daemon keeps of each kind, and some. */
 const keptMax = 1_200
 
@@ -63,10 +67,12 @@ export function hostileNetwork(sizes: NetworkSizes): Promise<NetworkReport> {
     await timed('full', abandonSessions(scene, daemon, Math.min(keptMax, sizes.sessions)))
     const full = daemon.rssMb()
     const abandoned = await timed('abandoned', abandonSessions(scene, daemon, sizes.sessions))
-    const loris = await timed('loris', slowLoris(scene, daemon, sizes.connections, sizes.lorisMs))
+    const loris = await timed('loris', slowLoris(scene, daemon, sizes.connections, sizes.isToTheEnd))
     const most = meter.stop()
     const testimony = await witness.end()
     await timed('idle', sleep(sizes.idleMs))
+    // Those that have left are closed one by one.
+    await until(() => daemon.descriptors() < warm.descriptors + descriptorsMoreMax)
     const after = { rssMb: daemon.rssMb(), descriptors: daemon.descriptors() }
     const exit = (await daemon.end('SIGTERM')).code
     return {

@@ -15,6 +15,8 @@ import { Store } from '../../../packages/relay/src/store/store.ts'
 const day = 86_400_000
 const olderMs = 90 * day
 const perCommit = 2_000
+/** From one send to the next, from one question to the next; and questions before any counts: the first ones take longer. */
+const [sendsMs, asksMs, warmMs] = [5, 3, 500]
 
 /** Two agents that have said so much a hundred days ago, and as much today. All of it is read but the last 10 of then, which a third has not read. */
 function fillOld(path: string, messages: number): void {
@@ -192,10 +194,11 @@ export interface BusyPrune {
   events: number
   pruneMs: number
   sent: number
-  rounds: { duringMs: number; withoutMs: number }[]
+  /** The longest that a question waited, with the pruning and without; and how many were answered while it went on. */
+  rounds: { duringMs: number; withoutMs: number; answers: number }[]
 }
 
-/** A pruning while somebody sends 200 messages a second: the longest that a question waited for its answer, with it and without. */
+/** A pruning while somebody sends 200 messages a second, and somebody else asks. */
 export function pruneUnderLoad(messages: number, rounds: number): Promise<BusyPrune> {
   return inScene(async (scene) => {
     const kept = await prepared(scene, messages)
@@ -212,16 +215,16 @@ export function pruneUnderLoad(messages: number, rounds: number): Promise<BusyPr
       const sending = (async () => {
         for (; !isOver; report.sent++) {
           await raw.call('message.send', { to: '#general', body: `number ${report.sent}` })
-          await sleep(5)
+          await sleep(sendsMs)
         }
       })()
-      await longestWait(other, sleep(500))
+      await longestWait(other, sleep(warmMs))
       const from = performance.now()
       const during = await longestWait(other, control.call('workspace.prune', { workspace: project, olderMs }))
       report.pruneMs = performance.now() - from
       report.events = Number((during.done.payload as { events?: number }).events)
       const without = await longestWait(other, sleep(report.pruneMs))
-      report.rounds.push({ duringMs: during.ms, withoutMs: without.ms })
+      report.rounds.push({ duringMs: during.ms, withoutMs: without.ms, answers: during.answers })
       isOver = true
       await sending
       await Promise.all([raw.end(), control.end(), other.end()])
@@ -231,19 +234,20 @@ export function pruneUnderLoad(messages: number, rounds: number): Promise<BusyPr
   })
 }
 
-async function longestWait<T>(raw: Raw, work: Promise<T>): Promise<{ done: T; ms: number }> {
-  let [ms, isOver] = [0, false]
+async function longestWait<T>(raw: Raw, work: Promise<T>): Promise<{ done: T; ms: number; answers: number }> {
+  let [ms, answers, isOver] = [0, 0, false]
   const asking = (async () => {
     while (!isOver) {
       const start = performance.now()
       await raw.call('workspace.status', {})
       ms = Math.max(ms, performance.now() - start)
-      await sleep(3)
+      if (!isOver) answers++
+      await sleep(asksMs)
     }
   })()
   const done = await work.finally(() => {
     isOver = true
   })
   await asking
-  return { done, ms: Math.round(ms * 10) / 10 }
+  return { done, answers, ms: Math.round(ms * 10) / 10 }
 }

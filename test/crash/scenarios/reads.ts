@@ -6,6 +6,9 @@ import { type DaemonProcess, inScene, sleep } from '../../../packages/relay/src/
 import { type Frame, Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
 import { fill, overseer, recluse, roomOf, smallRoom } from '../harness/million.ts'
 
+/** From one call of another session to the next; how soon somebody leaves, and how long the daemon is watched then. */
+const [betweenMs, leaveMs, watchedMs] = [1, 50, 1_000]
+
 export interface ReadReport {
   messages: number
   fillSeconds: number
@@ -28,6 +31,7 @@ export interface Round {
 }
 
 export interface Stall {
+  calls: number
   p99: number
   longest: number
 }
@@ -118,7 +122,7 @@ class Other {
     this.#tookMs = []
     const at = (share: number) =>
       hundredths(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0)
-    return { p99: at(0.99), longest: at(1) }
+    return { calls: sorted.length, p99: at(0.99), longest: at(1) }
   }
 
   stop(): void {
@@ -130,7 +134,7 @@ class Other {
       const from = performance.now()
       await raw.call('inbox.count', {})
       this.#tookMs.push(performance.now() - from)
-      await sleep(1)
+      await sleep(betweenMs)
     }
   }
 }
@@ -184,12 +188,12 @@ async function leave(socketPath: string, dataDir: string, daemon: DaemonProcess)
   for (const raw of leavers) {
     for (let i = 0; i < 8; i++) void raw.call('event.list', { since: 0, types: ['run.*'], limit: 1_000 })
   }
-  await sleep(50)
+  await sleep(leaveMs)
   await Promise.all(leavers.map((raw) => raw.end()))
-  await sleep(50)
+  await sleep(leaveMs)
   const before = workedMs(daemon)
-  await sleep(1_000)
-  return hundredths((workedMs(daemon) - before) / 1_000)
+  await sleep(watchedMs)
+  return hundredths((workedMs(daemon) - before) / watchedMs)
 }
 
 /** In hundredths of a second, as Linux counts. */

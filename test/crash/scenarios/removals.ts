@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { bodyOf, History, readStored } from '../../../packages/relay/src/prove/harness/history.ts'
 import { inScene, type Scene, sleep } from '../../../packages/relay/src/prove/harness/processes.ts'
 import { Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
+import { guardMs } from '../../guard.ts'
+import { isWithin, until } from '../../until.ts'
 
 export const removals = ['log removed', 'database removed', 'database replaced', 'log cut', 'database cut'] as const
 export type Removal = (typeof removals)[number]
@@ -50,11 +52,11 @@ export function takeAway(removal: Removal, afterMs: number): Promise<RemovalRepo
     await sleep(afterMs)
     // What the log still has as well SQLite would write again, and nothing would be lost.
     const isEarly = () => removal === 'database cut' && statSync(scene.databasePath).size < logBytes / 2
-    while (history.acked < senders || isEarly()) await sleep(20)
+    await until(() => history.acked >= senders && !isEarly())
     const ackedBefore = history.acked
     isGone = true
     blows[removal](scene.databasePath)
-    const exit = await Promise.race([daemon.exited, sleep(30_000).then(() => undefined)])
+    const exit = (await isWithin(guardMs, daemon.exited)) ? await daemon.exited : undefined
     if (!exit) await daemon.end()
     await lanes
     await receiver.end()

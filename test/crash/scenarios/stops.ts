@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { bodyOf, History, readStored } from '../../../packages/relay/src/prove/harness/history.ts'
 import { inScene } from '../../../packages/relay/src/prove/harness/processes.ts'
 import { Raw } from '../../../packages/relay/src/prove/harness/raw.ts'
+import { guardMs } from '../../guard.ts'
 
 export interface StopReport {
   inFlight: number
@@ -33,7 +34,7 @@ export function stopWithCallsInFlight(inFlight: number, waiting: number): Promis
     const others: Record<string, number> = {}
     const calls = Array.from({ length: inFlight }, async (_, i) => {
       const send = history.invoke(`from-${i % connections}`, 'to')
-      const wait = i >= inFlight - waiting ? { timeoutMs: 60_000 } : undefined
+      const wait = i >= inFlight - waiting ? { timeoutMs: 10 * guardMs } : undefined
       const input = { to: 'to', body: bodyOf(send.from, send.to, send.n), wait }
       const { type, payload } = await (senders[i % connections] as Raw).call('message.send', input)
       if (type === 'ACK') send.outcome = 'acked'

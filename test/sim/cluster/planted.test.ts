@@ -145,7 +145,7 @@ function pardoned<T extends Appended | Followed>(answer: T, instead: T): T {
   return answer.kind === 'diverged' ? instead : answer
 }
 
-test.each(Object.keys(faults))('%s', { timeout: 120_000 }, async (name) => {
+test.each(Object.keys(faults))('%s', async (name) => {
   const found = async () => {
     for (let seed = 1; seed <= seedsMax; seed++) await playCluster(seed, faults[name])
   }
