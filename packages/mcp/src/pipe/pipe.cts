@@ -30,8 +30,6 @@ export interface PipeOptions {
 const hostLineBytesMax = 12 * 1024 * 1024
 const daemonLineBytesMax = 64 * 1024 * 1024
 const retryMs = { first: 25, last: 500, rare: 5_000 }
-/** A host that closes our input may still want the answers to what it has asked: they have this long. */
-const owedMs = waitLimitMs('owed')
 /** A line of the relay's own protocol, meant for the pipe. MCP lines never begin so. */
 const envelopeStart = Buffer.from('{"v":1,')
 const invalidRequest = -32_600
@@ -103,13 +101,13 @@ export class Pipe {
     output.on('drain', () => this.#stream?.resume())
   }
 
-  /** Waits a moment for the answers that are still owed. */
+  /** A host that closes our input may still want the answers to what it has asked: they are waited for. */
   end(ended: () => void): void {
     this.#isEnding = true
     const started = nowMs()
     const isOwed = () => (this.#calls.size > 0 && this.#stream) || this.#options.output.writableLength > 0
     const look = () => {
-      if (isOwed() && nowMs() - started < owedMs) return setTimeout(look, 10)
+      if (isOwed() && nowMs() - started < waitLimitMs('owed')) return setTimeout(look, 10)
       this.#stream?.end()
       ended()
     }

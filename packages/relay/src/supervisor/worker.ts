@@ -43,8 +43,6 @@ const lastLines = 20
 const lastCharsMax = 16_000
 /** Typing is finished before a program is paused, unless the program does not read within this time. */
 const holdMs = 5_000
-/** A worker that is not ready by then is reported to its parent with its last screen. */
-const readyMs = waitLimitMs('workerStart')
 
 export class Worker {
   readonly #row: WorkerRow
@@ -149,7 +147,7 @@ export class Worker {
     await this.#open(this.#row.control)
     if (!this.#control) return
     setTimeout(() => this.#then(() => this.#lived()), limits.spawnLiveMs).unref()
-    this.#notReady = setTimeout(() => this.#then(() => this.#tellNotReady()), readyMs)
+    this.#notReady = setTimeout(() => this.#then(() => this.#tellNotReady()), waitLimitMs('workerStart'))
     this.#notReady.unref()
   }
 
@@ -234,7 +232,7 @@ export class Worker {
     if (this.#isOver || this.#attention.isReady) return
     // Perhaps the CLI has lost what it was told once, so tell it again at the next start.
     this.#options.setups.forget(this.#options.harness.name)
-    await this.#options.ledger.notReady(this.#row, readyMs, await this.#lastScreen())
+    await this.#options.ledger.notReady(this.#row, waitLimitMs('workerStart'), await this.#lastScreen())
   }
 
   /** Its exit is recorded when no process of it is left. */
