@@ -156,11 +156,11 @@ describe('the steps of the cloud image', () => {
     expect(await stopped(container)).toBe(0)
   })
 
-  it('is called default without a name, and runs a command beside the relay', async () => {
+  it('is called default without a name, and runs a command beside the relay', async ({ onTestFinished }) => {
     const cwd = prefix.directory('other')
     const env = { RELAY_DATA_DIR: join(prefix.root, 'default') }
+    onTestFinished(() => prefix.run('agent-relay', ['daemon', 'stop'], cwd, env).then(() => {}))
     const text = await prefix.run('sh', [deployScript('entrypoint.sh'), 'agent-relay', 'status', '--json'], cwd, env)
     expect(JSON.parse(text)).toMatchObject({ workspace: 'default' })
-    await prefix.run('agent-relay', ['daemon', 'stop'], cwd, env)
   })
 })
