@@ -206,11 +206,11 @@ const waitsIntroduction =
 
 function waitText(): string {
   const seconds = (ms: number) => `${ms / 1_000} s`
-  const rows = Object.values(waits).map(({ what, usualMs, limitMs, then }) => [
+  const rows = Object.values(waits).map(({ what, usualMs, limitMs, afterwards }) => [
     what,
     seconds(usualMs),
     seconds(limitMs),
-    then,
+    afterwards,
   ])
   return `## Waits\n\n${waitsIntroduction}\n\n${table(['for', 'usual', 'limit', 'then'], rows)}`
 }

@@ -144,7 +144,9 @@ describe('daemon', () => {
     // Which process it is, is said where that process has said so.
     noteHolder(world.dataDir)
     await expect(reachOrSpawn(world.env, [], () => {}, impatient)).rejects.toThrow(
-      new RegExp(`^Another process \\(pid ${process.pid}, just started\\) holds ${world.dataDir} but does not answer\\.`),
+      new RegExp(
+        `^Another process \\(pid ${process.pid}, just started\\) holds ${world.dataDir} but does not answer\\.`,
+      ),
     )
     hanging?.release()
   })

@@ -7,7 +7,7 @@ interface Wait {
   usualMs: number
   limitMs: number
   /** What happens then. */
-  then: string
+  afterwards: string
 }
 
 const waitTable = {
@@ -15,91 +15,92 @@ const waitTable = {
     what: 'a daemon that a command has started, as long as its process lives',
     usualMs: 1_000,
     limitMs: 600_000,
-    then: 'the command says the pid and the log; the daemon goes on',
+    afterwards: 'the command says the pid and the log; the daemon goes on',
   },
   otherStart: {
     what: 'a daemon of somebody else that holds the data directory and does not answer',
     usualMs: 1_000,
     limitMs: 60_000,
-    then: 'one that has been running is said to hold it, with its pid and for how long; one that starts or stops is still waited for',
+    afterwards:
+      'one that has been running is said to hold it, with its pid and for how long; one that starts or stops is still waited for',
   },
   stop: {
     what: 'a daemon that was asked to stop',
     usualMs: 2_000,
     limitMs: 60_000,
-    then: '`daemon stop` says that it still runs',
+    afterwards: '`daemon stop` says that it still runs',
   },
   welcome: {
     what: 'the first answer on a new connection',
     usualMs: 20,
     limitMs: 5_000,
-    then: 'the connection counts as lost, and another one is made',
+    afterwards: 'the connection counts as lost, and another one is made',
   },
   away: {
     what: 'a daemon that is away while an agent calls a tool, as during a restart',
     usualMs: 1_000,
     limitMs: 5_000,
-    then: 'the agent is told that the daemon does not run, and its call is not carried out',
+    afterwards: 'the agent is told that the daemon does not run, and its call is not carried out',
   },
   owed: {
     what: 'answers to what a host has asked before it closed its end of the pipe',
     usualMs: 50,
     limitMs: 5_000,
-    then: 'the pipe ends without them',
+    afterwards: 'the pipe ends without them',
   },
   programAway: {
     what: 'a daemon that is away while a program calls it',
     usualMs: 1_000,
     limitMs: 10_000,
-    then: 'the call fails, and says how to start the daemon',
+    afterwards: 'the call fails, and says how to start the daemon',
   },
   hook: {
     what: 'an answer to a hook of a CLI',
     usualMs: 100,
     limitMs: 3_000,
-    then: 'the hook ends without a word; the mail comes at the next one',
+    afterwards: 'the hook ends without a word; the mail comes at the next one',
   },
   hookInput: {
     what: 'what a CLI writes to its hook',
     usualMs: 10,
     limitMs: 2_000,
-    then: 'the hook goes on without it',
+    afterwards: 'the hook goes on without it',
   },
   edit: {
     what: 'the answer whether a file may be edited',
     usualMs: 20,
     limitMs: 200,
-    then: 'the edit goes ahead, and is noted',
+    afterwards: 'the edit goes ahead, and is noted',
   },
   completion: {
     what: 'names for a shell that completes a word',
     usualMs: 200,
     limitMs: 2_000,
-    then: 'none are offered',
+    afterwards: 'none are offered',
   },
   workerStart: {
     what: "a worker's first screen",
     usualMs: 5_000,
     limitMs: 45_000,
-    then: 'whoever hired it is told that it is not ready, with its screen; it goes on',
+    afterwards: 'whoever hired it is told that it is not ready, with its screen; it goes on',
   },
   acpStart: {
     what: 'the first answer of an agent that is spoken to by ACP',
     usualMs: 3_000,
     limitMs: 60_000,
-    then: 'the worker has failed to start, and says why',
+    afterwards: 'the worker has failed to start, and says why',
   },
   cliDaemon: {
     what: "an answer of a CLI's own server (Codex)",
     usualMs: 100,
     limitMs: 10_000,
-    then: 'mail goes another way',
+    afterwards: 'mail goes another way',
   },
   doctorServer: {
     what: "the tools of an editor's entry, when `doctor` tries it",
     usualMs: 1_000,
     limitMs: 20_000,
-    then: '`doctor` says so',
+    afterwards: '`doctor` says so',
   },
 } satisfies Record<string, Wait>
 
