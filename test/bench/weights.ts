@@ -52,12 +52,12 @@ interface PipeWorlds {
 function measureWaiter(): Promise<Measure> {
   return withSource('packages/mcp/tests/pipe-world.ts', async ({ PipeWorld }: PipeWorlds) => {
     const world = await PipeWorld.start()
-    const bare = spawn('sh', ['-c', 'sleep 600; :'])
+    const bare = spawn('sh', ['-c', 'read line; :'], { stdio: ['pipe', 'ignore', 'ignore'] })
     const env = world.env({ CLAUDE_CODE_SESSION_ATTENDED: '1' })
     const client = await world.client('claude-code')
     await client.callTool({ name: 'relay_status', arguments: {} })
     const command = `exec ${join(world.root, 'bin/agent-relay-mcp')} hook wait --cli claude Stop`
-    const waiter = spawn('sh', ['-c', command], { env, cwd: world.root })
+    const waiter = spawn('sh', ['-c', command], { env, cwd: world.root, stdio: ['pipe', 'ignore', 'ignore'] })
     waiter.stdin.on('error', () => {}).end('{}\n')
     try {
       const isThere = () => readdirSync(join(world.root, 'hooks')).includes(`${process.pid}.${waiter.pid}`)
@@ -70,7 +70,7 @@ function measureWaiter(): Promise<Measure> {
       const [value, floor] = [residentMb(waiter.pid as number), residentMb(bare.pid as number)]
       return against('what waits beside an idle session, resident', { value, floor, unit: 'MB', max: 4 })
     } finally {
-      for (const child of [waiter, bare]) child.kill('SIGKILL')
+      for (const child of [waiter, bare]) child.kill('SIGTERM')
       await world.close()
     }
   })
@@ -179,6 +179,8 @@ async function heapMb(ask: string): Promise<number> {
   child.send(ask)
   const [mb] = await once(child, 'message')
   process.off('exit', kill)
+  const ended = once(child, 'exit')
   kill()
+  await ended
   return Number(mb)
 }
