@@ -6,6 +6,7 @@ import { allCommands } from '../packages/relay/src/cli/catalog.ts'
 import { type CliOption, exits, type NamedCommand } from '../packages/relay/src/cli/command.ts'
 import { ownOptions } from '../packages/relay/src/cli/options.ts'
 import { waits } from '../packages/sdk/src/internal/waits.ts'
+import { clientLimits, welcomeMs } from '../packages/sdk/src/limits.ts'
 import { limits, operations, refusals } from '../packages/sdk/src/protocol/index.ts'
 import { type Fixes, fixes, fixFor } from '../packages/sdk/src/protocol/refusals/fixes.ts'
 
@@ -201,18 +202,33 @@ function limitTable(): string {
 
 const waitsIntroduction =
   'How long our programs wait for each other. Each limit is many times what is usual on two slow cores, so that a busy machine meets none of them; ' +
-  'whatever takes longer than a second says what it waits for. On a machine that is slower still, `RELAY_PATIENCE=3` in the environment makes every ' +
-  'one of them three times as long (1 to 100; it never makes one shorter).'
+  'whatever takes longer than a second says what it waits for. On a machine that is slower still, `RELAY_PATIENCE=3` in the environment makes all that ' +
+  'it sets three times as long (1 to 100; it never makes one shorter).'
 
 function waitText(): string {
   const seconds = (ms: number) => `${ms / 1_000} s`
-  const rows = Object.values(waits).map(({ what, usualMs, limitMs, afterwards }) => [
-    what,
-    seconds(usualMs),
-    seconds(limitMs),
-    afterwards,
+  const ours = Object.values(waits).map(({ what, usualMs, limitMs, afterwards }) => [
+    ...[what, seconds(usualMs), seconds(limitMs), code('RELAY_PATIENCE'), afterwards],
   ])
-  return `## Waits\n\n${waitsIntroduction}\n\n${table(['for', 'usual', 'limit', 'then'], rows)}`
+  const { callAwayMs } = clientLimits
+  const programs = [
+    [
+      'a daemon that is away while a program calls it',
+      '1 s',
+      seconds(callAwayMs),
+      '`limits.callAwayMs` of `RelayClient`',
+      'the call fails, and says how to start it',
+    ],
+    [
+      'the first answer on a new connection',
+      '0.02 s',
+      seconds(welcomeMs),
+      '',
+      'the connection counts as lost, and another one is made',
+    ],
+  ]
+  const heads = ['for', 'usual', 'limit', 'setting', 'then']
+  return `## Waits\n\n${waitsIntroduction}\n\n${table(heads, [...ours, ...programs])}`
 }
 
 /** What test/real/shown.test.ts found. */

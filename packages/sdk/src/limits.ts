@@ -1,7 +1,5 @@
 // Every limit of the client's own side, unit last. Those that both ends of a wire agree on are in protocol/limits.ts.
 
-import { waitLimitMs } from './internal/waits.ts'
-
 export interface ClientLimits {
   /** A first reconnect waits about this long, each further one about twice as long as the one before ... */
   backoffMsMin: number
@@ -26,7 +24,7 @@ export interface ClientLimits {
 export const clientLimits: Readonly<ClientLimits> = {
   backoffMsMin: 50,
   backoffMsMax: 2_000,
-  callAwayMs: waitLimitMs('programAway'),
+  callAwayMs: 10_000,
   callTriesMax: 20,
   shownMax: 10_000,
   readBatchMs: 20,
@@ -36,6 +34,6 @@ export const clientLimits: Readonly<ClientLimits> = {
 }
 
 /** A daemon answers HELLO at once; one that accepts the connection and says nothing is another program. */
-export const welcomeMs = waitLimitMs('welcome')
+export const welcomeMs = 5_000
 /** A connection whose other end does not close in turn counts as gone after this. */
 export const lingerMs = 1_000

@@ -1,5 +1,5 @@
 // How long our programs wait for each other before they say that something is wrong, in one table. Each limit is many times what is usual, so that
-// a slow or busy machine meets none of them. It imports nothing, as hooks and the pipe load it at every start.
+// a slow or busy machine meets none of them. What a program waits for is in limits.ts, as a web page has no environment. It imports nothing, as hooks and the pipe load it at every start.
 
 interface Wait {
   what: string
@@ -30,12 +30,6 @@ const waitTable = {
     limitMs: 60_000,
     afterwards: '`daemon stop` says that it still runs',
   },
-  welcome: {
-    what: 'the first answer on a new connection',
-    usualMs: 20,
-    limitMs: 5_000,
-    afterwards: 'the connection counts as lost, and another one is made',
-  },
   away: {
     what: 'a daemon that is away while an agent calls a tool, as during a restart',
     usualMs: 1_000,
@@ -47,12 +41,6 @@ const waitTable = {
     usualMs: 50,
     limitMs: 5_000,
     afterwards: 'the pipe ends without them',
-  },
-  programAway: {
-    what: 'a daemon that is away while a program calls it',
-    usualMs: 1_000,
-    limitMs: 10_000,
-    afterwards: 'the call fails, and says how to start the daemon',
   },
   hook: {
     what: 'an answer to a hook of a CLI',
@@ -109,8 +97,7 @@ export const waits: Readonly<Record<WaitName, Readonly<Wait>>> = waitTable
 
 /** A machine that is slower still sets RELAY_PATIENCE=3: every limit is three times as long. It never shortens one. */
 function patience(): number {
-  // A web page has no environment.
-  const given = typeof process === 'undefined' ? Number.NaN : Number(process.env.RELAY_PATIENCE)
+  const given = Number(process.env.RELAY_PATIENCE)
   return given >= 1 && given <= 100 ? given : 1
 }
 
