@@ -1,5 +1,6 @@
 // Tries the promises one after the other, each on daemons of its own in a private directory, and says which hold. What is done is in promises.ts.
 
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import type { Setting } from './harness/processes.ts'
 import { type Promised, type PromiseName, promiseNames, promises, type Size, usualSize } from './promises.ts'
 
@@ -21,7 +22,8 @@ export interface ProveOptions extends Setting {
   onBegin?(name: PromiseName, n: number, of: number): void
 }
 
-const stuckMsMax = 45_000
+/** Longer than any one wait of a trial, so that the trial itself says what did not come. */
+const stuckMsMax = 2 * waitLimitMs('prove')
 const faultsShown = 3
 
 /** Rejects with the signal's reason, when nothing is left of what was started. */

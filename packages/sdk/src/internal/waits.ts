@@ -84,6 +84,12 @@ const waitTable = {
     limitMs: 10_000,
     afterwards: 'mail goes another way',
   },
+  prove: {
+    what: 'an answer, a wake-up or a session that comes back, when `agent-relay prove` tries a promise',
+    usualMs: 1_000,
+    limitMs: 60_000,
+    afterwards: 'that promise counts as broken',
+  },
   doctorServer: {
     what: "the tools of an editor's entry, when `doctor` tries it",
     usualMs: 1_000,

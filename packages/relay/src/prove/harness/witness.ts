@@ -1,6 +1,7 @@
 // Another session that keeps calling all the time: what is done to the daemon must not reach it.
 
 import { RelayClient } from '@agent-relay/sdk'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { isSettled, type Scene, sleep } from './processes.ts'
 
 export interface Testimony {
@@ -12,7 +13,7 @@ export interface Testimony {
 }
 
 /** Against a hang: how long its last call may take. */
-const lastCallMsMax = 30_000
+const lastCallMsMax = waitLimitMs('prove')
 
 /** Sends to a second agent of its own and takes what came, again and again, with a short rest. */
 export class Witness {

@@ -1,5 +1,6 @@
 // Frames that are cut, joined, too large, too deep, not UTF-8 or meant to pollute: answered or refused, and the connection goes on.
 
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { limits } from '@agent-relay/sdk/wire'
 import { isSettled, sleep } from '../harness/processes.ts'
 import { type Frame, frameOf, Raw } from '../harness/raw.ts'
@@ -155,13 +156,15 @@ export const unkindnesses: Record<string, (raw: Raw, socketPath: string) => Prom
   async 'half closed with a call in flight'(_, socketPath) {
     const raw = await Raw.as(socketPath, 'half')
     raw.socket.end(frameOf('CALL', 'last', { op: 'message.send', input: { to: 'other', body: 'last words' } }))
-    return (await isSettled(30_000, raw.closed)) ? undefined : 'the daemon keeps a connection whose client has gone'
+    return (await isSettled(waitLimitMs('prove'), raw.closed))
+      ? undefined
+      : 'the daemon keeps a connection whose client has gone'
   },
 
   async 'nonsense without end'(_, socketPath) {
     const raw = await Raw.as(socketPath)
     raw.write('nonsense\n'.repeat(1_000))
-    const isClosed = await isSettled(30_000, raw.closed)
+    const isClosed = await isSettled(waitLimitMs('prove'), raw.closed)
     return isClosed && raw.frames.some(({ type }) => type === 'BYE') ? undefined : 'not cut off with a reason'
   },
 

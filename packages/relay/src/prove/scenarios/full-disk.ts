@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { bodyOf, History, parseBody, readStored } from '../harness/history.ts'
 import { inScene, type Scene, type Setting, sleep } from '../harness/processes.ts'
 import { Raw } from '../harness/raw.ts'
@@ -128,7 +129,7 @@ async function countRefused(sender: Raw, history: History, count: number): Promi
 
 async function resume(sender: Raw, history: History): Promise<number | undefined> {
   const from = performance.now()
-  while (performance.now() - from < 5_000) {
+  while (performance.now() - from < waitLimitMs('prove')) {
     if ((await send(sender, history)).code === undefined) return Math.round(performance.now() - from)
     await sleep(20)
   }

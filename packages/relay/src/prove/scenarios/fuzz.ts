@@ -1,5 +1,6 @@
 // Mutated frames without end to a live daemon, while another session goes on as if nothing happened.
 
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { Mutator } from '../harness/mutator.ts'
 import { type DaemonProcess, inScene, type Scene, type Setting } from '../harness/processes.ts'
 import type { Random } from '../harness/random.ts'
@@ -27,7 +28,7 @@ export interface FramesReport {
 const lanes = 8
 const perBatch = 25
 /** Against a hang: a busy machine may need five times as long. */
-const answerMsMax = 60_000
+const answerMsMax = waitLimitMs('prove')
 
 export interface FramesSize {
   mutated: number

@@ -2,6 +2,7 @@
 
 import { ConnectionError, RelayClient } from '@agent-relay/sdk'
 import type { ClientLimits } from '@agent-relay/sdk/internal/client'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { bodyOf, History, readStored } from '../harness/history.ts'
 import { type DaemonProcess, inScene, type Scene, type Setting, sleep } from '../harness/processes.ts'
 import type { Random } from '../harness/random.ts'
@@ -22,7 +23,7 @@ const loadMsMax = 400
 const earlyShare = 0.15
 const earlyMsMax = 250
 /** After the last send: nothing more is shown for so long, and what was not shown by then never will be. */
-const drainMsMax = 60_000
+const drainMsMax = waitLimitMs('prove')
 /** A daemon that lives for a moment is only reached by clients that reconnect at once. */
 const eager = { backoffMsMax: 100 }
 /** A client that does not repeat a lost call leaves an unknown outcome. */

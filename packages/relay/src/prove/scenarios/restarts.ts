@@ -3,6 +3,7 @@
 
 import { fileURLToPath } from 'node:url'
 import { RelayClient } from '@agent-relay/sdk'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { bodyOf, History, readStored, type Send } from '../harness/history.ts'
 import { RawPipe } from '../harness/pipe.ts'
 import { bareEnv, inScene, project, type Scene, type Setting, sleep } from '../harness/processes.ts'
@@ -20,8 +21,7 @@ export interface RestartsReport {
 const launcher = fileURLToPath(new URL('../../../bin/agent-relay.cjs', import.meta.url))
 const callsEach = 4
 /** Against a hang: a session is back long before. */
-const backMsMax = 30_000
-const arriveMsMax = 20_000
+const backMsMax = waitLimitMs('prove')
 const pauseMsMax = 20
 
 export function restartUnderSessions(random: Random, restarts: number, setting: Setting = {}): Promise<RestartsReport> {
@@ -123,7 +123,7 @@ async function readAll(pipe: RawPipe, history: History): Promise<void> {
 async function drain(scene: Scene, { sends, shown }: History): Promise<void> {
   const due = sends.filter(({ to, outcome }) => to === 'Dan' && outcome === 'acked').length
   const from = performance.now()
-  while (shown.filter(({ by }) => by === 'Dan').length < due && performance.now() - from < arriveMsMax) {
+  while (shown.filter(({ by }) => by === 'Dan').length < due && performance.now() - from < backMsMax) {
     if (scene.isOver) return
     await sleep(20)
   }

@@ -1,5 +1,6 @@
 // Readers that stop reading while far more is offered than memory should hold: cut off with a reason, and finding everything on return.
 
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { bodyOf, parseBody } from '../harness/history.ts'
 import { Meter } from '../harness/meter.ts'
 import { inScene, isSettled, type Scene, type Setting, sleep } from '../harness/processes.ts'
@@ -25,7 +26,7 @@ export interface StallReport {
 
 const bodyBytes = 100_000
 /** Against a hang: the daemon waits ten seconds for a reader that takes nothing, and a busy machine adds to it. */
-const cutOffMsMax = 60_000
+const cutOffMsMax = waitLimitMs('prove')
 export const allReaders = ['inbox', 'events', 'calls', 'pings', 'away'] as const
 
 /** All at once on one daemon: each may cost it only a little. `away` stays away longer than the daemon waits with its goodbye. */
@@ -133,7 +134,7 @@ async function readOn(raw: Raw, reader: Reader, goodbyes: Record<string, string 
     if (type === 'BYE' && payload.watch === undefined) goodbyes[reader] = payload.refusal.code
   }
   raw.socket.resume()
-  if (!(await isSettled(10_000, raw.closed))) goodbyes[reader] = 'the connection stays open'
+  if (!(await isSettled(waitLimitMs('prove'), raw.closed))) goodbyes[reader] = 'the connection stays open'
   await raw.end()
 }
 
