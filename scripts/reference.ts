@@ -203,7 +203,7 @@ function limitTable(): string {
 const waitsIntroduction =
   'How long our programs wait for each other. Each limit is many times what is usual on two slow cores, so that a busy machine meets none of them; ' +
   'whatever takes longer than a second says what it waits for. On a machine that is slower still, `RELAY_PATIENCE=3` in the environment makes all that ' +
-  'it sets three times as long (1 to 100; it never makes one shorter).'
+  'it sets three times as long (1 to 100; it never makes one shorter, and keeps a hook within the time that its CLI allows).'
 
 function waitText(): string {
   const seconds = (ms: number) => `${ms / 1_000} s`

@@ -10,10 +10,17 @@ test.each(names)('%s is at least five times what is usual', (name) => {
   expect(waits[name].limitMs).toBeGreaterThanOrEqual(5 * waits[name].usualMs)
 })
 
+test('no hook stays as long as its CLI allows, five seconds', () => {
+  vi.stubEnv('RELAY_PATIENCE', '100')
+  expect(5_000).toBeGreaterThan(waitLimitMs('hook'))
+  expect(5_000).toBeGreaterThan(waitLimitMs('hookInput') + waitLimitMs('edit'))
+})
+
 test('RELAY_PATIENCE makes every one longer, and none shorter', () => {
   for (const name of names) expect(waitLimitMs(name)).toBe(waits[name].limitMs)
   vi.stubEnv('RELAY_PATIENCE', '2.5')
-  for (const name of names) expect(waitLimitMs(name)).toBe(2.5 * waits[name].limitMs)
+  for (const name of names)
+    expect(waitLimitMs(name)).toBe(Math.min(2.5 * waits[name].limitMs, waits[name].mostMs ?? Number.POSITIVE_INFINITY))
   for (const odd of ['0.1', '-3', 'much', '', '1e9']) {
     vi.stubEnv('RELAY_PATIENCE', odd)
     expect(waitLimitMs('hook')).toBe(waits.hook.limitMs)

@@ -3,7 +3,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { controlSocketPath, isAlive } from '@agent-relay/sdk/internal/discover'
-import { noteHolder } from '../machine/lock-holder.ts'
 import { DaemonLock } from '../store/lock.ts'
 
 export { mustBeKnown } from '../store/contents.ts'
@@ -17,12 +16,9 @@ export function lockPathOf(dataDir: string): string {
 /** Undefined where another process is this data directory's daemon: it holds the lock, or answers although its lock file was removed. */
 export async function acquireLock(dataDir: string): Promise<DaemonLock | undefined> {
   const lock = DaemonLock.acquire(lockPathOf(dataDir))
-  if (lock && (await isAlive(controlSocketPath(dataDir)))) {
-    lock.release()
-    return undefined
-  }
-  if (lock) noteHolder(dataDir)
-  return lock
+  if (!lock || !(await isAlive(controlSocketPath(dataDir)))) return lock
+  lock.release()
+  return undefined
 }
 
 /** Whether some process is this data directory's daemon, even one that does not answer. */

@@ -1,7 +1,7 @@
 // The folder in which the daemon and the hooks of CLIs meet (mcp/src/hook-guard.ts): who the daemon is, the fifos of waiters, and beside which
 // programs nothing waits. Not having it costs only the hooks.
 
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readForeignText } from '@agent-relay/sdk/internal/foreign-file'
 
@@ -31,13 +31,14 @@ export class HooksFolder {
     this.#removeAll(isLeft)
   }
 
-  /** Whether a daemon has said that it is there, still lives and does not stop. */
-  hasDaemon(): boolean {
+  /** The daemon that has said that it is there, still lives and does not stop, and since when. */
+  daemon(): { pid: number; since: string } | undefined {
+    const path = join(this.path, 'daemon')
     try {
-      const pid = Number.parseInt(readForeignText(join(this.path, 'daemon')) ?? '', 10)
-      return pid > 0 && !isGone(pid)
+      const pid = Number.parseInt(readForeignText(path) ?? '', 10)
+      return pid > 0 && !isGone(pid) ? { pid, since: statSync(path).mtime.toISOString() } : undefined
     } catch {
-      return false
+      return undefined
     }
   }
 

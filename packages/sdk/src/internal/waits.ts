@@ -1,11 +1,14 @@
 // How long our programs wait for each other before they say that something is wrong, in one table. Each limit is many times what is usual, so that
-// a slow or busy machine meets none of them. What a program waits for is in limits.ts, as a web page has no environment. It imports nothing, as hooks and the pipe load it at every start.
+// a slow or busy machine meets none of them. It imports nothing, as hooks and the pipe load it at every start. What a program that uses the SDK
+// waits for is in limits.ts: a web page has no environment.
 
 interface Wait {
   what: string
   /** On two slow cores, with a little else to do. */
   usualMs: number
   limitMs: number
+  /** A CLI ends a hook after five seconds and shows an error: no patience may take a hook that far. */
+  mostMs?: number
   /** What happens then. */
   afterwards: string
 }
@@ -34,7 +37,7 @@ const waitTable = {
     what: 'a daemon that is away while an agent calls a tool, as during a restart',
     usualMs: 1_000,
     limitMs: 5_000,
-    afterwards: 'the agent is told that the daemon does not run, and its call is not carried out',
+    afterwards: 'the agent is told that the daemon does not run, and whether its call may have been carried out',
   },
   owed: {
     what: 'answers to what a host has asked before it closed its end of the pipe',
@@ -46,18 +49,21 @@ const waitTable = {
     what: 'an answer to a hook of a CLI',
     usualMs: 100,
     limitMs: 3_000,
+    mostMs: 4_000,
     afterwards: 'the hook ends without a word; the mail comes at the next one',
   },
   hookInput: {
     what: 'what a CLI writes to its hook',
     usualMs: 10,
     limitMs: 2_000,
+    mostMs: 3_000,
     afterwards: 'the hook goes on without it',
   },
   edit: {
     what: 'the answer whether a file may be edited',
     usualMs: 20,
     limitMs: 200,
+    mostMs: 1_000,
     afterwards: 'the edit goes ahead, and is noted',
   },
   completion: {
@@ -108,5 +114,6 @@ function patience(): number {
 }
 
 export function waitLimitMs(name: WaitName): number {
-  return Math.round(waits[name].limitMs * patience())
+  const { limitMs, mostMs = Number.POSITIVE_INFINITY } = waits[name]
+  return Math.min(mostMs, Math.round(limitMs * patience()))
 }

@@ -6,7 +6,6 @@ import { RelayError } from '@agent-relay/sdk'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import { waitLimitMs, waits } from '@agent-relay/sdk/internal/waits'
 import { HooksFolder } from '../../../machine/hooks-folder.ts'
-import { holderOf } from '../../../machine/lock-holder.ts'
 import { pollMs } from '../../control-socket.ts'
 import { ageOf } from '../../text.ts'
 import { logPath } from './log-file.ts'
@@ -45,7 +44,7 @@ export class Patience {
 
   #tell(own: Own | undefined, ms: number): void {
     if (ms > waitLimitMs('ownStart')) throw own ? neverAnswered(this.#env, own.pid, ms) : silent(this.#env)
-    if (!own && ms > this.#otherMs && hangs(this.#env)) throw silent(this.#env)
+    if (!own && ms > this.#otherMs && hanging(this.#env)) throw silent(this.#env)
     const text = own ? stillStarting(this.#env, own.pid) : anothers(this.#env)
     if (text !== this.#said) this.#say(text)
     this.#said = text
@@ -53,16 +52,16 @@ export class Patience {
 }
 
 /** A daemon that starts has not announced itself yet, one that stops does not any more: this one was halted, or cannot go on. */
-function hangs(env: Env): boolean {
-  return new HooksFolder(join(dataDir(env), 'hooks')).hasDaemon()
+function hanging(env: Env) {
+  return new HooksFolder(join(dataDir(env), 'hooks')).daemon()
 }
 
 /** With its pid and age, where they are known. */
 function another(env: Env): string {
-  const holder = holderOf(dataDir(env))
-  if (!holder) return 'Another process'
-  const age = ageOf(holder.since)
-  return `Another process (pid ${holder.pid}, ${age === 'now' ? 'just started' : `started ${age} ago`})`
+  const daemon = hanging(env)
+  if (!daemon) return 'Another process'
+  const age = ageOf(daemon.since)
+  return `Another process (pid ${daemon.pid}, ${age === 'now' ? 'just started' : `started ${age} ago`})`
 }
 
 function silent(env: Env): RelayError {
@@ -71,8 +70,7 @@ function silent(env: Env): RelayError {
 }
 
 function anothers(env: Env): string {
-  const pid = holderOf(dataDir(env))?.pid
-  return `Another process${pid === undefined ? '' : ` (pid ${pid})`} starts or stops a daemon in ${dataDir(env)}: waiting for it. Ctrl-C ends the wait. Its log: ${logPath(dataDir(env))}`
+  return `Another process starts or stops a daemon in ${dataDir(env)}: waiting for it. Ctrl-C ends the wait. Its log: ${logPath(dataDir(env))}`
 }
 
 function stillStarting(env: Env, pid: number | undefined): string {

@@ -6,7 +6,7 @@ import { chooseWorkspace, sayVersion } from '../../connection.ts'
 import type { Print } from '../../print.ts'
 import { homely } from '../../text.ts'
 import { type HttpOptions, hasHttpWish, httpArgs, httpOptions, httpWish, portMoved, portStays } from './http.ts'
-import { forgetMemory, memoryEnv, reachAndOpen, reachOrSpawn } from './starting.ts'
+import { exportLine, forgetMemory, memoryEnv, reachAndOpen, reachOrSpawn } from './starting.ts'
 import { statusOf, stopAndWait } from './stop.ts'
 
 /** The options of both commands that start a daemon: `daemon start` and `up`. */
@@ -89,7 +89,7 @@ export async function runStart(context: Context<StartOptions>): Promise<void> {
         ...(memory ? { env: settings } : {}),
       })
     } else if (memory) {
-      await print.line(`export RELAY_DATA_DIR=${settings.RELAY_DATA_DIR} RELAY_SOCKET=${settings.RELAY_SOCKET}`)
+      await print.line(exportLine(settings))
       if (!options.quiet)
         print.say(`A relay in memory runs (pid ${pid}). Set the variables above; agent-relay daemon stop ends it.`)
     } else if (!options.quiet) {

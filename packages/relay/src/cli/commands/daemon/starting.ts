@@ -23,6 +23,7 @@ import type { Daemon } from '../../../daemon/daemon.ts'
 import { holdsProjects, ownerOf, type ProjectChoice, writeProjectConfig } from '../../../machine/config.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { dataDirectoryFault } from '../../../machine/data-directory.ts'
+import { quotedWord } from '../../../machine/quoted-word.ts'
 import { CommandError, type Context, exits } from '../../command.ts'
 import { chooseWorkspace } from '../../connection.ts'
 import { control, nextId, pollMs, reachControl } from '../../control-socket.ts'
@@ -42,6 +43,12 @@ type Starting = Context<{ quiet?: boolean }>
 /** An environment whose data directory is private, temporary and new. */
 export function memoryEnv(env: Env): Env {
   return { ...env, RELAY_DATA_DIR: mkdtempSync(join(tmpdir(), memoryPrefix)), RELAY_SOCKET: undefined }
+}
+
+/** What a shell takes as it stands. */
+export function exportLine(settings: Record<string, string>): string {
+  const words = Object.entries(settings).map(([name, value]) => `${name}=${quotedWord(value)}`)
+  return `export ${words.join(' ')}`
 }
 
 /** Only a directory that memoryEnv made is ever removed. */

@@ -16,7 +16,15 @@ import { homely } from '../../text.ts'
 import { endLightStart } from './heap.ts'
 import { hasHttpWish, httpWish, portMoved, portStays } from './http.ts'
 import { sayAttended, type UpOptions, upOptions } from './start.ts'
-import { forgetMemory, keepLauncher, memoryEnv, type OpenedWorkspace, reachAndOpen, reachOrBecome } from './starting.ts'
+import {
+  exportLine,
+  forgetMemory,
+  keepLauncher,
+  memoryEnv,
+  type OpenedWorkspace,
+  reachAndOpen,
+  reachOrBecome,
+} from './starting.ts'
 
 export const up: CliCommand<UpOptions> = {
   options: upOptions,
@@ -146,7 +154,7 @@ function banner(
     ...(page === undefined ? [] : [line('page', `${page}      once, within five minutes`)]),
     line('data', isMemory ? `${where(path)} (in memory: gone when this ends)` : where(path)),
   ]
-  if (isMemory) lines.push(line('use it', `export RELAY_DATA_DIR=${dataDir(env)} RELAY_SOCKET=${socketPath}`))
+  if (isMemory) lines.push(line('use it', exportLine({ RELAY_DATA_DIR: dataDir(env), RELAY_SOCKET: socketPath })))
   lines.push(
     `Connect your editor:  ${own} mcp install      See it work without one:  ${own} demo`,
     isOwn

@@ -49,7 +49,7 @@ async function barrier(env: Env): Promise<Pick<Finding, 'text' | 'fix'> | undefi
   const link = await reachControl(env)
   await link?.close()
   const folder = join(dataDir(env), 'hooks')
-  if (!link || new HooksFolder(folder).hasDaemon()) return undefined
+  if (!link || new HooksFolder(folder).daemon()) return undefined
   const text = `the hooks do not find the daemon: ${homely(join(folder, 'daemon'), env.HOME)} does not name it`
   return { text, fix: 'agent-relay daemon restart' }
 }
