@@ -23,8 +23,8 @@ async function race(dataDir) {
 
 createInterface({ input: process.stdin })
   .on('line', async (line) => {
-    const [what, dataDir] = line.split(' ')
-    if (what === 'race') return race(dataDir)
+    const { race: dataDir } = JSON.parse(line)
+    if (dataDir !== undefined) return race(dataDir)
     await daemon?.stop()
     daemon = undefined
     say({ stopped: true })

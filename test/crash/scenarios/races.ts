@@ -57,7 +57,7 @@ async function runRound(all: Racer[], dataDir: string, report: RaceReport): Prom
   all.splice(all.indexOf(winner), 1, fresh)
   const heir = await raceOnce(all, dataDir, report)
   if (heir) report.takeovers++
-  await heir?.ask('stop')
+  await heir?.ask({})
 }
 
 /** Starts all at once. Resolves with the winner, if there is exactly one and it answers on the socket. */
@@ -101,11 +101,12 @@ class Racer {
   }
 
   race(dataDir: string): Promise<Said> {
-    return this.ask(`race ${dataDir}`)
+    return this.ask({ race: dataDir })
   }
 
-  ask(line: string): Promise<Said> {
-    this.#child.stdin?.write(`${line}\n`)
+  /** To race for a directory, else to stop. */
+  ask(what: { race?: string }): Promise<Said> {
+    this.#child.stdin?.write(`${JSON.stringify(what)}\n`)
     return this.next()
   }
 

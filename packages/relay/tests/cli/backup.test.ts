@@ -180,7 +180,7 @@ test('one that cannot take its place: those before it stay, and are told', async
   )
   expect(stderr).toContain('Workspace home is not restored: A workspace "house" exists already.')
   expect(stderr).toMatch(
-    /^What was restored stays. The rest, once this is fixed: agent-relay workspace restore .*all.tar home$/m,
+    /^What was restored stays. The rest, once this is fixed: agent-relay workspace restore .*all.tar'? home$/m,
   )
   expect(readdirSync(join(at('stopped'), 'projects')).sort()).toEqual(['app', 'house'])
   expect(readdirSync(join(at('stopped'), 'restoring'))).toEqual([])

@@ -1,7 +1,7 @@
 // A data directory, a home and a project of their own for tests of the command line, and two ways to run a command in them: here, which takes
 // no time, and by the real launcher. No tests.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,6 +27,13 @@ export interface Ran {
 /** A command that takes longer than a second says so: that depends on the machine, and no test is about it. */
 export function withoutWaiting(stderr: string): string {
   return stderr.replace(/^.* …\n/gm, '')
+}
+
+/** What is printed to be pasted, as a shell takes it apart. */
+export function shellWords(text: string): string[] {
+  return execFileSync('sh', ['-c', `printf '%s\\0' ${text}`], { encoding: 'utf8' })
+    .split('\0')
+    .slice(0, -1)
 }
 
 interface Where {

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { allCommands } from '../../src/cli/catalog.ts'
+import { quotedWord } from '../../src/machine/quoted-word.ts'
 import { launcher, World } from './cli-world.ts'
 
 const world = new World()
@@ -56,9 +57,10 @@ describe('usage', () => {
       world.launch(['help', 'mcp', 'install'], { env: { PATH: '/nowhere' } }),
       world.launch(['help', 'mcp', 'nonsense'], { env: { PATH: '/nowhere' } }),
     ])
+    const typed = quotedWord(launcher)
     expect(installed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Usage: agent-relay mcp install /) })
-    expect(bare).toMatchObject({ code: 0, stdout: expect.stringContaining(`\n  ${launcher} mcp install\n`) })
-    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining(`(see: ${launcher} mcp --help)`) })
+    expect(bare).toMatchObject({ code: 0, stdout: expect.stringContaining(`\n  ${typed} mcp install\n`) })
+    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining(`(see: ${typed} mcp --help)`) })
   })
 
   it('has examples in the help of every command', async () => {

@@ -9,7 +9,7 @@ import { aWhile, until } from '../../../../test/until.ts'
 import { reachOrSpawn } from '../../src/cli/commands/daemon/starting.ts'
 import { lockPathOf } from '../../src/daemon/inspect.ts'
 import { DaemonLock } from '../../src/store/lock.ts'
-import { type Ran, World, withoutWaiting } from './cli-world.ts'
+import { type Ran, shellWords, World, withoutWaiting } from './cli-world.ts'
 
 let world: World
 beforeEach(() => {
@@ -23,15 +23,20 @@ function configOf(directory: string): { project: string; socketPath: string } {
   return JSON.parse(readFileSync(join(directory, '.relay', 'config.json'), 'utf8'))
 }
 
+/** `A=1 B='two words'`, as a shell takes it. */
+function settings(text = ''): Record<string, string> {
+  return Object.fromEntries(shellWords(text).map((word) => word.split('=', 2) as [string, string]))
+}
+
 describe('up', () => {
   it('prints where it listens, then a line per message, and stops with exit code 0', async () => {
     const up = world.start(['up'])
     await up.says(/ready\. Messages appear below, Ctrl-C stops\.\n/)
     expect(up.stdout).toMatch(
-      /^agent-relay \d+\.\d+\.\d+ · workspace app\n {2}agents +agent-relay mcp serve +\(or http:\/\/127\.0\.0\.1:\d+\/mcp\)\n {2}page +http:\S+\?code=\S+ +once, within five minutes\n {2}data +\S+projects\/app\nConnect your editor: +agent-relay mcp install +See it work without one: +agent-relay demo\n/,
+      /^agent-relay \d+\.\d+\.\d+ · workspace app\n {2}agents +agent-relay mcp serve +\(or http:\/\/127\.0\.0\.1:\d+\/mcp\)\n {2}page +http:\S+\?code=\S+ +once, within five minutes\n {2}data +.+projects\/app\nConnect your editor: +agent-relay mcp install +See it work without one: +agent-relay demo\n/,
     )
     expect(withoutWaiting(up.stderr)).toMatch(
-      /^made workspace app\.\nwrote \S+config\.json: programs in this directory use workspace app\.\n$/,
+      /^made workspace app\.\nwrote .+config\.json: programs in this directory use workspace app\.\n$/,
     )
     expect(configOf(world.cwd)).toEqual({ project: 'app', socketPath: join(world.dataDir, 'projects/app/daemon.sock') })
     expect(readFileSync(join(world.cwd, '.relay', '.gitignore'), 'utf8')).toBe('*\n')
@@ -88,8 +93,8 @@ describe('up', () => {
   it('leaves nothing behind in memory', async () => {
     const up = world.start(['up', '--memory'])
     await up.says(/ready\./)
-    const [, directory = '', socket] = /export RELAY_DATA_DIR=(\S+) RELAY_SOCKET=(\S+)/.exec(up.stdout) ?? []
-    const env = { RELAY_DATA_DIR: directory, RELAY_SOCKET: socket }
+    const env = settings(/^.*export (.+)$/m.exec(up.stdout)?.[1])
+    const directory = env.RELAY_DATA_DIR as string
     expect(statSync(directory).mode & 0o777).toBe(0o700)
     expect((await world.run(['send', '#general', 'hi'], { env })).code).toBe(0)
     await up.says(/→ #general \[free\] "hi"/)
@@ -168,7 +173,7 @@ describe('daemon', () => {
     const started = await world.run(['daemon', 'start'])
     expect(started).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^workspace app {2}\S+daemon\.sock\nhttp {6}http:\/\/127\.0\.0\.1:\d+\/mcp\n$/),
+      stdout: expect.stringMatching(/^workspace app {2}.+daemon\.sock\nhttp {6}http:\/\/127\.0\.0\.1:\d+\/mcp\n$/),
     })
     const [status, again, logs] = await Promise.all([
       world.run(['daemon', 'status']),
@@ -207,16 +212,19 @@ describe('daemon', () => {
 
   // Root may write everywhere: there the process becomes somebody else first.
   it('one that only others may write to is no data directory, nor the place of one', () => {
-    const path = world.directory('theirs')
-    chmodSync(path, 0o555)
+    // By names below its working directory: others may not enter what lies above it everywhere.
+    chmodSync(world.directory('theirs'), 0o555)
     const module = new URL('../../dist/machine/data-directory.js', import.meta.url).href
     const program = `import { dataDirectoryFault } from '${module}'
       if (process.getuid() === 0) process.setuid(65534)
-      console.log(JSON.stringify(['', '/data', '/../app'].map((end) => dataDirectoryFault('${path}' + end) ?? null)))`
+      console.log(JSON.stringify(['', '/data', '/../app'].map((end) => dataDirectoryFault('theirs' + end) ?? null)))`
     chmodSync(world.root, 0o755)
     chmodSync(world.cwd, 0o777)
-    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
-    const fault = `you cannot write to ${path}`
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      cwd: world.root,
+      encoding: 'utf8',
+    })
+    const fault = 'you cannot write to theirs'
     expect(JSON.parse(stdout)).toEqual([fault, fault, null])
   })
 
@@ -240,8 +248,8 @@ describe('daemon', () => {
 
   it('in memory prints what to set, and goes without a trace', async () => {
     const { code, stdout } = await world.run(['daemon', 'start', '--test'])
-    const [, directory = '', socket] = /^export RELAY_DATA_DIR=(\S+) RELAY_SOCKET=(\S+)\n$/.exec(stdout) ?? []
-    const env = { RELAY_DATA_DIR: directory, RELAY_SOCKET: socket }
+    const env = settings(/^export (.+)\n$/.exec(stdout)?.[1])
+    const directory = env.RELAY_DATA_DIR as string
     const seen: Ran[] = [await world.run(['who'], { env }), await world.run(['daemon', 'restart'], { env })]
     const stopped = await world.run(['daemon', 'stop'], { env })
     expect([code, ...seen.map((ran) => ran.code), stopped.code]).toEqual([0, 0, 2, 0])
@@ -279,7 +287,7 @@ describe('workspace', () => {
       { name: 'home' },
     ])
     expect((await world.run(['workspace', 'list'])).stdout).toMatch(
-      /^NAME +STATE +WHY +DATA +SIZE\napp +open +project of \S+\/app +\S+ +\d.*\nfrontend +open +opened by its name +\S+ +\d.*\nhome +open +agents outside a project meet here/,
+      /^NAME +STATE +WHY +DATA +SIZE\napp +open +project of .+\/app +.+ +\d.*\nfrontend +open +opened by its name +.+ +\d.*\nhome +open +agents outside a project meet here/,
     )
     const abroad = await world.run(['send', 'frontend:*', 'hello over there', '--as', 'Alice'])
     expect(abroad.code).toBe(0)

@@ -9,7 +9,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
 import { relayParagraph } from '../../src/cli/commands/lift/prompts.ts'
 import { called as call, type Json } from '../wires/http-world.ts'
-import { type Running, World, withoutWaiting } from './cli-world.ts'
+import { type Running, shellWords, World, withoutWaiting } from './cli-world.ts'
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url))
 const world = new World()
@@ -55,8 +55,10 @@ describe('by hand', () => {
     expect([first.status, second.status]).toEqual([204, 401])
     // The command for another link is this lift's own.
     const { command } = ((await second.json()) as { error: { details: { command: string } } }).error.details
-    const [, RELAY_DATA_DIR, words = ''] = /^RELAY_DATA_DIR=(\S+) agent-relay (.+)$/.exec(command) ?? []
-    const another = await world.run([...words.split(' '), '--no-open'], { env: { RELAY_DATA_DIR } })
+    const [dataDir = '', own, ...words] = shellWords(command)
+    expect([dataDir, own]).toEqual([expect.stringMatching(/^RELAY_DATA_DIR=/), 'agent-relay'])
+    const RELAY_DATA_DIR = dataDir.slice('RELAY_DATA_DIR='.length)
+    const another = await world.run([...words, '--no-open'], { env: { RELAY_DATA_DIR } })
     expect(another.stdout).toMatch(new RegExp(`^${origin}/\\S*\\?code=`))
     const client = await connect(portOf(running))
     const post = (body: string) => call(client, 'post_message', { from: 'dev-b', to: 'pm', kind: 'status', body })
@@ -66,7 +68,7 @@ describe('by hand', () => {
     await running.says(/"x{157}\.\.\."\n/)
     expect(leftovers()).toHaveLength(1)
     // As the line `look in` says.
-    const socket = /RELAY_SOCKET=(\S+) agent-relay who/.exec(running.stdout)?.[1]
+    const [socket] = shellWords(/RELAY_SOCKET=(.+) agent-relay who/.exec(running.stdout)?.[1] ?? '')
     expect((await world.run(['who'], { env: { RELAY_SOCKET: socket } })).stdout).toMatch(/^dev-b /m)
     expect((await running.stop()).code).toBe(0)
     expect(leftovers()).toEqual([])
@@ -242,8 +244,8 @@ describe('start.sh', () => {
   test('prints lines that can be typed in that directory, and ends with Ctrl-C', async () => {
     const started = start(['--port', '0'])
     await until(() => /^ready\./m.test(started.stdout))
-    const line = /^ {2}(\S+start\.sh) --configure --port \d+$/m.exec(started.stdout)?.[1]
-    expect(line).toBe(script)
+    const line = /^ {2}(.+) --configure --port \d+$/m.exec(started.stdout)?.[1]
+    expect(shellWords(line ?? '')).toEqual([script])
     started.child.kill('SIGINT')
     expect(await started.ended).toBe(0)
   })

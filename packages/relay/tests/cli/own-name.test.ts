@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { asTyped, launcher, ownName, pathOfOwn } from '../../src/cli/own-name.ts'
+import { quotedWord } from '../../src/machine/quoted-word.ts'
+
+const byPath = quotedWord(launcher)
 
 let root: string
 beforeEach(() => {
@@ -27,7 +30,7 @@ it('commands are shown as `agent-relay` if that is on the PATH', () => {
 
 it('commands are shown with their path if the PATH has another program of that name first, or none', () => {
   const PATH = [folder('a', 'another'), folder('b', 'ours')].join(delimiter)
-  expect([ownName({ PATH }, root), ownName({}, root)]).toEqual([launcher, launcher])
+  expect([ownName({ PATH }, root), ownName({}, root)]).toEqual([byPath, byPath])
 })
 
 it('commands are shown with `npx --no` if this directory or one above it has the package', () => {
@@ -36,14 +39,14 @@ it('commands are shown with `npx --no` if this directory or one above it has the
   const inside = folder('app/deep/down')
   expect([ownName({ PATH }, inside), ownName({ PATH }, root), pathOfOwn({ PATH })]).toEqual([
     'npx --no agent-relay',
-    launcher,
+    byPath,
     own,
   ])
 })
 
 it('commands are shown with their path if npx would run another program', () => {
   folder('app/node_modules/.bin', 'another')
-  expect(ownName({}, join(root, 'app'))).toBe(launcher)
+  expect(ownName({}, join(root, 'app'))).toBe(byPath)
 })
 
 it('stands in every command of a text, and in nothing else', () => {

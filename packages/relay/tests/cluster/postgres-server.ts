@@ -87,14 +87,18 @@ export class PostgresServer {
     // Newer versions of Node give a copied folder the usual rights, and the server starts only in one of its own.
     chmodSync(copy.#data, 0o700)
     const { user, password } = admin
-    const from = `host=${this.folder} user=${user} password=''${password}'' application_name=copy`
+    const from = `host=''${this.folder}'' user=${user} password=''${password}'' application_name=copy`
     setServer(this.folder, { synchronous_standby_names: isSynchronous ? "'copy'" : "''" })
     setServer(copy.folder, { unix_socket_directories: `'${copy.folder}'`, primary_conninfo: `'${from}'` })
     writeFileSync(join(copy.#data, 'standby.signal'), '')
     await this.resume()
     await copy.resume()
     const text = "SELECT FROM pg_stat_replication WHERE state = 'streaming'"
-    await until(async () => (await withClient(this.address, (client) => client.query(text))).rowCount === 1)
+    const isFollowing = async () => (await withClient(this.address, (client) => client.query(text))).rowCount === 1
+    await until(isFollowing).catch((late) => {
+      copy.end()
+      throw late
+    })
     return copy
   }
 

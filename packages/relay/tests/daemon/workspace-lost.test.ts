@@ -19,6 +19,7 @@ import { type Link, socketConnector } from '@agent-relay/sdk/wire'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { databases } from '../../src/cli/commands/doctor/data-directory.ts'
 import { Daemon } from '../../src/daemon/daemon.ts'
+import { quotedWord } from '../../src/machine/quoted-word.ts'
 import { Database } from '../../src/store/database.ts'
 
 let dataDir: string
@@ -147,7 +148,7 @@ test('a database that is put back from a copy, as the fix says, goes on', async 
   // Everything of it but our own commands, which this test does itself.
   const { copy: fix } = refused.refusal.details as { copy: string }
   const own = fix.split('; ').filter((each) => !each.startsWith('agent-relay '))
-  execFileSync('sh', ['-c', own.join('; ').replace('COPY', copy)])
+  execFileSync('sh', ['-c', own.join('; ').replace('COPY', quotedWord(copy))])
   await start()
   expect(await daemon?.open('app')).toMatchObject({ created: false })
   const ada = await socketConnector(socketPathOf(dataDir, 'app'))({ name: 'ada' })

@@ -33,7 +33,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }))
 function commitsWith(script: string, options?: { lookMs: number }): Commits {
   const folder = join(root, 'bin')
   mkdirSync(folder)
-  writeFileSync(join(folder, 'git'), `#!/bin/sh\necho $$ >> ${log}\n${script}\nPATH=\${PATH#*:} exec git "$@"\n`)
+  writeFileSync(join(folder, 'git'), `#!/bin/sh\necho $$ >> '${log}'\n${script}\nPATH=\${PATH#*:} exec git "$@"\n`)
   chmodSync(join(folder, 'git'), 0o755)
   return new Commits({ PATH: `${folder}:${process.env.PATH}`, HOME: root }, options)
 }

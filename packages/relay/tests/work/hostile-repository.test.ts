@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { quotedWord } from '../../src/machine/quoted-word.ts'
 import { type ProjectConfigFile, projectConfig, trust } from '../../src/machine/trust.ts'
 import { Commits } from '../../src/work/commits.ts'
 import { Worktrees } from '../../src/work/worktrees.ts'
@@ -45,20 +46,25 @@ async function make(name = 'Ann') {
 }
 
 /** A program that leaves a trace. */
-function trap(name: string): string {
+function trapFile(name: string): string {
   const path = join(root, `trap-${name}`)
-  writeFileSync(path, `#!/bin/sh\ntouch ${join(traces, name)}\ncat\n`)
+  writeFileSync(path, `#!/bin/sh\ntouch ${quotedWord(join(traces, name))}\ncat\n`)
   chmodSync(path, 0o755)
   return path
+}
+
+/** The same as a command line: most of what git runs goes through a shell. */
+function trap(name: string): string {
+  return quotedWord(trapFile(name))
 }
 
 test('hooks, watchers, external diffs, text conversion, aliases, pagers and a git of its own do not run', async () => {
   for (const hook of ['post-checkout', 'reference-transaction', 'post-index-change', 'pre-commit', 'post-merge']) {
     mkdirSync(join(repository, '.git', 'hooks'), { recursive: true })
-    writeFileSync(join(repository, '.git', 'hooks', hook), `#!/bin/sh\ntouch ${join(traces, hook)}\n`)
+    writeFileSync(join(repository, '.git', 'hooks', hook), `#!/bin/sh\ntouch ${quotedWord(join(traces, hook))}\n`)
     chmodSync(join(repository, '.git', 'hooks', hook), 0o755)
   }
-  write(repository, 'git', `#!/bin/sh\ntouch ${join(traces, 'git')}\n`)
+  write(repository, 'git', `#!/bin/sh\ntouch ${quotedWord(join(traces, 'git'))}\n`)
   chmodSync(join(repository, 'git'), 0o755)
   write(repository, '.gitattributes', '* diff=trap\n')
   git(repository, 'add', '.')
@@ -235,7 +241,7 @@ test('names that git would not take become branches that it takes', async () => 
 })
 
 test('asking which claimed files were committed checks no signature, runs no merge driver and reads no order', async () => {
-  const gpg = trap('gpg')
+  const gpg = trapFile('gpg')
   git(repository, 'checkout', '-qb', 'side', 'HEAD~1')
   write(repository, 'c.txt', 'other\n')
   git(repository, 'add', '.')

@@ -23,7 +23,7 @@ export function banner(
     line('page', `${page}      once, within five minutes`),
     line('data', isKept ? dataDir : 'in memory: gone when this ends'),
     // Left out in a pane, where it would be too long to copy.
-    ...(isInPane ? [] : [line('look in', print.typed(`RELAY_SOCKET=${socketPath} agent-relay who`))]),
+    ...(isInPane ? [] : [line('look in', print.typed(`RELAY_SOCKET=${quotedWord(socketPath)} agent-relay who`))]),
     'ready. Messages appear below, Ctrl-C here ends the lift.',
     '',
   ].join('\n')

@@ -2,6 +2,7 @@
 
 import type { RelayClient } from '@agent-relay/sdk'
 import type { OutputOf } from '@agent-relay/sdk/protocol'
+import { quotedWord } from '../../../machine/quoted-word.ts'
 import { MergeRefused, merge as mergeBranch } from '../../../work/merging.ts'
 import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
 import { withClient } from '../../connection.ts'
@@ -42,7 +43,8 @@ async function runDiff(context: Context): Promise<void> {
     if (answer.text === '')
       return print.say(`${oneLine(name)} has changed nothing on ${oneLine(worktree?.branch ?? '')}.`)
     await print.line(clean(answer.text.trimEnd()))
-    if (answer.isCut) print.say(`This is the beginning. The rest: git -C ${worktree?.path} diff ${worktree?.base}`)
+    if (answer.isCut && worktree)
+      print.say(`This is the beginning. The rest: git -C ${quotedWord(worktree.path)} diff ${worktree.base}`)
   })
 }
 
