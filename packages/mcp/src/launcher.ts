@@ -5,6 +5,7 @@
 import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { quotedWord, wordsOf } from '@agent-relay/sdk/internal/command-words'
 import { dataDir, type Env, readForeignFile } from '@agent-relay/sdk/internal/discover'
 import { hookGuard } from './hook-guard.ts'
 import { standIn } from './stand-in.ts'
@@ -82,8 +83,8 @@ export function launcherState(env: Env): 'current' | 'other' | 'missing' {
 
 /** The Node that it starts; undefined where that cannot be told. */
 export function launcherNode(env: Env): string | undefined {
-  const node = /^node='((?:[^'\n]|'\\'')+)'$/m.exec(readLauncher(env) ?? '')?.[1]
-  return node?.replaceAll(`'\\''`, "'")
+  const [node] = wordsOf(/^node=(.+)$/m.exec(readLauncher(env) ?? '')?.[1] ?? '')
+  return node
 }
 
 /** Undefined where it is missing or cannot be run. */
@@ -111,8 +112,8 @@ const gone = [
 function shell({ node, script }: LauncherTarget): string {
   return `#!/bin/sh
 # The launcher of Agent Relay: editors and CLIs start this file. \`agent-relay daemon start\`, \`up\` and \`mcp install\` write it again.
-node=${quoted(node)}
-script=${quoted(script)}
+node=${quotedWord(node)}
+script=${quotedWord(script)}
 ${hookGuard}
 ${standIn}
 # Only who reaches the daemon from elsewhere needs certificates; to read them takes longer than all of Node's start.
@@ -158,8 +159,4 @@ function batch({ node, script }: LauncherTarget): string {
     `exit /b ${goneExit}`,
     '',
   ].join('\r\n')
-}
-
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`
 }

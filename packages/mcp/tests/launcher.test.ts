@@ -168,7 +168,7 @@ describe.runIf(process.platform !== 'win32')('the launcher', () => {
 
   it('looks for no versions beside a Node of the system', () => {
     refreshLauncher(env, { node: '/nowhere/bin/node', script })
-    expect(readFileSync(launcherPath(env), 'utf8')).toContain("node='/nowhere/bin/node'")
+    expect(readFileSync(launcherPath(env), 'utf8')).toContain('node=/nowhere/bin/node\n')
     const traced = spawnSync('/bin/sh', ['-x', launcherPath(env), 'serve'], { env, encoding: 'utf8' })
     // The shell tells each file that it tries: none lies in a folder at the root but the usual ones.
     const tried = traced.stderr.match(/(?<=found=|\[ -x )'?\/\S*\/bin\/node/g) ?? []

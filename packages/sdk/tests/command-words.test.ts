@@ -1,7 +1,8 @@
 // How a line that a person typed becomes the words of a command, in the CLI and on the page.
 
+import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { openQuoteOf, wordsOf } from '../src/internal/command-words.ts'
+import { openQuoteOf, quotedWord, wordsOf } from '../src/internal/command-words.ts'
 
 test.each<[line: string, words: string[]]>([
   ['node agent.js  --watch', ['node', 'agent.js', '--watch']],
@@ -24,3 +25,12 @@ test.each<[line: string, quote: string | undefined]>([
 ])('a quote that is never closed: %s', (line, quote) => {
   expect(openQuoteOf(line)).toBe(quote)
 })
+
+test.each(['plain', '/a/b-c.d', 'two words', "it's", '', '$(id) `id` "$HOME" \\', '-n', 'line\nline', '~', '*', 'ä'])(
+  'a shell and we take a quoted word as it was: %j',
+  (word) => {
+    const line = quotedWord(word)
+    expect(execFileSync('sh', ['-c', `printf '%s' ${line}`], { encoding: 'utf8' })).toBe(word)
+    expect(wordsOf(line)).toEqual([word])
+  },
+)

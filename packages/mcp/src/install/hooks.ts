@@ -4,6 +4,7 @@
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { clisWith, hookSeconds, type NameWith, serverName } from '@agent-relay/sdk/internal/clis'
+import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import type { Slot } from '../careful/index.ts'
 import { launched } from '../launcher.ts'
 import { pluginPath } from '../opencode-plugin.ts'
@@ -125,6 +126,6 @@ function commandOf(words: string[], { env }: InstallContext): string {
 
 /** One word of a command that a shell runs or a person pastes. */
 export function shellWord(word: string): string {
-  if (/^[\w@%+=:,./-]+$/.test(word)) return word
-  return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`
+  const quoted = quotedWord(word)
+  return process.platform === 'win32' && quoted !== word ? `"${word}"` : quoted
 }

@@ -4,8 +4,8 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import { type Env, workingDirectory } from '@agent-relay/sdk/internal/discover'
-import { quotedWord } from '../machine/quoted-word.ts'
 
 /** The file that starts this command line: absolute, since another terminal may have another PATH. */
 export const launcher = fileURLToPath(new URL('../../bin/agent-relay.cjs', import.meta.url))

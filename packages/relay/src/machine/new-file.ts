@@ -2,8 +2,8 @@
 
 import { existsSync, linkSync, lstatSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import { RefusalError } from '../core/refusal-error.ts'
-import { quotedWord } from './quoted-word.ts'
 import { syncFile, syncFolder } from './sync.ts'
 
 /** `write` gets the path of a draft, beside which it may put what it needs meanwhile. Only this user can read any of it. */

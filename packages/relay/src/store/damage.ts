@@ -3,8 +3,8 @@
 
 import { statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import { RefusalError } from '../core/refusal-error.ts'
-import { quotedWord } from '../machine/quoted-word.ts'
 
 export function damaged(path: string, reason: string): RefusalError {
   return new RefusalError('workspace.damaged', { path, reason, ...fixesOf(path) })

@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
+import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { allCommands } from '../../src/cli/catalog.ts'
-import { quotedWord } from '../../src/machine/quoted-word.ts'
 import { launcher, World } from './cli-world.ts'
 
 const world = new World()

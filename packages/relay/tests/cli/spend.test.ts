@@ -2,10 +2,10 @@
 
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { ModelServer } from '../../../../test/bench/model-server.ts'
 import { until } from '../../../../test/until.ts'
-import { quotedWord } from '../../src/machine/quoted-word.ts'
 import { completes } from '../runs/runs-world.ts'
 import { World } from './cli-world.ts'
 

@@ -14,12 +14,12 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import { controlSocketPath, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { type Link, socketConnector } from '@agent-relay/sdk/wire'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { databases } from '../../src/cli/commands/doctor/data-directory.ts'
 import { Daemon } from '../../src/daemon/daemon.ts'
-import { quotedWord } from '../../src/machine/quoted-word.ts'
 import { Database } from '../../src/store/database.ts'
 
 let dataDir: string

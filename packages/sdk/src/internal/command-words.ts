@@ -1,4 +1,5 @@
-// A command line as words, for the CLI and the page alike: quotes and backslashes as people write them, and no shell, so nothing in it is run.
+// A command line as words, for the CLI and the page alike: quotes and backslashes as people write them, and no shell, so nothing in it is run. And
+// a word as a shell takes it, for lines that are printed to be pasted or written to be run.
 
 /** Quotes hold words together; a backslash takes the next sign as it is, in double quotes only before `"`, `\`, `$` and a backquote. */
 export function wordsOf(line: string): string[] {
@@ -16,3 +17,7 @@ export function openQuoteOf(line: string): string | undefined {
 }
 
 const quoted = /"((?:\\[\s\S]|[^"\\])*)"|'([^']*)'|\\([\s\S])/g
+
+export function quotedWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}

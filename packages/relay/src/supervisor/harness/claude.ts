@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { hookSeconds } from '@agent-relay/sdk/internal/clis'
-import { quotedWord } from '../../machine/quoted-word.ts'
+import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import {
   ctrlC,
   type Harness,

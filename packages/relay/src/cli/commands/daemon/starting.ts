@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { refreshLauncher } from '@agent-relay/mcp/launcher'
+import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import {
   credentialsPath,
   dataDir,
@@ -23,7 +24,6 @@ import type { Daemon } from '../../../daemon/daemon.ts'
 import { holdsProjects, ownerOf, type ProjectChoice, writeProjectConfig } from '../../../machine/config.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { dataDirectoryFault } from '../../../machine/data-directory.ts'
-import { quotedWord } from '../../../machine/quoted-word.ts'
 import { CommandError, type Context, exits } from '../../command.ts'
 import { chooseWorkspace } from '../../connection.ts'
 import { control, nextId, pollMs, reachControl } from '../../control-socket.ts'

@@ -1,7 +1,7 @@
 // What the relay of a lift prints at its start: the banner, and the prompts to paste if no pane types them.
 
+import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import type { Env } from '@agent-relay/sdk/internal/discover'
-import { quotedWord } from '../../../machine/quoted-word.ts'
 import { version } from '../../../machine/version.ts'
 import type { Print } from '../../print.ts'
 import { listOf } from '../../text.ts'

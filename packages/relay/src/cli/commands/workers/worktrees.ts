@@ -1,8 +1,8 @@
 // `diff`, `merge`, `sweep`: what workers changed in their worktrees, and what becomes of it. `merge` runs git here, in the checkout of who types it.
 
 import type { RelayClient } from '@agent-relay/sdk'
+import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import type { OutputOf } from '@agent-relay/sdk/protocol'
-import { quotedWord } from '../../../machine/quoted-word.ts'
 import { MergeRefused, merge as mergeBranch } from '../../../work/merging.ts'
 import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
 import { withClient } from '../../connection.ts'

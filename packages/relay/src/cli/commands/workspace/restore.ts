@@ -3,12 +3,12 @@
 
 import { accessSync, constants, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import { credentialsPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import type { Link } from '@agent-relay/sdk/wire'
 import type { Backup, Placeable, Prepared } from '../../../daemon/backup.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
-import { quotedWord } from '../../../machine/quoted-word.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { nextId, reachControl } from '../../control-socket.ts'
 import { failureOf } from '../../exit.ts'
