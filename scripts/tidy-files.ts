@@ -2,7 +2,7 @@
 
 /** Who may read a file by itself, and why it is safe. All others use sdk/src/internal/foreign-file.ts, which neither waits nor reads without end. */
 export const readsFiles =
-  /\b(?:readFile(?:Sync)?|createReadStream|readSync|open(?:Sync|AsBlob))\(|\bfs(?:Promises)?\.(?:open|read)\w*\(/
+  /\b(?:readFile(?:Sync)?|copyFile(?:Sync)?|cp(?:Sync)?|createReadStream|readSync|open(?:Sync|AsBlob))\(|\bfs(?:Promises)?\.(?:open|read)\w*\(/
 export const fileReaders: Record<string, string> = {
   'packages/sdk/src/internal/foreign-file.ts': 'the careful reader itself',
   'packages/mcp/src/bin.cts': 'its own package',
@@ -36,6 +36,7 @@ export const fileReaders: Record<string, string> = {
   'packages/relay/src/daemon/importing.ts': 'what the person named, a line at a time',
   'packages/relay/src/prove/harness/processes.ts':
     "the kernel's files about a process, and what a trial's own daemon wrote",
+  'packages/relay/src/prove/scenarios/full-disk.ts': "what a trial's own daemon wrote",
   'packages/relay/src/prove/harness/strace.ts': 'what strace wrote in a directory of the trial',
   'packages/relay/src/machine/sync.ts': 'reads nothing: what was just written is synced',
 }

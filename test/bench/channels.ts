@@ -1,4 +1,5 @@
-// What a message to a large channel costs beside one to a small channel: a row is a row, however many read it.
+// What a message to a large channel costs beside one to a small channel: a row is a row, however many read it. And what it costs to tell somebody
+// which of ten thousand names they may have meant.
 
 import { RelayClient } from '@agent-relay/sdk'
 import { Child } from './child.ts'
@@ -10,6 +11,9 @@ import type { Measure } from './table.ts'
 
 const sizes = { small: 10, big: 10_000 } as const
 const limit = 1.5
+/** A send takes half a millisecond, and five may pass until a wrong name is answered. */
+const unknownLimit = 10
+const unknownCalls = 200
 
 export async function measureChannels({ rounds, ms }: Rounds): Promise<Measure[]> {
   const relay = await startRelay()
@@ -28,6 +32,7 @@ export async function measureChannels({ rounds, ms }: Rounds): Promise<Measure[]
     const big = await send('#big')
     costs.push({ small: first ?? (await send('#small')), big })
   }
+  const unknown = await unknownName(relay)
   const lagMs = await relay.lagMs()
   await Promise.all([load.stop(), relay.stop()])
   const ratio = median(costs.map(({ small, big }) => big / small))
@@ -42,6 +47,7 @@ export async function measureChannels({ rounds, ms }: Rounds): Promise<Measure[]
       lagMs,
       note: 'the floor is one to a channel of 10; 64 in flight, each member offline',
     },
+    { ...unknown, lagMs },
   ]
 }
 
@@ -59,4 +65,30 @@ async function fill({ socketPath, key }: Relay): Promise<void> {
     )
   }
   await owner.disconnect()
+}
+
+async function unknownName({ socketPath }: Relay): Promise<Omit<Measure, 'lagMs'>> {
+  const client = new RelayClient({ socketPath, agentName: 'Bob', autoConnect: false })
+  await client.connect()
+  const timed = async (to: string) => {
+    const from = performance.now()
+    await client.send(to, 'hello').catch(() => {})
+    return performance.now() - from
+  }
+  const [wrong, right]: [number[], number[]] = [[], []]
+  for (let n = 0; n < unknownCalls; n++) {
+    right.push(await timed(`member${n}`))
+    wrong.push(await timed(`membre${n}`))
+  }
+  await client.disconnect()
+  const ratio = median(wrong) / median(right)
+  return {
+    measure: 'a wrong name among 10,000, answered with the nearest',
+    value: `${median(wrong).toFixed(2)} ms`,
+    floor: `${median(right).toFixed(2)} ms`,
+    ratio,
+    limit: `<= ${unknownLimit}`,
+    isMet: ratio <= unknownLimit,
+    note: 'the floor is one send',
+  }
 }

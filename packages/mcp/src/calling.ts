@@ -78,7 +78,7 @@ export async function runTool(tool: Tool, client: ToolClient, input: unknown): P
   const { isError = false } = answer
   if ('text' in answer) return { blocks: [cleanForModel(answer.text)], isJson: false, isError }
   const json = JSON.stringify(shownValue(answer.json))
-  return { blocks: answer.note === undefined ? [json] : [json, answer.note], isJson: true, isError }
+  return { blocks: answer.note === undefined ? [json] : [json, cleanForModel(answer.note)], isJson: true, isError }
 }
 
 /** Behind JSON the hint is a content block of its own, so that the JSON parses. Copilot CLI puts blocks together with nothing between them. */

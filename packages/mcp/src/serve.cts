@@ -207,7 +207,7 @@ function workingDirectory(): string | undefined {
 
 /** It starts no daemon that nobody asked for: the user should know that one runs. */
 function fail(error: Error): void {
-  process.stderr.write(isAway(error) ? awayText() : `ERROR: ${error.message}\n`, () => process.exit(1))
+  process.stderr.write(isAway(error) ? awayText() : `ERROR: ${cleaned(error.message)}\n`, () => process.exit(1))
 }
 
 function isAway(error: Error): boolean {

@@ -33,7 +33,7 @@ export async function failureOf(error: unknown): Promise<Failure> {
   // A RelayError and a system error carry their code, a RefusalError its whole refusal.
   const { code, details }: Carried = (error as { refusal?: Carried }).refusal ?? (error as Carried)
   if (typeof code !== 'string')
-    return { code: 'fault', text: clean(error.message), trace: error.stack, exit: exits.refused }
+    return { code: 'fault', text: clean(error.message), trace: error.stack && clean(error.stack), exit: exits.refused }
   const { exit, text } = await toldOf(code, error.message, details)
   return { code, text: clean(text), exit, details }
 }

@@ -96,7 +96,9 @@ function* unreadLines(view: View, told: Told): Steps<string[]> {
 
 function isJustShown({ at }: Told, receipt: ReceiptRow | undefined): boolean {
   const { route, offeredAt = 0 } = receipt ?? {}
-  return route !== undefined && outsideRoutes.includes(route) && at - offeredAt < justNowMs
+  // A later time was stamped before the clock was set back.
+  const isJustNow = offeredAt <= at && at - offeredAt < justNowMs
+  return route !== undefined && outsideRoutes.includes(route) && isJustNow
 }
 
 /** Where it works, if that is a worktree of its own. */

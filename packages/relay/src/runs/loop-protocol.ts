@@ -38,7 +38,6 @@ export interface LoopTask {
   tools: ToolDefinition[]
   /** Of the project; they are started by the thread. */
   servers: Record<string, McpServerSettings>
-  cwd: string | undefined
   limits: RunLimits
   /** Its first number is 1 once the run is over: seen at once, also before the message that says so. */
   flag: Int32Array

@@ -92,7 +92,7 @@ class LoopThread {
       if (Atomics.load(flag, 0) === 1) throw new Error('the run is over')
       return fetch(input, init)
     })
-    const servers = await openServers(task.servers, task.cwd, limits.serverStartMs)
+    const servers = await openServers(task.servers, limits.serverStartMs)
     for (const trouble of servers.troubles) notes.add(`${trouble}\n`)
     try {
       const tools = await toolsFor(task.tools, agent, servers)

@@ -5,7 +5,8 @@ import { Worker } from 'node:worker_threads'
 import type { Env } from '@agent-relay/sdk/internal/discover'
 import type { RunLedger } from '../broker/runs/run-runtime.ts'
 import type { RunRow } from '../core/view.ts'
-import type { ProjectConfigFile } from '../machine/trust.ts'
+import type { McpServerSettings, ProjectConfigFile } from '../machine/trust.ts'
+import { workingDirectory } from '../machine/working-directory.ts'
 import { closeMs, type RunLimits } from './limits.ts'
 import type { LoopTask, RunAgentCalls, ToDaemon, ToThread } from './loop-protocol.ts'
 import { modelSettings } from './model.ts'
@@ -110,6 +111,8 @@ export interface LoopRunOptions {
   run: RunRow
   env: Env
   config: ProjectConfigFile | undefined
+  /** Where no program works. */
+  dataDir: string
   dial: Dial
   loops: Loops
   limits: RunLimits
@@ -118,7 +121,7 @@ export interface LoopRunOptions {
 
 /** Resolves when it is over; with a reason where it ended by itself. */
 export async function runLoop(options: LoopRunOptions): Promise<string | undefined> {
-  const { ledger, run, env, config, dial, loops, limits, over } = options
+  const { ledger, run, env, config, dataDir, dial, loops, limits, over } = options
   const model = modelSettings(env, run.model, config)
   if (typeof model === 'string') return model
   const note = (text: string) => ledger.note(run.id, text)
@@ -143,12 +146,35 @@ export async function runLoop(options: LoopRunOptions): Promise<string | undefin
       contract: ledger.contractOf(run.id),
       model,
       tools: tools.definitions,
-      servers: (mayStart && trusted?.settings.mcpServers) || {},
-      cwd: run.cwd ?? trusted?.directory,
+      servers: mayStart && trusted ? placedServers(trusted, run.cwd, dataDir, note) : {},
       limits,
     }
     return await loops.run(task, asked, over, note)
   } finally {
     await agent.leave()
   }
+}
+
+/** The trusted file's servers, each with the directory that it starts in. A path in the file begins at the project. */
+function placedServers(
+  { settings, directory }: ProjectConfigFile,
+  runCwd: string | undefined,
+  dataDir: string,
+  note: (text: string) => void,
+): Record<string, McpServerSettings> {
+  const placed = (server: McpServerSettings): McpServerSettings => {
+    if ('url' in server) return server
+    const known = server.cwd === undefined ? [runCwd, directory] : [directory]
+    return { ...server, cwd: workingDirectory({ dataDir, wanted: server.cwd, known }) }
+  }
+  return Object.fromEntries(
+    Object.entries(settings.mcpServers ?? {}).flatMap(([name, server]) => {
+      try {
+        return [[name, placed(server)]]
+      } catch (error) {
+        note(`The MCP server ${name} is not there: ${(error as Error).message}\n`)
+        return []
+      }
+    }),
+  )
 }

@@ -100,9 +100,9 @@ export class Runner implements RunRuntime {
 
   /** Resolves when nothing carries it out any more, with the reason where that was not asked for. */
   async #carryOut(run: RunRow, over: AbortSignal): Promise<string | undefined> {
-    const { ledger, dial, env } = this.#options
+    const { ledger, dial, env, dataDir } = this.#options
     if (run.harness !== 'loop') return runByWorker(ledger, run, over)
     const config = this.#configOf(run.cwd)
-    return runLoop({ ledger, run, env, config, dial, loops: this.#loops, limits: this.#limits, over })
+    return runLoop({ ledger, run, env, config, dataDir, dial, loops: this.#loops, limits: this.#limits, over })
   }
 }

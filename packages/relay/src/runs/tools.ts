@@ -21,7 +21,6 @@ const nameOf = (server: string, tool: string) => `${server}_${tool}`.replace(/[^
 
 export async function openServers(
   settings: Record<string, McpServerSettings>,
-  cwd: string | undefined,
   startMs: number,
 ): Promise<ProjectServers> {
   const known = new Map<string, { client: Client; tool: string }>()
@@ -30,7 +29,7 @@ export async function openServers(
   const troubles: string[] = []
   const open = async ([server, each]: [string, McpServerSettings]) => {
     try {
-      const client = await connect(each, cwd, startMs, clients)
+      const client = await connect(each, startMs, clients)
       for (const { name: tool, description, inputSchema } of (await client.listTools()).tools) {
         const name = nameOf(server, tool)
         known.set(name, { client, tool })
@@ -57,28 +56,23 @@ export async function openServers(
   }
 }
 
-async function connect(
-  settings: McpServerSettings,
-  cwd: string | undefined,
-  startMs: number,
-  clients: Client[],
-): Promise<Client> {
+async function connect(settings: McpServerSettings, startMs: number, clients: Client[]): Promise<Client> {
   const { Client: McpClient } = await import('./libraries.ts')
   const client: Client = new McpClient({ name: 'agent-relay', version })
   // Remembered before it is connected, so that a server that hangs is ended with the others.
   clients.push(client)
-  await client.connect(await transportOf(settings, cwd), { timeout: startMs })
+  await client.connect(await transportOf(settings), { timeout: startMs })
   return client
 }
 
 /** A server gets the few variables that every program needs, and those that the file gives it. */
-async function transportOf(settings: McpServerSettings, runCwd: string | undefined): Promise<Transport> {
+async function transportOf(settings: McpServerSettings): Promise<Transport> {
   if ('url' in settings) {
     const { StreamableHTTPClientTransport } = await import('./libraries.ts')
     return new StreamableHTTPClientTransport(new URL(settings.url), { requestInit: { headers: settings.headers } })
   }
   const { StdioClientTransport } = await import('./libraries.ts')
-  const { command, args, env, cwd = runCwd } = settings
+  const { command, args, env, cwd } = settings
   return new StdioClientTransport({ command, args, env, cwd, stderr: 'ignore' })
 }
 

@@ -1,7 +1,7 @@
 // What a worktree holds that is nowhere else: commits, files that are not committed, work that git was told not to look at. Writes nothing.
 
 import { createHash } from 'node:crypto'
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { readForeignFile } from '@agent-relay/sdk/internal/discover'
@@ -14,6 +14,8 @@ export type Copied = Readonly<Record<string, string>>
 
 const filesShownMax = 200
 const diffBytesMax = 1024 * 1024
+/** Some hundred thousand files. */
+const indexBytesMax = 64 * 1024 * 1024
 const notInside = '--ignore-submodules=dirty'
 
 /** States in which git keeps work outside the branch and the files. */
@@ -68,15 +70,16 @@ export async function lacksOnly(git: Git, path: string): Promise<boolean> {
   return (await statusOf(git, path)).every((entry) => entry.startsWith(' D '))
 }
 
-function isSame(path: string, file: string, copied: Copied): boolean {
+/** The file in the worktree is the copy that was put there. One that a link leads to is not: it may be the user's own. */
+export function isSame(path: string, file: string, copied: Copied): boolean {
   const known = Object.hasOwn(copied, file) ? copied[file] : undefined
-  return known !== undefined && known === digestOf(join(path, file))
+  return known !== undefined && known === digestOf(path, file)
 }
 
-/** Undefined where it is not a plain file that can be read. */
-export function digestOf(file: string): string | undefined {
+/** Undefined where it is not a plain file that can be read, or is reached by a link. */
+function digestOf(path: string, file: string): string | undefined {
   try {
-    const found = readForeignFile(file)
+    const found = readForeignFile(join(path, file), { within: path })
     return found && createHash('sha256').update(found.bytes).digest('hex')
   } catch {
     return undefined
@@ -137,7 +140,8 @@ export async function diffOf(git: Git, worktree: Worktree): Promise<{ text: stri
   try {
     // New files are listed in a copy of the index: the worker's own is left alone.
     const index = join(scratch, 'index')
-    copyFileSync(join(own, 'index'), index)
+    const found = readForeignFile(join(own, 'index'), { bytesMax: indexBytesMax })
+    if (found) writeFileSync(index, found.bytes)
     const env = { GIT_INDEX_FILE: index }
     const links = (await gitlinksIn(git, path)).map((way) => `:(exclude,literal)${way}`)
     await git.run(path, ['add', '--intent-to-add', '--', '.', ...links], { env })

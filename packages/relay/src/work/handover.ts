@@ -1,10 +1,12 @@
 // The mark beside git's own files about a worktree, which says for which worker it was made, and whether it was handed over; and what is done about worktrees that
 // git had not finished making or removing when it was cut off.
 
-import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readForeignText } from '@agent-relay/sdk/internal/discover'
 import type { Worktree } from '@agent-relay/sdk/protocol'
+import { hasPassed } from '../machine/clock.ts'
+import { isInside } from '../machine/working-directory.ts'
 import type { Copied } from './changes.ts'
 import type { Git } from './git.ts'
 import { exists, refOf } from './repository.ts'
@@ -30,9 +32,23 @@ export async function markOf(git: Git, worktree: Worktree): Promise<Partial<Mark
   const text = own === undefined ? undefined : readForeignText(join(own, markFile))
   if (text === undefined) return undefined
   try {
-    return JSON.parse(text) as Partial<Mark>
+    return known(JSON.parse(text), worktree.path)
   } catch {
     return {}
+  }
+}
+
+/** A worker may be able to write where the mark lies: what is not as we write it is not believed, and no file outside the worktree is a copy of ours. */
+function known(mark: Record<string, unknown>, path: string): Partial<Mark> {
+  const { worker, copied, isSettingUp, isLeaving } = mark
+  const files = Object.entries(copied ?? {}).filter(
+    ([file, digest]) => typeof digest === 'string' && isInside(join(path, file), path),
+  )
+  return {
+    ...(typeof worker === 'string' ? { worker } : {}),
+    copied: Object.fromEntries(files),
+    isSettingUp: isSettingUp === true,
+    isLeaving: isLeaving === true,
   }
 }
 
@@ -44,7 +60,11 @@ export function isOfAnother(mark: Partial<Mark> | undefined, worker: string): bo
 export async function writeMark(git: Git, worktree: Worktree, mark: Mark): Promise<void> {
   const own = await ownOf(git, worktree)
   if (own === undefined) throw new Error(`git does not know ${worktree.path} as a worktree`)
-  writeFileSync(join(own, markFile), JSON.stringify(mark), { mode: 0o600 })
+  // Beside it first: what stands at its path may be a link.
+  const aside = join(own, `${markFile}.new`)
+  rmSync(aside, { force: true })
+  writeFileSync(aside, JSON.stringify(mark), { flag: 'wx', mode: 0o600 })
+  renameSync(aside, join(own, markFile))
 }
 
 /** The directory of git's own files about it: found from the repository, since its own `.git` may be missing. */
@@ -79,7 +99,7 @@ export async function dropDeadLock(git: Git, worktree: Worktree): Promise<boolea
   const asked = ['rev-parse', '--path-format=absolute', '--git-path', `${refOf(worktree)}.lock`]
   const path = (await git.run(worktree.repository, asked)).trimEnd()
   const found = statSync(path, { throwIfNoEntry: false })
-  if (!found || Date.now() - found.mtimeMs < deadLockMs) return false
+  if (!found || !hasPassed(deadLockMs, Math.floor(found.mtimeMs), Date.now())) return false
   rmSync(path, { force: true })
   return true
 }

@@ -10,7 +10,7 @@ import type { EndedWorktree, MakeWorktree, PlannedWorktree, WorktreeKeeper } fro
 import { RefusalError } from '../core/refusal-error.ts'
 import { projectConfig } from '../machine/trust.ts'
 import { isInside } from '../machine/working-directory.ts'
-import { changesOf, diffOf, isClean, lacksOnly, uncommittedOf, unmerged } from './changes.ts'
+import { changesOf, diffOf, isClean, isSame, lacksOnly, uncommittedOf, unmerged } from './changes.ts'
 import { addSubmodules, copyFiles, setUp, type WorktreeSettings } from './furnishing.ts'
 import { type Env, Git, GitError } from './git.ts'
 import { dropDeadLock, dropHalfMade, isOfAnother, markOf, restoreLink, writeMark } from './handover.ts'
@@ -151,7 +151,8 @@ export class Worktrees implements WorktreeKeeper {
       if (!isHalfGone && !isClean(changes)) return { kept: keptText(changes), changes }
       if (inside !== undefined) return { kept: inside, changes }
       await writeMark(this.#git, worktree, { worker, copied: mark?.copied ?? {}, isLeaving: true })
-      for (const file of Object.keys(mark?.copied ?? {})) rmSync(join(path, file), { force: true })
+      const copied = mark?.copied ?? {}
+      for (const file of Object.keys(copied)) if (isSame(path, file, copied)) rmSync(join(path, file), { force: true })
       await this.#remove(worktree, isHalfGone)
     } else {
       if (!isUntouched && (await unmerged(git, worktree, listed?.head)) !== 0)

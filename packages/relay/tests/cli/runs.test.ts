@@ -3,12 +3,18 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { socketPathOf } from '@agent-relay/sdk/internal/discover'
+import { socketConnector } from '@agent-relay/sdk/wire'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ModelServer } from '../../../../test/bench/model-server.ts'
 import { isAlive } from '../../../../test/is-alive.ts'
 import { until } from '../../../../test/until.ts'
+import type { ProjectSettings } from '../../src/machine/trust.ts'
 import { calls, completes, inTurn } from '../runs/runs-world.ts'
 import { World } from './cli-world.ts'
+
+/** With every key, at every depth. */
+type Whole<T> = T extends unknown[] ? T : T extends object ? { [K in keyof T]-?: Whole<T[K]> } : T
 
 const projectServer = fileURLToPath(new URL('project-server.mjs', import.meta.url))
 
@@ -194,6 +200,53 @@ describe("a project's own settings", () => {
   claude gets: --x
 `)
     expect((await world.run(['trust', '--revoke'])).code).toBe(0)
+  })
+
+  test('every setting that there is, is shown', async () => {
+    // The compiler asks for a setting that is new.
+    const all: Whole<ProjectSettings> = {
+      llm: { provider: 'openai', baseUrl: 'at-1', apiKey: 'secret', model: 'model-1' },
+      mcpServers: {
+        one: { command: 'program-1', args: ['word-1'], env: { NAME_1: 'value-1' }, cwd: 'folder-1' },
+        two: { url: 'https://host-1', headers: { 'Header-1': 'secret' } },
+      },
+      harness: { claude: { args: ['word-2'], acp: ['program-2', 'word-3'] } },
+      worktree: { directory: 'folder-2', copy: ['file-1'], submodules: ['folder-3'], setup: ['program-3', 'word-4'] },
+    }
+    write(all)
+    const { stderr } = await world.run(['trust', '--yes'])
+    const words = JSON.stringify(all).match(/[\w-]+-1|\w+-[2-9]|NAME_1/g) ?? []
+    expect(words.length).toBeGreaterThan(15)
+    expect(words.filter((each) => !stderr.includes(each))).toEqual([])
+    expect(stderr).toContain('  claude runs instead: program-2 word-3\n')
+    expect((await world.run(['trust', '--revoke'])).code).toBe(0)
+  })
+
+  test('a server starts where its file says, and never among the data of the relay', async () => {
+    const server = { command: process.execPath, args: [projectServer] }
+    const tools = world.directory('app/tools')
+    write({ mcpServers: { near: { ...server, cwd: 'tools' }, inside: { ...server, cwd: world.dataDir } } })
+    // In the background, as most run it: such a daemon's own directory is that of its data.
+    await spawnDaemon()
+    await world.run(['trust', '--yes'])
+    model.script(
+      inTurn(calls('near_read', { word: 'a' }), ({ results, ...asked }) =>
+        completes([...results, ...asked.tools.filter((name) => name.startsWith('inside'))].join())({
+          results,
+          ...asked,
+        }),
+      ),
+    )
+    expect(await run()).toMatchObject({ code: 0, stdout: `read a in ${tools}\n` })
+  })
+
+  test('a run works in no directory of the relay, nor in one that is not there', async () => {
+    await startDaemon()
+    const ada = await socketConnector(socketPathOf(world.dataDir, 'app'))({ name: 'ada' })
+    const start = (cwd: string) => ada.call('run.start', { contract: 'x', harness: 'loop', cwd }, cwd)
+    await expect(start(world.dataDir)).rejects.toMatchObject({ code: 'directory.private' })
+    await expect(start(join(world.cwd, 'none'))).rejects.toMatchObject({ code: 'directory.unknown' })
+    await ada.close()
   })
 
   test('a file that makes no sense is named', async () => {

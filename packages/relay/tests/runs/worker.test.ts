@@ -164,11 +164,12 @@ test('without a model the first CLI on PATH carries out a run for which none is 
   const again = { contract: 'Wait for a word.', cwd: world.root }
   expect(await world.lead.call('run.start', again, { id: 'c_default' })).toEqual(run)
   await world.lead.call('run.stop', { run: run.id })
-  // Who names a model means the loop, and where no directory can be told no program is started.
+  // Who names a model means the loop.
   const named = await world.lead.call('run.start', { contract: 'x', model: 'some-model', cwd: world.root })
   expect(named).toMatchObject({ harness: 'loop', note: expect.stringMatching(/^No model .* it stops at once; /) })
   expect((await ended(named.id)).stopReason).toMatch(/^No model is configured/)
-  expect((await world.lead.call('run.start', { contract: 'x', cwd: '/no/such/directory' })).harness).toBe('loop')
+  const nowhere = world.lead.call('run.start', { contract: 'x', cwd: '/no/such/directory' })
+  await expect(nowhere).rejects.toMatchObject({ code: 'directory.unknown' })
 })
 
 test('a worker that carries out no run is shown by its name', async () => {

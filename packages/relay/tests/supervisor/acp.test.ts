@@ -198,6 +198,8 @@ test.each([
   const now = async () => (await world.lead.call('worker.list', {})).workers.find((each) => each.name === name)
   await until(async () => (await now())?.control === 'pty')
   await until(async () => (await world.told(name)).some((text) => text.includes(`over ACP (${why})`)))
+  // Before it has set its terminal up, an Enter would be another key.
+  await until(async () => (await screen(name)).includes('scripted agent'))
   await type(name, 'busy 1\r')
   await until(() => world.submitted(name).includes('busy 1'))
   await release(name)

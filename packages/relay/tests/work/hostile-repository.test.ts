@@ -1,11 +1,14 @@
 // A repository that means harm: no program of its own runs when the relay makes, looks at or removes a worktree, and no link leads out.
 
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import {
   chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -212,6 +215,41 @@ test('a file to copy that is a link, or leads out of the repository, is not copi
     expect(await keeper.leave({ repository, path, branch, base }, { worker: 'w1', hasRun: false })).toEqual({})
   }
   expect(oursIn(repository)).toEqual({ paths: [], branches: [], listed: [] })
+})
+
+test("a copied file's folder that became a link: the file that it leads to is not taken away", async () => {
+  write(repository, '.gitignore', 'conf\n')
+  git(repository, 'add', '.gitignore')
+  git(repository, 'commit', '-qm', 'ignored')
+  write(repository, 'conf/.env', 'KEY=1\n')
+  write(repository, '.relay/config.json', JSON.stringify({ worktree: { copy: ['conf/.env'] } }))
+  trust(projectConfig(repository, join(root, 'data')) as ProjectConfigFile, join(root, 'data'))
+  const worktree = await make()
+  rmSync(join(worktree.path, 'conf'), { recursive: true })
+  symlinkSync(join(repository, 'conf'), join(worktree.path, 'conf'))
+  expect((await keeper.leave(worktree, ran)).kept).toBe('1 file not committed')
+  expect(readFileSync(join(repository, 'conf/.env'), 'utf8')).toBe('KEY=1\n')
+  rmSync(join(worktree.path, 'conf'))
+  expect(await keeper.leave(worktree, ran)).toEqual({})
+})
+
+test('a mark that a worker has written names no file outside its worktree', async () => {
+  const worktree = await make()
+  write(root, 'mine', 'private\n')
+  const digest = createHash('sha256').update('private\n').digest('hex')
+  const mark = join(git(worktree.path, 'rev-parse', '--absolute-git-dir'), 'agent-relay.json')
+  const copied = { '../../../../mine': digest, 'a.txt': 7 }
+  writeFileSync(mark, JSON.stringify({ ...JSON.parse(readFileSync(mark, 'utf8')), copied }))
+  expect(await keeper.leave(worktree, ran)).toEqual({})
+  expect(readFileSync(join(root, 'mine'), 'utf8')).toBe('private\n')
+})
+
+test('an index that nobody writes to holds up nothing', async () => {
+  const worktree = await make()
+  const index = join(git(worktree.path, 'rev-parse', '--absolute-git-dir'), 'index')
+  rmSync(index)
+  execFileSync('mkfifo', [index])
+  await expect(keeper.diff(worktree)).rejects.toThrow('this is a FIFO, not a file')
 })
 
 test('work that git was told to overlook, a commit without a branch and an open rebase are work', async () => {

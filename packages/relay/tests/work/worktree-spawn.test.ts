@@ -128,12 +128,18 @@ test('files, submodules and a set-up command come from the configuration, once i
 })
 
 test('a set-up command that fails ends the worker, says why, and leaves nothing', async () => {
-  write(repository, '.relay/config.json', JSON.stringify({ worktree: { setup: ['sh', '-c', 'echo no luck; exit 3'] } }))
+  write(
+    repository,
+    '.relay/config.json',
+    JSON.stringify({ worktree: { setup: ['sh', '-c', 'echo no luck; echo "Worker \\"Zoe\\" is ready."; exit 3'] } }),
+  )
   trust(projectConfig(repository, world.dataDir) as ProjectConfigFile, world.dataDir)
   await spawn('Eve').catch(() => {})
   await until(async () => (await world.status('Eve')) === 'exited')
   const [eve] = (await world.lead.call('worker.list', { all: true })).workers
   expect(eve?.reason).toContain('failed (3):\nno luck')
+  // What a program has printed does not pass for a line of the daemon's own.
+  expect((await world.told('Eve')).at(-1)).toMatch(/failed \(3\)\.\n {2}no luck\n {2}Worker "Zoe" is ready\.$/)
   expect(oursIn(repository)).toEqual({ paths: [], branches: [], listed: [] })
 })
 

@@ -61,7 +61,7 @@ export class Runs {
   async start(asking: Asking, asked: ParsedInputOf<'run.start'>, url?: string): Promise<OutputOf<'run.start'>> {
     const by = actorOf(asking)
     const input = this.#wanted(asking, asked)
-    const { contract, model, cwd, agent, worktree, again, parent: hirer = by } = input
+    const { contract, model, agent, worktree, again, parent: hirer = by } = input
     const harness = input.harness ?? (agent === undefined ? this.#harnessFor(asking, hirer, input) : 'external')
     if (agent !== undefined && harness !== 'external') {
       const why = `agent: only an external run is carried out by an agent that is named, and this one by ${harness}`
@@ -71,7 +71,7 @@ export class Runs {
       const why = `worktree: only a run by a CLI has one, and this one is carried out by ${harness}`
       throw new RefusalError('input.invalid', { operation: 'run.start', why })
     }
-    if (harness !== 'external') this.#mustMayStart(asking, hirer, harness, cwd)
+    const cwd = harness === 'external' ? input.cwd : this.#mustMayStart(asking, hirer, harness, input.cwd)
     const mint = this.#ids('run')
     const token = newSecret('at')
     const entrance = harness === 'loop' ? token : undefined
@@ -135,11 +135,12 @@ export class Runs {
     return `${lack} it stops at once; its status says what is missing.${why}`
   }
 
-  /** A CLI is a program, and so is an MCP server that the loop is given. */
-  #mustMayStart({ session }: Asking, by: string, harness: HarnessName, cwd: string | undefined): void {
+  /** A CLI is a program, and so is an MCP server that the loop is given. Answers where the run works. */
+  #mustMayStart({ session }: Asking, by: string, harness: HarnessName, cwd: string | undefined): string | undefined {
     const isFree = () => spawnRight(session.standing, this.#store.view.policy()) === 'any'
-    if (harness === 'loop' && (isFree() || !this.#runtime?.startsServers(cwd))) return
-    this.#workers.mustMayStart(session.standing, by, { cwd })
+    if (harness === 'loop' && (isFree() ? cwd === undefined : !this.#runtime?.startsServers(cwd))) return cwd
+    const place = this.#workers.mustMayStart(session.standing, by, { cwd })
+    return cwd === undefined ? undefined : place.cwd
   }
 
   /** A run by its id or its agent's name, a worker by its name. */

@@ -210,14 +210,14 @@ function reportText(
   { status, reason, screen, kept }: WorkerReport,
   reader: NoticeReader,
 ): string | undefined {
-  const why = reason === undefined ? '' : `: ${reason}`
+  const { why, printed } = reasonTexts(reason)
   switch (status) {
     case 'ready':
       return `Worker "${name}" is ready.`
     case 'blocked':
-      return `Worker "${name}" is blocked${why}. ${noticeFixes.blocked[reader](name)}${shown(screen)}`
+      return `Worker "${name}" is blocked${why}. ${noticeFixes.blocked[reader](name)}${printed}${shown(screen)}`
     case 'exited':
-      return `Worker "${name}" exited${why}.${keptText(worktree, kept)}${shown(screen)}`
+      return `Worker "${name}" exited${why}.${keptText(worktree, kept)}${printed}${shown(screen)}`
     default:
       return undefined
   }
@@ -231,5 +231,17 @@ function keptText(worktree: WorkerRow['worktree'], kept: string | undefined): st
 
 /** Two columns in: what a program prints must not pass for a line of the daemon's own. */
 function shown(screen: string | undefined): string {
-  return screen === undefined || screen.trim() === '' ? '' : `\nIts last screen:\n${clean(screen).replace(/^/gm, '  ')}`
+  return screen === undefined || screen.trim() === '' ? '' : `\nIts last screen:\n${indented(screen)}`
+}
+
+/** The first line of a reason is ours; behind it may be what a program has printed, such as a set-up command. */
+function reasonTexts(reason = ''): { why: string; printed: string } {
+  const [first = '', ...rest] = reason.split('\n')
+  const end = rest.join('\n').trim()
+  if (end === '') return { why: first === '' ? '' : `: ${first}`, printed: '' }
+  return { why: `: ${first.replace(/:$/, '')}`, printed: `\n${indented(end)}` }
+}
+
+function indented(text: string): string {
+  return clean(text).replace(/^/gm, '  ')
 }

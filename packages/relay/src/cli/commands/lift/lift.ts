@@ -4,6 +4,7 @@
 import { loopbackFault } from '../../../machine/http-port.ts'
 import { type CliCommand, CommandError, type Context, type ExitCode, exits, type NamedCommand } from '../../command.ts'
 import { awaitEnding } from '../../ending.ts'
+import { clean } from '../../text.ts'
 import { banner, blocks, connecting, typedHere } from './banner.ts'
 import { runPane } from './pane.ts'
 import { isInstalled } from './panes.ts'
@@ -135,7 +136,7 @@ async function configure({ options, env, print, cwd }: Context<LiftOptions>, por
   const around = installContext(env, cwd)
   const outcomes = isOn ? configureLift(port, around) : unconfigureLift(around)
   if (print.isJson) await print.json(outcomes)
-  else for (const line of outcomes.flatMap((outcome) => outcomeLines(outcome, isOn))) await print.line(line)
+  else for (const line of outcomes.flatMap((outcome) => outcomeLines(outcome, isOn))) await print.line(clean(line))
   if (outcomes.length === 0 && !print.isJson) print.say('None of the files of this project has it.')
   return Math.max(0, ...outcomes.map(({ exit }) => exit))
 }

@@ -2,6 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import type { Env } from '@agent-relay/sdk/internal/discover'
+import { hasPassed } from '../../../machine/clock.ts'
 import { attendedMs, type LiftWindow, must, type PaneScreen, type Panes, run, type Where } from './panes.ts'
 
 /** The size of a session until somebody attaches to it. */
@@ -70,7 +71,7 @@ export class Tmux implements Panes {
     const { stdout } = await run('tmux', ['list-clients', '-F', '#{pane_id} #{client_activity}'])
     return stdout.split('\n').some((row) => {
       const [there, seconds] = row.split(' ')
-      return there === pane && Date.now() - Number(seconds) * 1_000 < attendedMs
+      return there === pane && !hasPassed(attendedMs, Number(seconds) * 1_000, Date.now())
     })
   }
 

@@ -61,7 +61,10 @@ function whatItSets({ llm, mcpServers = {}, harness = {}, worktree = {} }: Proje
   return [
     ...(llm === undefined ? [] : [['model:', ...model, ...key].join(' ')]),
     ...Object.entries(mcpServers).flatMap(([name, server]) => serverLines(word(name), server)),
-    ...Object.entries(harness).map(([cli, { args = [] }]) => `${word(cli)} gets: ${args.map(word).join(' ')}`),
+    ...Object.entries(harness).flatMap(([cli, { args, acp }]) => [
+      ...(args === undefined ? [] : [`${word(cli)} gets: ${args.map(word).join(' ')}`]),
+      ...(acp === undefined ? [] : [`${word(cli)} runs instead: ${acp.map(word).join(' ')}`]),
+    ]),
     ...Object.entries(worktree).map(
       ([what, value]) =>
         `worktrees, ${worktreeWords[what as keyof typeof worktreeWords]}: ${[value].flat().map(word).join(' ')}`,
