@@ -1,12 +1,12 @@
 // The daemon is killed and started again under an open page: it goes on without a reload, with every message once and in order.
 
-import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { socketConnector } from '@agent-relay/sdk/wire'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Running, World } from '../../packages/relay/tests/cli/cli-world.ts'
+import { freePort } from '../free-port.ts'
 import { guardMs } from '../guard.ts'
 import { found, inChromium } from './chromium.ts'
 import { launch } from './page-world.ts'
@@ -105,13 +105,4 @@ async function readAll(): Promise<string[]> {
     if (list.scrollTop + list.clientHeight >= list.scrollHeight - 2) break
   }
   return [...rows].sort(([a], [b]) => a - b).map(([, text]) => text)
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 }

@@ -6,7 +6,7 @@ import { Cell } from './cell.ts'
 import { connection } from './connection.ts'
 import type { Worker } from './fleet.ts'
 
-export interface Elsewhere {
+export interface OtherWorkspace {
   name: string
   /** How many agents are there now; undefined until its first answer. */
   present?: number
@@ -16,7 +16,7 @@ export interface Elsewhere {
   why?: string
 }
 
-export const everywhere = new Cell<readonly Elsewhere[]>([])
+export const everywhere = new Cell<readonly OtherWorkspace[]>([])
 
 /** Each one that is at rest is opened by being looked at. */
 const workspacesMax = 20
@@ -35,7 +35,7 @@ export function followEverywhere(): () => void {
 function followOne(name: string): () => void {
   const address = `${location.origin}/ws?page=1&workspace=${encodeURIComponent(name)}`
   const client = new WorkspaceClient(websocketConnector(address), { autoConnect: false })
-  const put = (found: Omit<Elsewhere, 'name'>): void =>
+  const put = (found: Omit<OtherWorkspace, 'name'>): void =>
     everywhere.update((all) => all.map((each) => (each.name === name ? { name, ...found } : each)))
   const look = async (): Promise<void> => {
     if (document.hidden) return
@@ -55,7 +55,7 @@ function followOne(name: string): () => void {
   }
 }
 
-async function waitingIn(client: WorkspaceClient): Promise<Omit<Elsewhere, 'name'>> {
+async function waitingIn(client: WorkspaceClient): Promise<Omit<OtherWorkspace, 'name'>> {
   const [{ agents }, { workers }, { messages: owed }, { approvals }] = await Promise.all([
     client.call('agent.list', {}),
     client.call('worker.list', {}),

@@ -9,7 +9,7 @@ import { previewOf } from '../parts/markdown-tree.ts'
 import { Ago } from '../parts/time.tsx'
 import { useCell } from '../store/cell.ts'
 import { conversationOf } from '../store/conversations.ts'
-import { type Elsewhere, everywhere, followEverywhere } from '../store/everywhere.ts'
+import { everywhere, followEverywhere, type OtherWorkspace } from '../store/everywhere.ts'
 import { pathOf } from '../store/own-place.ts'
 import { linkTo } from '../store/page-address.ts'
 
@@ -26,7 +26,7 @@ export function Everywhere() {
   )
 }
 
-function One({ workspace: { name, present, approvals, blocked, owed, why } }: { workspace: Elsewhere }) {
+function One({ workspace: { name, present, approvals, blocked, owed, why } }: { workspace: OtherWorkspace }) {
   const count = approvals.length + blocked.length + owed.length
   const isCalm = present !== undefined && count === 0
   return (
@@ -84,7 +84,7 @@ function One({ workspace: { name, present, approvals, blocked, owed, why } }: { 
 }
 
 /** Answered where it is shown as a whole. */
-function Asked({ workspace, approval }: { workspace: string; approval: Elsewhere['approvals'][number] }) {
+function Asked({ workspace, approval }: { workspace: string; approval: OtherWorkspace['approvals'][number] }) {
   const { agent, tool, input, since } = approval
   return (
     <li className="need need-approval">

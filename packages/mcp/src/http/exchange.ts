@@ -1,6 +1,7 @@
 // What the parts of the HTTP server share: who asks, when an answer has left, the limits, and small helpers.
 
 import type { Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
+import { limits } from '@agent-relay/sdk/protocol'
 import { mcpLineBytesMax } from '../line-transport.ts'
 import type { ServerOptions } from '../server.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -61,8 +62,8 @@ export const mcpHttpLimits: Readonly<McpHttpLimits> = {
   idleMs: 30 * 60_000,
   sessionsMax: 1_000,
   keepAliveMs: 15_000,
-  waitingBytesMax: 2 * 1024 * 1024,
-  stalledMs: 10_000,
+  waitingBytesMax: limits.waitingBytesMax,
+  stalledMs: limits.stalledMs,
 }
 
 export function rpcError(status: number, code: number, message: string): Response {

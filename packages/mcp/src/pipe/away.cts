@@ -10,7 +10,7 @@ export interface PipeTarget {
 }
 
 /** Why a daemon that runs does not serve us. */
-export interface Refusal {
+export interface SaidRefusal {
   code: string
   message: string
 }
@@ -18,9 +18,9 @@ export interface Refusal {
 /** What the last daemon said before it left us. */
 export interface Unserved {
   /** It runs, and does not serve us. */
-  refused?: Refusal
+  refused?: SaidRefusal
   /** Its owner closed the workspace. That one's socket is gone although the daemon may run, so this holds until a daemon serves us. */
-  closed?: Refusal
+  closed?: SaidRefusal
 }
 
 export function unservedBy(code: string | undefined, message: string): Unserved {
@@ -30,7 +30,7 @@ export function unservedBy(code: string | undefined, message: string): Unserved 
 const onlyPrompt = { name: 'relay_protocol', description: 'Agent Relay does not run' }
 const fix = 'Start it with: agent-relay daemon start'
 
-export function answerAway(call: Call, target: PipeTarget, refused: Refusal | undefined): string {
+export function answerAway(call: Call, target: PipeTarget, refused: SaidRefusal | undefined): string {
   const { id, method, params } = call
   if (method === 'ping') return lineOf({ id, result: {} })
   if (method !== 'tools/call') return errorLine(id, connectionClosed, reason(refused))
@@ -45,7 +45,7 @@ export function answerAway(call: Call, target: PipeTarget, refused: Refusal | un
 }
 
 /** Before the first daemon: as by a server that has no tools, so that the host works as without us. The launcher's shell says the same. */
-export function answerStandingBy(call: Call, target: PipeTarget, refused: Refusal | undefined): string {
+export function answerStandingBy(call: Call, target: PipeTarget, refused: SaidRefusal | undefined): string {
   const { id, method, params } = call
   if (method === 'initialize') {
     const serverInfo = { name: 'agent-relay', version: 'unknown' }
@@ -67,7 +67,7 @@ function hasEnvelope(name: unknown): boolean {
   )
 }
 
-function reason(refused: Refusal | undefined): string {
+function reason(refused: SaidRefusal | undefined): string {
   return refused?.message ?? `Relay daemon is not running. ${fix}`
 }
 

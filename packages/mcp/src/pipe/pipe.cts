@@ -2,7 +2,7 @@
 
 import type { Duplex, Readable, Writable } from 'node:stream'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
-import { answerAway, answerStandingBy, type PipeTarget, type Refusal, type Unserved, unservedBy } from './away.cts'
+import { answerAway, answerStandingBy, type PipeTarget, type SaidRefusal, type Unserved, unservedBy } from './away.cts'
 import { type Call, Calls, nowMs } from './calls.cts'
 import { HostSession, initializedLine } from './host-session.cts'
 import { Lines } from './lines.cts'
@@ -12,7 +12,7 @@ import { type Envelope, errorLine, idAtEdge, lineOf, parse, type Rpc, type RpcId
 
 /** A way to a daemon: a Unix socket, or anything else that carries bytes both ways. `wasServed`: by the last one that it led to. */
 export type Open = (opened: (stream: Duplex) => void, failed: Failed, wasServed?: boolean) => void
-type Failed = (error: Error, refusal?: Refusal) => void
+type Failed = (error: Error, refusal?: SaidRefusal) => void
 
 export interface PipeOptions {
   open: Open

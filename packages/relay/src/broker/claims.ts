@@ -38,7 +38,7 @@ const taskCharsMax = 200
 type ClaimParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'nextCause'>
 type Edited = OutputOf<'claim.edit'>
 /** Who asks, and by which call. */
-type Caller = Pick<Asking, 'by' | 'id' | 'digest'>
+type ClaimAsker = Pick<Asking, 'by' | 'id' | 'digest'>
 
 export class Claims {
   readonly #parts: ClaimParts
@@ -73,7 +73,7 @@ export class Claims {
     this.#hint.close()
   }
 
-  async edit(asking: Caller, input: ParsedInputOf<'claim.edit'>, socketPath: string): Promise<Edited> {
+  async edit(asking: ClaimAsker, input: ParsedInputOf<'claim.edit'>, socketPath: string): Promise<Edited> {
     const { store, sessions, clock } = this.#parts
     const { by } = asking
     await this.#readLate(socketPath)
@@ -246,7 +246,7 @@ export class Claims {
     this.#leaving.set(agent, leaving)
   }
 
-  async #submit<R extends 'claim.edit' | 'claim.add' | 'claim.drop'>(rule: R, asking: Caller, input: RuleInput<R>) {
+  async #submit<R extends 'claim.edit' | 'claim.add' | 'claim.drop'>(rule: R, asking: ClaimAsker, input: RuleInput<R>) {
     const reply = await this.#parts.engine.submit({ rule, input, by: asking.by, ...causeOf(asking) })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     return reply

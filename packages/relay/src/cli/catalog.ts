@@ -1,10 +1,10 @@
 // The list of commands, as `agent-relay --help` shows it, and where each one lives. A command is loaded when it is asked for, so that nobody
-// waits for what another command needs. To add one: a file in commands/, and a row here; those
-// of the group Work are in catalog-work.ts.
+// waits for what another command needs. To add one: a file in commands/, and a row here; those of the group Work are in
+// catalog-work.ts, those of workers in catalog-workers.ts.
 
 import { work } from './catalog-work.ts'
+import { workers } from './catalog-workers.ts'
 import type { CatalogRow, NamedCommand } from './command.ts'
-import { workers } from './worker-rows.ts'
 
 const talk: CatalogRow[] = [
   {

@@ -5,7 +5,7 @@ import { type ClusterJournal, ClusterUnreachable, pageEntriesMax, type Stopped }
 import type { Halted, Replica } from './replica.ts'
 
 /** How late a lost hint may make an entry. */
-const lookAgainMs = 5_000
+const lookWithHintsMs = 5_000
 /** The same where none come at all. */
 const lookWithoutHintsMs = 1_000
 
@@ -61,7 +61,7 @@ export class Follower {
     }
     this.#looking = undefined
     const { clock, journal } = this.#options
-    const ms = journal.hasHints === false ? lookWithoutHintsMs : lookAgainMs
+    const ms = journal.hasHints === false ? lookWithoutHintsMs : lookWithHintsMs
     if (!this.#isStopped) this.#alarm = clock.after(ms, () => void this.look())
   }
 

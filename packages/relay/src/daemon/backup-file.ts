@@ -92,7 +92,7 @@ export class BackupWriter {
   }
 }
 
-/** What a backup holds. Throws where it is none, or where something of it is missing. */
+/** What a backup holds. Throws where it is not a backup, or where something of it is missing. */
 export function readBackup(path: string): Backup {
   return withFile(path, (file) => {
     const size = fstatSync(file).size

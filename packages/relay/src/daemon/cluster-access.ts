@@ -19,7 +19,7 @@ export interface ClusterAccessOptions {
 }
 
 /** Between two looks whether the cluster is back. */
-const lookAgainMs = 2_000
+const openAgainMs = 2_000
 
 export class ClusterAccess {
   readonly #options: ClusterAccessOptions
@@ -91,7 +91,7 @@ export class ClusterAccess {
   async isBack(): Promise<boolean> {
     const { signal } = this.#closed
     for (let isAway = true; isAway; ) {
-      await sleep(lookAgainMs, undefined, { signal, ref: false }).catch(() => {})
+      await sleep(openAgainMs, undefined, { signal, ref: false }).catch(() => {})
       if (signal.aborted) return false
       const failure = await this.names().then(
         () => undefined,

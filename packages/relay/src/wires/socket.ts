@@ -15,10 +15,6 @@ import { farewellMs } from './port-connections.ts'
 const backlog = 4096
 /** HELLO has to come within this. */
 export const helloMs = 5_000
-/** How much may wait in memory for a reader that does not read. */
-export const waitingBytesMax = 2 * 1024 * 1024
-/** A reader that takes nothing of it for this long is cut off; nothing is lost, it was never counted as read. */
-export const stalledMs = 10_000
 /** Longer than `farewellMs` over the network: a local client that is busy still hears why. Only the end of the wire waits for it, and not as long. */
 const localFarewellMs = 5_000
 /** How often to check that the socket file is still there. */
@@ -132,7 +128,9 @@ export class SocketWire {
   }
 
   #converse(socket: Socket, party: Party, first: Uint8Array): void {
-    const carrier = new SocketCarrier(socket, () => connection.close('session.stalled', { seconds: stalledMs / 1000 }))
+    const carrier = new SocketCarrier(socket, () =>
+      connection.close('session.stalled', { seconds: limits.stalledMs / 1000 }),
+    )
     const connection = new Connection(party, carrier, socket)
     this.#open.set(socket, connection)
     socket.on('drain', () => {
@@ -181,11 +179,11 @@ class SocketCarrier implements Carrier {
       process.nextTick(() => this.#socket.uncork())
     }
     this.#socket.write(line, flushed && ((error) => error || flushed()))
-    if (!this.isReady()) this.#stall ??= setTimeout(this.#onStalled, stalledMs)
+    if (!this.isReady()) this.#stall ??= setTimeout(this.#onStalled, limits.stalledMs)
   }
 
   isReady(): boolean {
-    return this.#socket.writableLength < waitingBytesMax
+    return this.#socket.writableLength < limits.waitingBytesMax
   }
 
   drained(): void {

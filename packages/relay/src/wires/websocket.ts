@@ -10,7 +10,7 @@ import type { Callers } from './callers.ts'
 import { type Carrier, Connection, type Party } from './connection.ts'
 import type { PageAccess } from './page-login.ts'
 import { farewellMs, type PortConnections } from './port-connections.ts'
-import { helloMs, stalledMs, waitingBytesMax } from './socket.ts'
+import { helloMs } from './socket.ts'
 
 const newline = Buffer.from('\n')
 const loggedOut = 'this page was logged out.'
@@ -29,10 +29,10 @@ export class WebSocketWire {
   // Compression is off: it costs memory for each connection, and a small message could unpack to a huge one.
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: limits.lineBytesMax, perMessageDeflate: false })
 
-  constructor(callers: Callers, connections: PortConnections, limits: Partial<WebSocketLimits> = {}) {
+  constructor(callers: Callers, connections: PortConnections, given: Partial<WebSocketLimits> = {}) {
     this.#callers = callers
     this.#connections = connections
-    this.#limits = { helloMs, stalledMs, ...limits }
+    this.#limits = { helloMs, stalledMs: limits.stalledMs, ...given }
   }
 
   /** `shown` is the credential of the upgrade's own headers, if it had one; `wanted` the workspace it named. */
@@ -192,7 +192,7 @@ class WebSocketCarrier implements Carrier {
   }
 
   isReady(): boolean {
-    return this.#ws.bufferedAmount < waitingBytesMax
+    return this.#ws.bufferedAmount < limits.waitingBytesMax
   }
 
   end(): void {

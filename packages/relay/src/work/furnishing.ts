@@ -3,13 +3,13 @@
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { isPlainDirectory, readForeignFile } from '@agent-relay/sdk/internal/discover'
 import type { Worktree } from '@agent-relay/sdk/protocol'
 import type { ProjectSettings } from '../machine/trust.ts'
 import { isInside } from '../machine/working-directory.ts'
-import type { Copied } from './changes.ts'
+import { type Copied, isSame } from './changes.ts'
 import type { Git } from './git.ts'
 import { exists } from './repository.ts'
 
@@ -33,6 +33,11 @@ export function copyFiles({ repository, path }: Worktree, files: readonly string
     copied[relative(path, to)] = createHash('sha256').update(found.bytes).digest('hex')
   }
   return copied
+}
+
+/** Takes away what was copied and is still the same. */
+export function dropCopies(path: string, copied: Copied): void {
+  for (const file of Object.keys(copied)) if (isSame(path, file, copied)) rmSync(join(path, file))
 }
 
 /** Makes the directories down to `directory`, of which none may be a link. */

@@ -63,7 +63,7 @@ export async function gitlinksIn(git: Git, path: string): Promise<string[]> {
   return entries.filter((entry) => entry.startsWith('160000 ')).map((entry) => entry.replace(/^[^\t]*\t/, ''))
 }
 
-/** The submodules that are checked out in it, as their directories. What a link leads to is none. */
+/** The submodules that are checked out in it, as their directories. What a link leads to is left out. */
 export async function submodulesIn(git: Git, path: string): Promise<string[]> {
   const top = realDirectory(path) ?? path
   return (await gitlinksIn(git, path))

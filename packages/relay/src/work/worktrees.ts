@@ -1,7 +1,7 @@
 // The worktrees of workers: where one goes, how it is made, and how it ends. Only what is ours and holds no work is ever removed; the
 // repository's other checkouts, their indexes and the stash are not touched.
 
-import { mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { isPlainDirectory, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
@@ -10,8 +10,8 @@ import type { EndedWorktree, MakeWorktree, PlannedWorktree, WorktreeKeeper } fro
 import { RefusalError } from '../core/refusal-error.ts'
 import { projectConfig } from '../machine/trust.ts'
 import { isInside } from '../machine/working-directory.ts'
-import { changesOf, diffOf, isClean, isSame, lacksOnly, uncommittedOf, unmerged } from './changes.ts'
-import { addSubmodules, copyFiles, setUp, type WorktreeSettings } from './furnishing.ts'
+import { changesOf, diffOf, isClean, lacksOnly, uncommittedOf, unmerged } from './changes.ts'
+import { addSubmodules, copyFiles, dropCopies, setUp, type WorktreeSettings } from './furnishing.ts'
 import { type Env, Git, GitError } from './git.ts'
 import { dropDeadLock, dropHalfMade, isOfAnother, markOf, restoreLink, writeMark } from './handover.ts'
 import {
@@ -151,8 +151,7 @@ export class Worktrees implements WorktreeKeeper {
       if (!isHalfGone && !isClean(changes)) return { kept: keptText(changes), changes }
       if (inside !== undefined) return { kept: inside, changes }
       await writeMark(this.#git, worktree, { worker, copied: mark?.copied ?? {}, isLeaving: true })
-      const copied = mark?.copied ?? {}
-      for (const file of Object.keys(copied)) if (isSame(path, file, copied)) rmSync(join(path, file), { force: true })
+      dropCopies(path, mark?.copied ?? {})
       await this.#remove(worktree, isHalfGone)
     } else {
       if (!isUntouched && (await unmerged(git, worktree, listed?.head)) !== 0)

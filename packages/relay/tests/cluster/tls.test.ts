@@ -7,6 +7,7 @@ import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from '../../../../test/free-port.ts'
 import { until } from '../../../../test/until.ts'
 import { invitationOf } from '../../src/cli/commands/cluster/machine.ts'
 import { withClient } from '../../src/cluster/postgres/connection.ts'
@@ -39,13 +40,6 @@ const files = ({ cert, key }: { cert: string; key: string }) => ({
   ssl_cert_file: `'${cert}'`,
   ssl_key_file: `'${key}'`,
 })
-
-async function freePort(): Promise<number> {
-  const taken = await listens(() => {})
-  const { port: free } = taken.address() as { port: number }
-  await new Promise((resolve) => void taken.close(resolve))
-  return free
-}
 
 function listens(onConnection: Parameters<typeof createServer>[1]): Promise<Server> {
   const listening = createServer(onConnection)

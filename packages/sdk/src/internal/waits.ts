@@ -2,7 +2,7 @@
 // a slow or busy machine meets none of them. It imports nothing, as hooks and the pipe load it at every start. What a program that uses the SDK
 // waits for is in limits.ts: a web page has no environment.
 
-interface Wait {
+interface WaitRow {
   what: string
   /** On two slow cores, with a little else to do. */
   usualMs: number
@@ -102,10 +102,10 @@ const waitTable = {
     limitMs: 20_000,
     afterwards: '`doctor` says so',
   },
-} satisfies Record<string, Wait>
+} satisfies Record<string, WaitRow>
 
 export type WaitName = keyof typeof waitTable
-export const waits: Readonly<Record<WaitName, Readonly<Wait>>> = waitTable
+export const waits: Readonly<Record<WaitName, Readonly<WaitRow>>> = waitTable
 
 /** A machine that is slower still sets RELAY_PATIENCE=3: every limit is three times as long. It never shortens one. */
 function patience(): number {

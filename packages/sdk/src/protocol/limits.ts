@@ -20,6 +20,10 @@ export const limits = {
   /** An inbox or history answer stops before this many bytes of bodies and says how many more wait. */
   pageBytesMax: 512 * KiB,
   pageMessagesMax: 500,
+  /** How much may wait in memory for a reader that does not read. */
+  waitingBytesMax: 2 * MiB,
+  /** A reader that takes nothing of it for this long is cut off; nothing is lost, it was never counted as read. */
+  stalledMs: 10_000,
   /** A group of as many as there may be, with their names at their longest. */
   conversationCharsMax: 4_000,
   /** What a list of conversations shows of each last message. */

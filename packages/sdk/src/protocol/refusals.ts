@@ -8,6 +8,7 @@ import { fileRefusals } from './refusals/files.ts'
 import type { RefusalDetails, RefusalReader } from './refusals/fixes.ts'
 import { databaseFixes, elsewhere, fixFor, notInstalled, oneOf } from './refusals/fixes.ts'
 import { frameRefusals } from './refusals/frames.ts'
+import { absent, busy, clash, denied, unproven, usage } from './refusals/kinds.ts'
 import { workerRefusals } from './refusals/workers.ts'
 
 export { noticeFixes, type RefusalDetails, type RefusalReader } from './refusals/fixes.ts'
@@ -19,13 +20,6 @@ interface RefusalRule {
   http: number
   exit: number
 }
-
-const usage = { retry: false, http: 400, exit: 2 }
-const absent = { retry: false, http: 404, exit: 1 }
-const clash = { retry: false, http: 409, exit: 1 }
-const denied = { retry: false, http: 403, exit: 77 }
-const unproven = { ...denied, http: 401 }
-const busy = { retry: true, http: 503, exit: 75 }
 
 const list = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value ?? ''))
 

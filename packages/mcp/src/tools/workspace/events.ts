@@ -41,7 +41,7 @@ function fitting(page: OutputOf<'event.list'>, isUpward: boolean): OutputOf<'eve
 }
 
 /** What concerns an agent. Other types (who came, which channel was made) must be named. */
-const eventTypesDefault = ['message.created', 'delivery.*', 'action.*', 'session.event']
+const eventTypesDefault = ['message.created', 'delivery.*', 'action.*']
 
 export const subscribeEventsTool = envelopeTool({
   name: 'subscribe_events',

@@ -39,7 +39,7 @@ const strayMax = 20
 /** Lines that a person typed while it was busy. */
 const typedMax = 16
 
-interface Turn {
+interface Prompting {
   /** Of the prompt that it began with, until it is known what became of it. */
   listener: PromptListener | undefined
 }
@@ -58,7 +58,7 @@ export class AcpControl implements Control {
   /** When the conversation was opened. */
   #openedAt = Number.POSITIVE_INFINITY
   /** Set while a prompt is open. */
-  #turn: Turn | undefined
+  #turn: Prompting | undefined
   #hasTalked = false
   readonly #typed: string[] = []
   #refused: { why: string; until: number; times: number } | undefined
@@ -175,7 +175,7 @@ export class AcpControl implements Control {
 
   /** One turn. Silence is no sign that its prompt was taken: a rate limit or a login that has expired may be told after a minute. */
   #begin(text: string, listener?: PromptListener): void {
-    const turn: Turn = { listener }
+    const turn: Prompting = { listener }
     this.#turn = turn
     this.#transcript.idle(false)
     this.#transcript.prompt(text)
@@ -193,14 +193,14 @@ export class AcpControl implements Control {
   }
 
   /** The model works on what the turn began with. */
-  #onTaken(turn: Turn | undefined): void {
+  #onTaken(turn: Prompting | undefined): void {
     const listener = turn?.listener
     if (!listener) return
     turn.listener = undefined
     listener.onTaken('acp').catch((error: Error) => this.#options.listener.onTrouble(error))
   }
 
-  #onTurnEnd(turn: Turn, end: TurnEnd | undefined): void {
+  #onTurnEnd(turn: Prompting, end: TurnEnd | undefined): void {
     this.#onTaken(turn)
     this.#hasTalked = true
     this.#refused = undefined
@@ -209,7 +209,7 @@ export class AcpControl implements Control {
     this.#transcript.say(`── ${end?.stopReason ?? 'ended'}${spentText(spend)}`)
   }
 
-  #onRefused({ listener }: Turn, error: Error): void {
+  #onRefused({ listener }: Prompting, error: Error): void {
     if (this.#isOver) return listener?.onRefused()
     const times = (this.#refused?.times ?? 0) + 1
     const until = performance.now() + Math.min(refusedMsMax, refusedMs * 2 ** (times - 1))

@@ -1,14 +1,11 @@
 // The refusals of approvals, and of what only a person may do.
 
 import type { RefusalDetails } from './fixes.ts'
-
-const clash = { retry: false, http: 409, exit: 1 }
-const denied = { retry: false, http: 403, exit: 77 }
+import { absent, clash, denied } from './kinds.ts'
 
 export const approvalRefusals = {
   'approval.unknown': {
-    ...clash,
-    http: 404,
+    ...absent,
     text: (d: RefusalDetails) => `There is no approval ${d.id}.`,
   },
   'approval.closed': { ...clash, text: (d: RefusalDetails) => `${d.why}.` },

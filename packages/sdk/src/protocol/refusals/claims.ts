@@ -1,16 +1,13 @@
 // The refusals of claims on files.
 
 import type { RefusalDetails } from './fixes.ts'
-
-const clash = { retry: false, http: 409, exit: 1 }
+import { absent, clash, denied } from './kinds.ts'
 
 export const claimRefusals = {
   'claim.held': { ...clash, text: (d: RefusalDetails) => `${d.holder} has claimed ${d.file} since ${d.since}.` },
-  'claim.none': { ...clash, http: 404, text: (d: RefusalDetails) => `Nobody has claimed ${d.file}.` },
+  'claim.none': { ...absent, text: (d: RefusalDetails) => `Nobody has claimed ${d.file}.` },
   'claim.not-yours': {
-    ...clash,
-    http: 403,
-    exit: 77,
+    ...denied,
     text: (d: RefusalDetails) => `${d.holder} has claimed ${d.file}. Only ${d.holder} and people may drop that claim.`,
   },
   'claim.outside': {

@@ -2,8 +2,7 @@
 // uses the SDK would otherwise load those for two sentences.
 
 import type { RefusalDetails } from './fixes.ts'
-
-const usage = { retry: false, http: 400, exit: 2 }
+import { usage } from './kinds.ts'
 
 export const frameRefusals = {
   'frame.invalid': { ...usage, text: (d: RefusalDetails) => `Not a valid frame: ${d.why}` },

@@ -1,12 +1,7 @@
 // The refusals of workers and their worktrees.
 
 import { oneOf, type RefusalDetails } from './fixes.ts'
-
-const usage = { retry: false, http: 400, exit: 2 }
-const absent = { retry: false, http: 404, exit: 1 }
-const clash = { retry: false, http: 409, exit: 1 }
-const denied = { retry: false, http: 403, exit: 77 }
-const busy = { retry: true, http: 503, exit: 75 }
+import { absent, busy, clash, denied, usage } from './kinds.ts'
 
 export const workerRefusals = {
   'worker.unknown': {
