@@ -1,7 +1,7 @@
 // Codex sessions that people started are woken through Codex's own background server: which conversation, when, how often, and when not.
 
-import { chmodSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { PlayClock } from '../../../../test/plays/clock.ts'
 import { aWhile, until } from '../../../../test/until.ts'
@@ -14,7 +14,10 @@ async function ada(): Promise<void> {
   await world.session('Ada', '/elsewhere')
 }
 
-afterEach(() => world.close())
+afterEach(() => {
+  vi.useRealTimers()
+  return world.close()
+})
 
 describe('a session in the only directory that fits', () => {
   beforeEach(async () => {
@@ -81,6 +84,26 @@ describe('a session in the only directory that fits', () => {
     const briefed = world.turns.map(({ text }) => text.split('Relay brief: you are Bob.').length - 1)
     expect(briefed).toEqual([1, 0])
     expect(world.workspace.briefs.isDue('Bob')).toBe(false)
+  })
+
+  test('gets its brief with the mail that waited for the end of a compaction', async () => {
+    await world.session('Bob', '/work')
+    await isReached('Bob', 'wakes')
+    world.status('main', 'active')
+    await world.send('Ada', 'Bob', 'waited')
+    world.compact('main')
+    await until(() => world.turns.length === 1)
+    expect(world.turns[0]?.text).toMatch(/Relay brief: you are Bob\.[\s\S]*waited/)
+  })
+
+  test('is woken after a turn that failed, too', async () => {
+    await world.session('Bob', '/work')
+    await isReached('Bob', 'wakes')
+    world.status('main', 'active')
+    await world.send('Ada', 'Bob', 'after the failure')
+    world.status('main', 'systemError')
+    await until(() => world.turns.length === 1)
+    expect(world.turns[0]?.text).toContain('after the failure')
   })
 
   test('is reached at its next call once its conversation is closed, or the server ends', async () => {
@@ -245,6 +268,25 @@ test('a server that hangs up, or says nonsense, while it is greeted costs nothin
     expect(world.workspace.reach.of('Bob')).toBe('at next call')
     if (greeting === 'hangs up') await world.close()
   }
+})
+
+test('a server that could not be found, for it was slow, is looked for again', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  world = await CodexWorld.start()
+  await ada()
+  world.threads.push({ id: 'main', cwd: '/work', status: { type: 'idle' } })
+  const program = join(world.root, 'bin/codex')
+  const script = readFileSync(program, 'utf8')
+  writeFileSync(program, script.replace(/\necho '\{.*/, '\nexit 1'))
+  await world.session('Bob', '/work')
+  await vi.advanceTimersByTimeAsync(300)
+  while (world.asked().length === 0) await new Promise((resolve) => setImmediate(resolve))
+  writeFileSync(program, script)
+  while (world.connections === 0) {
+    await vi.advanceTimersByTimeAsync(1_000)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(world.asked().length).toBeGreaterThan(1)
 })
 
 describe('no connection is made', () => {

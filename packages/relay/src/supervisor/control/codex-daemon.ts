@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process'
 import { lstat, realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute } from 'node:path'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { z } from 'zod'
 import { codex } from '../harness/codex.ts'
 import { allowedEnvironment, programOf } from '../launching.ts'
@@ -12,7 +13,6 @@ import { allowedEnvironment, programOf } from '../launching.ts'
 /** The versions whose schemas we built against and tried. With any other one, its sessions are reached at their next call. */
 export const triedVersions: readonly string[] = ['0.166.0']
 
-const askMs = 10_000
 const saidBytesMax = 64 * 1024
 const Said = z.object({ socketPath: z.string().max(4_096), appServerVersion: z.string().max(100) })
 
@@ -37,7 +37,12 @@ export async function findCodexDaemon(env: Env): Promise<CodexDaemon> {
 }
 
 function ask(program: string, env: Env): Promise<z.infer<typeof Said> | undefined> {
-  const options = { env: allowedEnvironment(env), cwd: env.HOME ?? homedir(), timeout: askMs, maxBuffer: saidBytesMax }
+  const options = {
+    env: allowedEnvironment(env),
+    cwd: env.HOME ?? homedir(),
+    timeout: waitLimitMs('cliDaemon'),
+    maxBuffer: saidBytesMax,
+  }
   return new Promise((resolve) => {
     const child = execFile(program, ['app-server', 'daemon', 'version'], options, (error, stdout) => {
       try {

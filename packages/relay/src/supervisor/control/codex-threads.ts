@@ -13,6 +13,8 @@ import { findCodexDaemon } from './codex-daemon.ts'
 const threadSettleMs = 300
 /** Between two attempts to reach the server, and after a turn that it refused. */
 const againMs = 30_000
+/** Each attempt to find it starts a program: while it is not found they become rarer, down to this. */
+const seldomMs = 600_000
 /** Conversations that are looked at to find the one of a session that has made no call yet. */
 const readMax = 64
 
@@ -56,6 +58,8 @@ export class CodexThreads {
   #timer: NodeJS.Timeout | undefined
   #timerAt = Number.POSITIVE_INFINITY
   #notBefore = 0
+  /** Until it is looked for again. */
+  #restMs = againMs
   #isClosed = false
 
   constructor(options: CodexThreadsOptions) {
@@ -119,7 +123,14 @@ export class CodexThreads {
     if (restMs > 0) return void this.#later(restMs)
     this.#notBefore = performance.now() + againMs
     const found = await findCodexDaemon(this.#options.env)
-    if ('trouble' in found || this.#isClosed) return undefined
+    if ('trouble' in found) {
+      // A machine that is busy may have been too slow with its answer.
+      if (found.trouble === 'not-running') this.#later(this.#restMs)
+      this.#restMs = Math.min(seldomMs, 2 * this.#restMs)
+      return undefined
+    }
+    if (this.#isClosed) return undefined
+    this.#restMs = againMs
     let server: AppServer | undefined
     server = await AppServer.connect(found.socketPath, {
       onThread: (thread) => this.#onThread(thread),
@@ -165,8 +176,8 @@ export class CodexThreads {
     }
     for (const match of this.#matches.values()) {
       if (match.thread !== thread) continue
-      if (type === 'idle') void this.#lookForCut(match)
-      void this.#give(match)
+      // The brief goes with the mail that waited, so what was cut is looked for first.
+      if (mayBegin(thread)) void this.#lookForCut(match).then(() => this.#give(match))
     }
   }
 
@@ -241,7 +252,7 @@ export class CodexThreads {
 
   #mayBegin(match: Match): boolean {
     const { session, thread, notBefore } = match
-    return thread.status.type === 'idle' && this.#matches.get(session.id) === match && performance.now() >= notBefore
+    return mayBegin(thread) && this.#matches.get(session.id) === match && performance.now() >= notBefore
   }
 
   async #begin(match: Match): Promise<void> {
@@ -270,6 +281,11 @@ export class CodexThreads {
     else this.#threads.delete(thread.id)
     this.#later(againMs)
   }
+}
+
+/** Nothing is under way in it. After a turn that failed (the network, a limit of use) it takes the next one like any other. */
+function mayBegin({ status }: CodexThread): boolean {
+  return status.type === 'idle' || status.type === 'systemError'
 }
 
 /** A conversation of a person: neither one of Codex with itself, nor one that another conversation began. */
