@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { dataDir, discoverSocket, reachDaemon, setting, spoolName } from '@agent-relay/sdk/internal/discover'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { type Edits, editsOf } from './edits.cts'
-import { hosts } from './hook.cts'
+import { hosts, threadOf } from './hook-host.cts'
 import { newPipeId } from './pipe/opening.cts'
 
 export { editsOf }
@@ -30,13 +30,20 @@ interface Asked extends Edits {
   cwd: string
 }
 
+/** A call of a tool, and the conversation that it is made in. */
+interface Said {
+  asked: Asked
+  thread?: string
+}
+
 /** Ends the process by itself. */
 export async function editHook(event: string): Promise<void> {
   const { env } = process
   const [name, token] = [setting(env, 'RELAY_AGENT_NAME'), setting(env, 'RELAY_AGENT_TOKEN')]
-  const asked = askedIn(await stdinText())
-  if (!asked || (name === undefined && token !== undefined)) process.exit()
-  const known = token === undefined ? { hosts: hosts(env.RELAY_HOST) } : undefined
+  const said = saidIn(await stdinText())
+  if (!said || (name === undefined && token !== undefined)) process.exit()
+  const { asked, thread } = said
+  const known = token === undefined ? { hosts: hosts(env.RELAY_HOST), thread } : undefined
   const late = (socketPath?: string) => {
     leaveNote(asked, known ?? { proof: hashOf(token as string) }, socketPath ?? discoverSocket()?.socketPath)
     process.exit()
@@ -61,7 +68,7 @@ function denial(event: string, text: string): object {
 }
 
 /** Undefined where the call shows no edit. */
-function askedIn(text: string): Asked | undefined {
+function saidIn(text: string): Said | undefined {
   try {
     const said = JSON.parse(text) as Record<string, unknown>
     const tool = said.tool_name ?? said.toolName
@@ -72,7 +79,8 @@ function askedIn(text: string): Asked | undefined {
     const { files, trees, git } = editsOf(tool, input, cwd)
     const distinct = (paths: readonly string[], max: number) => [...new Set(paths)].slice(0, max)
     if (files.length === 0 && !git) return undefined
-    return { cwd, files: distinct(files, filesMax), trees: trees && distinct(trees, treesMax), git }
+    const asked = { cwd, files: distinct(files, filesMax), trees: trees && distinct(trees, treesMax), git }
+    return { asked, thread: threadOf(said) }
   } catch {
     return undefined
   }

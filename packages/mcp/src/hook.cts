@@ -10,6 +10,7 @@ import { clisWith } from '@agent-relay/sdk/internal/clis'
 import { dataDir, reachDaemon, setting } from '@agent-relay/sdk/internal/discover'
 import { type InjectedMessage, injectionText } from '@agent-relay/sdk/internal/injection'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
+import { hosts, threadOf } from './hook-host.cts'
 import { newPipeId } from './pipe/opening.cts'
 
 /** The turn ends at these events: the hook must keep it from ending. At all others the text is added to what the model sees. */
@@ -27,9 +28,6 @@ const stdinCharsMax = 64 * 1024
 
 /** The turn waits for us, and a daemon answers within milliseconds or is in trouble. */
 const answerMs = waitLimitMs('hook')
-/** Between a hook and its host stand at most a few of these: the first that is not one is the host. */
-const shells = ['sh', 'bash', 'dash', 'zsh', 'fish', 'ksh', 'ash', 'busybox']
-const ancestorsMax = 8
 /** One wait of many. */
 const waitMs = 600_000
 /** How often a waiter checks its parent: when the host is gone, it has another one. */
@@ -50,7 +48,9 @@ export async function hook(event: string, cli = 'claude'): Promise<void> {
   if (event !== 'wait') late = setTimeout(() => process.exit(), answerMs).unref()
   const known = hosts(env.RELAY_HOST)
   const later = new LaterBrief(token === undefined ? join(dataDir(env), 'hooks', `brief.${known[0]}`) : undefined)
-  const cut = begins.includes(event) ? await sourceOnStdin() : undefined
+  // A server of Codex has many conversations, and a hook says on stdin which is its own.
+  const said = begins.includes(event) || cli === 'codex' ? await saidOnStdin() : {}
+  const cut = begins.includes(event) ? cuts.find((each) => each === said.source) : undefined
   try {
     if (isUnheard(cli, cut)) {
       later.leave(cut)
@@ -58,7 +58,7 @@ export async function hook(event: string, cli = 'claude'): Promise<void> {
     }
     const { socketPath, socket } = await reachDaemon()
     // A session that resumes begins before its MCP server has come: nobody knows whose it is.
-    const identity = token === undefined ? { hosts: known } : { token }
+    const identity = token === undefined ? { hosts: known, thread: threadOf(said) } : { token }
     const line = new Line(socket ?? connect(socketPath), identity, () => later.leave(cut))
     if (event === 'wait') await wait(line, form)
     else if (event === 'rewake') await rewake(line, form, later)
@@ -113,26 +113,6 @@ function formFor(cli: string): Form | undefined {
   return row && { toolPrefix: row.toolPrefix, ...row.hooks, waking }
 }
 
-/**
- * The process that the launcher says is the host, or else the parent, and while that is a shell, what started it: the same host started the
- * agent's MCP server, so the daemon knows whom a hook without a token speaks for. A process above the host may be another agent, which runs
- * this one as a command: its messages are not for this model. Elsewhere than on Linux one process is known.
- */
-export function hosts(host: string | undefined): number[] {
-  const found = [Number(host) > 1 ? Number(host) : process.ppid]
-  try {
-    while (found.length < ancestorsMax) {
-      const stat = readFileSync(`/proc/${found.at(-1)}/stat`, 'latin1')
-      // The name in it may hold anything, brackets and blanks too: what follows is behind the last bracket.
-      const end = stat.lastIndexOf(')')
-      const parent = Number(stat.slice(end + 2).split(' ')[1])
-      if (!(parent > 1) || !shells.includes(stat.slice(stat.indexOf('(') + 1, end))) break
-      found.push(parent)
-    }
-  } catch {}
-  return found
-}
-
 /** Prints first, then reports the messages as offered: what is lost in between is offered again, never counted as read. */
 async function show(line: Line, event: string, form: Form, cut: string | undefined, later: LaterBrief): Promise<void> {
   const isStop = stops.includes(event)
@@ -143,7 +123,7 @@ async function show(line: Line, event: string, form: Form, cut: string | undefin
   // After the take: the brief counts as waiting only what is not handed over here.
   const opening = await openingOf(line, cut ?? later.after, later)
   if (messages.length === 0 && opening === '') process.exit()
-  const text = injectionText(messages, { ...form, opening })
+  const text = injectionText(messages, { ...form, sendTool: line.sendTool, opening })
   const context = { additionalContext: text }
   const added = form.isFlat ? context : { hookSpecificOutput: { hookEventName: event, ...context } }
   const output = isStop ? { decision: 'block', reason: text } : added
@@ -167,19 +147,18 @@ function report(line: Line, messages: InjectedMessage[], route: 'hook' | Form['w
   line.offered(messages, route).finally(() => process.exit())
 }
 
-/** By what the model's memory was cut, if it was. */
-function sourceOnStdin(): Promise<string | undefined> {
+/** What the CLI tells its hook: by what the model's memory was cut, in which conversation. */
+function saidOnStdin(): Promise<Record<string, unknown>> {
   const { stdin } = process
   let text = ''
   return new Promise((resolve) => {
-    const over = () => resolve(undefined)
+    const over = () => resolve({})
     setTimeout(over, stdinMs).unref()
     stdin.on('error', over).on('end', over)
     stdin.setEncoding('utf8').on('data', (chunk: string) => {
       text = (text + chunk).slice(0, stdinCharsMax)
       try {
-        const { source } = JSON.parse(text) as { source?: string }
-        resolve(cuts.find((cut) => cut === source))
+        resolve(Object(JSON.parse(text)))
       } catch {
         // Not all of it has come yet.
       }
@@ -197,7 +176,7 @@ async function rewake(line: Line, form: Form, later: LaterBrief): Promise<void> 
 /** Claude Code's asyncRewake: exit code 2 wakes the session, which sees what stands on stderr. */
 function wake(line: Line, messages: InjectedMessage[], form: Form, opening = ''): void {
   if (messages.length === 0) process.exit()
-  const text = injectionText(messages, { ...form, opening })
+  const text = injectionText(messages, { ...form, sendTool: line.sendTool, opening })
   if (form.waking === 'http') return handOver(line, messages, text)
   print(process.stderr, text, () => {
     // Whatever becomes of the report: if the daemon has it and its answer is lost, nobody else shows the messages.
@@ -242,10 +221,16 @@ class Line {
   readonly #socket: Socket
   readonly #onStranger: () => void
   #isKnown = false
+  /** How the agent's model answers, where that is not by `relay_send`. */
+  sendTool: string | undefined
   readonly #welcome: Promise<unknown>
   readonly #awaited = new Map<string, { resolve(payload: unknown): void; reject(): void }>()
 
-  constructor(socket: Socket, identity: { token: string } | { hosts: number[] }, onStranger: () => void) {
+  constructor(
+    socket: Socket,
+    identity: { token: string } | { hosts: number[]; thread?: string },
+    onStranger: () => void,
+  ) {
     this.#socket = socket
     this.#onStranger = onStranger
     // The pieces of a large answer are joined once.
@@ -265,7 +250,7 @@ class Line {
   async take(
     how: { [name in 'begun' | 'wait' | 'limit' | 'bytesMax']?: number } & { again?: boolean },
   ): Promise<InjectedMessage[]> {
-    await this.#welcome
+    this.sendTool = ((await this.#welcome) as { sendTool?: string }).sendTool
     const input = { route: 'hook', ...how }
     return ((await this.#ask('CALL', { op: 'inbox.take', input })) as { messages: InjectedMessage[] }).messages
   }

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { reachDaemon, setting } from '@agent-relay/sdk/internal/discover'
 import { stdinText } from './edit-hook.cts'
-import { hosts } from './hook.cts'
+import { hosts } from './hook-host.cts'
 import { newPipeId } from './pipe/opening.cts'
 import { Watched } from './transcript.cts'
 

@@ -3,6 +3,7 @@
 import { RelayClient } from '@agent-relay/sdk'
 import type { Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
+import { type MailTools, relayMailTools, workspaceMailTools } from '@agent-relay/sdk/protocol'
 import {
   ProtocolError,
   ProtocolErrorCode,
@@ -41,7 +42,7 @@ export interface ServerOptions extends NamingOptions {
   canPush?(): boolean
   memory?: Memory
   /** The client has its tools from now on. */
-  onInitialized?(client: ClientInfo): void
+  onInitialized?(client: ClientInfo, tools: MailTools | undefined): void
   /** A tool was called: what the client says of the call, besides its arguments. */
   onCall?(meta: Record<string, unknown>): void
 }
@@ -109,7 +110,7 @@ function serverOver(client: WorkspaceClient, options: ServerOptions): Server {
   if (hasPush) naming.onNamed(once(() => void pushToChannel(client, (event) => server.notification(event))))
   server.oninitialized = () => {
     actions?.start()
-    options.onInitialized?.(server.getClientVersion())
+    options.onInitialized?.(server.getClientVersion(), mailToolsAmong(tools))
     // An agent that may choose its name gets an automatic one only when it needs one; a caller that says its role with each call needs none.
     if (client.agentName === undefined && (choosesName(tools) || tools.every(({ role }) => role))) return
     // If it is refused a name, the next tool call says why.
@@ -185,4 +186,9 @@ function once(work: () => void): () => void {
     isDone = true
     work()
   }
+}
+
+/** Those of the toolset `relay`, which every agent has unless it asked for others alone. */
+function mailToolsAmong(tools: readonly Tool[]): MailTools | undefined {
+  return [relayMailTools, workspaceMailTools].find(({ inbox }) => tools.some(({ name }) => name === inbox))
 }

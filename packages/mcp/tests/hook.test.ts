@@ -495,6 +495,45 @@ describe("in a person's own session, which has no token, the hook speaks for the
     await own.close()
   })
 
+  test('names the tools that the session has', async () => {
+    const own = await world.client('claude-code', { RELAY_AGENT_NAME: 'Wes', RELAY_TOOLS: 'workspace' })
+    await call(own, 'workspace_status')
+    for (let n = 0; n < 10; n++) await lead.send('Wes', `question ${n}`)
+    const { child, ended } = start(world.env(), 'SessionStart', '--cli', 'claude')
+    child.stdin.end(JSON.stringify({ source: 'compact' }))
+    const { stdout } = await ended
+    expect(stdout).toContain('2 more unread: Lead. Call list_inbox.')
+    expect(stdout).toContain('Answer with mcp__agent-relay__send_message(to=')
+    expect(stdout).not.toContain('relay_send')
+    await own.close()
+    await until(async () => (await reached('Wes')) === undefined)
+  })
+
+  test('of Codex, whose server starts those of all conversations, it speaks for the agent of its own conversation', async () => {
+    const names = ['Ann', 'Ben']
+    const [ann, ben] = (await Promise.all(
+      names.map((name) => world.client('codex-mcp-client', { RELAY_AGENT_NAME: name })),
+    )) as [Client, Client]
+    const hook = (said: string) => {
+      const { child, ended } = start(world.env(), 'UserPromptSubmit', '--cli', 'codex')
+      child.stdin.end(said)
+      return ended
+    }
+    const inside = (thread: string) => hook(JSON.stringify({ session_id: thread }))
+    const calls = (own: Client, threadId: string) =>
+      own.callTool({ name: 'relay_status', arguments: {}, _meta: { threadId } })
+    await calls(ann, 'of-ann')
+    await lead.send('Ann', 'for Ann')
+    // Ben has made no call yet: nobody knows which conversation is Ben's.
+    expect(await inside('of-ben')).toEqual(silence)
+    await calls(ben, 'of-ben')
+    expect(await inside('of-ben')).toEqual(silence)
+    for (const said of ['', 'null', '{"session_id":7}']) expect(await hook(said)).toEqual(silence)
+    expect((await inside('of-ann')).stdout).toContain('for Ann')
+    for (const own of [ann, ben]) await own.close()
+    for (const name of names) await until(async () => (await reached(name)) === undefined)
+  })
+
   test('does not speak for the agent of another host that is not an ancestor', async () => {
     const script = `exec 3<&0; "${process.execPath}" "${pipeLauncher}" serve <&3; true`
     const host = spawn('sh', ['-c', script], { env: world.env({ RELAY_AGENT_NAME: 'Other' }), stdio: 'pipe' })

@@ -62,7 +62,7 @@ export function answerStandingBy(call: Call, target: PipeTarget, refused: SaidRe
 
 /** As the daemon answers: the tools of these toolsets fail in words, all others (those of actions, too) with an envelope. */
 function hasEnvelope(name: unknown): boolean {
-  return !/^(relay[._]|agent_(start|status|complete|stop)$|(post_message|read_messages|list_pending)$)/.test(
+  return !/^(relay[._]|agent_(start|status|complete|stop|payload)$|(post_message|read_messages|list_pending)$)/.test(
     String(name),
   )
 }

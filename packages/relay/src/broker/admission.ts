@@ -7,6 +7,7 @@ import {
   limits,
   type OutputOf,
   type ParsedInputOf,
+  relayMailTools,
   type Welcome,
 } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
@@ -15,7 +16,7 @@ import type { Steps } from '../core/steps.ts'
 import { Budget } from './long-reads.ts'
 import { parse } from './operation-input.ts'
 import { hashOf, newSecret } from './sessions/credentials.ts'
-import type { Session } from './sessions/session.ts'
+import { mailToolsOf, type Session } from './sessions/session.ts'
 import { type Entrance, standingOf } from './sessions/standing.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -28,6 +29,7 @@ const shownHello = z.object({
   host: z.number().int().optional(),
   process: z.number().int().positive().optional(),
   cwd: z.string().max(4_096).optional(),
+  thread: z.string().max(limits.idCharsMax).optional(),
 })
 
 /** Between a hook and the program that started it there may be a shell or two. */
@@ -76,6 +78,7 @@ export async function openSession(
       version: daemon.version,
       agent: registered?.agent,
       token: registered?.token,
+      sendTool: hello.hosts && registered && sendToolOf(workspace.sessions, registered.agent),
       seq: workspace.store.journal.lastSeq,
     }
     return { session, welcome }
@@ -112,7 +115,7 @@ async function introduce(
   hello: Hello,
   isByWord: boolean,
 ): Promise<{ agent: string; token?: string } | undefined> {
-  if (hello.hosts !== undefined && !isByWord) return joinHost(workspace, session, hello.hosts)
+  if (hello.hosts !== undefined && !isByWord) return joinHost(workspace, session, hello.hosts, hello.thread)
   if (hello.name === undefined && hello.token === undefined) return undefined
   const { key: _, session: __, ...profile } = hello
   const name = hello.name ?? workspace.agentOfToken(hello.token as string)
@@ -121,10 +124,21 @@ async function introduce(
   return register(workspace, session, parse('agent.register', { ...profile, name }), { proof })
 }
 
+/** Undefined where it is the usual one. */
+function sendToolOf(sessions: Workspace['sessions'], agent: string): string | undefined {
+  const { send } = mailToolsOf(sessions.ofAgent(agent))
+  return send === relayMailTools.send ? undefined : send
+}
+
 /** Who runs on the owner's account could read the agent's token as well. */
-function joinHost({ sessions }: Workspace, session: Session, hosts: readonly number[]): { agent: string } {
+function joinHost(
+  { sessions }: Workspace,
+  session: Session,
+  hosts: readonly number[],
+  thread: string | undefined,
+): { agent: string } {
   const isList = Array.isArray(hosts) && hosts.length <= hostsMax && hosts.every(Number.isInteger)
-  const agent = isList && session.standing.door === 'owner' ? sessions.agentOfHost(hosts) : undefined
+  const agent = isList && session.standing.door === 'owner' ? sessions.agentOfHost(hosts, thread) : undefined
   if (agent === undefined) throw new RefusalError('agent.required')
   sessions.bind(session, agent)
   sessions.hookCame(agent)

@@ -6,6 +6,7 @@ import { brief } from '../core/brief.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { type Asking, causeOf, type Parts } from './call.ts'
 import { Budget } from './long-reads.ts'
+import { mailToolsOf } from './sessions/session.ts'
 import type { Waits } from './waits.ts'
 
 /** A CLI may run our hook twice at one event, from two of its files: within this time the agent is told once. */
@@ -43,7 +44,8 @@ export class Briefs {
     if (!isRepeat) this.#due.delete(by)
     if (!isRepeat && now - (this.#told.get(by) ?? Number.NEGATIVE_INFINITY) < onceMs) return nothing
     this.#told.set(by, now)
-    const told = { by, at: clock.now(), session: session.id, world: sessions, after }
+    const { inbox: inboxTool } = mailToolsOf(sessions.ofAgent(by))
+    const told = { by, at: clock.now(), session: session.id, world: sessions, after, inboxTool }
     // A repeat is answered as the first was, whatever it would say now.
     const telling = brief(store.view, told, this.#waits.about(by))
     const text = isRepeat ? '' : await reads.run(telling, new Budget(), abandoned)

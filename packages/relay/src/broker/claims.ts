@@ -168,8 +168,8 @@ export class Claims {
     for (const late of takeLateEdits(this.#hooksPath, socketPath, this.#parts.clock.now())) await this.#tellLate(late)
   }
 
-  async #tellLate({ proof, hosts = [], ...edited }: LateEdit): Promise<void> {
-    const by = proof === undefined ? this.#parts.sessions.agentOfHost(hosts) : this.#agentOf(proof)
+  async #tellLate({ proof, hosts = [], thread, ...edited }: LateEdit): Promise<void> {
+    const by = proof === undefined ? this.#parts.sessions.agentOfHost(hosts, thread) : this.#agentOf(proof)
     // Whoever it was that the daemon did not hear may have gone since.
     if (by !== undefined && this.#parts.store.view.agent(by)) await this.made(by, edited, true)
   }

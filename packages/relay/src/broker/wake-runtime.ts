@@ -12,6 +12,8 @@ export interface OwnSession {
   readonly directory?: string
   /** The conversation inside Codex, known from the first tool call on. */
   readonly codexThread?: string
+  /** The tool by which its model answers. */
+  readonly sendTool?: string
 }
 
 /** Mail that is held for a session while it is put before its model. Exactly one of the two is called. */

@@ -30,9 +30,9 @@ export class Waking implements WakeLedger {
 
   sessionsOf(cli: string): OwnSession[] {
     const sessions: OwnSession[] = []
-    for (const { id, agent, host, directory, codexThread } of this.#parts.sessions.ofCli(cli))
+    for (const { id, agent, host, directory, codexThread, mailTools } of this.#parts.sessions.ofCli(cli))
       if (agent !== undefined && !this.#workers.stateOf(agent))
-        sessions.push({ id, agent, host, directory, codexThread })
+        sessions.push({ id, agent, host, directory, codexThread, sendTool: mailTools?.send })
     return sessions
   }
 

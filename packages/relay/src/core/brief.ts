@@ -25,7 +25,11 @@ const justNowMs = 60_000
 const restBytes = 60
 
 /** Who is told, and after what. `session`: the one that asks, which may have been handed messages just now. */
-export type Told = Pick<Command<unknown>, 'by' | 'at' | 'world' | 'session'> & Pick<AgentBriefed, 'after'>
+export type Told = Pick<Command<unknown>, 'by' | 'at' | 'world' | 'session'> &
+  Pick<AgentBriefed, 'after'> & {
+    /** The tool by which it reads its mail. */
+    inboxTool: string
+  }
 
 export type BriefInput = Pick<AgentBriefed, 'after' | 'text'>
 
@@ -42,6 +46,7 @@ export function* brief(view: View, told: Told, awaited: readonly string[]): Step
   const owed = open.filter(({ from }) => from === told.by).map((head) => owedLine(view, told, head))
   const unread = yield* unreadLines(view, told)
   return within(
+    told,
     [whoLine(view, told), ...unread, ...placeLines(view, told.by), ...holdLines(view, told.by)],
     [owes, owed],
   )
@@ -90,7 +95,9 @@ function* unreadLines(view: View, told: Told): Steps<string[]> {
   }
   return [
     ...(follow === 0 ? [] : [follow === 1 ? '1 unread message follows.' : `${follow} unread messages follow.`]),
-    ...(wait === 0 ? [] : [`${wait} ${follow === 0 ? '' : 'more '}unread: ${list([...sources])}. Call relay_inbox.`]),
+    ...(wait === 0
+      ? []
+      : [`${wait} ${follow === 0 ? '' : 'more '}unread: ${list([...sources])}. Call ${told.inboxTool}.`]),
   ]
 }
 
@@ -128,7 +135,7 @@ function holdLines(view: View, by: string): string[] {
 }
 
 /** The first lines as far as they fit, then of the lists the newest of each; what is left out is counted. */
-function within(first: string[], lists: string[][]): string {
+function within({ inboxTool }: Told, first: string[], lists: string[][]): string {
   const shown: string[] = []
   let left = 0
   const put = (text: string) => {
@@ -141,7 +148,7 @@ function within(first: string[], lists: string[][]): string {
     for (const text of lines.slice(0, linesMax)) put(text)
     left += Math.max(0, lines.length - linesMax)
   }
-  return (left === 0 ? shown : [...shown, `${left} more like these: see relay_inbox(unread_only=false).`]).join('\n')
+  return (left === 0 ? shown : [...shown, `${left} more like these: see ${inboxTool}(unread_only=false).`]).join('\n')
 }
 
 /** Others chose these words: on one line, clean, and in quotes that they cannot close. */

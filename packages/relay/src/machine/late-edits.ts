@@ -23,6 +23,7 @@ const LateEdit = operations['claim.edit'].input.extend({
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
   hosts: z.array(z.number().int()).max(16).optional(),
+  thread: z.string().max(limits.idCharsMax).optional(),
 })
 export type LateEdit = z.infer<typeof LateEdit>
 

@@ -85,8 +85,8 @@ export async function openMcpSession(
   }
   // Believed on the owner's own socket only: nobody else starts a CLI here.
   const isOwn = entrance.door === 'owner'
-  const onInitialized: ServerOptions['onInitialized'] = (info) =>
-    workspace.sessions.initialized(session, isOwn && info ? nameAfter(info.name).cli : undefined)
+  const onInitialized: ServerOptions['onInitialized'] = (info, tools) =>
+    workspace.sessions.initialized(session, isOwn && info ? nameAfter(info.name).cli : undefined, tools)
   const onCall: ServerOptions['onCall'] = ({ threadId }) => {
     if (isOwn && typeof threadId === 'string' && threadId.length <= limits.idCharsMax)
       workspace.sessions.calledFrom(session, threadId)

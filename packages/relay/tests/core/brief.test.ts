@@ -23,7 +23,8 @@ const tell = (
     isLive: (name: string) => world.live.has(name),
     holder: (hold: string) => (world.live.has(hold) ? hold : undefined),
   }
-  return atOnce(brief(world.store.view, { by, at: world.at, session, world: sessions, after }, awaited)).split('\n')
+  const told = { by, at: world.at, session, world: sessions, after, inboxTool: 'relay_inbox' }
+  return atOnce(brief(world.store.view, told, awaited)).split('\n')
 }
 const ask = (by: string, to: string | string[], body: string, more: object = {}): string => {
   const id = world.send(by, to, { body, kind: 'question', ...more })

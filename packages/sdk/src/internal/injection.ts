@@ -67,6 +67,8 @@ function marks({ channel, kind = 'free' }: Head): string {
 export interface InjectionOptions {
   /** How the model sees the relay's tools, such as `mcp__agent-relay__`. Undefined: it has none, and answers by the command line. */
   toolPrefix: string | undefined
+  /** The tool by which it answers, if that is another. */
+  sendTool?: string
   /** Without the block: a host that wraps the text of its hooks itself. */
   isBare?: boolean
   /** What stands before the messages: our own words, clean already. */
@@ -100,15 +102,15 @@ function hanging(body: string): string {
 }
 
 /** Names whom to answer, each once; where names are so long that it would not fit, the tool alone. */
-function hint(messages: readonly InjectedMessage[], { toolPrefix }: InjectionOptions): string[] {
+function hint(messages: readonly InjectedMessage[], { toolPrefix, sendTool }: InjectionOptions): string[] {
   const answerable = messages.filter(({ from }) => from !== daemonName)
   if (answerable.length === 0) return []
   const targets = [...new Set(answerable.map((message) => cleanLineForModel(answerAddress(message))))]
-  const full = `Answer ${howTo(targets, toolPrefix)}`
+  const full = `Answer ${howTo(targets, toolPrefix, sendTool)}`
   const headings = messages.reduce((bytes, message) => bytes + bytesOf(heading(message)), 0)
   const room = messages.reduce((bytes, message) => bytes + injectionBytesMax + groupRoom(message), 0)
   const isWithin = bytesOf(full) + headings + frameBytes + 3 * messages.length <= room
-  return [isWithin ? full : toolPrefix === undefined ? 'agent-relay send' : `${toolPrefix}relay_send`]
+  return [isWithin ? full : toolPrefix === undefined ? 'agent-relay send' : `${toolPrefix}${sendTool ?? 'relay_send'}`]
 }
 
 /** One of its two places is the heading. */
@@ -121,8 +123,8 @@ const encoder = new TextEncoder()
 const bytesOf = (text: string): number => encoder.encode(text).length
 
 /** How the agent sends to these: by the call of a tool as its model sees it, or by a command. */
-export function howTo(targets: readonly string[], toolPrefix: string | undefined): string {
+export function howTo(targets: readonly string[], toolPrefix: string | undefined, sendTool = 'relay_send'): string {
   return toolPrefix === undefined
     ? `with: ${targets.map((to) => `agent-relay send '${to}' "…"`).join(' or ')}`
-    : `with ${targets.map((to) => `${toolPrefix}relay_send(to="${to}")`).join(' or ')}.`
+    : `with ${targets.map((to) => `${toolPrefix}${sendTool}(to="${to}")`).join(' or ')}.`
 }

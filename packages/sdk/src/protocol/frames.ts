@@ -203,6 +203,8 @@ export interface Hello {
   cwd?: string
   /** Speak for the agent that one of these processes started, the nearest first: a hook, which knows its ancestors but no token. */
   hosts?: number[]
+  /** The conversation that the hook belongs to: several of them may share a host. */
+  thread?: string
   /** The ids of that session's calls whose answers have not arrived: what they handed out was not received. */
   calls?: string[]
 }
@@ -215,6 +217,8 @@ export interface Welcome {
   version: string
   agent?: string
   token?: string
+  /** For a hook: the tool by which the agent's model answers, where it is not `relay_send`. */
+  sendTool?: string
   seq: number
 }
 

@@ -26,3 +26,11 @@ export const toolCharsMax = 32
 export function toolNameOf(action: string): string {
   return action.replaceAll('.', '_')
 }
+
+/** The tools by which a model reads its mail and answers it. */
+export interface MailTools {
+  readonly inbox: string
+  readonly send: string
+}
+export const relayMailTools: MailTools = { inbox: 'relay_inbox', send: 'relay_send' }
+export const workspaceMailTools: MailTools = { inbox: 'list_inbox', send: 'send_message' }

@@ -1,5 +1,6 @@
 // A session: one live connection that acts as one agent. It is readonly here; sessions.ts alone gives it a name, and nobody changes its standing.
 
+import { type MailTools, relayMailTools } from '@agent-relay/sdk/protocol'
 import type { Standing } from './standing.ts'
 
 export interface Session {
@@ -31,6 +32,8 @@ export interface Session {
   readonly isInitialized: boolean
   /** The CLI that its MCP client belongs to, as that client calls itself. */
   readonly cli?: string
+  /** How its model reads and answers mail, if it has tools for that. */
+  readonly mailTools?: MailTools
   /** The conversation inside Codex that the session's tool calls come from, as they say. */
   readonly codexThread?: string
   /** Messages in answers that have left: they count as read at the next call. */
@@ -45,6 +48,25 @@ export type HostedSession = Session & { readonly agent: string; readonly host: n
 
 export function hostedAmong(sessions: Session[]): HostedSession[] {
   return sessions.filter((each): each is HostedSession => each.agent !== undefined && each.host !== undefined)
+}
+
+/** Of an agent with these sessions: where one of them has the toolset `relay`, or nothing is known, that. */
+export function mailToolsOf(sessions: Iterable<Session>): MailTools {
+  const known = [...sessions].flatMap(({ mailTools }) => mailTools ?? [])
+  return known.find(({ inbox }) => inbox === relayMailTools.inbox) ?? known[0] ?? relayMailTools
+}
+
+/**
+ * The agent that one of these processes started, the nearest first; of several the last that came. One server of Codex starts the MCP servers of
+ * all its conversations: there the conversation has to fit as well, or nobody is meant.
+ */
+export function agentAt(sessions: Session[], hosts: readonly number[], thread?: string): string | undefined {
+  const hosted = hostedAmong(sessions)
+  const nearest = hosts.find((host) => hosted.some((session) => session.host === host))
+  const there = hosted.filter(({ host }) => host === nearest)
+  const isShared = there.some(({ cli }) => cli === 'codex') && new Set(there.map(({ agent }) => agent)).size > 1
+  if (!isShared) return there.at(-1)?.agent
+  return thread === undefined ? undefined : there.findLast(({ codexThread }) => codexThread === thread)?.agent
 }
 
 /** What a session says of itself when it opens. */

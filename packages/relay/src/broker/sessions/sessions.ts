@@ -1,13 +1,13 @@
 // Live connections and the agents they act for: presence, kept in memory because it is worthless after a restart.
 
 import { setMaxListeners } from 'node:events'
-import type { Ids } from '@agent-relay/sdk/protocol'
+import type { Ids, MailTools } from '@agent-relay/sdk/protocol'
 import type { RefusalError } from '../../core/refusal-error.ts'
 import type { World } from '../../core/world.ts'
 import type { Clock } from '../../machine/clock.ts'
 import { onMachine } from '../elsewhere.ts'
 import { hashOf, newSecret } from './credentials.ts'
-import { hostedAmong, type Moment, type Provisional, type Session, type Traits } from './session.ts'
+import { agentAt, type Moment, type Provisional, type Session, type Traits } from './session.ts'
 import { ownStanding, type Standing } from './standing.ts'
 
 /** No call for this long, and an agent counts as idle. */
@@ -96,9 +96,10 @@ export class Sessions implements World {
     changing(session).isNameGiven = true
   }
 
-  initialized(session: Session, cli?: string): void {
+  initialized(session: Session, cli?: string, mailTools?: MailTools): void {
     changing(session).isInitialized = true
     changing(session).cli = cli
+    changing(session).mailTools = mailTools
     if (cli !== undefined && this.#live.get(session.id)?.session === session)
       this.#byCli.set(cli, (this.#byCli.get(cli) ?? new Set()).add(session))
     if (session.agent !== undefined) this.#tell(session.agent)
@@ -214,11 +215,8 @@ export class Sessions implements World {
     return { ms: this.#clock.steady() - (seen ?? this.#began).steady, isAtLeast: seen === undefined }
   }
 
-  /** The agent that one of these processes started, the nearest first; of several the last that came. */
-  agentOfHost(hosts: readonly number[]): string | undefined {
-    const hosted = hostedAmong(this.all())
-    const nearest = hosts.find((host) => hosted.some((session) => session.host === host))
-    return hosted.findLast(({ host }) => host === nearest)?.agent
+  agentOfHost(hosts: readonly number[], thread?: string): string | undefined {
+    return agentAt(this.all(), hosts, thread)
   }
 
   /** Where the agent's host works, as far as one of its sessions has said. */

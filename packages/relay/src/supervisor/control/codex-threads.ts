@@ -8,6 +8,7 @@ import type { HeldMail, OwnSession, WakeLedger } from '../../broker/wake-runtime
 import { argumentsOf } from '../processes.ts'
 import { AppServer, type CodexThread } from './app-server.ts'
 import { findCodexDaemon } from './codex-daemon.ts'
+import { isMain, threadOf } from './codex-match.ts'
 
 /** A session that is gone by then, such as one of `codex exec`, needs no waking: nothing is started for it. */
 const threadSettleMs = 300
@@ -264,7 +265,7 @@ export class CodexThreads {
     // From here on it counts as busy, so that nothing else begins a turn before this one has ended.
     thread.status.type = 'active'
     const { messages, opening } = held
-    const text = injectionText(messages, { toolPrefix: cliOf('codex').toolPrefix, opening })
+    const text = injectionText(messages, { toolPrefix: cliOf('codex').toolPrefix, sendTool: session.sendTool, opening })
     const id = randomUUID()
     const outcome = await server.startTurn(thread.id, text, id)
     if (outcome === 'taken') return held.offered('app-server')
@@ -286,24 +287,4 @@ export class CodexThreads {
 /** Nothing is under way in it. After a turn that failed (the network, a limit of use) it takes the next one like any other. */
 function mayBegin({ status }: CodexThread): boolean {
   return status.type === 'idle' || status.type === 'systemError'
-}
-
-/** A conversation of a person: neither one of Codex with itself, nor one that another conversation began. */
-function isMain({ ephemeral, parentThreadId }: CodexThread): boolean {
-  return !ephemeral && (parentThreadId === undefined || parentThreadId === null)
-}
-
-/** The conversation that its calls come from; before its first call, the one in its directory, if no other session or conversation fits as well. */
-function threadOf(
-  session: OwnSession,
-  sessions: readonly OwnSession[],
-  threads: readonly CodexThread[],
-): CodexThread | undefined {
-  if (session.codexThread !== undefined) return threads.find(({ id }) => id === session.codexThread)
-  const isSame = ({ directory, codexThread }: OwnSession) =>
-    codexThread === undefined && directory === session.directory
-  const free = threads.filter(
-    ({ id, cwd }) => cwd === session.directory && !sessions.some(({ codexThread }) => codexThread === id),
-  )
-  return free.length === 1 && sessions.filter(isSame).length === 1 ? free[0] : undefined
 }

@@ -1,0 +1,24 @@
+// Which conversation of Codex's background server a session of ours belongs to. What is done with them is in codex-threads.ts.
+
+import type { OwnSession } from '../../broker/wake-runtime.ts'
+import type { CodexThread } from './app-server.ts'
+
+/** A conversation of a person: neither one of Codex with itself, nor one that another conversation began. */
+export function isMain({ ephemeral, parentThreadId }: CodexThread): boolean {
+  return !ephemeral && (parentThreadId === undefined || parentThreadId === null)
+}
+
+/** The conversation that its calls come from; before its first call, the one in its directory, if no other session or conversation fits as well. */
+export function threadOf(
+  session: OwnSession,
+  sessions: readonly OwnSession[],
+  threads: readonly CodexThread[],
+): CodexThread | undefined {
+  if (session.codexThread !== undefined) return threads.find(({ id }) => id === session.codexThread)
+  const isSame = ({ directory, codexThread }: OwnSession) =>
+    codexThread === undefined && directory === session.directory
+  const free = threads.filter(
+    ({ id, cwd }) => cwd === session.directory && !sessions.some(({ codexThread }) => codexThread === id),
+  )
+  return free.length === 1 && sessions.filter(isSame).length === 1 ? free[0] : undefined
+}
