@@ -281,7 +281,7 @@ describe('looking', () => {
     const { stderr } = await world.run(asked)
     const words = /^All of \d+: agent-relay (events --since \d+ --type "channel\.joined" --limit 2)$/m.exec(stderr)
     const both = await world.run(words?.[1]?.replaceAll('"', '').split(' ') ?? [])
-    expect(both.stdout.match(/ joined /g)).toHaveLength(2)
+    expect(both.stdout.match(/ joins /g)).toHaveLength(2)
   })
 
   it('--follow begins with the newest', async () => {

@@ -152,7 +152,7 @@ describe('actions', () => {
     const { ok, output } = await world.json(['actions', 'invoke', 'math.half', '-'], { input: '{"n": 6}' })
     expect([ok, output]).toEqual([true, 3])
     const { stdout } = await world.run(['events', '--type', 'action.*'])
-    expect(stdout).toMatch(/called math\.half with 7 bytes[\s\S]*ended after \d+ ms: ok/)
+    expect(stdout).toMatch(/calls math\.half with 7 bytes[\s\S]*math\.half for .*: done in \d+ ms/)
   })
 
   test('what went wrong has its code, and the command fails', async () => {

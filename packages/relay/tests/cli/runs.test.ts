@@ -62,7 +62,7 @@ test('start, wait, status, payload and stop', async () => {
   expect(await world.run(['runs', 'stop', other])).toMatchObject({ code: 0, stdout: `${other} stopped.\n` })
   expect((await world.run(['runs', 'stop', id])).stdout).toBe(`${id} was already completed.\n`)
   expect((await world.run(['events', '--type', 'run.*'])).stdout).toMatch(
-    /completes "All 42 pass\." with 17 B of payload/,
+    /completes: All 42 pass\., with 17 bytes of payload \(run_/,
   )
 })
 

@@ -1,0 +1,108 @@
+// What happened, in a few words for people, on the command line and on the page alike: one row for each type of event. A recording may come from
+// anybody, and a newer daemon knows other facts: what a row does not find is a question mark, and a type without a row has no text.
+
+import type { EventName, EventOf, RelayEvent } from '../protocol/events.ts'
+import { spendText } from './spend-text.ts'
+
+/** A field of a record as a clean and short text; a question mark where there is none. */
+export type ReadField = (record: unknown, field: string) => string
+
+/** A message is shown as one, what was skipped is counted, and a note of another machine comes as the deliveries that it tells of. */
+type TextName = Exclude<EventName, 'message.created' | 'events.skipped' | 'deliveries.noted'>
+
+/** `of` reads a field of the fact. */
+type Words<Name extends TextName> = (
+  of: (field: keyof EventOf<Name>['fact'] & string) => string,
+  event: EventOf<Name>,
+  read: ReadField,
+) => string
+
+/** Undefined for a type that has no row. */
+export function eventWords(event: RelayEvent, read: ReadField): string | undefined {
+  // Its own: a file may name a type `constructor`.
+  const words = Object.hasOwn(texts, event.type) ? (texts[event.type as TextName] as Words<TextName>) : undefined
+  return words?.((field: string) => read(event.fact, field), event as EventOf<TextName>, read)
+}
+
+const texts: { [Name in TextName]: Words<Name> } = {
+  'delivery.offered': (of) => `offered to ${of('agent')} by ${of('route')}`,
+  'delivery.held': (of) => `held for ${of('agent')}, to be offered`,
+  'delivery.read': (of) => `read by ${of('agent')}`,
+  'delivery.released': (of) => `goes back to the inbox of ${of('agent')}`,
+  'reaction.added': (of) => `${of('agent')} reacts with ${of('emoji')}`,
+  'reaction.removed': (of) => `${of('agent')} takes ${of('emoji')} back`,
+  'workspace.began': () => 'the workspace begins',
+  'workspace.key-issued': () => 'the workspace gets a new key',
+  'workspace.policy-set': (_, { by }) => `${by} changes the policy`,
+  'conversation.opened': (of, { by }) => `${by} opens ${placeText(of('conversation'))}`,
+  'channel.created': (of, { by }) => `${by} makes ${of('channel')}`,
+  'channel.removed': (of, { by }) => `${by} removes ${of('channel')}`,
+  'channel.joined': (of) => `${of('agent')} joins ${placeText(of('channel'))}`,
+  'channel.left': (of) => `${of('agent')} leaves ${placeText(of('channel'))}`,
+  'agent.registered': (_, { fact }, read) => `${read(fact.agent, 'name')} comes for the first time`,
+  'agent.updated': (_, { fact }, read) => `${read(fact.agent, 'name')} changes its profile`,
+  'agent.token-issued': (of) => `${of('agent')} gets a new token`,
+  'agent.tokens-revoked': (of, { by }) => `${of('agent')} loses its tokens: revoked by ${by}`,
+  'agent.retired': (of, { by }) => `${of('agent')} is retired by ${by}`,
+  'agent.homed': (of) => `${of('agent')} is at home on ${of('machine')} now`,
+  'agent.briefed': (of) => `${of('agent')} is briefed (${of('after')}): ${of('text')}`,
+  'action.registered': (of) => `${of('provider')} offers ${of('name')}`,
+  'action.withdrawn': (of) => `${of('provider')} no longer offers ${of('name')}`,
+  'action.invoked': (of) => `${of('caller')} calls ${of('action')} with ${of('inputBytes')} bytes`,
+  'action.completed': (of, { fact }) =>
+    `${of('action')} for ${of('caller')}: ${fact.ok ? 'done' : of('code')} in ${of('durationMs')} ms`,
+  'worker.wished': (of, { by, fact }) =>
+    fact.again === undefined
+      ? `${of('parent')} hires ${of('worker')} (${of('cli')})`
+      : `${by} gives ${of('worker')} its task again (${of('cli')})`,
+  'worker.wish-changed': (of, { by, fact }, read) =>
+    `${by} ${wishVerbs.get(fact.wish) ?? of('wish')} ${of('worker')}${why(fact, read)}`,
+  'worker.worktree-removed': (of) => `the worktree of ${of('worker')} is removed`,
+  'worker.changed': (of, { fact }, read) =>
+    `${of('worker')} ${fact.status === 'exited' ? 'has' : 'is'} ${of('status')}${why(fact, read)}`,
+  'run.started': (of, { fact }) =>
+    `${of('agent')} has a contract of ${of('parent')}${fact.again === undefined ? '' : ` again, after ${of('again')}`} (${of('harness')})`,
+  'run.completed': (of, { fact }) =>
+    `${of('agent')} completes: ${of('summary')}${fact.payloadBytes === undefined ? '' : `, with ${of('payloadBytes')} bytes of payload`}`,
+  'run.stopped': (of, { fact }, read) => `the run of ${of('agent')} stops${why(fact, read)}`,
+  'approval.opened': (of) => `${of('agent')} wants ${of('tool')}: ${of('input')} (${of('id')})`,
+  'approval.closed': (of, { by, fact }) => {
+    const what = fact.kind === undefined ? '' : ` ${of('kind')}`
+    const whose = `${of('id')} of ${of('agent')}`
+    if (fact.how !== 'answered') return `${whose} is closed: ${of('how')}${what}`
+    const under = fact.surface === 'delegation' ? `as delegated (${of('delegation')})` : `(${of('surface')})`
+    return `${by} answers ${whose}:${what}${fact.words === undefined ? '' : `, "${of('words')}"`} ${under}`
+  },
+  'spend.noted': (of, { fact }) =>
+    `${of('agent')} uses ${spentText(fact)}${fact.model === undefined ? '' : ` of ${of('model')}`}`,
+  'claim.made': (of) => `${of('agent')} claims ${of('file')}`,
+  'claim.renewed': (of) => `${of('agent')} goes on editing ${of('path')}`,
+  'claim.ended': (of) => `the claim of ${of('agent')} on ${of('file')} ends: ${of('why')}`,
+  'claim.denied': (of, { fact }, read) => `${of('agent')} is denied ${crossing(fact, read)}`,
+  'claim.passed': (of, { fact }, read) => `${of('agent')} goes ahead with ${crossing(fact, read)}`,
+}
+
+const wishVerbs: ReadonlyMap<string, string> = new Map([
+  ['run', 'resumes'],
+  ['paused', 'pauses'],
+  ['gone', 'releases'],
+])
+
+/** A file may hold anything in the place of its tokens. */
+function spentText({ tokens, usd }: EventOf<'spend.noted'>['fact']): string {
+  const { input, output, cached } = Object(tokens) as Record<string, unknown>
+  if (typeof input !== 'number' || typeof output !== 'number') return '?'
+  const cost = typeof usd === 'number' ? { usd } : {}
+  return spendText({ tokens: { input, output, cached: Number(cached) }, ...cost })
+}
+
+function crossing({ what, claims, count }: EventOf<'claim.denied' | 'claim.passed'>['fact'], read: ReadField): string {
+  const [first] = [claims].flat()
+  const more = typeof count === 'number' && count > 1 ? ` and ${count - 1} more` : ''
+  return `${what === 'git' ? 'a git command' : 'an edit'}: ${read(first, 'holder')} has ${read(first, 'file')}${more}`
+}
+
+const why = (fact: { reason?: string }, read: ReadField): string =>
+  fact.reason === undefined ? '' : `: ${read(fact, 'reason')}`
+
+const placeText = (place: string): string => (place === '*' ? 'the broadcast' : place)
