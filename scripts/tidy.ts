@@ -125,7 +125,7 @@ function sources(root: string, folder: string): Source[] {
 }
 
 function zoneOf(path: string): string {
-  if (/^packages\/sdk\/src\/internal\/(?:clean|clis|command-words|waits)\.ts$/.test(path)) return 'text'
+  if (/^packages\/sdk\/src\/internal\/(?:clean|clis|command-words|printed|waits)\.ts$/.test(path)) return 'text'
   if (/^packages\/sdk\/src\/(?:errors|internal\/(?:discover|paths|foreign-file|injection))\.ts$/.test(path))
     return 'discover'
   if (path.startsWith(`${protocol}/`)) return 'protocol'

@@ -29,5 +29,5 @@ export function hosts(host: string | undefined): number[] {
 
 /** What Claude Code and Codex call a session is one conversation. */
 export function threadOf({ session_id: id }: Record<string, unknown>): string | undefined {
-  return typeof id === 'string' && id.length <= 200 ? id : undefined
+  return typeof id === 'string' && /^\S{1,200}$/.test(id) ? id : undefined
 }

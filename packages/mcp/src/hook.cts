@@ -47,9 +47,10 @@ export async function hook(event: string, cli = 'claude'): Promise<void> {
   if (form === undefined || (name === undefined && token !== undefined)) return
   if (event !== 'wait') late = setTimeout(() => process.exit(), answerMs).unref()
   const known = hosts(env.RELAY_HOST)
-  const later = new LaterBrief(token === undefined ? join(dataDir(env), 'hooks', `brief.${known[0]}`) : undefined)
-  // A server of Codex has many conversations, and a hook says on stdin which is its own.
-  const said = begins.includes(event) || cli === 'codex' ? await saidOnStdin() : {}
+  // Which of many conversations a hook belongs to is said on stdin.
+  const said = begins.includes(event) || form.isShared ? await saidOnStdin() : {}
+  const path = token === undefined ? join(dataDir(env), 'hooks', `brief.${known[0]}`) : undefined
+  const later = new LaterBrief(path, form.isShared ? threadOf(said) : undefined)
   const cut = begins.includes(event) ? cuts.find((each) => each === said.source) : undefined
   try {
     if (isUnheard(cli, cut)) {
@@ -68,32 +69,46 @@ export async function hook(event: string, cli = 'claude'): Promise<void> {
   }
 }
 
-/** A brief that cannot be given now goes with what the next hook says. It is a file beside the daemon's own, named after the host. */
+/**
+ * A brief that cannot be given now goes with what the next hook says. It is a file beside the daemon's own, named after the host: a line for each
+ * conversation, with what the memory was cut by.
+ */
 class LaterBrief {
   readonly #path: string | undefined
+  readonly #thread: string
 
-  constructor(path: string | undefined) {
+  constructor(path: string | undefined, thread = '') {
     this.#path = path
+    this.#thread = thread
   }
 
   leave(after: string | undefined): void {
-    try {
-      if (this.#path !== undefined && after !== undefined) writeFileSync(this.#path, `${after}\n`, { mode: 0o600 })
-    } catch {}
+    if (after !== undefined) this.#write([...this.#lines(false), `${after} ${this.#thread}`])
   }
 
   get after(): string | undefined {
-    try {
-      const left = this.#path === undefined ? '' : readFileSync(this.#path, 'utf8').trim()
-      return cuts.find((cut) => cut === left)
-    } catch {
-      return undefined
-    }
+    const left = this.#lines(true).at(-1)?.split(' ')[0]
+    return cuts.find((cut) => cut === left)
   }
 
   given(): void {
+    this.#write(this.#lines(false))
+  }
+
+  #lines(isOwn: boolean): string[] {
     try {
-      if (this.#path !== undefined) rmSync(this.#path, { force: true })
+      const lines = this.#path === undefined ? [] : readFileSync(this.#path, 'utf8').split('\n')
+      return lines.filter((line) => line !== '' && ((line.split(' ')[1] ?? '') === this.#thread) === isOwn)
+    } catch {
+      return []
+    }
+  }
+
+  #write(lines: string[]): void {
+    try {
+      if (this.#path === undefined) return
+      if (lines.length > 0) writeFileSync(this.#path, `${lines.join('\n')}\n`, { mode: 0o600 })
+      else rmSync(this.#path, { force: true })
     } catch {}
   }
 }
@@ -102,6 +117,7 @@ interface Form {
   toolPrefix: string
   isBare: boolean
   isFlat: boolean
+  isShared: boolean
   /** How a session is woken: opencode's plugin gives it what the waiter prints, through opencode's own interface. */
   waking: 'rewake' | 'http'
 }
@@ -110,7 +126,7 @@ interface Form {
 function formFor(cli: string): Form | undefined {
   const row = clisWith('hooks').find(({ name }) => name === cli)
   const waking = cli === 'opencode' ? 'http' : 'rewake'
-  return row && { toolPrefix: row.toolPrefix, ...row.hooks, waking }
+  return row && { toolPrefix: row.toolPrefix, ...row.hooks, isShared: 'sharesServer' in row, waking }
 }
 
 /** Prints first, then reports the messages as offered: what is lost in between is offered again, never counted as read. */

@@ -514,8 +514,8 @@ describe("in a person's own session, which has no token, the hook speaks for the
     const [ann, ben] = (await Promise.all(
       names.map((name) => world.client('codex-mcp-client', { RELAY_AGENT_NAME: name })),
     )) as [Client, Client]
-    const hook = (said: string) => {
-      const { child, ended } = start(world.env(), 'UserPromptSubmit', '--cli', 'codex')
+    const hook = (said: string, event = 'UserPromptSubmit') => {
+      const { child, ended } = start(world.env(), event, '--cli', 'codex')
       child.stdin.end(said)
       return ended
     }
@@ -526,10 +526,15 @@ describe("in a person's own session, which has no token, the hook speaks for the
     await lead.send('Ann', 'for Ann')
     // Ben has made no call yet: nobody knows which conversation is Ben's.
     expect(await inside('of-ben')).toEqual(silence)
+    expect(await hook('{"session_id":"of-ben","source":"compact"}', 'SessionStart')).toEqual(silence)
     await calls(ben, 'of-ben')
-    expect(await inside('of-ben')).toEqual(silence)
     for (const said of ['', 'null', '{"session_id":7}']) expect(await hook(said)).toEqual(silence)
-    expect((await inside('of-ann')).stdout).toContain('for Ann')
+    const { stdout } = await inside('of-ann')
+    expect(stdout).toContain('for Ann')
+    // The brief that Ben is still to be given is Ben's.
+    expect(stdout).not.toContain('Relay brief')
+    expect((await inside('of-ben')).stdout).toContain('Relay brief: you are Ben.')
+    expect(await inside('of-ben')).toEqual(silence)
     for (const own of [ann, ben]) await own.close()
     for (const name of names) await until(async () => (await reached(name)) === undefined)
   })

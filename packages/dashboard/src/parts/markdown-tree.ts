@@ -28,7 +28,7 @@ const headChars = 4_096
 const lineChars = 110
 
 const parser = new MarkdownIt({ linkify: true, breaks: true })
-type Token = ReturnType<typeof parser.parse>[number]
+type MarkdownToken = ReturnType<typeof parser.parse>[number]
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false })
 
 /** Without any of these signs a text is the same with and without Markdown. */
@@ -42,7 +42,7 @@ export function markdownOf(text: string): MarkdownNode[] | undefined {
   return count > nodesMax ? undefined : treeOf(tokens)
 }
 
-function treeOf(tokens: readonly Token[]): MarkdownNode[] {
+function treeOf(tokens: readonly MarkdownToken[]): MarkdownNode[] {
   const root: MarkdownNode[] = []
   const open: MarkdownNode[][] = [root]
   let passedOver = 0
@@ -64,7 +64,7 @@ function treeOf(tokens: readonly Token[]): MarkdownNode[] {
   return root
 }
 
-function nodeOf(token: Token): MarkdownNode {
+function nodeOf(token: MarkdownToken): MarkdownNode {
   const { type, tag, content, info } = token
   const attrs = Object.fromEntries((token.attrs ?? []).map(([name, value]) => [name, String(value)]))
   return { kind: type.replace(/_open$/, ''), tag, text: content, attrs, info: info.trim(), children: [] }

@@ -8,7 +8,7 @@ import type { Parts } from './call.ts'
 import { submitTake } from './inbox.ts'
 import type { Reach } from './reach.ts'
 import type { Session } from './sessions/session.ts'
-import type { Hold } from './sessions/sessions.ts'
+import type { HoldHandle } from './sessions/sessions.ts'
 import type { HeldMail, OwnSession, WakeLedger } from './wake-runtime.ts'
 import type { Workers } from './workers/workers.ts'
 
@@ -101,7 +101,7 @@ export class Waking implements WakeLedger {
     session: Session,
     agent: string,
     { messages, route }: { messages: HeldMail['messages']; route: Parameters<HeldMail['offered']>[0] },
-    hold: Hold,
+    hold: HoldHandle,
   ): Promise<void> {
     const { engine, sessions, nextCause } = this.#parts
     const ids = messages.map(({ id }) => id)

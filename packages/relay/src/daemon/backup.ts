@@ -83,7 +83,7 @@ export interface Prepared extends Placeable {
 }
 
 /** Which key of a restored workspace is believed. */
-export interface Trust {
+export interface BelievedKey {
   /** The one that its owner has of it. Where it opens the copy, the copy is the owner's own. */
   ownersKey?: string
   /** Whoever restores has said that the key in the file is to be kept. */
@@ -99,7 +99,7 @@ export async function prepare(
   backup: Backup,
   kept: Backup['workspaces'][number],
   directory: DataDirectory,
-  trust: Trust = {},
+  trust: BelievedKey = {},
 ): Promise<Prepared> {
   const folder = directory.newFolder()
   try {
@@ -152,7 +152,7 @@ function extract(backup: Backup, kept: Backup['workspaces'][number], path: strin
 async function settle(
   kept: KeptWorkspace,
   databasePath: string,
-  { ownersKey, keepsKey }: Trust,
+  { ownersKey, keepsKey }: BelievedKey,
 ): Promise<Omit<Prepared, 'folder' | 'id'>> {
   const ids = makeIds()
   let fault: Error | undefined

@@ -10,15 +10,26 @@ import { RefusalError } from '../core/refusal-error.ts'
 import type { Clock } from '../machine/clock.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
 import type { RunLimits } from '../runs/limits.ts'
-import type { HarnessSetups } from '../supervisor/launching.ts'
+import { HarnessSetups } from '../supervisor/launching.ts'
 import type { SupervisorOptions } from '../supervisor/supervisor.ts'
 import { declareRoles } from '../wires/roles.ts'
+import { Worktrees } from '../work/worktrees.ts'
 import type { ClusterAccess } from './cluster-access.ts'
 import { lockPathOf } from './inspect.ts'
 import type { KnownWorkspaces } from './known-workspaces.ts'
 import { type OpenWorkspace, startCarriers } from './open-workspace.ts'
 
-export interface Building {
+/** What all workspaces of a daemon have in common. */
+export interface Shared {
+  setups: HarnessSetups
+  worktrees: Worktrees
+}
+
+export function sharedByAll(dataDir: string, env: Env = process.env): Shared {
+  return { setups: new HarnessSetups(join(dataDir, 'harnesses')), worktrees: new Worktrees({ env, dataDir }) }
+}
+
+export interface Building extends Shared {
   directory: DataDirectory
   known: KnownWorkspaces
   cluster: ClusterAccess
@@ -27,7 +38,6 @@ export interface Building {
   ids: Ids
   env: Env
   harnesses?: SupervisorOptions['harnesses']
-  setups: HarnessSetups
   runLimits?: Partial<RunLimits>
   neighbours: Neighbours
   info: DaemonInfo
@@ -38,7 +48,8 @@ export interface Building {
 export type Built = Omit<OpenWorkspace, 'wire'> & { key?: string }
 
 export async function buildWorkspace(name: string, isNew: boolean, building: Building): Promise<Built> {
-  const { directory, known, cluster, isMemory, clock, env, harnesses, setups, runLimits, onTrouble } = building
+  const { directory, known, cluster, isMemory, clock, env, harnesses, setups, worktrees, runLimits, onTrouble } =
+    building
   const folder = directory.make(name)
   const sharing = isMemory ? undefined : await cluster.of(name)
   const workspace = new Workspace({
@@ -55,7 +66,7 @@ export async function buildWorkspace(name: string, isNew: boolean, building: Bui
     const dispatch = new Dispatch(workspace, building.neighbours, building.info)
     await declareRoles(dispatch)
     const carriers = await startCarriers(dispatch, {
-      ...{ dataDir: directory.path, env, clock, harnesses, setups, runLimits, onTrouble },
+      ...{ dataDir: directory.path, env, clock, harnesses, setups, worktrees, runLimits, onTrouble },
       ...{ workersDirectory: join(folder, 'workers'), socketPath: socketPathOf(directory.path, name) },
       url: () => building.info.url?.(),
       reached: sharing?.reached(),

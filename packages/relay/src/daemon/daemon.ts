@@ -15,14 +15,13 @@ import { onUsualPort } from '../machine/http-port.ts'
 import { version } from '../machine/version.ts'
 import type { RunLimits } from '../runs/limits.ts'
 import type { DaemonLock } from '../store/lock.ts'
-import { HarnessSetups } from '../supervisor/launching.ts'
 import type { SupervisorOptions } from '../supervisor/supervisor.ts'
 import type { HttpOptions, HttpWire } from '../wires/http.ts'
 import type { PageLogin } from '../wires/page-login.ts'
 import { SocketWire } from '../wires/socket.ts'
 import { AgentHosts } from './agent-hosts.ts'
 import { whileAttended } from './attendance.ts'
-import { type Built, buildWorkspace } from './build-workspace.ts'
+import { type Built, buildWorkspace, type Shared, sharedByAll } from './build-workspace.ts'
 import { ClusterAccess, isUnreached } from './cluster-access.ts'
 import { DemoStage } from './demo-stage.ts'
 import { acquireLock } from './inspect.ts'
@@ -78,7 +77,7 @@ export class Daemon {
   readonly #clock: Clock
   readonly #ids: ReturnType<typeof makeIds>
   readonly #lag = new LagMeter()
-  readonly #setups: HarnessSetups
+  readonly #shared: Shared
   /** By the steady clock. */
   readonly #startedAt: number
   readonly #known: KnownWorkspaces
@@ -99,7 +98,7 @@ export class Daemon {
     this.#options = options
     this.#directory = directory
     this.#lock = lock
-    this.#setups = new HarnessSetups(join(directory.path, 'harnesses'))
+    this.#shared = sharedByAll(directory.path, options.env)
     this.#hosts = new AgentHosts(options.isMemory ? undefined : join(directory.path, 'agent-hosts.json'))
     this.#clock = options.clock ?? systemClock
     this.#ids = makeIds(() => this.#clock.now())
@@ -241,7 +240,7 @@ export class Daemon {
     const built = await buildWorkspace(name, isNew, {
       ...this.#options,
       ...{ directory: this.#directory, known: this.#known, cluster: this.#cluster, isMemory, env },
-      ...{ clock: this.#clock, ids: this.#ids, setups: this.#setups },
+      ...{ clock: this.#clock, ids: this.#ids, ...this.#shared },
       ...{ neighbours: this.#neighbours(), info: this.#info() },
       onFatal: (error) => onStop('failed', error),
     })

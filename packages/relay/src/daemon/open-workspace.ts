@@ -18,7 +18,7 @@ import { Supervisor, type SupervisorOptions } from '../supervisor/supervisor.ts'
 import { openMcpSession } from '../wires/mcp-session.ts'
 import type { SocketWire } from '../wires/socket.ts'
 import { Commits } from '../work/commits.ts'
-import { Worktrees } from '../work/worktrees.ts'
+import type { Worktrees } from '../work/worktrees.ts'
 
 export interface OpenWorkspace {
   workspace: Workspace
@@ -32,6 +32,7 @@ type Own = 'ledger' | 'approvals' | 'edits' | 'waking' | 'worktrees' | 'project'
 
 interface CarrierOptions extends Omit<SupervisorOptions, Own> {
   workersDirectory: string
+  worktrees: Worktrees
   runLimits?: Partial<RunLimits>
 }
 
@@ -42,13 +43,12 @@ export async function startCarriers(
 ): Promise<Pick<OpenWorkspace, 'supervisor' | 'runner'>> {
   const { workspace } = dispatch
   const { workers, runs, waking, approvals, name } = workspace
-  const { dataDir, env, clock } = options
+  const { dataDir, env, clock, worktrees } = options
   const directory = () => ownerOf(dataDir, name)
   const ledger = workers.reports
-  const worktrees = new Worktrees({ env, dataDir })
   const edits = new WorkerEdits(workspace, options.socketPath, editsOf)
   const supervisor = await Supervisor.start({
-    ...{ ...options, ledger, approvals, edits, waking, worktrees },
+    ...{ ...options, ledger, approvals, edits, waking },
     ...{ project: directory, directory: workersDirectory, launchHook: () => launcherOfHooks(dataDir) },
   })
   workers.attach(supervisor, worktrees)

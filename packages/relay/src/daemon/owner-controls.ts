@@ -22,7 +22,7 @@ import { fileBytes } from './file-bytes.ts'
 import type { KnownWorkspaces } from './known-workspaces.ts'
 import { usersOf, workersOf } from './open-workspace.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
-import { type PruneWish, pruneServed } from './pruning.ts'
+import { Pruning } from './pruning.ts'
 
 /** The daemon, as far as its owner's questions need it. */
 export interface OwnedDaemon {
@@ -91,6 +91,7 @@ type WorkspaceControls = Pick<Controls, Extract<keyof Controls, `workspace.${str
 
 function workspaceControls(daemon: OwnedDaemon): WorkspaceControls {
   const { dataDir, directory } = daemon
+  const pruning = new Pruning(daemon)
   return {
     'workspace.open': async ({ workspace, directory: owner, mustExist }) => {
       if (mustExist && !isKnown(daemon, workspace) && !(await daemon.cluster.take(workspace)))
@@ -125,15 +126,9 @@ function workspaceControls(daemon: OwnedDaemon): WorkspaceControls {
     'workspace.share': ({ workspace, force }) => move(daemon, workspace, 'share', force),
     'workspace.unshare': ({ workspace, force }) => move(daemon, workspace, 'unshare', force),
     'workspace.reconcile': ({ workspace, force }) => move(daemon, workspace, 'reconcile', force),
-    'workspace.rotate-key': ({ workspace }) => {
-      mustKnow(daemon, workspace)
-      return rotateKey(daemon, workspace)
-    },
-    'workspace.copy': ({ workspace, to }) => {
-      mustKnow(daemon, workspace)
-      return copy(daemon, workspace, to)
-    },
-    'workspace.prune': ({ workspace, ...wish }) => pruneKnown(daemon, workspace, wish),
+    'workspace.rotate-key': ({ workspace }) => rotateKey(daemon, mustKnow(daemon, workspace)),
+    'workspace.copy': ({ workspace, to }) => copy(daemon, mustKnow(daemon, workspace), to),
+    'workspace.prune': ({ workspace, ...wish }) => pruning.prune(mustKnow(daemon, workspace), wish),
     'workspace.place': async ({ workspace, from, key }) => {
       await place(daemon, workspace, from, key)
       return (await daemon.open(workspace)).entry
@@ -193,8 +188,8 @@ async function listed(daemon: OwnedDaemon): Promise<OutputOf<'workspace.list'>> 
   }
 }
 
-function mustKnow(daemon: OwnedDaemon, workspace: string): void {
-  if (isKnown(daemon, workspace)) return
+function mustKnow(daemon: OwnedDaemon, workspace: string): string {
+  if (isKnown(daemon, workspace)) return workspace
   const names = entriesOf(daemon).map(({ name }) => name)
   throw new RefusalError('workspace.unknown', { workspace, nearest: nearest(workspace, names) })
 }
@@ -256,11 +251,6 @@ async function copy({ workspaces, directory }: OwnedDaemon, workspace: string, p
   const copied = await workspaces.visit(workspace, ({ workspace }) => workspace.store.copyTo(path).then(() => true))
   if (!copied) await copyInThread(database, path)
   return { workspace, path }
-}
-
-function pruneKnown(daemon: OwnedDaemon, workspace: string, wish: PruneWish): Promise<OutputOf<'workspace.prune'>> {
-  mustKnow(daemon, workspace)
-  return pruneServed(daemon, workspace, wish)
 }
 
 /** Of a workspace from a backup. Of its database no more is read than its id: this is the event loop, and the file may be large. */

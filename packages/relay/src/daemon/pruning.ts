@@ -25,32 +25,37 @@ interface Serving {
   open(name: string): Promise<{ entry: WorkspaceEntry; workspace: Workspace }>
 }
 
-const underWay = new WeakSet<Workspace>()
+export class Pruning {
+  readonly #daemon: Serving
+  readonly #underWay = new Set<string>()
 
-/** One at a time: a second would find the same. */
-export async function pruneServed(
-  { workspaces, open }: Serving,
-  name: string,
-  wish: PruneWish,
-): Promise<OutputOf<'workspace.prune'>> {
-  const release = workspaces.pin(name)
-  try {
-    const { entry, workspace } = await open(name)
-    const { path } = entry
-    if (underWay.has(workspace)) throw new RefusalError('workspace.pruning', { workspace: name })
-    underWay.add(workspace)
-    const before = fileBytes(path)
-    const found = await prune(workspace, { ...wish, folder: path }).finally(() => underWay.delete(workspace))
-    return { workspace: name, path, ...found, before, after: fileBytes(path) }
-  } finally {
-    release()
+  constructor(daemon: Serving) {
+    this.#daemon = daemon
+  }
+
+  /** One at a time: a second would find the same. */
+  async prune(name: string, wish: PruneWish): Promise<OutputOf<'workspace.prune'>> {
+    const { workspaces } = this.#daemon
+    if (this.#underWay.has(name)) throw new RefusalError('workspace.pruning', { workspace: name })
+    this.#underWay.add(name)
+    const release = workspaces.pin(name)
+    try {
+      const { entry, workspace } = await this.#daemon.open(name)
+      const { path } = entry
+      const before = fileBytes(path)
+      const found = await prune(workspace, { ...wish, folder: path })
+      return { workspace: name, path, ...found, before, after: fileBytes(path) }
+    } finally {
+      this.#underWay.delete(name)
+      release()
+    }
   }
 }
 
 /** Those that are told of, the ones with the most messages first. */
 const heldMax = 20
 
-export async function prune(workspace: Workspace, wish: Wish): Promise<Pruned> {
+async function prune(workspace: Workspace, wish: Wish): Promise<Pruned> {
   const { store, clock, waits, engine, name } = workspace
   if (!engine.tidy) throw new RefusalError('workspace.prune-shared', { workspace: name })
   const now = clock.now()

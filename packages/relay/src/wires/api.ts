@@ -172,7 +172,7 @@ export function mountPayloadLinks(app: Hono<HttpEnv>, callers: Callers, connecti
     if (right === undefined || c.req.header('authorization') !== undefined) return next()
     const { runs } = callers.openById(workspaceOfRight(right))?.workspace ?? {}
     if (!runs) throw new RefusalError('payload.link')
-    const bytes = await runs.payloadByLink(c.req.param('id'), right)
+    const bytes = await runs.payloads.byLink(c.req.param('id'), right)
     connections.know(c.env.incoming.socket)
     if (!takesGzip(c.req.header('accept-encoding'))) throw new RefusalError('encoding.refused')
     return payloadResponse(bytes)

@@ -15,7 +15,7 @@ const markFile = 'agent-relay.json'
 /** git holds a lock on a branch for a few milliseconds; it waits for one as long as `core.filesRefLockTimeout` says. */
 const deadLockMs = 1_000
 
-export interface Mark {
+export interface WorktreeMark {
   /** The id of the worker that it was made for. */
   worker: string
   /** The files that were copied into it. */
@@ -27,7 +27,7 @@ export interface Mark {
 }
 
 /** Undefined where git had not finished making it. */
-export async function markOf(git: Git, worktree: Worktree): Promise<Partial<Mark> | undefined> {
+export async function markOf(git: Git, worktree: Worktree): Promise<Partial<WorktreeMark> | undefined> {
   const own = await ownOf(git, worktree)
   const text = own === undefined ? undefined : readForeignText(join(own, markFile))
   if (text === undefined) return undefined
@@ -39,7 +39,7 @@ export async function markOf(git: Git, worktree: Worktree): Promise<Partial<Mark
 }
 
 /** A worker may be able to write where the mark lies: what is not as we write it is not believed, and no file outside the worktree is a copy of ours. */
-function known(mark: Record<string, unknown>, path: string): Partial<Mark> {
+function known(mark: Record<string, unknown>, path: string): Partial<WorktreeMark> {
   const { worker, copied, isSettingUp, isLeaving } = mark
   const files = Object.entries(copied ?? {}).filter(
     ([file, digest]) => typeof digest === 'string' && isInside(join(path, file), path),
@@ -53,11 +53,11 @@ function known(mark: Record<string, unknown>, path: string): Partial<Mark> {
 }
 
 /** Its path was free again, and another worker has it now. */
-export function isOfAnother(mark: Partial<Mark> | undefined, worker: string): boolean {
+export function isOfAnother(mark: Partial<WorktreeMark> | undefined, worker: string): boolean {
   return mark?.worker !== undefined && mark.worker !== worker
 }
 
-export async function writeMark(git: Git, worktree: Worktree, mark: Mark): Promise<void> {
+export async function writeMark(git: Git, worktree: Worktree, mark: WorktreeMark): Promise<void> {
   const own = await ownOf(git, worktree)
   if (own === undefined) throw new Error(`git does not know ${worktree.path} as a worktree`)
   // Beside it first: what stands at its path may be a link.

@@ -30,11 +30,14 @@ const sameNameMax = 99
 /** Checking out a large repository takes its time. */
 const addMs = 10 * 60_000
 
+/** One in a daemon: two workspaces may have the same repository. */
 export class Worktrees implements WorktreeKeeper {
   readonly #git: Git
   readonly #dataDir: string
   /** The workers for which no branch could be made: whatever is there by that name is of somebody else. */
   readonly #without = new Set<string>()
+  /** What is under way, by repository. */
+  readonly #doing = new Map<string, Promise<unknown>>()
 
   constructor({ env, dataDir }: { env: Env; dataDir: string }) {
     this.#git = new Git(env)
@@ -69,11 +72,11 @@ export class Worktrees implements WorktreeKeeper {
   }
 
   make(worktree: Worktree, options: MakeWorktree): Promise<void> {
-    return alone(worktree, () => this.#add(worktree, options)).then(() => this.#furnish(worktree, options))
+    return this.#alone(worktree, () => this.#add(worktree, options)).then(() => this.#furnish(worktree, options))
   }
 
   leave(worktree: Worktree, of: { worker: string; hasRun: boolean }): Promise<EndedWorktree> {
-    return alone(worktree, async () => {
+    return this.#alone(worktree, async () => {
       if (this.#without.delete(of.worker)) return {}
       try {
         return await this.#end(worktree, of)
@@ -95,7 +98,7 @@ export class Worktrees implements WorktreeKeeper {
   }
 
   async discard(worktree: Worktree, worker: string): Promise<void> {
-    await alone(worktree, async () => {
+    await this.#alone(worktree, async () => {
       if (isOfAnother(await markOf(this.#git, worktree), worker)) return
       await this.#remove(worktree)
       const tip = await this.#tip(worktree)
@@ -228,27 +231,22 @@ export class Worktrees implements WorktreeKeeper {
     throw new RefusalError('worktree.none', { directory: root, why: `${home} holds ${sameNameMax} of ${name} already` })
   }
 
+  /** Making and ending change the same lists of git: one after the other, so that none finds them locked or half made. */
+  #alone<T>({ repository }: Worktree, work: () => Promise<T>): Promise<T> {
+    const doing = this.#doing
+    const done = (doing.get(repository) ?? Promise.resolve()).then(work)
+    const forget = () => doing.get(repository) === over && doing.delete(repository)
+    const over: Promise<unknown> = done.then(forget, forget)
+    doing.set(repository, over)
+    return done
+  }
+
   #settings(directory: string): { settings?: WorktreeSettings; note?: string } {
     const config = projectConfig(directory, this.#dataDir)
     const settings = config?.settings.worktree
     if (settings === undefined || config?.isTrusted) return { settings }
     return { note: `${config?.path} sets up worktrees, but is not trusted: agent-relay trust` }
   }
-}
-
-/** By repository, whichever workspace asks. */
-const doing = new Map<string, Promise<unknown>>()
-
-/** Making and ending change the same lists of git: one after the other, so that none finds them locked or half made. */
-function alone<T>({ repository }: Worktree, work: () => Promise<T>): Promise<T> {
-  const done = (doing.get(repository) ?? Promise.resolve()).then(work)
-  const over = done
-    .catch(() => {})
-    .then(() => {
-      if (doing.get(repository) === over) doing.delete(repository)
-    })
-  doing.set(repository, over)
-  return done
 }
 
 function homeOf(root: string, settings: WorktreeSettings | undefined): string {

@@ -43,10 +43,15 @@ afterEach(() => {
 
 async function worldOf(http: object): Promise<HttpWorld> {
   const world = await HttpWorld.start(http, ['shop'], { harnesses: [claude, plain] })
-  const control = await socketConnector(controlSocketPath(world.dir))({})
+  await openThere(world)
+  return world
+}
+
+/** The workspace has the project's directory from now on. */
+async function openThere({ dir }: HttpWorld): Promise<void> {
+  const control = await socketConnector(controlSocketPath(dir))({})
   await control.call('workspace.open', { workspace: 'shop', directory: project }, id('c'))
   await control.close()
-  return world
 }
 
 /** As who shows just these headers. */
@@ -217,22 +222,28 @@ describe('a run has the rights of the session that asked for it', () => {
   })
 
   test('starting MCP servers of a trusted file needs the same rights as starting programs', async () => {
-    world = await RunsWorld.start('anthropic', {}, { isOpen: true })
-    mkdirSync(join(outside, '.relay'), { recursive: true })
-    const server = { command: 'touch', args: [join(outside, 'was-here')] }
-    writeFileSync(join(outside, '.relay', 'config.json'), JSON.stringify({ mcpServers: { server } }))
-    const begin = (headers: Record<string, string>) =>
-      post(world.http, '/api/run.start', { contract: 'Go.', cwd: outside }, headers)
+    world = await RunsWorld.start('anthropic', {}, { isOpen: true }, 'shop')
+    await openThere(world.http)
+    mkdirSync(join(project, '.relay'), { recursive: true })
+    const mcpServers = { server: { command: 'touch', args: [marks[0]] } }
+    writeFileSync(join(project, '.relay', 'config.json'), JSON.stringify({ mcpServers }))
+    const begin = (headers: Record<string, string>, cwd = project) =>
+      post(world.http, '/api/run.start', { contract: 'Go.', cwd }, headers)
     world.model.script(completes('done'))
     // Not trusted, it gives nothing to anybody.
     expect((await begin({})).status).toBe('running')
-    trust(projectConfig(outside, world.http.dir) as ProjectConfigFile, world.http.dir)
+    trust(projectConfig(project, world.http.dir) as ProjectConfigFile, world.http.dir)
     expect((await begin({})).error.code).toBe('spawn.denied')
     expect((await begin({ 'x-relay-agent': 'Guest' })).error.code).toBe('spawn.denied')
-    expect(existsSync(join(outside, 'was-here'))).toBe(false)
+    expect(existsSync(join(project, 'was-here'))).toBe(false)
     expect((await begin(world.http.as('Boss'))).status).toBe('running')
-    await until(() => existsSync(join(outside, 'was-here')))
-    rmSync(join(outside, '.relay'), { recursive: true })
+    await until(() => existsSync(join(project, 'was-here')))
+    rmSync(join(project, '.relay'), { recursive: true })
+    // Elsewhere there may be another project, with a model's address of its own.
+    for (const cwd of [outside, '/', '..', 'link', join(project, 'link')])
+      expect([cwd, (await begin({}, cwd)).error?.code]).toEqual([cwd, 'directory.outside'])
+    expect((await begin({}, 'deeper')).status).toBe('running')
+    expect((await begin(world.http.as('Boss'), outside)).status).toBe('running')
   })
 })
 
@@ -281,12 +292,9 @@ describe('where a program works', () => {
     expect(hired.worker.cwd).toBe(outside)
     await local.call('worker.release', { name: 'Near' }, id('c'))
     await local.close()
-    const control = await socketConnector(controlSocketPath(world.dir))({})
-    await control.call('workspace.open', { workspace: 'shop', directory: project }, id('c'))
-    await control.close()
+    await openThere(world)
     expect((await hire()).body.worker.cwd).toBe(project)
     await release()
     expect((await hire({ cwd: 'deeper' })).body.worker.cwd).toBe(join(project, 'deeper'))
-    await release()
   })
 })

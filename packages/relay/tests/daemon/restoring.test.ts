@@ -7,7 +7,14 @@ import { makeIds } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { hashOf } from '../../src/broker/sessions/credentials.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
-import { type Backup, type Prepared, placeAtRest, prepare, readBackup, type Trust } from '../../src/daemon/backup.ts'
+import {
+  type Backup,
+  type BelievedKey,
+  type Prepared,
+  placeAtRest,
+  prepare,
+  readBackup,
+} from '../../src/daemon/backup.ts'
 import { BackupWriter } from '../../src/daemon/backup-file.ts'
 import { systemClock } from '../../src/machine/clock.ts'
 import { CredentialsFile } from '../../src/machine/credentials-file.ts'
@@ -59,7 +66,7 @@ function backupOf(path: string, note: Record<string, unknown> = {}, name = 'app'
   return file
 }
 
-function prepared(file: string, trust?: Trust): Promise<Prepared> {
+function prepared(file: string, trust?: BelievedKey): Promise<Prepared> {
   const backup = readBackup(file)
   return prepare(backup, backup.workspaces[0] as Backup['workspaces'][number], directory, trust)
 }

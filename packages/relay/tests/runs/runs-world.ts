@@ -21,10 +21,11 @@ export class RunsWorld {
     provider: 'anthropic' | 'openai-compatible' = 'anthropic',
     limits: Partial<RunLimits> = {},
     open: object = {},
+    workspace = 'home',
   ): Promise<RunsWorld> {
     const model = await ModelServer.start()
     const more = { env: model.env(provider), runLimits: { ...quick, ...limits } }
-    return new RunsWorld(model, await HttpWorld.start(open, ['home'], more))
+    return new RunsWorld(model, await HttpWorld.start(open, [workspace], more))
   }
 
   async stop(): Promise<void> {

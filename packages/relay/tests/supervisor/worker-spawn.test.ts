@@ -36,7 +36,7 @@ test('a program that cannot be started is refused, and its name stays free', asy
 test('a spawn of a program that dies at once is answered with its exit code and its last screen', async () => {
   const dying = spawn({ command: ['sh', '-c', 'echo some last words; exit 7'], task: '## Say it\nThen go.' })
   await expect(dying).rejects.toThrow(
-    /^Gus ended at once: its program ended with code 7\nIts last screen:\nsome last words/,
+    /^Gus ended at once: its program ended with code 7\nIts last screen:\n {2}some last words/,
   )
   const { workers } = await world.lead.call('worker.list', { all: true })
   expect(workers[0]).toMatchObject({ name: 'Gus', status: 'exited', code: 7, task: 'Say it' })

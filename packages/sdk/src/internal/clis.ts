@@ -22,6 +22,8 @@ interface Cli {
    * `isFlat`: the context that a hook adds is a key of its answer, and not in an object for the event.
    */
   readonly hooks?: { readonly isBare: boolean; readonly isFlat: boolean }
+  /** One server of it runs many conversations, with their MCP servers and hooks: its process alone does not tell whose they are. */
+  readonly sharesServer?: true
 }
 
 /** The name of our MCP server in the settings of every CLI. */
@@ -56,6 +58,7 @@ export const clis = [
     run: true,
     toolPrefix: 'mcp__agent_relay__',
     hooks: { isBare: false, isFlat: false },
+    sharesServer: true,
   },
   {
     name: 'gemini',
@@ -93,7 +96,7 @@ export const clis = [
 ] as const satisfies readonly Cli[]
 
 type Row = (typeof clis)[number]
-type Column = 'editor' | 'worker' | 'run' | 'hooks'
+type Column = 'editor' | 'worker' | 'run' | 'hooks' | 'sharesServer'
 type RowWith<C extends Column> = Extract<Row, { readonly [K in C]: unknown }>
 
 /** The names in a column: a table by them is complete, or it does not compile. */

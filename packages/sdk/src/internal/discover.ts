@@ -24,6 +24,7 @@ export {
   type ForeignFile,
   foreignFileBytesMax,
   isPlainDirectory,
+  openForeignFile,
   readForeignFile,
   readForeignText,
   UnsafeFileError,

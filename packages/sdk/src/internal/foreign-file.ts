@@ -37,6 +37,22 @@ export class UnsafeFileError extends Error {
 
 /** Undefined where there is no file. Throws `UnsafeFileError`, or what the system said. Never waits, never reads more than `bytesMax`. */
 export function readForeignFile(path: string, options: ForeignFileOptions = {}): ForeignFile | undefined {
+  const { bytesMax = foreignFileBytesMax } = options
+  const opened = openForeignFile(path, options)
+  if (!opened) return undefined
+  const { descriptor, stats } = opened
+  try {
+    return { bytes: readAll(descriptor, path, stats.size, bytesMax), stats }
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** The same for a file that is too large to be read in one go: whoever opens it reads no more than `stats.size`, and closes it. */
+export function openForeignFile(
+  path: string,
+  options: ForeignFileOptions = {},
+): { descriptor: number; stats: Stats } | undefined {
   const { bytesMax = foreignFileBytesMax, mayBeLink = false, within } = options
   if (within !== undefined && !isPlainWay(within, path)) return undefined
   // Looked at before it is opened: opening a device can have effects of its own.
@@ -50,9 +66,10 @@ export function readForeignFile(path: string, options: ForeignFileOptions = {}):
     const stats = fstatSync(descriptor)
     mustBeFile(path, stats)
     if (stats.size > bytesMax) throw tooLarge(path, bytesMax)
-    return { bytes: readAll(descriptor, path, stats.size, bytesMax), stats }
-  } finally {
+    return { descriptor, stats }
+  } catch (error) {
     closeSync(descriptor)
+    throw error
   }
 }
 

@@ -126,6 +126,11 @@ export const refusals = {
     ...denied,
     text: (d) => `${d.path} belongs to the relay's own data: no program is started there. Name another directory.`,
   },
+  'directory.outside': {
+    ...denied,
+    text: (d) =>
+      `${d.path} is not in the project's directory: over HTTP and WebSocket a run without the key works there.${d.project ? ` Name a directory inside ${d.project}, or none.` : ' Name none.'}`,
+  },
   'spawn.denied': { ...denied, text: (d) => `No program is started: ${d.why}` },
   'workspace.unknown': {
     ...absent,

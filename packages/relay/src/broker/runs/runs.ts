@@ -1,7 +1,5 @@
 // What agents ask of runs: start one, ask how it is, complete it, stop it. What the runner reports of them is in run-reports.ts.
 
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import { clisWith } from '@agent-relay/sdk/internal/clis'
 import type { HarnessName, Ids, OutputOf, ParsedInputOf, Run } from '@agent-relay/sdk/protocol'
 import { formerRun } from '../../core/again.ts'
@@ -20,15 +18,12 @@ import { WholeTexts } from '../whole-texts.ts'
 import { spawnRight } from '../workers/spawning.ts'
 import { blockedOf, lastScreenOfRun, workerAsRun } from '../workers/worker-as-run.ts'
 import type { Workers } from '../workers/workers.ts'
-import { PayloadLinks } from './payload-links.ts'
+import { Payloads, pack } from './payloads.ts'
 import { RunReports } from './run-reports.ts'
 import type { RunRuntime } from './run-runtime.ts'
 
 const listDefault = 100
 const runClis = clisWith('run').map(({ name }) => name)
-const compress = promisify(gzip)
-/** Level 3 takes a third of the time of the default 6, and makes a report a twentieth larger. */
-const compression = { level: 3, chunkSize: 256 * 1024 }
 
 /** A start as it is carried out. `again`, `parent`: the run that is repeated, and who asked for that. */
 type Wanted = Omit<ParsedInputOf<'run.start'>, 'contract'> & { contract: string; parent?: string }
@@ -41,7 +36,7 @@ export class Runs {
   readonly #machine: string | undefined
   /** What the runner reads and reports. */
   readonly reports: RunReports
-  readonly #links: PayloadLinks
+  readonly payloads: Payloads
   #runtime: RunRuntime | undefined
 
   constructor(parts: Parts, workers: Workers, ids: Ids) {
@@ -51,7 +46,7 @@ export class Runs {
     this.#ids = ids
     this.#machine = parts.sessions.machine
     this.reports = new RunReports(parts, workers)
-    this.#links = new PayloadLinks(parts.clock, parts.hub)
+    this.payloads = new Payloads(parts)
   }
 
   attach(runtime: RunRuntime): void {
@@ -60,7 +55,7 @@ export class Runs {
 
   async start(asking: Asking, asked: ParsedInputOf<'run.start'>, url?: string): Promise<OutputOf<'run.start'>> {
     const by = actorOf(asking)
-    const input = this.#wanted(asking, asked)
+    const input = this.#placed(asking, this.#wanted(asking, asked))
     const { contract, model, agent, worktree, again, parent: hirer = by } = input
     const harness = input.harness ?? (agent === undefined ? this.#harnessFor(asking, hirer, input) : 'external')
     if (agent !== undefined && harness !== 'external') {
@@ -108,6 +103,13 @@ export class Runs {
     return { contract: former.contract, harness, model, cwd, worktree, again: id, parent, ...told }
   }
 
+  /** The directory of the loop is looked at before it is chosen: its settings may name a model. */
+  #placed(asking: Asking, wanted: Wanted): Wanted {
+    const { harness = 'loop', agent, cwd, parent = actorOf(asking) } = wanted
+    if (harness !== 'loop' || agent !== undefined || cwd === undefined) return wanted
+    return { ...wanted, cwd: this.#workers.workingPlace(asking.session.standing, parent, cwd) }
+  }
+
   /** Where nobody is named: the built-in loop, or without a model the first CLI on PATH, if the asker may start it. A model that is named is the loop's. */
   #harnessFor(asking: Asking, by: string, { cwd, model }: Wanted): HarnessName {
     if (model !== undefined || !this.#runtime || this.#runtime.namesModel(cwd)) return 'loop'
@@ -137,10 +139,14 @@ export class Runs {
 
   /** A CLI is a program, and so is an MCP server that the loop is given. Answers where the run works. */
   #mustMayStart({ session }: Asking, by: string, harness: HarnessName, cwd: string | undefined): string | undefined {
-    const isFree = () => spawnRight(session.standing, this.#store.view.policy()) === 'any'
-    if (harness === 'loop' && (isFree() ? cwd === undefined : !this.#runtime?.startsServers(cwd))) return cwd
-    const place = this.#workers.mustMayStart(session.standing, by, { cwd })
-    return cwd === undefined ? undefined : place.cwd
+    const { standing } = session
+    if (harness !== 'loop') {
+      const place = this.#workers.mustMayStart(standing, by, { cwd })
+      return cwd === undefined ? undefined : place.cwd
+    }
+    const isFree = spawnRight(standing, this.#store.view.policy()) === 'any'
+    if (!isFree && this.#runtime?.startsServers(cwd)) this.#workers.mustMayStart(standing, by, { cwd })
+    return cwd
   }
 
   /** A run by its id or its agent's name, a worker by its name. */
@@ -208,21 +214,7 @@ export class Runs {
 
   async payload(asking: Asking, run: string): Promise<OutputOf<'run.payload'>> {
     const row = this.#seen(asking, run)
-    return { size: row.payloadBytes as number, gzip: Buffer.from(await this.#packed(run)).toString('base64') }
-  }
-
-  /** By the right in the payload's own address, as gzip. */
-  async payloadByLink(run: string, right: string): Promise<Uint8Array> {
-    if (!this.#links.isRight(right, run)) throw new RefusalError('payload.link')
-    return this.#packed(run)
-  }
-
-  async #packed(run: string): Promise<Uint8Array> {
-    const { runs } = this.#store.view
-    const seq = runs.payloadEntry(run)
-    const packed = runs.payload(run) ?? (seq === undefined ? undefined : await this.#engine.payload?.(seq))
-    if (packed === undefined) throw new RefusalError('run.no-payload', { run })
-    return packed
+    return { size: row.payloadBytes as number, gzip: Buffer.from(await this.payloads.of(run)).toString('base64') }
   }
 
   asked(asking: Asking, run: string): OutputOf<'run.contract'> {
@@ -275,7 +267,7 @@ export class Runs {
     if (status === 'running' && isByWorker(row) && isShown) Object.assign(run, blockedOf(this.#workers, agent))
     if (payloadBytes !== undefined) run.payloadSize = payloadBytes
     if (payloadBytes !== undefined && url !== undefined && sees(this.#store.view, reader, 'run', row))
-      run.payloadUrl = this.#links.address(url, this.#store.meta('id') as string, id)
+      run.payloadUrl = this.payloads.address(url, id)
     const preview = status === 'running' && isShown ? this.reports.outputOf(id) : undefined
     if (preview !== undefined) run.preview = preview
     return run
@@ -291,10 +283,4 @@ export class Runs {
 
 function isByWorker({ harness }: RunRow): boolean {
   return harness !== 'loop' && harness !== 'external'
-}
-
-/** Compresses in another thread and before the command, so that no commit waits for it. */
-async function pack(payload: string): Promise<{ payload: Uint8Array; payloadBytes: number }> {
-  const bytes = Buffer.from(payload)
-  return { payload: await compress(bytes, compression), payloadBytes: bytes.length }
 }

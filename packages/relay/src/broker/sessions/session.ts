@@ -1,5 +1,6 @@
 // A session: one live connection that acts as one agent. It is readonly here; sessions.ts alone gives it a name, and nobody changes its standing.
 
+import { clisWith } from '@agent-relay/sdk/internal/clis'
 import { type MailTools, relayMailTools } from '@agent-relay/sdk/protocol'
 import type { Standing } from './standing.ts'
 
@@ -56,15 +57,17 @@ export function mailToolsOf(sessions: Iterable<Session>): MailTools {
   return known.find(({ inbox }) => inbox === relayMailTools.inbox) ?? known[0] ?? relayMailTools
 }
 
+const sharedClis = new Set<string | undefined>(clisWith('sharesServer').map(({ name }) => name))
+
 /**
- * The agent that one of these processes started, the nearest first; of several the last that came. One server of Codex starts the MCP servers of
- * all its conversations: there the conversation has to fit as well, or nobody is meant.
+ * The agent that one of these processes started, the nearest first; of several the last that came. Where one process has many conversations, the
+ * conversation has to fit as well, or nobody is meant.
  */
 export function agentAt(sessions: Session[], hosts: readonly number[], thread?: string): string | undefined {
   const hosted = hostedAmong(sessions)
   const nearest = hosts.find((host) => hosted.some((session) => session.host === host))
   const there = hosted.filter(({ host }) => host === nearest)
-  const isShared = there.some(({ cli }) => cli === 'codex') && new Set(there.map(({ agent }) => agent)).size > 1
+  const isShared = there.some(({ cli }) => sharedClis.has(cli)) && new Set(there.map(({ agent }) => agent)).size > 1
   if (!isShared) return there.at(-1)?.agent
   return thread === undefined ? undefined : there.findLast(({ codexThread }) => codexThread === thread)?.agent
 }

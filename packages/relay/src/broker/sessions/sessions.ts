@@ -195,7 +195,7 @@ export class Sessions implements World {
   }
 
   /** A part of a session that holds messages of its own, such as one watch: what it holds is free when it ends, not when the session does. */
-  hold(session: Session): Hold {
+  hold(session: Session): HoldHandle {
     const id = this.#ids('h')
     this.#holds.set(id, session)
     const release = () => {
@@ -281,7 +281,7 @@ export class Sessions implements World {
   }
 }
 
-export interface Hold {
+export interface HoldHandle {
   readonly id: string
   /** What it holds is free: others are told to look. */
   release(): void

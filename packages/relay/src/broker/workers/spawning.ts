@@ -41,12 +41,26 @@ export function mustMaySpawnIn(right: SpawnRight, { directory, project }: SpawnP
   if (!isInside(directory, project)) throw beyondClis(`Choose a directory inside ${project}.`)
 }
 
+/** A loop that starts no program still reads the model's settings of its directory: over the network it works in the project. */
+function mustMayWorkIn(right: SpawnRight, { directory, project }: SpawnPlace): void {
+  if (right === 'any' || (project !== undefined && isInside(directory, project))) return
+  throw new RefusalError('directory.outside', { path: directory, project })
+}
+
 interface Start {
   standing: Standing
   view: View
   /** The agent that the worker would work for. */
   parent: string
   wish: SpawnWish
+}
+
+/** The real path of a directory that a run names and starts no program in. */
+export function workingPlace(runtime: WorkerRuntime | undefined, { standing, view, parent, wish }: Start): string {
+  if (!runtime) throw new RefusalError('worker.unavailable')
+  const place = runtime.place({ parent, cwd: wish.cwd })
+  mustMayWorkIn(spawnRight(standing, view.policy()), place)
+  return place.directory
 }
 
 /** Answers what starts the program, and where; refuses a session that may not. */

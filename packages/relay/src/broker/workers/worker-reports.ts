@@ -1,6 +1,6 @@
 // What the supervisor reads and reports of workers, and what their parents are told of it. What agents ask of workers is in workers.ts.
 
-import { clean } from '@agent-relay/sdk/internal/clean'
+import { lastScreen, reasonTexts } from '@agent-relay/sdk/internal/printed'
 import { daemonName, type Entry, type InboxMessage, noticeFixes, type Route } from '@agent-relay/sdk/protocol'
 import { directMembers } from '../../core/conversations.ts'
 import { isHeld } from '../../core/inbox.ts'
@@ -96,7 +96,7 @@ export class WorkerReports implements WorkerLedger {
   notReady(worker: WorkerRow, ms: number, screen: string): Promise<void> {
     const { name } = worker
     const fix = noticeFixes['not-ready'][this.#reader(worker)](name)
-    return this.#tell(worker, `Worker "${name}" is not ready after ${ms / 1000} s. ${fix}${shown(screen)}`)
+    return this.#tell(worker, `Worker "${name}" is not ready after ${ms / 1000} s. ${fix}${lastScreen(screen)}`)
   }
 
   taskRefused(worker: WorkerRow, times: number, why: string): Promise<void> {
@@ -215,9 +215,9 @@ function reportText(
     case 'ready':
       return `Worker "${name}" is ready.`
     case 'blocked':
-      return `Worker "${name}" is blocked${why}. ${noticeFixes.blocked[reader](name)}${printed}${shown(screen)}`
+      return `Worker "${name}" is blocked${why}. ${noticeFixes.blocked[reader](name)}${printed}${lastScreen(screen)}`
     case 'exited':
-      return `Worker "${name}" exited${why}.${keptText(worktree, kept)}${printed}${shown(screen)}`
+      return `Worker "${name}" exited${why}.${keptText(worktree, kept)}${printed}${lastScreen(screen)}`
     default:
       return undefined
   }
@@ -227,21 +227,4 @@ function keptText(worktree: WorkerRow['worktree'], kept: string | undefined): st
   return worktree && kept !== undefined
     ? ` Its work is on branch ${worktree.branch}, in ${worktree.path}: ${kept}.`
     : ''
-}
-
-/** Two columns in: what a program prints must not pass for a line of the daemon's own. */
-function shown(screen: string | undefined): string {
-  return screen === undefined || screen.trim() === '' ? '' : `\nIts last screen:\n${indented(screen)}`
-}
-
-/** The first line of a reason is ours; behind it may be what a program has printed, such as a set-up command. */
-function reasonTexts(reason = ''): { why: string; printed: string } {
-  const [first = '', ...rest] = reason.split('\n')
-  const end = rest.join('\n').trim()
-  if (end === '') return { why: first === '' ? '' : `: ${first}`, printed: '' }
-  return { why: `: ${first.replace(/:$/, '')}`, printed: `\n${indented(end)}` }
-}
-
-function indented(text: string): string {
-  return clean(text).replace(/^/gm, '  ')
 }

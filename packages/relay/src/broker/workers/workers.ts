@@ -1,6 +1,6 @@
 // What agents ask of workers: start one, end it, see it, type into it. What becomes of the programs is reported in worker-reports.ts.
 
-import { daemonName, type OutputOf, type ParsedInputOf, type Worker } from '@agent-relay/sdk/protocol'
+import { daemonName, type Fact, type OutputOf, type ParsedInputOf, type Worker } from '@agent-relay/sdk/protocol'
 import { formerWorker } from '../../core/again.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import { isInCharge, type Reader, sees } from '../../core/sight.ts'
@@ -14,7 +14,7 @@ import type { Hub } from '../hub.ts'
 import type { Session } from '../sessions/session.ts'
 import { daemonStanding, type Standing } from '../sessions/standing.ts'
 import { WholeTexts } from '../whole-texts.ts'
-import { mustMaySpawn, mustMayStart, type SpawnWish } from './spawning.ts'
+import { mustMaySpawn, mustMayStart, type SpawnWish, workingPlace } from './spawning.ts'
 import { WorkerReports } from './worker-reports.ts'
 import type { PlannedWorktree, WorkerRuntime, WorkerTerminal, WorktreeKeeper } from './worker-runtime.ts'
 import { WorkerWorktrees } from './worktrees.ts'
@@ -123,6 +123,11 @@ export class Workers {
     return mustMayStart(this.#runtime, { standing, view: this.#store.view, parent, wish })
   }
 
+  /** Where a run works that starts no program, as it is asked for; refuses a directory that the asker may not name. */
+  workingPlace(standing: Standing, parent: string, cwd: string): string {
+    return workingPlace(this.#runtime, { standing, view: this.#store.view, parent, wish: { cwd } })
+  }
+
   /** Resolves when the worker is as wished. */
   wish(rule: Wish, asking: Asking, input: ParsedInputOf<'worker.release'>): Promise<{ worker: Worker; note?: string }> {
     return this.#wish(rule, { ...asking, standing: asking.session.standing }, input)
@@ -145,10 +150,10 @@ export class Workers {
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     this.#runtime?.wake()
     const { id } = reply.outcome as { id: string }
-    const row = await this.#until(id, (now) => isFulfilled(now), abandoned)
-    const { worktree } = row
-    if (rule !== 'worker.release' || !worktree) return { worker: this.#worker(row) }
-    return { worker: this.#worker(row), note: `Its work is kept on branch ${worktree.branch}, in ${worktree.path}.` }
+    const row = await this.#until(id, isFulfilled, abandoned)
+    const [worker, { worktree }] = [this.#worker(row), row]
+    if (rule !== 'worker.release' || !worktree) return { worker }
+    return { worker, note: `Its work is kept on branch ${worktree.branch}, in ${worktree.path}.` }
   }
 
   list(
@@ -266,21 +271,17 @@ export class Workers {
 
   /** Resolves to the row once it is as wished, or when nobody waits any more. */
   #until(id: string, isDone: (row: WorkerRow) => boolean, abandoned: AbortSignal): Promise<WorkerRow> {
-    const { workers } = this.#store.view
-    const read = () => workers.byId(id) as WorkerRow
     return new Promise((resolve) => {
       const look = () => {
-        const row = read()
+        const row = this.#store.view.workers.byId(id) as WorkerRow
         if (!isDone(row) && !abandoned.aborted) return
         stop()
         abandoned.removeEventListener('abort', look)
         resolve(row)
       }
+      const isAboutIt = (fact: Fact) => fact.type === 'worker.changed' && fact.id === id
       const stop = this.#hub.listen((entries) => {
-        const isAboutIt = entries.some(({ facts }) =>
-          facts.some((fact) => fact.type === 'worker.changed' && fact.id === id),
-        )
-        if (isAboutIt) look()
+        if (entries.some(({ facts }) => facts.some(isAboutIt))) look()
       })
       abandoned.addEventListener('abort', look)
       look()

@@ -1,5 +1,6 @@
 // The refusals of workers and their worktrees.
 
+import { lastScreen, reasonTexts } from '../../internal/printed.ts'
 import { oneOf, type RefusalDetails } from './fixes.ts'
 import { absent, busy, clash, denied, usage } from './kinds.ts'
 
@@ -25,14 +26,19 @@ export const workerRefusals = {
   },
   'worker.exited': {
     ...clash,
-    text: (d: RefusalDetails) => `Worker "${d.name}" has exited${d.reason ? `: ${d.reason}` : '.'}`,
+    text: (d: RefusalDetails) => {
+      const { why, printed } = reasonTexts(d.reason as string | undefined)
+      return `Worker "${d.name}" has exited${why || '.'}${printed}`
+    },
   },
   'worker.died': {
     retry: false,
     http: 502,
     exit: 1,
-    text: (d: RefusalDetails) =>
-      `${d.name} ended at once: ${d.reason}${d.screen ? `\nIts last screen:\n${d.screen}` : ''}`,
+    text: (d: RefusalDetails) => {
+      const { why, printed } = reasonTexts(d.reason as string | undefined)
+      return `${d.name} ended at once${why}${printed}${lastScreen(d.screen as string | undefined)}`
+    },
   },
   'worker.not-yours': {
     ...denied,

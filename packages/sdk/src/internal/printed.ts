@@ -1,0 +1,20 @@
+// What a program has printed, inside a text of the daemon's own: cleaned, and two columns in, so that no line of it can pass for one of ours.
+
+import { clean } from './clean.ts'
+
+export function indented(text: string): string {
+  return clean(text).replace(/^/gm, '  ')
+}
+
+/** To be put behind a text. */
+export function lastScreen(screen: string | undefined): string {
+  return screen === undefined || screen.trim() === '' ? '' : `\nIts last screen:\n${indented(screen)}`
+}
+
+/** The first line of a reason is ours; behind it may be what a program has printed, such as a set-up command. */
+export function reasonTexts(reason = ''): { why: string; printed: string } {
+  const [first = '', ...rest] = reason.split('\n')
+  const end = rest.join('\n').trim()
+  if (end === '') return { why: first === '' ? '' : `: ${first}`, printed: '' }
+  return { why: `: ${first.replace(/:$/, '')}`, printed: `\n${indented(end)}` }
+}
