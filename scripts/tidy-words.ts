@@ -50,18 +50,48 @@ const folders: Record<string, string> = {
   docs: 'docs',
 }
 
-/** Every word of the glossary names a file that exists. */
-export function wordsWithoutFile(root: string): string[] {
+interface Word {
+  word: string
+  /** As the glossary writes it, and from the root. */
+  path?: string
+  file?: string
+}
+
+function wordsIn(root: string): Word[] {
   if (!existsSync(join(root, glossary))) return []
   const rows = readFileSync(join(root, glossary), 'utf8')
     .split('\n')
     .filter((line) => /^\| [A-Z]/.test(line))
-  return rows.flatMap((row) => {
-    const word = row.split('|')[1]?.trim()
+  return rows.map((row) => {
+    const word = row.split('|')[1]?.trim() ?? ''
     const path = /\| `([^`|]+)` \|$/.exec(row)?.[1]
-    if (path === undefined) return [`${glossary}: "${word}" names no file`]
+    if (path === undefined) return { word }
     const [first = '', ...rest] = path.split('/')
-    const file = first in folders ? [folders[first], ...rest].join('/') : `packages/relay/src/${path}`
+    return { word, path, file: first in folders ? [folders[first], ...rest].join('/') : `packages/relay/src/${path}` }
+  })
+}
+
+/** Every word of the glossary names a file that exists. */
+export function wordsWithoutFile(root: string): string[] {
+  return wordsIn(root).flatMap(({ word, path, file }) => {
+    if (file === undefined) return [`${glossary}: "${word}" names no file`]
     return existsSync(join(root, file)) ? [] : [`${glossary}: "${word}" names ${path}, which does not exist`]
   })
+}
+
+const declared = /^(?:export )?(?:abstract )?(?:interface|class|type) (\w+)\b/gm
+
+/** A word of the glossary has one meaning: a type of its name stands in its file, or in the protocol, which is what programs see of it. */
+export function wordsTwice(root: string, all: readonly { path: string; code: string }[]): string[] {
+  const homes = new Map(wordsIn(root).map(({ word, file }) => [word, file]))
+  return all
+    .filter(({ path }) => !path.startsWith('packages/sdk/src/protocol/'))
+    .flatMap(({ path, code }) =>
+      [...code.matchAll(declared)].flatMap(([, name = '']) => {
+        const home = homes.get(name)
+        return home === undefined || home === path
+          ? []
+          : [`${path}: "${name}" is a word of the glossary, and stands in ${home}: give this type another name`]
+      }),
+    )
 }

@@ -5,7 +5,7 @@ import { join, posix } from 'node:path'
 import { fileReaders, readsFiles } from './tidy-files.ts'
 import { cycles, folderCircles, repeatedLimits, typedLists } from './tidy-rooms.ts'
 import { measuredTime } from './tidy-time.ts'
-import { oddWords, wordsWithoutFile } from './tidy-words.ts'
+import { oddWords, wordsTwice, wordsWithoutFile } from './tidy-words.ts'
 
 const [fileLinesMax, functionLinesMax] = [300, 60]
 
@@ -266,5 +266,6 @@ export function tidy(root: string, offenders = oldOffenders): string[] {
     ...measuredTime(plays),
     ...oddWords(root),
     ...wordsWithoutFile(root),
+    ...wordsTwice(root, all),
   ]
 }

@@ -171,6 +171,9 @@ describe('a planted fault is found', () => {
     ['an odd word in a comment', `${sdk}/x.ts`, '// Says the mend.', /x.ts:2: "mend": write fix/],
     ['a person taken for a man or a woman', 'docs/x.md', 'It waits in her inbox.', /x.md:2: "her": write they/],
     ['an odd word in a document', 'docs/x.md', 'Made anew.', /x.md:2: "anew": write again/],
+    ['somebody whose affair it is', `${sdk}/x.ts`, "// That is x.ts's affair.", /"affair": write name the file/],
+    ['how something fares', 'docs/x.md', 'It says how it fares.', /"how it fares": write status/],
+    ['what is none', `${sdk}/x.ts`, '// A file that is none.', /"that is none": write not a/],
     ['a conflict left in a document', 'docs/x.md', '<<<<<<< HEAD', /x.md:2: "<<<<<<< ": write what both sides/],
     ['a word without a file', 'docs/words.md', '| Thing | a thing | object |', /"Thing" names no file/],
     [
@@ -194,6 +197,15 @@ describe('a planted fault is found', () => {
   ])('%s', (_name, path, text, finding) => {
     plant(path, `${opening}${text}\n`)
     expect(tidy(root, {})).toEqual([expect.stringMatching(finding)])
+  })
+
+  test('a word with two meanings', () => {
+    plant('docs/words.md', '| Thing | a thing | | `core/thing.ts` |\n')
+    for (const path of [`${relay}/core/thing.ts`, `${sdk}/protocol/x.ts`])
+      plant(path, `${opening}export type Thing = 'thing.unknown'\n`)
+    expect(tidy(root, {})).toEqual([])
+    plant(`${relay}/daemon/x.ts`, `${opening}class Thing {}\n`)
+    expect(tidy(root, {})).toEqual([expect.stringMatching(/daemon.x.ts: "Thing" is a word of the glossary/)])
   })
 
   test('no opening sentence', () => {

@@ -163,4 +163,16 @@ describe('the steps of the cloud image', () => {
     const text = await prefix.run('sh', [deployScript('entrypoint.sh'), 'agent-relay', 'status', '--json'], cwd, env)
     expect(JSON.parse(text)).toMatchObject({ workspace: 'default' })
   })
+
+  it('prints a link for a browser outside, and serves its port there', async ({ onTestFinished }) => {
+    const cwd = prefix.directory('outside')
+    const env = { RELAY_DATA_DIR: join(prefix.root, 'outside-data'), RELAY_PORT: '0' }
+    onTestFinished(() => prefix.run('agent-relay', ['daemon', 'stop'], cwd, env).then(() => {}))
+    const entrypoint = [deployScript('entrypoint.sh'), '--page-url', 'http://relay.example:9000']
+    const text = await prefix.run('sh', [...entrypoint, 'agent-relay', 'daemon', 'status', '--json'], cwd, env)
+    const [link, status = ''] = text.trim().split('\n').slice(-2)
+    expect(link).toMatch(/^http:\/\/relay\.example:9000\/w\/default\/\?code=/)
+    expect(JSON.parse(status).http.host).toBe('0.0.0.0')
+    await expect(prefix.run('sh', entrypoint.slice(0, 2), cwd, env)).rejects.toThrow(/needs an address/)
+  })
 })

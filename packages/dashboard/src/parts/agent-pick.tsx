@@ -1,6 +1,6 @@
 // One agent in the list from which one is chosen.
 
-import { type Branch, stateOf, type Worker } from '../store/fleet.ts'
+import { type Branch, type ListedWorker, stateOf } from '../store/fleet.ts'
 import { linkTo } from '../store/page-address.ts'
 import { Count, Face, State } from './bits.tsx'
 import { Spent } from './spent.tsx'
@@ -9,7 +9,7 @@ interface AgentPickProps {
   branch: Branch
   chosen: string
   me: string
-  workers: ReadonlyMap<string, Worker>
+  workers: ReadonlyMap<string, ListedWorker>
 }
 
 export function AgentPick({ branch: { agent, depth }, chosen, me, workers }: AgentPickProps) {

@@ -3,7 +3,7 @@
 import type { Agent, Conversation } from '@agent-relay/sdk/internal/page'
 import { client, connection, logOut, playDemo } from '../store/connection.ts'
 import { titleOf } from '../store/conversations.ts'
-import type { Worker } from '../store/fleet.ts'
+import type { ListedWorker } from '../store/fleet.ts'
 import { isHelpOpen, isSearchOpen, places } from '../store/keys.ts'
 import { pathOf } from '../store/own-place.ts'
 import { go } from '../store/page-address.ts'
@@ -26,7 +26,7 @@ export interface Choice {
 export interface Known {
   me: string
   agents: readonly Agent[]
-  workers: ReadonlyMap<string, Worker>
+  workers: ReadonlyMap<string, ListedWorker>
   conversations: readonly Conversation[]
   runs: readonly TitledRun[]
 }

@@ -3,14 +3,14 @@
 import { clean } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
 import { client } from '../store/connection.ts'
-import type { Worker } from '../store/fleet.ts'
+import type { ListedWorker } from '../store/fleet.ts'
 import { Copy, Empty, Failure } from './bits.tsx'
 import { diffLines } from './code.tsx'
 
 /** More is not drawn: `agent-relay diff` shows all of it. */
 const shownChars = 200_000
 
-export function WorkDiff({ worker: { name, worktree } }: { worker: Worker }) {
+export function WorkDiff({ worker: { name, worktree } }: { worker: ListedWorker }) {
   const [text, setText] = useState<string>()
   const [isCut, setCut] = useState(false)
   const [why, setWhy] = useState<string>()

@@ -2,7 +2,7 @@
 
 import type { Agent } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
-import type { Worker } from '../store/fleet.ts'
+import type { ListedWorker } from '../store/fleet.ts'
 import { actsOn, perform, type WorkerAct } from '../store/worker-acts.ts'
 
 /** A question that nobody answers is taken back: a later click must not be the answer to it. */
@@ -10,7 +10,7 @@ const sureMs = 4_000
 
 interface WorkerToolsProps {
   agent: Agent
-  worker: Worker | undefined
+  worker: ListedWorker | undefined
   onFailure(why: string | undefined): void
 }
 

@@ -1,12 +1,12 @@
 // The approvals that are open: what agents may not do until somebody says so. Requested again with each of their events.
 
-import type { EventOf, OutputOf, RelayEvent } from '@agent-relay/sdk/internal/page'
+import type { Approval, EventOf, RelayEvent } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'
 import { onEvents } from './events.ts'
 import { keepSame, Refresh } from './refresh.ts'
 
-export type Approval = OutputOf<'approval.list'>['approvals'][number]
+export type { Approval }
 export type ApprovalChoice = Approval['choices'][number]
 
 export const approvals = new Cell<readonly Approval[]>([])

@@ -4,14 +4,14 @@ import { type Message, WorkspaceClient, websocketConnector } from '@agent-relay/
 import type { Approval } from './approvals.ts'
 import { Cell } from './cell.ts'
 import { connection } from './connection.ts'
-import type { Worker } from './fleet.ts'
+import type { ListedWorker } from './fleet.ts'
 
 export interface OtherWorkspace {
   name: string
   /** How many agents are there now; undefined until its first answer. */
   present?: number
   approvals: readonly Approval[]
-  blocked: readonly Worker[]
+  blocked: readonly ListedWorker[]
   owed: readonly Message[]
   why?: string
 }

@@ -7,13 +7,13 @@ import { onEvents } from './events.ts'
 import { keepSame, Refresh } from './refresh.ts'
 
 /** With the first line of its task. */
-export type Worker = OutputOf<'worker.list'>['workers'][number]
+export type ListedWorker = OutputOf<'worker.list'>['workers'][number]
 
 export interface Fleet {
   isKnown: boolean
   agents: readonly Agent[]
   /** The newest program of each name. */
-  workers: ReadonlyMap<string, Worker>
+  workers: ReadonlyMap<string, ListedWorker>
 }
 
 export const fleet = new Cell<Fleet>({ isKnown: false, agents: [], workers: new Map() })
@@ -37,7 +37,7 @@ async function ask(): Promise<void> {
   const { workers } = await client.call('worker.list', { all: true })
   const { value: before } = fleet
   const agents = keepSame(before.agents, listed.agents, ({ name }) => name)
-  const newest = new Map<string, Worker>()
+  const newest = new Map<string, ListedWorker>()
   // Of one that was archived nothing is shown any more.
   const known = new Set(agents.map(({ name }) => name))
   for (const worker of keepSame([...before.workers.values()], workers, ({ id }) => id))
@@ -55,7 +55,7 @@ export interface StateText {
 }
 
 /** One agent's state in a word: what its program says goes before what its session says. `last`: its newest program, which may have ended. */
-export function stateOf({ status, worker, waitingFor, blocked }: Agent, last?: Worker): StateText {
+export function stateOf({ status, worker, waitingFor, blocked }: Agent, last?: ListedWorker): StateText {
   const say = (tone: Tone, text: string, needsYou = false): StateText => ({ tone, text, needsYou })
   const isDialog = blocked?.tool === undefined || blocked.tool === 'dialog'
   if (blocked) return say('bad', isDialog ? 'blocked: a dialog is open' : `blocked: wants ${blocked.tool}`, true)
@@ -72,7 +72,7 @@ export function stateOf({ status, worker, waitingFor, blocked }: Agent, last?: W
 }
 
 /** Since when it is in that state, where that is known. */
-export function sinceOf({ waitingFor, worker, status, blocked }: Agent, last?: Worker): string | undefined {
+export function sinceOf({ waitingFor, worker, status, blocked }: Agent, last?: ListedWorker): string | undefined {
   if (blocked) return blocked.since
   const isFact = worker ? ['blocked', 'paused', 'wished', 'starting'].includes(worker.status) : status === 'offline'
   return isFact && last ? last.changedAt : waitingFor?.since

@@ -7,7 +7,7 @@ import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'
 import { conversationOf, isDirect } from './conversations.ts'
 import { onEvents } from './events.ts'
-import { fleet, type Worker } from './fleet.ts'
+import { fleet, type ListedWorker } from './fleet.ts'
 import { keepHere, keptAs } from './own-place.ts'
 import { isPutOff, putOff, putOffUntil } from './put-off.ts'
 import { Refresh } from './refresh.ts'
@@ -155,7 +155,7 @@ function look(): void {
   const asking = new Set([...approvals.value, ...justAnswered].map(({ agent }) => agent))
   clearTimeout(lookAgain)
   if (justAnswered.length > 0) lookAgain = setTimeout(look, unblockMs)
-  const isBlocked = ({ name, status }: Worker): boolean => status === 'blocked' && !asking.has(name)
+  const isBlocked = ({ name, status }: ListedWorker): boolean => status === 'blocked' && !asking.has(name)
   const all: Need[] = [
     ...approvals.value.map(approvalOf),
     ...[...workers.values()].filter(isBlocked).map(blockedOf),
@@ -184,7 +184,7 @@ const approvalOf = (approval: Approval): Need => ({
 })
 
 /** All of it from one answer of the daemon: with parts of two, one dialog would be two rows while it opens. */
-const blockedOf = ({ id, name, reason, changedAt }: Worker): Need => ({
+const blockedOf = ({ id, name, reason, changedAt }: ListedWorker): Need => ({
   key: `blocked ${id} ${changedAt}`,
   kind: 'blocked',
   who: name,
@@ -193,12 +193,12 @@ const blockedOf = ({ id, name, reason, changedAt }: Worker): Need => ({
 })
 
 /** By itself: one that was released has done what it was for. A program that a signal ended has no code. */
-function hasFailed({ status, code, reason = '', changedAt }: Worker): boolean {
+function hasFailed({ status, code, reason = '', changedAt }: ListedWorker): boolean {
   if (status !== 'exited' || Date.now() - Date.parse(changedAt) > failedForMs) return false
   return code === undefined ? / signal \d/.test(reason) : code !== 0
 }
 
-const failedOf = ({ id, name, reason, code, changedAt }: Worker): Need => ({
+const failedOf = ({ id, name, reason, code, changedAt }: ListedWorker): Need => ({
   key: `failed ${id}`,
   kind: 'failed',
   who: name,

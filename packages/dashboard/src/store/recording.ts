@@ -3,13 +3,13 @@
 import { limits, parseJson, type RelayEvent, recordingLine } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
 
-export interface Recording {
+export interface OpenedRecording {
   name: string
   events: readonly RelayEvent[]
 }
 
 /** The file that the recorder shows in place of this workspace's journal. */
-export const recording = new Cell<Recording | undefined>(undefined)
+export const recording = new Cell<OpenedRecording | undefined>(undefined)
 
 /** More would fill the page's memory. */
 const [fileBytesMax, fileEventsMax] = [64 * 1024 * 1024, 200_000]

@@ -2,7 +2,7 @@
 
 import { type Agent, RelayError } from '@agent-relay/sdk/internal/page'
 import { client } from './connection.ts'
-import { hintFleet, type Worker } from './fleet.ts'
+import { hintFleet, type ListedWorker } from './fleet.ts'
 import { retryRun } from './runs.ts'
 
 export interface WorkerAct {
@@ -20,7 +20,7 @@ const retry: WorkerAct = { name: 'Retry', op: 'worker.retry', isFinal: false }
 /** It is in no list any more; what it said stays. */
 const archive: WorkerAct = { name: 'Archive', op: 'agent.retire', isFinal: true }
 
-export function actsOn({ status }: Pick<Agent, 'status'>, worker: Worker | undefined): WorkerAct[] {
+export function actsOn({ status }: Pick<Agent, 'status'>, worker: ListedWorker | undefined): WorkerAct[] {
   if (worker && worker.status !== 'exited') return [worker.status === 'paused' ? resume : pause, release]
   return status === 'offline' ? [...(worker?.task === undefined ? [] : [retry]), archive] : []
 }

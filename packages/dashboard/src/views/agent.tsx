@@ -21,7 +21,7 @@ import { fieldsOf } from '../store/concerns.ts'
 import { client, connection } from '../store/connection.ts'
 import { conversationOf, isDirect, titleOf } from '../store/conversations.ts'
 import { onEvents } from '../store/events.ts'
-import { fleet, isPresent, sinceOf, stateOf, treeOf, type Worker, withLeads } from '../store/fleet.ts'
+import { fleet, isPresent, type ListedWorker, sinceOf, stateOf, treeOf, withLeads } from '../store/fleet.ts'
 import { linkTo, usePageAddress } from '../store/page-address.ts'
 import { Refresh } from '../store/refresh.ts'
 import { AgentRuns } from './runs.tsx'
@@ -79,10 +79,10 @@ export function Agents() {
 }
 
 /** Without one in the address: a worker opens on its terminal, where its dialog and its last screen are. */
-const tabOf = (text: string, worker: Worker | undefined): Tab =>
+const tabOf = (text: string, worker: ListedWorker | undefined): Tab =>
   tabs.find((each) => each === text) ?? (worker ? 'terminal' : 'inbox')
 
-function One({ agent, worker, tab }: { agent: Agent; worker: Worker | undefined; tab: Tab }) {
+function One({ agent, worker, tab }: { agent: Agent; worker: ListedWorker | undefined; tab: Tab }) {
   const { agent: me } = useCell(connection)
   return (
     <>
@@ -128,7 +128,7 @@ function factsOf({ type, cli, model, parent, role, handle }: Agent): string {
   return facts.filter(Boolean).join(' · ')
 }
 
-function Tabbed({ agent, worker, tab }: { agent: Agent; worker: Worker | undefined; tab: Tab }) {
+function Tabbed({ agent, worker, tab }: { agent: Agent; worker: ListedWorker | undefined; tab: Tab }) {
   if (tab === 'terminal')
     return worker && worker.status !== 'exited' ? (
       <Suspense fallback={<p className="hello muted">Loading the terminal …</p>}>
@@ -144,7 +144,7 @@ function Tabbed({ agent, worker, tab }: { agent: Agent; worker: Worker | undefin
 }
 
 /** In place of a terminal: how it ended, with what stood there last. */
-function Ended({ agent, worker }: { agent: string; worker: Worker | undefined }) {
+function Ended({ agent, worker }: { agent: string; worker: ListedWorker | undefined }) {
   return (
     <>
       <Empty
@@ -175,7 +175,7 @@ function Asked({ agent }: { agent: string }) {
 }
 
 /** What the daemon runs for it, and what can be done with both. */
-function Program({ agent, worker }: { agent: Agent; worker: Worker | undefined }) {
+function Program({ agent, worker }: { agent: Agent; worker: ListedWorker | undefined }) {
   const [why, setWhy] = useState<string>()
   const { agent: me } = useCell(connection)
   if (agent.name === me || (!worker && agent.status !== 'offline')) return null

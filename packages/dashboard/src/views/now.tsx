@@ -14,7 +14,16 @@ import { WorkerTools } from '../parts/worker-tools.tsx'
 import { useCell } from '../store/cell.ts'
 import { connection, playDemo } from '../store/connection.ts'
 import { conversations, titleOf } from '../store/conversations.ts'
-import { type Branch, fleet, isPresent, sinceOf, stateOf, treeOf, type Worker, withLeads } from '../store/fleet.ts'
+import {
+  type Branch,
+  fleet,
+  isPresent,
+  type ListedWorker,
+  sinceOf,
+  stateOf,
+  treeOf,
+  withLeads,
+} from '../store/fleet.ts'
 import { linkTo } from '../store/page-address.ts'
 
 export function Now() {
@@ -119,7 +128,7 @@ function Welcome() {
 interface RowProps {
   branch: Branch
   isMe: boolean
-  worker: Worker | undefined
+  worker: ListedWorker | undefined
   word: string | undefined
 }
 

@@ -10,7 +10,7 @@ import { launched } from '../launcher.ts'
 import { pluginPath } from '../opencode-plugin.ts'
 import { type Editor, type InstallContext, inGeminiHome, inHomeBy, joined } from './editors.ts'
 
-export interface Hook {
+export interface InstalledHook {
   file: string
   keyPath: readonly string[]
   slot: Slot
@@ -78,7 +78,7 @@ export const freeHookEditors: readonly string[] = clisWith('hooks')
   .filter((name) => !ruleOf(name)?.isAsked)
 
 /** Empty where the editor has no hooks of this kind. */
-export function hooksOf({ name, userFile }: Editor, around: InstallContext, isProject: boolean): Hook[] {
+export function hooksOf({ name, userFile }: Editor, around: InstallContext, isProject: boolean): InstalledHook[] {
   // The plugin is a file of this user: it means nothing to others who work on the project.
   if (name === 'opencode' && !isProject) return [pluginEntry(userFile(around), around)]
   const rule = ruleOf(name)
@@ -103,7 +103,7 @@ function entryOf(event: string, name: string, rule: HookRule, around: InstallCon
 }
 
 /** opencode has no hooks of this kind, but a plugin that does the same. */
-function pluginEntry(file: string, { env }: InstallContext): Hook {
+function pluginEntry(file: string, { env }: InstallContext): InstalledHook {
   const path = pluginPath(env)
   return { file, keyPath: ['plugin'], slot: { mark: basename(path) }, value: pathToFileURL(path).href }
 }

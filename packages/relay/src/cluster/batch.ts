@@ -9,7 +9,7 @@ import type { Command } from '../core/verdict.ts'
 import type { View } from '../core/view.ts'
 import type { World } from '../core/world.ts'
 import type { Clock } from '../machine/clock.ts'
-import type { Append, Appended, Home, Numbered, SharedEntry } from './cluster-journal.ts'
+import type { Append, Appended, HomeMachine, Numbered, SharedEntry } from './cluster-journal.ts'
 import { keysOf, Reads, recordingView } from './keys.ts'
 import type { Replica } from './replica.ts'
 
@@ -87,7 +87,7 @@ class Taken {
   readonly #reads = new Reads()
   readonly #commands: DecidedCommand[] = []
   readonly #asked = new Set<string>()
-  readonly #homes = new Map<string, Home>()
+  readonly #homes = new Map<string, HomeMachine>()
 
   /** The same command twice: the second is answered from the entry of the first, once that is stored. */
   has({ submission: { by, cause } }: Pending): boolean {
@@ -171,7 +171,7 @@ function decideOne(
   return { reply, draft: { at, by, cause, facts, rule, digest: digest?.(), outcome, body, payload } }
 }
 
-function homesOf({ facts }: Draft): Home[] {
+function homesOf({ facts }: Draft): HomeMachine[] {
   return facts.flatMap((fact) => {
     if (fact.type !== 'agent.homed') return []
     const { agent, machine, epoch } = fact

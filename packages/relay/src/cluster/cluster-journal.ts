@@ -24,7 +24,7 @@ export type Place = Pick<SharedEntry, 'seq' | 'mark'>
 export const beginning: Place = { seq: 0, mark: '' }
 
 /** Where an agent is at home. The epoch counts the moves, from 1. */
-export interface Home {
+export interface HomeMachine {
   agent: string
   machine: string
   epoch: number
@@ -37,7 +37,7 @@ export interface Append {
   /** Keys that the facts change. */
   writes: readonly string[]
   /** Homes that the facts make or move. */
-  homes: readonly Home[]
+  homes: readonly HomeMachine[]
   /** In order; no two of one command. Without any the append is a barrier: it says whether what was read still holds. */
   drafts: readonly Draft[]
 }

@@ -8,7 +8,7 @@ import type { Draft, JournalEntry } from '../core/journal.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { SharedFile } from '../machine/cluster-file.ts'
 import type { Store } from '../store/store.ts'
-import { copyMark, type Home, type Place, pageEntriesMax } from './cluster-journal.ts'
+import { copyMark, type HomeMachine, type Place, pageEntriesMax } from './cluster-journal.ts'
 import { keysOf } from './keys.ts'
 import { copyPage, moveEnd, moveIn, type Page, takeBack } from './postgres/moving.ts'
 import type { PostgresCluster } from './postgres/postgres-cluster.ts'
@@ -87,7 +87,7 @@ function whole(store: Store, { seq, ...draft }: JournalEntry): Draft {
   return payload ? { ...draft, payload } : draft
 }
 
-function pageWith(drafts: readonly Draft[], homes: readonly Home[] = []): Page {
+function pageWith(drafts: readonly Draft[], homes: readonly HomeMachine[] = []): Page {
   const writes = new Set(drafts.flatMap(({ facts }) => facts.flatMap(keysOf)))
   return { drafts, writes: [...writes], homes }
 }

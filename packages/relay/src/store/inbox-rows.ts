@@ -47,7 +47,7 @@ const statementRows = 8
 type Which = 'unread' | 'received'
 
 /** What can be read of one stay: numbers above the one, up to the other. */
-interface Stay {
+interface StaySpan {
   conversation: number
   from: number
   to: number
@@ -114,7 +114,7 @@ export class InboxRows {
   /** First the rows that were read already, then on like any walk. Two stays in one conversation never overlap. */
   *#walkOn(
     reader: KnownAgent,
-    { conversation, from, to }: Stay,
+    { conversation, from, to }: StaySpan,
     look: Look,
     first: Row[] = [],
   ): Walk & Iterable<Waiting | undefined> {
@@ -126,13 +126,13 @@ export class InboxRows {
     if (known < to) yield* this.#walk(reader, { conversation, from: known, to }, {}, { which: 'unread', look })
   }
 
-  #stays(reader: KnownAgent | undefined, filter: InboxFilter, which: Which): Stay[] {
+  #stays(reader: KnownAgent | undefined, filter: InboxFilter, which: Which): StaySpan[] {
     if (!reader) return []
     const rows =
       filter.conversation === undefined
         ? this.#sql.stays.all(reader.key)
         : this.#sql.staysIn.all(reader.key, this.#tables.conversation(filter.conversation)?.key ?? -1)
-    const stays: Stay[] = []
+    const stays: StaySpan[] = []
     for (const [conversation, joined, left, cursor] of rows as [number, number, number | null, number][]) {
       const { lastN } = this.#tables.conversationOf(conversation)
       const from = which === 'unread' ? cursor : joined
@@ -152,7 +152,7 @@ export class InboxRows {
 
   *#walk(
     reader: KnownAgent,
-    { conversation, from, to }: Stay,
+    { conversation, from, to }: StaySpan,
     {
       from: sender = null,
       thread = null,
@@ -181,7 +181,7 @@ export class InboxRows {
   }
 
   /** The number of the stay's last message before an entry. Numbers and entries grow together, so it is found by halving. */
-  #lastBefore(seq: number, { conversation, from, to }: Stay, look: Look): number {
+  #lastBefore(seq: number, { conversation, from, to }: StaySpan, look: Look): number {
     const isBefore = (n: number) => (this.#sql.seqOf.get(conversation, n)?.[0] as number) < seq
     look.passed++
     if (isBefore(to)) return to

@@ -25,7 +25,7 @@ import type { Harness } from './harness/harness.ts'
 import { harnesses as allHarnesses } from './harness/index.ts'
 import { type HarnessSetups, type LaunchOptions, programOf } from './launching.ts'
 import { openPty } from './pty.ts'
-import { Worker } from './worker.ts'
+import { SupervisedWorker } from './worker.ts'
 
 export interface SupervisorOptions {
   ledger: WorkerLedger
@@ -56,8 +56,8 @@ export interface SupervisorOptions {
 export class Supervisor implements WorkerRuntime {
   readonly #options: SupervisorOptions
   readonly #harnesses: readonly Harness[]
-  readonly #workers = new Map<string, Worker>()
-  readonly #names = new Map<string, Worker>()
+  readonly #workers = new Map<string, SupervisedWorker>()
+  readonly #names = new Map<string, SupervisedWorker>()
   readonly #codex: CodexThreads
   readonly #stopListening: () => void
   /** The worktrees that the workers of an earlier daemon left are removed, or kept. */
@@ -143,7 +143,7 @@ export class Supervisor implements WorkerRuntime {
     for (const row of ended) if (!this.#isClosed) await leaveWorktree(this.#options, row)
   }
 
-  #begin(row: WorkerRow): Worker | undefined {
+  #begin(row: WorkerRow): SupervisedWorker | undefined {
     const { ledger, directory } = this.#options
     const { id, name, cli } = row
     const harness = this.#harnessOf(cli) ?? (row.control === 'acp' ? acp : undefined)
@@ -151,7 +151,7 @@ export class Supervisor implements WorkerRuntime {
       void reportExit(this.#options, row, { reason: 'it was never started' })
       return undefined
     }
-    const worker = new Worker(row, {
+    const worker = new SupervisedWorker(row, {
       ...{ ...this.#options, harness, openTerminal: openPty },
       directory: join(directory, id),
     })

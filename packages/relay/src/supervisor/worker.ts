@@ -44,7 +44,7 @@ const lastCharsMax = 16_000
 /** Typing is finished before a program is paused, unless the program does not read within this time. */
 const holdMs = 5_000
 
-export class Worker {
+export class SupervisedWorker {
   readonly #row: WorkerRow
   readonly #options: WorkerOptions
   readonly #output: Output

@@ -6,7 +6,7 @@ import { RefusalError } from '../core/refusal-error.ts'
 import { isInside, realDirectory } from '../machine/working-directory.ts'
 import { type Git, GitError } from './git.ts'
 
-export interface Checkout {
+export interface CheckoutState {
   /** The directory of this checkout, without links in its path. */
   top: string
   /** The repository's main checkout; `top` itself where the repository is bare. */
@@ -26,7 +26,7 @@ export interface ListedWorktree {
 }
 
 /** Refuses what is not a directory of a checkout, or has no commit yet. */
-export async function checkoutOf(git: Git, directory: string): Promise<Checkout> {
+export async function checkoutOf(git: Git, directory: string): Promise<CheckoutState> {
   const where = ['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-dir', '--git-common-dir']
   const [top = '', own, common] = await lines(git, directory, where).catch((error: unknown) => {
     throw error instanceof GitError ? none(directory, 'git says it is in no checkout') : error
@@ -41,7 +41,7 @@ export async function checkoutOf(git: Git, directory: string): Promise<Checkout>
 }
 
 /** A directory that is in no commit would not be in a worktree. */
-export async function mustBeIn(git: Git, { top, head }: Checkout, directory: string): Promise<string> {
+export async function mustBeIn(git: Git, { top, head }: CheckoutState, directory: string): Promise<string> {
   const way = relative(top, directory)
   if (way === '') return way
   const entry = await git.run(top, ['ls-tree', '-d', '--full-tree', head, '--', way])
@@ -50,7 +50,7 @@ export async function mustBeIn(git: Git, { top, head }: Checkout, directory: str
 }
 
 /** Without them its files would be other ones; with them, code of the repository would run. */
-export async function mustHaveNoFilters(git: Git, { top }: Checkout): Promise<void> {
+export async function mustHaveNoFilters(git: Git, { top }: CheckoutState): Promise<void> {
   const [name] = await git.ownFilters(top)
   if (name === undefined) return
   const how = 'only what stands in your own configuration is (git config --global)'

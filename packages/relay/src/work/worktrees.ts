@@ -16,7 +16,7 @@ import { type Env, Git, GitError } from './git.ts'
 import { dropDeadLock, dropHalfMade, isOfAnother, markOf, restoreLink, writeMark } from './handover.ts'
 import {
   allSubmodulesIn,
-  type Checkout,
+  type CheckoutState,
   checkoutOf,
   exists,
   mustBeIn,
@@ -62,7 +62,7 @@ export class Worktrees implements WorktreeKeeper {
   }
 
   /** For a note only: a repository in which git takes too long for it gets none. */
-  async #dirty({ top }: Checkout): Promise<number> {
+  async #dirty({ top }: CheckoutState): Promise<number> {
     try {
       return (await uncommittedOf(this.#git, top, {})).length
     } catch (error) {
@@ -217,7 +217,7 @@ export class Worktrees implements WorktreeKeeper {
   }
 
   /** The first of Fixer, Fixer-2, … of which there is neither a branch nor a directory. */
-  async #free({ root, head, branch: onto }: Checkout, name: string, home: string): Promise<Worktree> {
+  async #free({ root, head, branch: onto }: CheckoutState, name: string, home: string): Promise<Worktree> {
     mustBePlain(root, home)
     const known = await worktreesOf(this.#git, root)
     for (let n = 1; n <= sameNameMax; n++) {

@@ -8,7 +8,7 @@ import {
   type ClusterJournal,
   ClusterUnreachable,
   type Followed,
-  type Home,
+  type HomeMachine,
   type Place,
   pageEntriesMax,
   type SharedEntry,
@@ -56,7 +56,7 @@ export class FakeCluster {
   readonly #payloads = new Map<number, Uint8Array>()
   readonly #causes = new Set<string>()
   readonly #keys = new Map<string, number>()
-  readonly #homes = new Map<string, Home>()
+  readonly #homes = new Map<string, HomeMachine>()
   #decided = 0
   #marks = 0
   /** Who has the workspace's lock, and who waits for it, in order. */
@@ -90,7 +90,7 @@ export class FakeCluster {
     return this.#entries
   }
 
-  homeOf(agent: string): Home | undefined {
+  homeOf(agent: string): HomeMachine | undefined {
     return this.#homes.get(agent)
   }
 
@@ -189,14 +189,14 @@ export class FakeCluster {
   }
 
   /** An agent without a home, such as the daemon itself or one of another workspace, may act through any machine. */
-  #maySpeak(machine: string, agent: string, moves: readonly Home[]): boolean {
+  #maySpeak(machine: string, agent: string, moves: readonly HomeMachine[]): boolean {
     const home = this.#homes.get(agent)
     const next = moves.find((move) => move.agent === agent)
     return home === undefined || home.machine === machine || next?.machine === machine
   }
 
   /** A machine takes a home to itself, or gives one of its own away, to a machine that there is. The daemons' own name has none. */
-  #mayMove(machine: string, { agent, machine: to }: Home): boolean {
+  #mayMove(machine: string, { agent, machine: to }: HomeMachine): boolean {
     return agent !== 'agent-relay' && this.#machines.has(to) && [to, this.#homes.get(agent)?.machine].includes(machine)
   }
 

@@ -1,7 +1,7 @@
 // A workspace is moved into a cluster in PostgreSQL, page by page, or taken back: each of these is one call of a function.
 
 import type { Draft } from '../../core/journal.ts'
-import type { Home, Place } from '../cluster-journal.ts'
+import type { HomeMachine, Place } from '../cluster-journal.ts'
 import { draftTexts, keyText, plainText } from './entry-text.ts'
 import type { PostgresCluster } from './postgres-cluster.ts'
 
@@ -9,7 +9,7 @@ import type { PostgresCluster } from './postgres-cluster.ts'
 export interface Page {
   drafts: readonly Draft[]
   writes: readonly string[]
-  homes: readonly Home[]
+  homes: readonly HomeMachine[]
 }
 
 /** taken: the name belongs to another workspace. there: it is shared already. */

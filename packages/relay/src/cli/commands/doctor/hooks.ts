@@ -7,9 +7,9 @@ import {
   detected,
   type Editor,
   freeHookEditors,
-  type Hook,
   hooksOf,
   type InstallContext,
+  type InstalledHook,
   installContext,
   pluginPath,
 } from '@agent-relay/mcp/install'
@@ -56,7 +56,7 @@ async function barrier(env: Env): Promise<Pick<Finding, 'text' | 'fix'> | undefi
 
 function findingOf(
   editor: Editor,
-  all: Hook[],
+  all: InstalledHook[],
   around: InstallContext,
   barred: Pick<Finding, 'text' | 'fix'> | undefined,
 ): Finding | undefined {
@@ -85,7 +85,7 @@ function findingOf(
 }
 
 /** Codex notes which hooks the person trusts, by file and event. One that has changed since then it asks about by itself. */
-function isTrusted({ file, keyPath }: Hook, settings: string): boolean {
+function isTrusted({ file, keyPath }: InstalledHook, settings: string): boolean {
   const event = keyPath
     .at(-1)
     ?.replace(/(?<=[a-z])[A-Z]/g, '_$&')

@@ -8,6 +8,7 @@ import { RelayClient } from '@agent-relay/sdk'
 import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import { credentialsPath, dataDir as dataDirOf, type Env, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import type { Daemon } from '../../../daemon/daemon.ts'
+import type { LiftRoles } from '../../../daemon/lift-roles.ts'
 import { CommandError, exits } from '../../command.ts'
 import { keyOf, loginName, ownersConnector } from '../../connection.ts'
 import { nextId } from '../../control-socket.ts'
@@ -44,20 +45,18 @@ export function portTaken(port: number): CommandError {
   return new CommandError(`relay already running? kill it with: kill $(lsof -ti:${port})`, exits.refused)
 }
 
-type Workspace = Awaited<ReturnType<Daemon['open']>>['dispatch']['workspace']
-
 export class LiftRelay {
   readonly url: string
   readonly dataDir: string
   readonly #daemon: Daemon
-  readonly #workspace: Workspace
+  readonly roles: LiftRoles
   readonly #client: RelayClient
   readonly #stopped: AbortSignal
 
-  private constructor(daemon: Daemon, dataDir: string, opened: Workspace, client: RelayClient, stopped: AbortSignal) {
+  private constructor(daemon: Daemon, dataDir: string, roles: LiftRoles, client: RelayClient, stopped: AbortSignal) {
     this.#daemon = daemon
     this.dataDir = dataDir
-    this.#workspace = opened
+    this.roles = roles
     this.#client = client
     this.#stopped = stopped
     // The host name that the configurations use.
@@ -74,7 +73,10 @@ export class LiftRelay {
     outliveTasks(onTrouble)
     boundYoungGeneration()
     compactAtRest()
-    const { Daemon } = await import('../../../daemon/daemon.ts')
+    const [{ Daemon }, { rolesOf }] = await Promise.all([
+      import('../../../daemon/daemon.ts'),
+      import('../../../daemon/lift-roles.ts'),
+    ])
     const daemon = await Daemon.start({
       dataDir,
       credentialsPath: credentialsPath(env),
@@ -90,12 +92,12 @@ export class LiftRelay {
     if (!daemon)
       throw new CommandError(`Another lift keeps its messages in ${dataDir} already. Leave --keep out.`, exits.busy)
     try {
-      const { entry, dispatch } = await daemon.open(workspace)
+      const { entry } = await daemon.open(workspace)
       const key = keyOf(entry.id ?? '', entry.socketPath, env)
       const connect = ownersConnector(entry.socketPath, entry.id ?? '', env)
       const client = new RelayClient({ connect, key, autoConnect: false })
       await client.connect()
-      return new LiftRelay(daemon, dataDir, dispatch.workspace, client, stopped.signal)
+      return new LiftRelay(daemon, dataDir, await rolesOf(daemon, workspace), client, stopped.signal)
     } catch (error) {
       await daemon.stop()
       throw error
@@ -110,18 +112,6 @@ export class LiftRelay {
   async pageLink(): Promise<string> {
     const env = { ...process.env, RELAY_DATA_DIR: this.dataDir }
     return (await controlAsPerson(env, (link) => link.call('page.link', { workspace }, nextId('c')))).url
-  }
-
-  /** The role's MCP session has its tools. */
-  isReady(role: string): boolean {
-    return this.#workspace.sessions.isInitialized(role)
-  }
-
-  /** The newest waiting message of the role that no session has been given; 0 if there is none. */
-  newestFor(role: string): number {
-    // A receipt without a time belongs to a session that has ended: nobody has the message now.
-    const isFree = (receipt?: { until?: number }) => receipt?.until === undefined
-    return this.#workspace.store.queries.newestWaiting(role, isFree)
   }
 
   /** Shows each message until `ending`, or until the daemon had to stop. */

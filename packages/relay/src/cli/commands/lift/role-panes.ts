@@ -88,12 +88,12 @@ export class RolePanes {
     const { panes, program, relay, roles, print } = this.#options
     const late = setTimeout(() => print.say(`${role} has not connected yet. Does its pane show a question?`), readyMs)
     try {
-      while (!ending.aborted && !relay.isReady(role)) await sleep(paneLookMs)
+      while (!ending.aborted && !relay.roles.isReady(role)) await sleep(paneLookMs)
       while (!ending.aborted && !(await this.#isFree(pane))) await sleep(paneLookMs)
       if (ending.aborted) return
       await this.#type(pane, kickoffPrompt(role, roles, relay.url))
       print.say(`${role} is connected and has its kickoff.`)
-      const newest = () => relay.newestFor(role)
+      const newest = () => relay.roles.newestFor(role)
       const type = (text: string) => this.#type(pane, text)
       void nudge({ role, pane, panes, harness: program.harness, newest, type }, ending).catch(() => {})
     } catch (error) {

@@ -8,7 +8,7 @@ import type { Print } from '../../print.ts'
 import { oneLine } from '../../text.ts'
 import { delegationLine } from '../approvals.ts'
 
-type Policy = OutputOf<'workspace.policy'>
+type ShownPolicy = OutputOf<'workspace.policy'>
 
 const get: NamedCommand = {
   name: 'get',
@@ -102,9 +102,9 @@ async function runSet(context: Context<SetOptions>): Promise<void> {
     const views = Object.entries({ ...before?.terminal, ...Object.fromEntries(changes ?? []) })
     const policy = await client.call('workspace.set-policy', {
       ...(writers === undefined ? {} : { writers: writers === '*' ? '*' : namesOf(writers) }),
-      ...(spawn === undefined ? {} : { spawn: spawn as Policy['spawn'] }),
+      ...(spawn === undefined ? {} : { spawn: spawn as ShownPolicy['spawn'] }),
       ...(worktree === undefined ? {} : { worktree: worktree === 'on' }),
-      ...(claims === undefined ? {} : { claims: claims as Policy['claims'] }),
+      ...(claims === undefined ? {} : { claims: claims as ShownPolicy['claims'] }),
       ...(delegated ? { approve: withDelegations(before?.approve ?? [], delegated) } : {}),
       ...(changes ? { terminal: Object.fromEntries(views.filter(([, whose]) => whose.length > 0)) } : {}),
     })
@@ -152,13 +152,13 @@ function namesOf(text: string): string[] {
 }
 
 /** What each setting allows. Neither limits the local socket nor the holder of the key. */
-const spawnTexts: Record<Policy['spawn'], string> = {
+const spawnTexts: Record<ShownPolicy['spawn'], string> = {
   none: "over HTTP and WebSocket an agent's token starts no program",
   clis: "over HTTP and WebSocket an agent's token starts the named CLIs, as they are, in the project's directory",
 }
 
 /** What becomes of an edit of a file that another agent is editing. A person's own editor is never in the way. */
-const claimTexts: Record<Policy['claims'], string> = {
+const claimTexts: Record<ShownPolicy['claims'], string> = {
   off: 'nobody is asked about edits',
   warn: 'an edit of a file that another agent is editing goes ahead, and both are told',
   deny: 'an edit of a file that another agent is editing is denied; a git command that sweeps over such files is warned of once',
@@ -166,7 +166,7 @@ const claimTexts: Record<Policy['claims'], string> = {
     'an edit of a file that another agent is editing is denied, and so is a git command that sweeps over such files',
 }
 
-async function show(print: Print, policy: Policy): Promise<void> {
+async function show(print: Print, policy: ShownPolicy): Promise<void> {
   if (print.isJson) return void (await print.json(policy))
   const { writers, terminal, spawn, worktree, claims, approve } = policy
   const from = writers === '*' ? 'all workspaces of this daemon' : listed(writers)

@@ -1,0 +1,20 @@
+// What a lift sees of its roles: whether one is there, and whether something waits for it. All else it does as a client.
+
+import type { Daemon } from './daemon.ts'
+
+export interface LiftRoles {
+  /** The role's MCP session has its tools. */
+  isReady(role: string): boolean
+  /** The newest waiting message of the role that no session has been given; 0 if there is none. */
+  newestFor(role: string): number
+}
+
+export async function rolesOf(daemon: Daemon, name: string): Promise<LiftRoles> {
+  const { sessions, store } = (await daemon.open(name)).workspace
+  // A receipt without a time belongs to a session that has ended: nobody has the message now.
+  const isFree = (receipt?: { until?: number }) => receipt?.until === undefined
+  return {
+    isReady: (role) => sessions.isInitialized(role),
+    newestFor: (role) => store.queries.newestWaiting(role, isFree),
+  }
+}
