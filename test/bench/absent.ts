@@ -1,10 +1,14 @@
-// What we cost where no daemon answers: a hook of a CLI, the completion of a shell, a call of a program; and the demo, which needs none.
+// What we cost where no daemon answers: a hook of a CLI, the completion of a shell, a call of a program; the demo, which needs none; and
+// `npm start` in a built checkout, until a first message is answered.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { refreshLauncher } from '@agent-relay/mcp/launcher'
 import { RelayClient } from '@agent-relay/sdk'
+import { isAlive, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { bareEnv, temporaryFolder } from './child.ts'
 import { median } from './figures.ts'
 import { startRelay } from './relay.ts'
@@ -15,6 +19,8 @@ const launcher = join(
   'bin/agent-relay.cjs',
 )
 const awayMs = 200
+const checkout = fileURLToPath(new URL('../../..', import.meta.url))
+const lookMs = 20
 
 export async function measureAbsent(rounds: number): Promise<Measure[]> {
   const dataDir = temporaryFolder()
@@ -30,6 +36,7 @@ export async function measureAbsent(rounds: number): Promise<Measure[]> {
     row('hook of a CLI, no daemon', await p50([hook, 'hook', 'Stop', '--cli', 'claude'], env, '{}\n'), shell, 10),
     row('completion of a name, no daemon', await p50(own('agent-names')), await p50(own('--version')), 3),
     row('demo, without a daemon', await p50(own('demo'), env, '', 3), node, 250),
+    row('npm start to the first answered message', median(await inTurn(3, firstAnswerMs)), node, 100),
     await measureAway(),
   ]
 }
@@ -51,6 +58,27 @@ async function measureAway(): Promise<Measure> {
   const value = median(await inTurn(100, call))
   await client.disconnect()
   return against('a call that fails while the relay is gone', { value, floor, unit: 'ms', max: 3 })
+}
+
+/** A person starts it, an agent comes and answers the first message. Most of it is npm. */
+async function firstAnswerMs(): Promise<number> {
+  const dataDir = temporaryFolder()
+  const env = bareEnv({ HOME: dataDir, RELAY_DATA_DIR: dataDir, RELAY_PROJECT: 'bench', RELAY_PORT: '0' })
+  const from = performance.now()
+  const child = spawn('npm', ['start', '--silent'], { env, cwd: checkout, stdio: 'ignore', detached: true })
+  try {
+    const socketPath = socketPathOf(dataDir, 'bench')
+    while (!(await isAlive(socketPath))) await sleep(lookMs)
+    const [agent, person] = ['Echo', 'Kim'].map((agentName) => new RelayClient({ agentName, socketPath }))
+    agent?.on('message', ({ from, id }) => void agent.send(from, 'Here.', { replyTo: id }))
+    for (const client of [agent, person]) await client?.connect()
+    await person?.sendAndWait('Echo', 'Are you there?')
+    const took = performance.now() - from
+    for (const client of [agent, person]) await client?.disconnect()
+    return took
+  } finally {
+    process.kill(-(child.pid as number), 'SIGTERM')
+  }
 }
 
 async function inTurn(times: number, work: () => Promise<number>): Promise<number[]> {
