@@ -29,6 +29,26 @@ test.each(['CONTRIBUTING.md', 'AGENTS.md'])('the files and scripts that %s names
   expect(named(/npm run ([\w:-]+)/g).filter((name) => !(name in scripts))).toEqual([])
 })
 
+/** The paths of one paragraph, as architecture.md writes them. */
+const waysOf = (start: string) => {
+  const paragraph = read('docs/architecture.md')
+    .split('\n\n')
+    .find((text) => text.includes(start)) as string
+  return [...paragraph.slice(paragraph.indexOf(start)).matchAll(/`([\w./-]+)`/g)].map(([, path = '']) => path)
+}
+
+test.each([
+  ["From the daemon's socket to the row:", 14],
+  ['From the row to the answer', 12],
+  ['The files of a spawn', 14],
+])('%s no more than %i files, and each is there', (start, most) => {
+  const paths = waysOf(start)
+  const isThere = (path: string) => ['packages', 'packages/relay/src'].some((at) => existsSync(join(root, at, path)))
+  expect(paths.filter((path) => !isThere(path))).toEqual([])
+  expect(paths.length).toBeGreaterThan(most - 4)
+  expect(paths.length).toBeLessThanOrEqual(most)
+})
+
 test('llms.txt and the index name every how-to', () => {
   const names = docs.filter((name) => name.startsWith('how-to/'))
   for (const index of ['llms.txt', 'docs/README.md'])

@@ -49,26 +49,58 @@ export function move(view: View, { input, world }: Command<MoveInput>): Verdict 
   return record([isHere ? homed : { ...homed, isTakeOver: true }], { agent, machine })
 }
 
-/** The agent that a fact speaks for, if it does. What people may do to an agent, such as retire it, does not speak for it. */
+/**
+ * In which field a fact names the agent that it speaks for; undefined where it speaks for nobody. What people may do to an agent, such as retire it,
+ * does not speak for it. Moves and notes are checked by themselves, below.
+ */
+const speakers: { readonly [T in Fact['type']]: keyof Extract<Fact, { type: T }> | undefined } = {
+  'message.created': 'from',
+  'delivery.offered': 'agent',
+  'delivery.held': 'agent',
+  'delivery.released': 'agent',
+  'delivery.read': 'agent',
+  'reaction.added': 'agent',
+  'reaction.removed': 'agent',
+  'agent.briefed': 'agent',
+  'action.registered': 'provider',
+  'action.invoked': 'caller',
+  'workspace.began': undefined,
+  'workspace.key-issued': undefined,
+  'workspace.policy-set': undefined,
+  'agent.registered': undefined,
+  'agent.updated': undefined,
+  'agent.token-issued': undefined,
+  'agent.tokens-revoked': undefined,
+  'agent.retired': undefined,
+  'agent.homed': undefined,
+  'channel.created': undefined,
+  'channel.joined': undefined,
+  'channel.left': undefined,
+  'channel.removed': undefined,
+  'conversation.opened': undefined,
+  'action.withdrawn': undefined,
+  'action.completed': undefined,
+  'worker.wished': undefined,
+  'worker.wish-changed': undefined,
+  'worker.changed': undefined,
+  'worker.worktree-removed': undefined,
+  'claim.made': undefined,
+  'claim.renewed': undefined,
+  'claim.ended': undefined,
+  'claim.denied': undefined,
+  'claim.passed': undefined,
+  'deliveries.noted': undefined,
+  'run.started': undefined,
+  'run.completed': undefined,
+  'run.stopped': undefined,
+  'approval.opened': undefined,
+  'approval.closed': undefined,
+  'spend.noted': undefined,
+}
+
 function speaker(fact: Fact): string | undefined {
-  switch (fact.type) {
-    case 'message.created':
-      return fact.from
-    case 'delivery.offered':
-    case 'delivery.held':
-    case 'delivery.released':
-    case 'delivery.read':
-    case 'reaction.added':
-    case 'reaction.removed':
-    case 'agent.briefed':
-      return fact.agent
-    case 'action.registered':
-      return fact.provider
-    case 'action.invoked':
-      return fact.caller
-    default:
-      return undefined
-  }
+  const field = speakers[fact.type]
+  return field && (fact as unknown as Record<string, string>)[field]
 }
 
 /** Before an entry of this machine is taken in: the agent for whom the machine speaks in it without being its home. */

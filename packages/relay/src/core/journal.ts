@@ -1,5 +1,6 @@
 // The journal as a contract: entries in order, each with everything that another copy of the workspace needs to make the same rows. Where it
-// is kept is decided by its implementation. Every implementation passes tests/store/journal-suite.ts.
+// is kept is decided by its implementation. The one in SQLite passes tests/store/journal-suite.ts; what a cluster
+// must do beyond that is in cluster/cluster-journal.ts.
 
 import type { Entry } from '@agent-relay/sdk/protocol'
 import type { Outcome } from './verdict.ts'

@@ -141,7 +141,7 @@ export class Pruning {
     }
   }
 
-  #isPast(fact: Fact): boolean {
+  #isPast(fact: Exclude<Fact, { type: OfMessage }>): boolean {
     const { horizon } = this.#finished
     switch (fact.type) {
       case 'agent.briefed':
@@ -163,7 +163,7 @@ export class Pruning {
       case 'approval.closed':
         return (this.#sql.approval.get(fact.id, horizon)?.[0] ?? 1) === 1
       default:
-        return false
+        return !stays(fact)
     }
   }
 
@@ -219,6 +219,37 @@ export class Pruning {
     return last && rows.length === concernsPerStep ? [last[0], last[1]] : undefined
   }
 }
+
+/** Over with their message. */
+type OfMessage = 'message.created' | `delivery.${string}` | `reaction.${string}`
+
+/** What they tell is still so, or can still be asked about. A fact that is in neither list does not compile. */
+type Staying =
+  | 'workspace.began'
+  | 'workspace.key-issued'
+  | 'workspace.policy-set'
+  | 'channel.created'
+  | 'channel.joined'
+  | 'channel.left'
+  | 'channel.removed'
+  | 'conversation.opened'
+  | 'deliveries.noted'
+  | 'agent.registered'
+  | 'agent.updated'
+  | 'agent.token-issued'
+  | 'agent.tokens-revoked'
+  | 'agent.retired'
+  | 'agent.homed'
+  | 'worker.wished'
+  | 'worker.wish-changed'
+  | 'worker.changed'
+  | 'worker.worktree-removed'
+  | 'run.started'
+  | 'run.completed'
+  | 'run.stopped'
+  | 'spend.noted'
+
+const stays = (_: Extract<Fact, { type: Staying }>) => true
 
 function pruneOf([id, at, horizon, through, file, bytes, messages, events]: Row): Prune {
   const prune = { id, at, horizon, through, bytes, messages, events }
