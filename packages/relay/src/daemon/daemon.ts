@@ -257,9 +257,9 @@ export class Daemon {
   }
 
   #ownedDaemon(): OwnedDaemon {
-    const { dataDir, http, attendedMs, onStop } = this.#options
+    const { dataDir, http, attendedMs, onStop, env = process.env } = this.#options
     return {
-      ...{ dataDir, http, directory: this.#directory, known: this.#known },
+      ...{ dataDir, http, env, directory: this.#directory, known: this.#known },
       open: (name) => this.open(name),
       workspaces: this.#open,
       cluster: this.#cluster,

@@ -1,7 +1,7 @@
 // What the owner may ask of the daemon itself: workspaces, keys, the page's links, its state, its end. daemon.ts composes all of it.
 
 import { join } from 'node:path'
-import { homeWorkspace, projectDir, socketPathOf } from '@agent-relay/sdk/internal/discover'
+import { type Env, homeWorkspace, projectDir, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import type { OutputOf, WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { type AgentProcesses, mustBePerson, speakerAt } from '../broker/authority.ts'
 import type { Controls } from '../broker/control-socket.ts'
@@ -40,6 +40,7 @@ export interface OwnedDaemon {
   wire(): HttpWire | undefined
   login(): PageLogin | undefined
   uptimeMs(): number
+  env: Env
   lag(): OutputOf<'daemon.status'>['lagMs']
   agentProcesses: AgentProcesses
   endsUnattended: boolean
@@ -62,6 +63,7 @@ export function ownerControls(daemon: OwnedDaemon): Controls {
       http: httpStatus(daemon),
       residentMb: Math.round(process.memoryUsage.rss() / 1e6),
       lagMs: daemon.lag(),
+      path: daemon.env.PATH,
       ...(daemon.endsUnattended ? { endsUnattended: true } : {}),
       workspaces: entriesOf(daemon),
     }),

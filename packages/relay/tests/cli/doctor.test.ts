@@ -519,6 +519,21 @@ describe('a planted fault', () => {
       { check: 'cli codex', state: 'fault', fix: expect.stringContaining('codex --version') },
     ])
   })
+
+  it('a CLI that the daemon does not find, since it has another PATH', async () => {
+    await world.run(['daemon', 'start'])
+    const bin = world.directory('far')
+    writeFileSync(join(bin, 'claude'), '#!/bin/sh\necho "2.1.0 (Claude Code)"\n', { mode: 0o755 })
+    const env = { PATH: `${bin}:${process.env.PATH}` }
+    const ofClaude = async () => {
+      const { findings } = JSON.parse((await world.run(['doctor', '--json'], { env })).stdout)
+      return (findings as Told[]).find(({ check }) => check === 'cli claude')
+    }
+    const text = expect.stringContaining('the daemon does not find it')
+    expect(await ofClaude()).toMatchObject({ state: 'note', text, fix: expect.stringContaining('daemon restart') })
+    await world.run(['daemon', 'restart'], { env })
+    expect(await ofClaude()).toMatchObject({ state: 'ok' })
+  })
 })
 
 /** The check of the daemon alone: the others would ask that socket for more than a greeting. */

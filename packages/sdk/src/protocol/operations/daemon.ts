@@ -257,6 +257,8 @@ export const daemonOperations = {
         .optional(),
       residentMb: z.number(),
       lagMs: WorkspaceStatus.shape.lagMs,
+      /** Where it looks for programs, which may be elsewhere than its owner's shell does. */
+      path: z.string().optional(),
       /** A session started it: it ends some time after the last one. */
       endsUnattended: z.boolean().optional(),
       workspaces: z.array(WorkspaceEntry),
@@ -266,8 +268,7 @@ export const daemonOperations = {
     kind: 'query',
     who: 'owner',
     network: 'never',
-    summary:
-      'Answers a person at a terminal, and refuses who may be an agent: asked before a key or a policy is given out.',
+    summary: 'Answers a person at a terminal, and refuses an agent: asked before a key or a policy is given out.',
     input: z.object({}),
     output: z.object({}),
   },

@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process'
 import { detected, installContext, programPath } from '@agent-relay/mcp/install'
 import { dataDir, type Env, findDaemon, findProjectConfig, findProjectFile } from '@agent-relay/sdk/internal/discover'
+import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { httpPortDefault, loopbackFault, usualPort } from '../../../machine/http-port.ts'
 import { portOwner } from '../../../machine/port-owner.ts'
 import { nextId, reachControl } from '../../control-socket.ts'
@@ -57,13 +58,22 @@ async function lackOf(cwd: string, env: Env): Promise<[workspace: string, code?:
   }
 }
 
+async function statusOfDaemon(env: NodeJS.ProcessEnv): Promise<OutputOf<'daemon.status'> | undefined> {
+  const link = await reachControl(env)
+  if (!link) return undefined
+  try {
+    return await link.call('daemon.status', {}, nextId('c'))
+  } finally {
+    await link.close()
+  }
+}
+
 /** If a daemon runs, it already has its port; where it had to take another one, clients may not know. */
 export const port: Check = async ({ env }) => {
-  const link = await reachControl(env)
-  const http = link && (await link.call('daemon.status', {}, nextId('c'))).http
-  await link?.close()
+  const running = await statusOfDaemon(env)
   const asked = httpWish({}, env)?.port
-  if (link) {
+  if (running) {
+    const { http } = running
     const text = http ? `the daemon listens at ${http.url}` : 'the daemon has no HTTP port'
     const isElsewhere = http && asked === undefined && Number(new URL(http.url).port) !== httpPortDefault
     if (!isElsewhere || (await loopbackFault(httpPortDefault)) === undefined)
@@ -104,6 +114,9 @@ function taken(port: number): string {
   return `port ${port} is taken by another program${owner === undefined ? '' : ` (${owner})`}`
 }
 
+const unknownToDaemon =
+  'the daemon does not find it, since it was started with another PATH, and starts no worker with it'
+
 export const clis: Check = async ({ env, cwd }) => {
   const around = installContext(env, cwd)
   const found = detected(around).flatMap((editor) => {
@@ -119,11 +132,16 @@ export const clis: Check = async ({ env, cwd }) => {
         fix: 'for instance: npm install -g @anthropic-ai/claude-code',
       },
     ]
+  const running = await statusOfDaemon(env)
   return Promise.all(
     found.map(async ({ editor, path }): Promise<Finding> => {
       const version = await versionOf(path, env)
       const check = `cli ${editor.name}`
-      if (version !== undefined) return { check, state: 'ok', text: `${version} (${path})` }
+      const text = `${version} (${path})`
+      const isFound = !running?.path || programPath(editor, { ...around, env: { PATH: running.path } }) !== undefined
+      if (version !== undefined && isFound) return { check, state: 'ok', text }
+      if (version !== undefined)
+        return { check, state: 'note', text: `${text}: ${unknownToDaemon}`, fix: 'agent-relay daemon restart' }
       return { check, state: 'fault', text: `${path} does not tell its version`, fix: `try it: ${path} --version` }
     }),
   )
