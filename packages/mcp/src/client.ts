@@ -9,6 +9,7 @@ import {
   uptimeText,
   type WithContent,
   type WorkerResult,
+  withContent,
 } from '@agent-relay/sdk/internal/client'
 import {
   type Agent,
@@ -160,8 +161,4 @@ export function unknownRole(role: string, roles: readonly string[]): RelayError 
 export function addressOf(to: string): string | string[] {
   const names = to.split(',').map((name) => name.trim())
   return names.length > 1 ? names : to.trim()
-}
-
-function withContent<M extends Message>(message: M): WithContent<M> {
-  return { ...message, content: message.body }
 }

@@ -10,6 +10,7 @@ import {
   findProjectConfig,
   reachDaemon,
   setting,
+  workingDirectory,
 } from '@agent-relay/sdk/internal/discover'
 import { helloLine, type Identity, listen, newPipeId, opening } from './pipe/opening.cts'
 import type { Open, Pipe, PipeOptions } from './pipe/pipe.cts'
@@ -193,15 +194,6 @@ function identityOf(env: Env, tools: string | undefined): Identity {
     strict: /^(1|true|yes)$/i.test(setting(env, 'RELAY_STRICT_AGENT_NAME') ?? '') || undefined,
     tools: tools ?? setting(env, 'RELAY_TOOLS'),
     push: setting(env, 'RELAY_PUSH'),
-  }
-}
-
-/** Undefined where it has been removed. */
-function workingDirectory(): string | undefined {
-  try {
-    return process.cwd()
-  } catch {
-    return undefined
   }
 }
 

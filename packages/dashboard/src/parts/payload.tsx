@@ -1,13 +1,12 @@
 // What a run handed over: fetched when asked, shown file by file, as JSON or as text, and kept as a file if wanted.
 
-import { cleanLine } from '@agent-relay/sdk/internal/page'
+import { cleanLine, sizeText } from '@agent-relay/sdk/internal/page'
 import { useMemo, useState } from 'react'
 import { payloadOf } from '../store/runs.ts'
 import { Failure, LongText } from './bits.tsx'
 import { Code } from './code.tsx'
 import { download } from './download.ts'
 import { filesOf, type PayloadFile } from './payload-files.ts'
-import { sizeText } from './size.ts'
 
 export function Payload({ run, bytes }: { run: string; bytes: number }) {
   const [text, setText] = useState<string>()

@@ -1,11 +1,10 @@
 // Actions: what programs offer, a form for each made from its schema, the result of a call, and who called what.
 
-import { type ActionEnvelope, type ActionInfo, clean, cleanLine } from '@agent-relay/sdk/internal/page'
+import { type ActionEnvelope, type ActionInfo, clean, cleanLine, sizeText } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useEffect, useState } from 'react'
 import { Empty, Failure, State } from '../parts/bits.tsx'
 import { Json } from '../parts/json.tsx'
 import { type Draft, draftOf, readDraft, SchemaForm } from '../parts/schema-form.tsx'
-import { sizeText } from '../parts/size.ts'
 import { Clock } from '../parts/time.tsx'
 import { type ActionCall, actions, calls, followActions } from '../store/actions.ts'
 import { useCell } from '../store/cell.ts'

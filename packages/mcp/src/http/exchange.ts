@@ -100,11 +100,6 @@ export function onceLeft(left: Promise<boolean>, turn: Turn): Turn {
   }
 }
 
-/** A JSON-RPC id is unique within its session, and a session's id in the world. */
-export function callId(session: string, rpcId: string | number): string {
-  return `${session}/${typeof rpcId === 'number' ? rpcId : JSON.stringify(rpcId)}`
-}
-
 /** Cannot be guessed; and whoever learns it still needs the credential that it is bound to. */
 export function newSessionId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(24))

@@ -1,5 +1,6 @@
 // Sessions of 2025 clients over Streamable HTTP: opened by `initialize`, bound to whoever opened them, ended by DELETE or when unused.
 
+import { callId } from '@agent-relay/sdk/internal/call-id'
 import type { Turn } from '@agent-relay/sdk/internal/client'
 import {
   isInitializeRequest,
@@ -8,7 +9,6 @@ import {
 } from '@modelcontextprotocol/server'
 import { createServer } from '../server.ts'
 import {
-  callId,
   type Exchange,
   type McpHttpLimits,
   newSessionId,

@@ -1,10 +1,10 @@
 // The transport of 2024 clients: a stream that says where to post, and posts whose answers come over that stream. The session is the stream.
 
+import { callId } from '@agent-relay/sdk/internal/call-id'
 import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from '@modelcontextprotocol/server'
 import { parseJSONRPCMessage } from '@modelcontextprotocol/server'
 import { createServer } from '../server.ts'
 import {
-  callId,
   type Exchange,
   type HttpCaller,
   type McpHttpLimits,

@@ -66,19 +66,8 @@ export function ageOf(ts: string, now = Date.now()): string {
   return `${Math.round(seconds / 86_400)} d`
 }
 
-/** `a`, `a and b`, `a, b and c`. */
-export function listOf(names: string[]): string {
-  return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
-}
-
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
-}
-
-/** `312 B`, `1.2 KB`, `5.0 MB`. */
-export function sizeOf(bytes: number): string {
-  if (bytes < 1_000) return `${bytes} B`
-  return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }
 
 /** A path as its owner would write it. */

@@ -10,6 +10,7 @@ import {
   type Delegation,
   limits,
 } from '@agent-relay/sdk/protocol'
+import { ago } from './ago.ts'
 import { type Reader, sees } from './sight.ts'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { ApprovalRow, View } from './view.ts'
@@ -135,26 +136,20 @@ const said: Record<ApprovalChoice['kind'], string> = {
 export function closedText({ vendor, closed }: ApprovalRow, at: number): string {
   if (!closed) return 'It is open'
   const { how, kind, by } = closed
-  const ago = agoText(Math.max(0, at - closed.at))
-  const told = kind === undefined ? ago : `${said[kind]}, ${ago}`
+  const when = ago(at, closed.at)
+  const told = kind === undefined ? when : `${said[kind]}, ${when}`
   switch (how) {
     case 'answered':
       return `Already answered by ${by} (${told})`
     case 'terminal':
       return `Already answered at the terminal (${told})`
     case 'timeout':
-      return `Nobody answered it in time, and ${vendor} went on without an answer (${ago})`
+      return `Nobody answered it in time, and ${vendor} went on without an answer (${when})`
     case 'cancelled':
-      return `Nobody answered it: ${vendor} took it back (${ago})`
+      return `Nobody answered it: ${vendor} took it back (${when})`
     case 'gone':
-      return `Nobody answered it: what asked is gone (${ago})`
+      return `Nobody answered it: what asked is gone (${when})`
     case 'restart':
-      return `Nobody answered it from here: the daemon was restarted (${ago})`
+      return `Nobody answered it from here: the daemon was restarted (${when})`
   }
-}
-
-function agoText(ms: number): string {
-  const seconds = Math.floor(ms / 1_000)
-  if (seconds < 60) return `${seconds} s ago`
-  return seconds < 3_600 ? `${Math.floor(seconds / 60)} min ago` : `${Math.floor(seconds / 3_600)} h ago`
 }

@@ -6,6 +6,7 @@
 
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { type AgentBriefed, isWithinBytes, limits, outsideRoutes } from '@agent-relay/sdk/protocol'
+import { ago } from './ago.ts'
 import { addressOf, directMembers, isChannel } from './conversations.ts'
 import { isHeld } from './inbox.ts'
 import { openQuestions } from './open-questions.ts'
@@ -169,12 +170,4 @@ function list(names: string[], last = 'and'): string {
   const more = names.length - shown.length
   if (more > 0) return `${shown.join(', ')} ${last} ${more} more`
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} ${last} ${shown.at(-1)}`
-}
-
-/** A clock that was set back makes it negative. */
-function ago(now: number, then: number): string {
-  const seconds = Math.max(0, Math.round((now - then) / 1_000))
-  if (seconds < 60) return `${seconds} s ago`
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`
-  return seconds < 172_800 ? `${Math.floor(seconds / 3_600)} h ago` : `${Math.floor(seconds / 86_400)} days ago`
 }

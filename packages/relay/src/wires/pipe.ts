@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net'
 import type { LinePort } from '@agent-relay/mcp'
 import { RelayError } from '@agent-relay/sdk'
+import { callId } from '@agent-relay/sdk/internal/call-id'
 import { encodeFrame, type Hello, issuesText, limits, type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { RefusalLike } from '@agent-relay/sdk/wire'
 import { z } from 'zod'
@@ -150,9 +151,4 @@ function reasonOf(error: unknown): RefusalLike {
 
 function asSession({ pipe, name, type, token, key, strict, host, cwd, calls = [] }: z.infer<typeof PipeHello>): Hello {
   return { name, type, token, key, strict, host, cwd, session: pipe, calls: calls.map((rpcId) => callId(pipe, rpcId)) }
-}
-
-/** A JSON-RPC id is unique within its pipe, and a pipe's id in the world. */
-function callId(pipe: string, rpcId: string | number): string {
-  return `${pipe}/${typeof rpcId === 'number' ? rpcId : JSON.stringify(rpcId)}`
 }

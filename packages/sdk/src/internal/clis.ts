@@ -115,7 +115,7 @@ export function cliOf<N extends Row['name']>(name: N): Extract<Row, { name: N }>
 /** Who can carry out a run: the built-in loop, a worker with that CLI, or an agent outside of both. */
 export const runHarnesses = ['loop', ...clisWith('run').map(({ name }) => name), 'external'] as const
 
-/** `a, b or c`, for texts. */
-export function inWords(names: readonly string[], before: 'and' | 'or'): string {
+/** `a`, `a and b`, `a, b and c`, for texts; or with `or`. */
+export function inWords(names: readonly string[], before: 'and' | 'or' = 'and'): string {
   return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} ${before} ${names.at(-1)}`
 }

@@ -28,4 +28,5 @@ export type {
 export { clean, cleanLine } from './clean.ts'
 export { wordsOf } from './command-words.ts'
 export { recordingLine } from './recording.ts'
+export { sizeText } from './size-text.ts'
 export { countText, spendText, usdText } from './spend-text.ts'

@@ -2,6 +2,7 @@
 
 import { connect, type Socket } from 'node:net'
 import { ConnectionError, DaemonNotRunningError } from '../errors.ts'
+import { workingDirectory } from '../internal/paths.ts'
 import { lingerMs } from '../limits.ts'
 import type { Connector } from '../link.ts'
 import { FrameError, FrameParser } from '../protocol/frames.ts'
@@ -11,15 +12,6 @@ import { EnvelopeLink, type Outlet } from './envelopes.ts'
 
 export function socketConnector(path: string): Connector {
   return async (hello) => overSocket(await open(path)).introduce({ cwd: workingDirectory(), ...hello })
-}
-
-/** Undefined where it has been removed. */
-function workingDirectory(): string | undefined {
-  try {
-    return process.cwd()
-  } catch {
-    return undefined
-  }
 }
 
 function open(path: string): Promise<Socket> {

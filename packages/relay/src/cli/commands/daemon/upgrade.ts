@@ -1,5 +1,6 @@
 // `daemon upgrade`: this installation's daemon in place of the one that runs. Whatever would stop it is looked for while that one still runs.
 
+import { inWords } from '@agent-relay/sdk/internal/clis'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { DataDirectory } from '../../../machine/data-directory.ts'
@@ -7,7 +8,6 @@ import { version } from '../../../machine/version.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { control } from '../../control-socket.ts'
 import { yes } from '../../options.ts'
-import { listOf } from '../../text.ts'
 import { restartDaemon } from './restarting.ts'
 import { isMemory } from './starting.ts'
 import { statusOf } from './stop.ts'
@@ -41,7 +41,7 @@ async function run({ options, env, print }: Context<UpgradeOptions>): Promise<vo
   if (print.isJson) return void (await print.json({ from: before.version, to: after.version, pid: after.pid, ended }))
   print.say(`The daemon runs agent-relay ${after.version} (pid ${after.pid}); it was ${before.version}.`)
   if (ended.length > 0)
-    print.say(`Ended with it: ${listOf(ended)}. Their parents were told; the tasks can be given again.`)
+    print.say(`Ended with it: ${inWords(ended)}. Their parents were told; the tasks can be given again.`)
 }
 
 /** A daemon that cannot open a file must not take the place of one that has it open. */
@@ -56,7 +56,7 @@ function workersOf(workspaces: WorkspaceEntry[]): string[] {
 }
 
 async function mustAgree(ended: string[], isJson: boolean): Promise<void> {
-  const what = `These workers end with the daemon: ${listOf(ended)}.`
+  const what = `These workers end with the daemon: ${inWords(ended)}.`
   if (isJson || !process.stdin.isTTY)
     throw new CommandError(`${what} Nobody can be asked here. To do it: agent-relay daemon upgrade --yes`, exits.usage)
   const prompts = await import('@clack/prompts')

@@ -1,6 +1,7 @@
 // `demo`: shows three scripted agents at work, from the journal of a workspace that is made for it. What they say is in daemon/demo-script.ts.
 
 import { connectRelay, type Message, type Relay, type RelayEvent } from '@agent-relay/sdk'
+import { inWords } from '@agent-relay/sdk/internal/clis'
 import { credentialsPath, dataDir, isDemoName } from '@agent-relay/sdk/internal/discover'
 import { daemonName, type Link } from '@agent-relay/sdk/wire'
 import { RefusalError } from '../../../core/refusal-error.ts'
@@ -13,7 +14,7 @@ import { awaitEnding } from '../../ending.ts'
 import { eventLine } from '../../lines.ts'
 import { ownName } from '../../own-name.ts'
 import type { Print } from '../../print.ts'
-import { counted, homely, listOf } from '../../text.ts'
+import { counted, homely } from '../../text.ts'
 import { forgetMemory, memoryEnv } from '../daemon/starting.ts'
 
 const paceMs = 600
@@ -218,7 +219,7 @@ function countsOf(events: RelayEvent[]) {
 
 function sumOf(events: RelayEvent[]): string {
   const { messages, actions, runs } = countsOf(events)
-  return listOf([counted(messages, 'message'), counted(actions, 'action'), counted(runs, 'run')])
+  return inWords([counted(messages, 'message'), counted(actions, 'action'), counted(runs, 'run')])
 }
 
 function whereToLook({ name, path, cast }: Stage, own: string, home: string | undefined): string {

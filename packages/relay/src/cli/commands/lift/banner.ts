@@ -1,10 +1,10 @@
 // What the relay of a lift prints at its start: the banner, and the prompts to paste if no pane types them.
 
+import { inWords } from '@agent-relay/sdk/internal/clis'
 import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import type { Env } from '@agent-relay/sdk/internal/discover'
 import { version } from '../../../machine/version.ts'
 import type { Print } from '../../print.ts'
-import { listOf } from '../../text.ts'
 import { kickoffPrompt } from './prompts.ts'
 import type { LiftRelay } from './relay.ts'
 
@@ -18,7 +18,7 @@ export function banner(
 ): string {
   const line = (label: string, text: string) => `  ${print.paint('dim', label.padEnd(9))} ${text}`
   return [
-    `${print.paint('bold', `agent-relay ${version}`)} · lift of ${print.paint('bold', listOf([...roles]))}`,
+    `${print.paint('bold', `agent-relay ${version}`)} · lift of ${print.paint('bold', inWords([...roles]))}`,
     line('tools', `${url}/sse      (or ${url}/mcp)`),
     line('page', `${page}      once, within five minutes`),
     line('data', isKept ? dataDir : 'in memory: gone when this ends'),

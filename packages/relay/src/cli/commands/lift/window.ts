@@ -4,13 +4,13 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inWords } from '@agent-relay/sdk/internal/clis'
 import type { Env } from '@agent-relay/sdk/internal/discover'
 import { CommandError, exits } from '../../command.ts'
 import { awaitEnding } from '../../ending.ts'
 import { failureOf } from '../../exit.ts'
 import { launcherArgs } from '../../own-name.ts'
 import type { Print } from '../../print.ts'
-import { listOf } from '../../text.ts'
 import { banner } from './banner.ts'
 import { Kitty } from './kitty.ts'
 import { paneVariables } from './pane.ts'
@@ -54,7 +54,7 @@ export async function openWindow(plan: Plan, print: Print): Promise<void> {
   await window.show()
   // The lift goes on without this command, whether the user has left its window or never saw it.
   if (!existsSync(directory)) return
-  await print.line(`The lift of ${listOf(plan.roles)} runs at ${state.url}.`)
+  await print.line(`The lift of ${inWords(plan.roles)} runs at ${state.url}.`)
   await print.line(`Its page: ${state.page}      once, within five minutes`)
   if (window.hint) await print.line(`To see it: ${window.hint}`)
   await print.line("To end it: Ctrl-C in the relay's pane.")

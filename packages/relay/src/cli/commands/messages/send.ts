@@ -1,12 +1,13 @@
 // `send`: one message to an agent, several agents, a channel or everyone; with --wait it waits for the answer.
 
+import { inWords } from '@agent-relay/sdk/internal/clis'
 import type { Message, OutputOf } from '@agent-relay/sdk/protocol'
 import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import { addressText, messageBlock } from '../../lines.ts'
 import type { Print } from '../../print.ts'
 import { readStdin } from '../../stdin.ts'
-import { listOf, oneLine } from '../../text.ts'
+import { oneLine } from '../../text.ts'
 
 type Sent = OutputOf<'message.send'>
 
@@ -74,8 +75,8 @@ function sentLine(print: Print, { id, to, away }: Sent): string {
 
 function whereabouts(to: Sent['to'], away: string[]): string {
   if (away.length === 1) return `${away[0]} is away; it waits in their inbox.`
-  if (away.length > 1) return `${listOf(away)} are away; it waits in their inboxes.`
-  if (typeof to !== 'string') return `${listOf(to.map(oneLine))} are connected.`
+  if (away.length > 1) return `${inWords(away)} are away; it waits in their inboxes.`
+  if (typeof to !== 'string') return `${inWords(to.map(oneLine))} are connected.`
   if (to.startsWith('#')) return `It is in ${oneLine(to)} for all its members.`
   if (to.endsWith('*')) return `It waits for everyone ${to === '*' ? 'here' : `of ${oneLine(to)}`}.`
   return `${oneLine(to)} is connected.`

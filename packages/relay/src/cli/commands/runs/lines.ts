@@ -1,10 +1,11 @@
 // Runs as lines for people.
 
+import { sizeText } from '@agent-relay/sdk/internal/size-text'
 import { spendText } from '@agent-relay/sdk/internal/spend-text'
 import type { Run } from '@agent-relay/sdk/protocol'
 import { firstLine } from '../../../core/first-line.ts'
 import type { Column, Print } from '../../print.ts'
-import { ageOf, clean, dateTimeOf, oneLine, sizeOf } from '../../text.ts'
+import { ageOf, clean, dateTimeOf, oneLine } from '../../text.ts'
 
 /** What they have spent is shown where that is known of any. */
 export function table(runs: (Run & { title?: string })[]): { columns: Column[]; rows: string[][] } {
@@ -65,7 +66,7 @@ export function block(print: Print, run: Run): string {
   )
   if (run.spend) lines.push(`  ${spentText(run)}`)
   if (payloadSize !== undefined)
-    lines.push(print.typed(`  payload ${sizeOf(payloadSize)}: agent-relay runs payload ${id}`))
+    lines.push(print.typed(`  payload ${sizeText(payloadSize)}: agent-relay runs payload ${id}`))
   const text = summary ?? preview
   if (text !== undefined && text !== '') lines.push(clean(text).trimEnd().replace(/^/gm, '  '))
   return lines.join('\n')

@@ -4,13 +4,14 @@ import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RelayClient } from '@agent-relay/sdk'
 import { runHarnesses } from '@agent-relay/sdk/internal/clis'
+import { sizeText } from '@agent-relay/sdk/internal/size-text'
 import type { HarnessName, OutputOf, Run, Worker } from '@agent-relay/sdk/protocol'
 import { daemonName, limits } from '@agent-relay/sdk/wire'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import type { Print } from '../../print.ts'
 import { readNamed } from '../../stdin.ts'
-import { clean, oneLine, sizeOf } from '../../text.ts'
+import { clean, oneLine } from '../../text.ts'
 import { lastLine, why } from './lines.ts'
 
 /** How often a waiting command asks for the status. */
@@ -105,7 +106,7 @@ async function seeEnd(client: RelayClient, print: Print, run: Run): Promise<void
   const text = print.isJson ? print.json(ended) : summary === undefined ? true : print.line(clean(summary))
   if (await text) await markSeen(client, ended)
   if (!print.isJson && ended.payloadSize !== undefined)
-    print.say(`payload: ${sizeOf(ended.payloadSize)}. To have it: agent-relay runs payload ${ended.id}`)
+    print.say(`payload: ${sizeText(ended.payloadSize)}. To have it: agent-relay runs payload ${ended.id}`)
   if (ended.status !== 'completed')
     throw new CommandError(`${ended.id} stopped${why(ended)}`, exits.refused, { isAnswered: true })
 }

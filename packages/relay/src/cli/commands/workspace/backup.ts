@@ -1,14 +1,16 @@
 // `workspace backup`: workspaces into one file, with or without a daemon that runs. And back: restore.ts.
 
 import { resolve } from 'node:path'
+import { inWords } from '@agent-relay/sdk/internal/clis'
 import { credentialsPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
+import { sizeText } from '@agent-relay/sdk/internal/size-text'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { sayVersion } from '../../connection.ts'
 import { nextId, reachControl } from '../../control-socket.ts'
 import type { Print } from '../../print.ts'
-import { homely, listOf, sizeOf } from '../../text.ts'
+import { homely } from '../../text.ts'
 import { isMemory } from '../daemon/starting.ts'
 
 interface BackupOptions {
@@ -63,7 +65,7 @@ async function runBackup({ args, options, env, print }: Context<BackupOptions>):
 /** All of them, if none is named. */
 export function chosen(all: string[], wanted: string[], lack: string): string[] {
   const unknown = wanted.find((name) => !all.includes(name))
-  if (unknown !== undefined) throw new CommandError(`${lack} "${unknown}". There is ${listOf(all)}.`, exits.refused)
+  if (unknown !== undefined) throw new CommandError(`${lack} "${unknown}". There is ${inWords(all)}.`, exits.refused)
   return wanted.length === 0 ? all.toSorted() : [...new Set(wanted)]
 }
 
@@ -82,7 +84,7 @@ export function sayKept(print: Print, workspaces: Told[]): Promise<boolean> {
   return print.table(
     [{ head: 'NAME' }, { head: 'MESSAGES', toTheRight: true }, { head: 'SIZE', toTheRight: true }, { head: 'KEY' }],
     workspaces.map(({ name, messages, bytes, withKey }) => [
-      ...[name, String(messages), sizeOf(bytes)],
+      ...[name, String(messages), sizeText(bytes)],
       withKey ? 'in it' : 'not in it',
     ]),
   )

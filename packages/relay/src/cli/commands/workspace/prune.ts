@@ -1,13 +1,15 @@
 // `workspace prune`: takes what is old and over out of a workspace, into a file of its archive, or for good.
 
 import { join } from 'node:path'
+import { inWords } from '@agent-relay/sdk/internal/clis'
+import { sizeText } from '@agent-relay/sdk/internal/size-text'
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { meantWorkspace, sayVersion } from '../../connection.ts'
 import { control, nextId } from '../../control-socket.ts'
 import { yes } from '../../options.ts'
 import type { Print } from '../../print.ts'
-import { counted, homely, listOf, oneLine, sizeOf } from '../../text.ts'
+import { counted, homely, oneLine } from '../../text.ts'
 
 type Pruned = OutputOf<'workspace.prune'>
 
@@ -86,14 +88,14 @@ async function told(print: Print, pruned: Pruned, options: PruneOptions, home: s
   if (options.dryRun) return void (await print.line(`Would go: ${what}. Nothing was changed.`))
   if (archive) {
     const file = homely(join(path, 'archive', archive.file), home)
-    await print.line(`Archived: ${what}, in ${file} (${sizeOf(archive.bytes)}).`)
+    await print.line(`Archived: ${what}, in ${file} (${sizeText(archive.bytes)}).`)
   } else await print.line(`Deleted: ${what}.`)
-  if (before && after) print.say(`The database: ${sizeOf(before.database)} before, ${sizeOf(after.database)} now.`)
+  if (before && after) print.say(`The database: ${sizeText(before.database)} before, ${sizeText(after.database)} now.`)
 }
 
 function stays({ conversation, n, messages, unreadBy, isAsked }: Pruned['held'][number]): string {
   const why = [
-    ...(unreadBy.length > 0 ? [`${listOf(unreadBy.map(oneLine))} has not read number ${n}`] : []),
+    ...(unreadBy.length > 0 ? [`${inWords(unreadBy.map(oneLine))} has not read number ${n}`] : []),
     ...(isAsked ? [`number ${n} waits for an answer`] : []),
   ]
   return `${oneLine(conversation)}: ${counted(messages, 'older message')} stay, since ${why.join(', and ')}.`

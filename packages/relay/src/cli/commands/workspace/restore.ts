@@ -3,6 +3,7 @@
 
 import { accessSync, constants, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { inWords } from '@agent-relay/sdk/internal/clis'
 import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import { credentialsPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import type { Link } from '@agent-relay/sdk/wire'
@@ -13,7 +14,7 @@ import { CommandError, type Context, exits, type NamedCommand } from '../../comm
 import { nextId, reachControl } from '../../control-socket.ts'
 import { failureOf } from '../../exit.ts'
 import type { Print } from '../../print.ts'
-import { counted, dateTimeOf, listOf } from '../../text.ts'
+import { counted, dateTimeOf } from '../../text.ts'
 import { chosen, mustBeOnDisk, sayKept } from './backup.ts'
 
 interface RestoreOptions {
@@ -108,7 +109,7 @@ function sayRestored(print: Print, { name, messages, isKeyNew, reset, wasShared 
   const { tokens, policy } = reset
   const revoked =
     tokens > 0 ? [`${counted(tokens, 'token')} of its agents ${tokens === 1 ? 'was' : 'were'} revoked`] : []
-  const asNew = policy.length > 0 ? [`its policy is that of a new one in ${listOf(policy)}`] : []
+  const asNew = policy.length > 0 ? [`its policy is that of a new one in ${inWords(policy)}`] : []
   const lost = [...revoked, ...asNew].join(', and ')
   if (lost !== '') print.say(`  No key of yours opened it, so ${lost}.`)
   if (wasShared)
@@ -210,7 +211,7 @@ function areTaken({ path, workspaces }: Backup, taken: Set<string>): CommandErro
     free.length > 0 ? ` The others: agent-relay workspace restore ${quotedWord(path)} ${free.join(' ')}` : ''
   const [first] = taken
   return new CommandError(
-    `${listOf([...taken])} ${taken.size === 1 ? 'is' : 'are'} here already, and nothing is overwritten. ` +
+    `${inWords([...taken])} ${taken.size === 1 ? 'is' : 'are'} here already, and nothing is overwritten. ` +
       `To replace one: agent-relay workspace remove ${first}${others}`,
     exits.refused,
   )

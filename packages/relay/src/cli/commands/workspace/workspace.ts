@@ -1,12 +1,13 @@
 // `workspace create`, `list`, `open`, `close` and `remove`, which ask the daemon on its own socket. The other commands of the group have files of their own.
 
 import { homeWorkspace } from '@agent-relay/sdk/internal/discover'
+import { sizeText } from '@agent-relay/sdk/internal/size-text'
 import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { sayVersion } from '../../connection.ts'
 import { control, nextId } from '../../control-socket.ts'
 import { yes } from '../../options.ts'
-import { counted, homely, oneLine, sizeOf } from '../../text.ts'
+import { counted, homely, oneLine } from '../../text.ts'
 import { backup } from './backup.ts'
 import { exporting, importing } from './export.ts'
 import { key } from './key.ts'
@@ -90,7 +91,7 @@ function roomOf({ bytes }: WorkspaceEntry): string {
   const { database, ...others } = bytes
   const parts = Object.entries(others).filter(([, size]) => size > database)
   const all = Object.values(bytes).reduce((sum, size) => sum + size, 0)
-  return `${sizeOf(all)}${parts.length === 0 ? '' : ` (most of it: ${parts.map(([name]) => name).join(', ')})`}`
+  return `${sizeText(all)}${parts.length === 0 ? '' : ` (most of it: ${parts.map(([name]) => name).join(', ')})`}`
 }
 
 function whyOf({ name, open, directory, users = [] }: WorkspaceEntry, home: string | undefined): string {

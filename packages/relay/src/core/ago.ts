@@ -1,0 +1,9 @@
+// How long ago something was, in the words of briefs and refusals. It reads no clock: both times are given.
+
+/** `3 s ago`, `2 min ago`, `5 h ago`, `3 days ago`. A clock that was set back would make it negative. */
+export function ago(now: number, then: number): string {
+  const seconds = Math.max(0, Math.floor((now - then) / 1_000))
+  if (seconds < 60) return `${seconds} s ago`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`
+  return seconds < 172_800 ? `${Math.floor(seconds / 3_600)} h ago` : `${Math.floor(seconds / 86_400)} days ago`
+}
