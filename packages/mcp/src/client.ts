@@ -105,11 +105,11 @@ export class TurnClient implements ToolClient {
   }
 
   send(to: string, body: string, options: Sending = {}): Promise<OutputOf<'message.send'>> {
-    return this.#turn.call('message.send', { to: addressOf(to), body, ...options }, this.#signal)
+    return this.#turn.call('message.send', { to: parseAddress(to), body, ...options }, this.#signal)
   }
 
   async sendAndWait(to: string, body: string, { timeoutMs, ...options }: Sending & { timeoutMs?: number } = {}) {
-    const input = { to: addressOf(to), body, ...options, wait: { timeoutMs } }
+    const input = { to: parseAddress(to), body, ...options, wait: { timeoutMs } }
     const { reply } = await this.#turn.call('message.send', input, this.#signal)
     return withContent(reply as Message)
   }
@@ -158,7 +158,7 @@ export function unknownRole(role: string, roles: readonly string[]): RelayError 
 }
 
 /** Several names, separated by commas, are a group. */
-export function addressOf(to: string): string | string[] {
+export function parseAddress(to: string): string | string[] {
   const names = to.split(',').map((name) => name.trim())
   return names.length > 1 ? names : to.trim()
 }

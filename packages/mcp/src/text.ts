@@ -41,13 +41,13 @@ export function listAnswer(name: string, items: readonly object[]): object {
 }
 
 /** Every line of a body stands two columns in: a header or a rule at the margin is always ours. */
-export function indented(body: string): string {
+export function indentedForModel(body: string): string {
   return cleanForModel(body).replace(/^/gm, '  ')
 }
 
 /** The same behind a text that begins the first line. */
 export function hanging(body: string): string {
-  return indented(body).slice(2)
+  return indentedForModel(body).slice(2)
 }
 
 /** As a model is shown a value of JSON: every text in it clean, and none longer than an answer. */

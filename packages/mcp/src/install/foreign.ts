@@ -6,7 +6,7 @@ import { serverName } from '@agent-relay/sdk/internal/clis'
 import { isOwnEntry, readEntry } from '../careful/index.ts'
 import { isLaunched } from '../launcher.ts'
 import type { Editor, InstallContext } from './editors.ts'
-import { fileOf, type Outcome } from './install.ts'
+import { type FileOutcome, fileOf } from './install.ts'
 
 const shownMax = 300
 
@@ -42,7 +42,7 @@ function shown(entry: unknown): string {
   return cleanLine(text).slice(0, shownMax)
 }
 
-export function leftAlone({ name, title }: Editor, file: string, foreign: string, fix: string): Outcome {
+export function leftAlone({ name, title }: Editor, file: string, foreign: string, fix: string): FileOutcome {
   const why = `the entry "${serverName}" starts another program: ${foreign}`
   return { editor: name, title, what: 'server', file, status: 'failed', why, foreign, fix, exit: 1 }
 }

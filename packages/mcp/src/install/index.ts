@@ -9,7 +9,7 @@ import { launched, launcherScript, refreshLauncher, type Server } from '../launc
 import { type Editor, editors, type InstallContext, installContext } from './editors.ts'
 import { type Confirm, confirmOnTerminal, foreignCommand, leftAlone } from './foreign.ts'
 import { freeHookEditors, shellWord } from './hooks.ts'
-import { fileOf, install, isInstalled, meant, type Outcome, uninstall, type Wish } from './install.ts'
+import { type FileOutcome, fileOf, install, isInstalled, meant, uninstall, type Wish } from './install.ts'
 import { afterInstall, noneDetected, outcomeLines, replacedLine, type Say, unknownEditor } from './report.ts'
 import { bindingFor, type Serving, servingOf } from './workspace-key.ts'
 
@@ -17,7 +17,7 @@ export { pluginPath } from '../opencode-plugin.ts'
 export { detected, type Editor, editors, type InstallContext, installContext, programPath } from './editors.ts'
 export { commandOf, foreignCommand } from './foreign.ts'
 export { freeHookEditors, hooksOf, type InstalledHook } from './hooks.ts'
-export type { Outcome } from './install.ts'
+export type { FileOutcome } from './install.ts'
 export { configureLift, unconfigureLift } from './lift.ts'
 export { outcomeLines } from './report.ts'
 
@@ -51,7 +51,7 @@ export interface InstallReport {
   server?: Server
   /** Why nothing was tried. */
   why?: string
-  editors: Outcome[]
+  editors: FileOutcome[]
   unknown: string[]
   /** 0; 1 where something failed; 78 where a file could not be read as what it should be. */
   exit: number
@@ -80,7 +80,7 @@ export async function runInstall(options: InstallOptions = {}): Promise<InstallR
   talk('')
   for (const name of unknown) unknownEditor(talk, name)
   if (await isDeclined(known, wish, options)) wish.hooks = 'none'
-  const outcomes: Outcome[] = []
+  const outcomes: FileOutcome[] = []
   for (const editor of known) {
     const done = await installOne(editor, { wish, binding, around, options, command })
     outcomes.push(...tell(done, wish, true, talk))
@@ -115,7 +115,7 @@ async function isDeclined(known: Editor[], wish: Wish, options: InstallOptions):
 }
 
 /** Another program's entry of our name goes only after a yes. */
-async function installOne(editor: Editor, installing: Installing): Promise<Outcome[]> {
+async function installOne(editor: Editor, installing: Installing): Promise<FileOutcome[]> {
   const { wish, around, options, command } = installing
   const before = servingOf(editor, wish.isProject, around)
   const binding = options.workspace === undefined ? before.binding : installing.binding
@@ -129,7 +129,7 @@ async function installOne(editor: Editor, installing: Installing): Promise<Outco
   if (!wish.isDryRun && !yes && !(await confirm(question)))
     return [leftAlone(editor, file, foreign, `${command} install${scope} --editor ${editor.name} --yes`)]
   const [first, ...hooks] = install(editor, wish, server, around)
-  return [{ ...(first as Outcome), foreign }, ...hooks]
+  return [{ ...(first as FileOutcome), foreign }, ...hooks]
 }
 
 /** The launcher must exist before the first entry names it. */
@@ -191,7 +191,7 @@ function hooksWish({ hooks, project }: InstallOptions): Wish['hooks'] {
   return hooks === true ? 'all' : hooks || 'none'
 }
 
-function tell(outcomes: Outcome[], { isDryRun }: Wish, isInstall: boolean, talk: Say): Outcome[] {
+function tell(outcomes: FileOutcome[], { isDryRun }: Wish, isInstall: boolean, talk: Say): FileOutcome[] {
   for (const outcome of outcomes) {
     if (isDryRun && outcome.diff) for (const line of [outcome.diff, ...replacedLine(outcome)]) talk(line)
     else for (const line of outcomeLines(outcome, isInstall)) talk(line)
@@ -199,7 +199,7 @@ function tell(outcomes: Outcome[], { isDryRun }: Wish, isInstall: boolean, talk:
   return outcomes
 }
 
-function exitOf(outcomes: Outcome[], unknown: string[]): number {
+function exitOf(outcomes: FileOutcome[], unknown: string[]): number {
   return Math.max(unknown.length > 0 ? 1 : 0, ...outcomes.map(({ exit }) => exit), 0)
 }
 

@@ -17,7 +17,7 @@ export interface Wish {
 }
 
 /** What came of one file of one editor. */
-export interface Outcome {
+export interface FileOutcome {
   editor: string
   title: string
   what: 'server' | 'hooks'
@@ -54,7 +54,7 @@ export function meant(
   return { known: [...new Set(known)], unknown: names.filter((name) => !words.includes(name)) }
 }
 
-export function install(editor: Editor, wish: Wish, server: Server, around: InstallContext): Outcome[] {
+export function install(editor: Editor, wish: Wish, server: Server, around: InstallContext): FileOutcome[] {
   const value = editor.entry(server)
   const main = attempt(editor, 'server', wish, around, fileOf(editor, wish, around), (file, options) => [
     putEntry(file, editor.keyPath, serverName, value, options),
@@ -67,7 +67,7 @@ export function install(editor: Editor, wish: Wish, server: Server, around: Inst
   return [{ ...main, note: editor.note?.(wish.isProject) }, ...installHooks(editor, wish, around)]
 }
 
-function installHooks(editor: Editor, wish: Wish, around: InstallContext): Outcome[] {
+function installHooks(editor: Editor, wish: Wish, around: InstallContext): FileOutcome[] {
   const isMeant = wish.hooks === 'all' || (wish.hooks === 'free' && freeHookEditors.includes(editor.name))
   const hooks = isMeant ? hooksOf(editor, around, wish.isProject) : []
   const [first] = hooks
@@ -89,7 +89,7 @@ function installHooks(editor: Editor, wish: Wish, around: InstallContext): Outco
  * The hooks first: what was put last goes first, and a file that was made for the server goes last. `foreign`: what an entry starts that is
  * not ours, and stays.
  */
-export function uninstall(editor: Editor, wish: Wish, around: InstallContext, foreign?: string): Outcome[] {
+export function uninstall(editor: Editor, wish: Wish, around: InstallContext, foreign?: string): FileOutcome[] {
   const hooks = hooksOf(editor, around, wish.isProject)
   const outcomes = hooks[0]
     ? [
@@ -133,12 +133,12 @@ type Work = (file: string, options: Parameters<typeof removeEntry>[3] & object) 
 /** One careful edit, and what came of it; whatever goes wrong, the file is as it was. */
 export function attempt(
   { name, title }: Editor,
-  what: Outcome['what'],
+  what: FileOutcome['what'],
   wish: Wish,
   around: InstallContext,
   file: string | undefined,
   work: Work,
-): Outcome {
+): FileOutcome {
   const base = { editor: name, title, what, file }
   if (file === undefined) return { ...base, status: 'failed', why: 'it reads no servers from a project', exit: 1 }
   try {

@@ -2,12 +2,12 @@
 
 import { putEntry, readEntry, removeEntry, Untouched } from '../careful/index.ts'
 import { type Editor, editors, type InstallContext } from './editors.ts'
-import { attempt, type Outcome, type Wish } from './install.ts'
+import { attempt, type FileOutcome, type Wish } from './install.ts'
 
 export const liftEntryName = 'relay'
 
 /** Into `.mcp.json`, and into the other files that the project has already. */
-export function configureLift(port: number, around: InstallContext): Outcome[] {
+export function configureLift(port: number, around: InstallContext): FileOutcome[] {
   return inFiles(around, (editor, file) => editor.name === 'claude' || around.exists(file)).map(
     ({ editor, file, entry }) => {
       const value = entry(`http://localhost:${port}`)
@@ -21,7 +21,7 @@ export function configureLift(port: number, around: InstallContext): Outcome[] {
 }
 
 /** From every file that has it; another server of that name stays. */
-export function unconfigureLift(around: InstallContext): Outcome[] {
+export function unconfigureLift(around: InstallContext): FileOutcome[] {
   return inFiles(around, (editor, file) => around.exists(file) && !isForeign(file, editor, around))
     .map(({ editor, file }) =>
       attempt(editor, 'server', wish, around, file, (path, options) => [

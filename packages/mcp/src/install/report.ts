@@ -2,7 +2,7 @@
 
 import { homedir } from 'node:os'
 import { editors } from './editors.ts'
-import type { Outcome } from './install.ts'
+import type { FileOutcome } from './install.ts'
 
 export type Say = (text: string) => void
 
@@ -20,7 +20,7 @@ export function unknownEditor(say: Say, name: string): void {
   say(`Supported editors: ${supported()}`)
 }
 
-export function outcomeLines(outcome: Outcome, isInstall: boolean): string[] {
+export function outcomeLines(outcome: FileOutcome, isInstall: boolean): string[] {
   const { title, what, file, why, snippet, note } = outcome
   const subject = what === 'hooks' ? `${title} hooks` : title
   const where = file === undefined ? '' : homely(file)
@@ -35,15 +35,15 @@ export function outcomeLines(outcome: Outcome, isInstall: boolean): string[] {
 }
 
 /** Said before and after: a dry run shows it beside the diff. */
-export function replacedLine({ foreign }: Outcome): string[] {
+export function replacedLine({ foreign }: FileOutcome): string[] {
   return foreign === undefined ? [] : [`      In place of another program of that name: ${foreign}`]
 }
 
-function installed({ status }: Outcome, where: string): string {
+function installed({ status }: FileOutcome, where: string): string {
   return status === 'unchanged' ? `configured already (${where})` : `configured (${where})`
 }
 
-function uninstalled({ status, foreign }: Outcome, where: string): string {
+function uninstalled({ status, foreign }: FileOutcome, where: string): string {
   if (foreign !== undefined)
     return `left as it was (${where}): the entry starts another program: ${foreign}. --yes removes it`
   if (status === 'unchanged') return `had nothing of ours (${where})`
@@ -57,7 +57,7 @@ interface Installed {
   isStarting: boolean
 }
 
-export function afterInstall(say: Say, outcomes: Outcome[], { command, isProject, isStarting }: Installed): void {
+export function afterInstall(say: Say, outcomes: FileOutcome[], { command, isProject, isStarting }: Installed): void {
   const isDone = outcomes.some(({ exit }) => exit === 0)
   say('')
   if (!isDone) return say('Nothing was installed.')

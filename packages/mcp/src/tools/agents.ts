@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { agentStatusOf, Contract, HarnessName, limits, type Run, Summary } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { indented } from '../text.ts'
+import { indentedForModel } from '../text.ts'
 import { type Tool, type ToolAnswer, tool } from './tool.ts'
 
 /** Indented it is at most three times as long, where every byte is a line of its own: that still fits into an answer (text.ts). */
@@ -87,7 +87,7 @@ const agentPayloadTool = tool({
     const bytes = await promisify(gunzip)(Buffer.from(gzip, 'base64'))
     const [from, to] = [startOfCharacter(bytes, offset), startOfCharacter(bytes, offset + pageBytesMax)]
     const more = to < bytes.length ? ` Next: agent_payload(agent_id="${run}", offset=${to})` : ' This is its end.'
-    return `Bytes ${from} to ${to} of ${bytes.length}.${more}\n\n${indented(bytes.subarray(from, to).toString())}`
+    return `Bytes ${from} to ${to} of ${bytes.length}.${more}\n\n${indentedForModel(bytes.subarray(from, to).toString())}`
   },
 })
 

@@ -4,7 +4,7 @@
 import { inboxHeading } from '@agent-relay/sdk/internal/injection'
 import { z } from 'zod'
 import type { InboxPage, ToolClient } from '../client.ts'
-import { cut, indented } from '../text.ts'
+import { cut, indentedForModel } from '../text.ts'
 import { type Tool, tool } from './tool.ts'
 
 /**
@@ -62,7 +62,7 @@ export function shownMessages(messages: InboxPage) {
 }
 
 function inboxText(messages: InboxPage, isLookingBack: boolean): string {
-  const shown = messages.map((message) => `${inboxHeading(message)}\n${indented(message.content)}`)
+  const shown = messages.map((message) => `${inboxHeading(message)}\n${indentedForModel(message.content)}`)
   const text = cut(`${messages.length} message(s):\n\n${shown.join('\n\n---\n\n')}`)
   const { more = 0 } = messages
   if (more === 0) return text

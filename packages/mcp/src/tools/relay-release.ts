@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
-import { type Outcome, type Tool, tool } from './tool.ts'
+import { type TextAnswer, type Tool, tool } from './tool.ts'
 
 export const relayReleaseSchema = z.object({
   name: z.string().describe('Name of the worker'),
@@ -21,7 +21,7 @@ Example: name="TestRunner", reason="Tests completed"`,
   run,
 })
 
-async function run(client: ToolClient, input: RelayReleaseInput): Promise<Outcome> {
+async function run(client: ToolClient, input: RelayReleaseInput): Promise<TextAnswer> {
   const { name, reason } = input
   const { success, error, note } = await client.release(name, reason)
   if (!success) return { text: `Failed to release worker: ${error}`, isError: true }

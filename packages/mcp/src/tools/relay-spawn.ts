@@ -3,7 +3,7 @@
 import { clisWith } from '@agent-relay/sdk/internal/clis'
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
-import { type Outcome, type Tool, tool } from './tool.ts'
+import { type TextAnswer, type Tool, tool } from './tool.ts'
 
 /** Only workers with our tools can message you. The others are for people at a terminal: `agent-relay spawn`. */
 const clis = clisWith('worker').filter(({ worker }) => worker === 'mcp')
@@ -29,7 +29,7 @@ Example: name="TestRunner", cli="claude", task="Run the test suite and report fa
   run,
 })
 
-async function run(client: ToolClient, input: RelaySpawnInput): Promise<Outcome> {
+async function run(client: ToolClient, input: RelaySpawnInput): Promise<TextAnswer> {
   const { name } = input
   const { success, error, note } = await client.spawn(input)
   if (!success) return { text: `Failed to spawn worker: ${error}`, isError: true }

@@ -15,7 +15,7 @@ export interface Hints {
 }
 
 /** A text, which may say that something failed. */
-export interface Outcome {
+export interface TextAnswer {
   text: string
   isError?: boolean
 }
@@ -23,7 +23,7 @@ export interface Outcome {
 /** What a model is shown: a text, or a value as JSON. */
 export type ToolAnswer =
   | string
-  | Outcome
+  | TextAnswer
   /** `note` stands behind the JSON, in a content block of its own. */
   | { json: unknown; note?: string; isError?: boolean }
 

@@ -1,7 +1,7 @@
 // Sending a message, with everything around the rule: other workspaces, recipients who are away, and waiting for the reply.
 
 import { limits, type Message, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
-import { answerAddress } from '../core/messages.ts'
+import { addressOfReply } from '../core/messages.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { MessageHead } from '../core/view.ts'
 import { absenceOf, absenceOfAll } from './absence.ts'
@@ -66,7 +66,7 @@ function answered(
   by: string,
   { replyTo = '' }: ParsedInputOf<'message.send'>,
 ): string | string[] {
-  const address = answerAddress(store.view, by, replyTo)
+  const address = addressOfReply(store.view, by, replyTo)
   if ('refusal' in address) throw new RefusalError(address.refusal)
   return address.to
 }

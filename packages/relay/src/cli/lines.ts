@@ -43,7 +43,7 @@ export function messageBlocks(print: Print, messages: Message[]): string {
   return messages.map((message) => messageBlock(print, message)).join('\n\n')
 }
 
-export function indented(body: string): string {
+function indented(body: string): string {
   return clean(body).trimEnd().replace(/^/gm, '  ')
 }
 

@@ -36,7 +36,7 @@ export async function controlAsPerson<T>(env: Env, work: (link: Link) => Promise
 }
 
 /** Refused for an agent, and for what may be one. Where no daemon runs, no agent is connected. */
-export async function mustBePerson(env: Env): Promise<void> {
+export async function provePerson(env: Env): Promise<void> {
   const link = await reachControl(env)
   if (!link) return
   await link.close()

@@ -105,7 +105,7 @@ export function invoke(view: View, command: Command<InvokeInput>): Verdict {
   return record([invoked], { id: mint, until: at + timeoutMs, timeoutMs }, input.inputJson)
 }
 
-export interface AnswerInput {
+export interface InvocationAnswerInput {
   invocation: string
   outputJson?: string
   outputBytes?: number
@@ -113,7 +113,7 @@ export interface AnswerInput {
 }
 
 /** The first answer counts; a second one, or one that comes too late, changes nothing. */
-export function answer(view: View, command: Command<AnswerInput>): Verdict {
+export function answer(view: View, command: Command<InvocationAnswerInput>): Verdict {
   const { input, by } = command
   const running = view.invocation(input.invocation)
   if (!running || running.provider !== by) return refuse('invocation.unknown', { invocation: input.invocation })

@@ -11,7 +11,7 @@ import { addressOf, directMembers, isChannel } from './conversations.ts'
 import { isHeld } from './inbox.ts'
 import { openQuestions } from './open-questions.ts'
 import type { Steps } from './steps.ts'
-import { type Command, record as recorded, type Verdict } from './verdict.ts'
+import { type Command, record, type Verdict } from './verdict.ts'
 import type { MessageHead, ReceiptRow, View } from './view.ts'
 
 /** Of a task, and of a message. */
@@ -35,9 +35,9 @@ export type Told = Pick<Command<unknown>, 'by' | 'at' | 'world' | 'session'> &
 export type BriefInput = Pick<AgentBriefed, 'after' | 'text'>
 
 /** Written when it has been put together: finding it out may take longer than a commit may. */
-export function record(_: View, { input, by }: Command<BriefInput>): Verdict {
+export function recordBrief(_: View, { input, by }: Command<BriefInput>): Verdict {
   const { after, text } = input
-  return recorded([{ type: 'agent.briefed', agent: by, after, text }], { text })
+  return record([{ type: 'agent.briefed', agent: by, after, text }], { text })
 }
 
 /** `awaited`: the messages to which somebody waits for the answer now. */

@@ -25,7 +25,7 @@ const rules = {
   'agent.revoke': agents.revoke,
   'agent.retire': agents.retire,
   'agent.home': homes.move,
-  'agent.brief': brief.record,
+  'agent.brief': brief.recordBrief,
   'channel.create': channels.create,
   'channel.join': channels.join,
   'channel.leave': channels.leave,

@@ -199,13 +199,13 @@ function hold({ by, at, session }: Command<unknown>, message: string): Fact {
   return { type: 'delivery.held', message, agent: by, session, until: at + offerMs }
 }
 
-export interface OfferInput {
+export interface OfferTheseInput {
   messages: string[]
   route: Route
 }
 
 /** Puts certain messages before the agent: a reply that ended a wait, a push, a paste. What was read meanwhile is left alone. */
-export function offerThese(view: View, command: Command<OfferInput>): Verdict {
+export function offerThese(view: View, command: Command<OfferTheseInput>): Verdict {
   const facts: Fact[] = []
   for (const id of command.input.messages) {
     const message = view.message(id)

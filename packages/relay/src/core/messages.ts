@@ -63,7 +63,7 @@ function resolve(view: View, by: string, { to, create }: SendInput): Target {
 }
 
 /** A reply without an address goes to the conversation of the message. A reply to a broadcast goes to its sender, or everybody would get every answer. */
-export function answerAddress(view: View, by: string, replyTo: string): { to: string | string[] } | Refused {
+export function addressOfReply(view: View, by: string, replyTo: string): { to: string | string[] } | Refused {
   const parent = view.message(replyTo)
   if (!parent || !isPartyTo(view, by, parent)) return refuse('message.unknown', { message: replyTo })
   const { conversation, from } = parent

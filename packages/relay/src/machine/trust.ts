@@ -82,7 +82,7 @@ export function trust({ path, sha256 }: Pick<ProjectConfigFile, 'path' | 'sha256
 }
 
 /** False where it was not trusted. */
-export function distrust(path: string, dataDir: string): boolean {
+export function withdrawTrust(path: string, dataDir: string): boolean {
   const { [path]: known, ...rest } = read(dataDir)
   if (known !== undefined) write(dataDir, rest)
   return known !== undefined

@@ -14,7 +14,7 @@ export interface Whereabouts {
 }
 
 /** The real path of an existing directory, or a refusal that says the fix. */
-export function workingDirectory({ dataDir, wanted, known }: Whereabouts): string {
+export function allowedDirectory({ dataDir, wanted, known }: Whereabouts): string {
   const base = known.find((directory) => directory !== undefined && isAbsolute(directory))
   if (base === undefined && (wanted === undefined || !isAbsolute(wanted))) throw new RefusalError('directory.required')
   const path = resolve(base ?? '/', wanted ?? '.')

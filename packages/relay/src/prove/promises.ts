@@ -35,11 +35,11 @@ export const usualSize: Size = {
 }
 
 /** What was found: figures to compare, and each fault as a sentence. Or why it could not be tried here. */
-export type Outcome = { figure: string; faults: string[] } | { skipped: string }
+export type TrialResult = { figure: string; faults: string[] } | { skipped: string }
 
 export interface Promised {
   text: string
-  look(size: Size, setting: Setting): Promise<Outcome>
+  look(size: Size, setting: Setting): Promise<TrialResult>
 }
 
 /** Readers that do not read may cost this much memory: 40 to 58 MB were measured, and once 73, depending on when it is collected. */

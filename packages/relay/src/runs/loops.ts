@@ -6,7 +6,7 @@ import type { Env } from '@agent-relay/sdk/internal/discover'
 import type { RunLedger } from '../broker/runs/run-runtime.ts'
 import type { RunRow } from '../core/view.ts'
 import type { McpServerSettings, ProjectConfigFile } from '../machine/trust.ts'
-import { workingDirectory } from '../machine/working-directory.ts'
+import { allowedDirectory } from '../machine/working-directory.ts'
 import { closeMs, type RunLimits } from './limits.ts'
 import type { LoopTask, RunAgentCalls, ToDaemon, ToThread } from './loop-protocol.ts'
 import { modelSettings } from './model.ts'
@@ -165,7 +165,7 @@ function placedServers(
   const placed = (server: McpServerSettings): McpServerSettings => {
     if ('url' in server) return server
     const known = server.cwd === undefined ? [runCwd, directory] : [directory]
-    return { ...server, cwd: workingDirectory({ dataDir, wanted: server.cwd, known }) }
+    return { ...server, cwd: allowedDirectory({ dataDir, wanted: server.cwd, known }) }
   }
   return Object.fromEntries(
     Object.entries(settings.mcpServers ?? {}).flatMap(([name, server]) => {

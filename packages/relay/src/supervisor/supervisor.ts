@@ -16,7 +16,7 @@ import type {
 } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
 import type { Clock } from '../machine/clock.ts'
-import { realDirectory, workingDirectory } from '../machine/working-directory.ts'
+import { allowedDirectory, realDirectory } from '../machine/working-directory.ts'
 import { checkStart } from './checking.ts'
 import { CodexThreads } from './control/codex-threads.ts'
 import { leaveWorktree, reportExit, sweep } from './ending.ts'
@@ -102,7 +102,7 @@ export class Supervisor implements WorkerRuntime {
     const { ledger, dataDir } = this.#options
     const project = realDirectory(this.#options.project())
     const { own, host } = ledger.directoriesOf(parent)
-    return { directory: workingDirectory({ dataDir, wanted: cwd, known: [own, project, host] }), project }
+    return { directory: allowedDirectory({ dataDir, wanted: cwd, known: [own, project, host] }), project }
   }
 
   async check(request: WorkerRequest): Promise<Checked> {

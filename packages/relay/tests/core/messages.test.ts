@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { addressOf, directKey, directMembers } from '../../src/core/conversations.ts'
-import { answerAddress } from '../../src/core/messages.ts'
+import { addressOfReply } from '../../src/core/messages.ts'
 import { nearest } from '../../src/core/nearest.ts'
 import { CoreWorld, codeOf, outcomeOf, typesOf } from './core-world.ts'
 
@@ -39,7 +39,7 @@ describe('who gets a message for each form of address', () => {
 })
 
 describe('where a reply without an address goes', () => {
-  const addressFor = (by: string, message: string) => answerAddress(world.store.view, by, message)
+  const addressFor = (by: string, message: string) => addressOfReply(world.store.view, by, message)
 
   test.each<[to: string | string[], by: string, answer: string | string[]]>([
     ['bob', 'bob', 'ada'],

@@ -2,13 +2,13 @@
 
 import { clean } from './clean.ts'
 
-export function indented(text: string): string {
+function indentedOutput(text: string): string {
   return clean(text).replace(/^/gm, '  ')
 }
 
 /** To be put behind a text. */
 export function lastScreen(screen: string | undefined): string {
-  return screen === undefined || screen.trim() === '' ? '' : `\nIts last screen:\n${indented(screen)}`
+  return screen === undefined || screen.trim() === '' ? '' : `\nIts last screen:\n${indentedOutput(screen)}`
 }
 
 /** The first line of a reason is ours; behind it may be what a program has printed, such as a set-up command. */
@@ -16,5 +16,5 @@ export function reasonTexts(reason = ''): { why: string; printed: string } {
   const [first = '', ...rest] = reason.split('\n')
   const end = rest.join('\n').trim()
   if (end === '') return { why: first === '' ? '' : `: ${first}`, printed: '' }
-  return { why: `: ${first.replace(/:$/, '')}`, printed: `\n${indented(end)}` }
+  return { why: `: ${first.replace(/:$/, '')}`, printed: `\n${indentedOutput(end)}` }
 }

@@ -3,7 +3,7 @@
 import { RelayError } from '@agent-relay/sdk'
 import { messageKinds, type OutputOf } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { addressOf } from '../../client.ts'
+import { parseAddress } from '../../client.ts'
 import { awayText } from '../../text.ts'
 import { envelopeTool } from '../tool.ts'
 
@@ -25,7 +25,8 @@ export const sendMessageTool = envelopeTool({
   run: async (client, { to, channel, text, thread, kind }) => {
     if ((to === undefined) === (channel === undefined))
       throw new RelayError('Say whom it is for: either to or channel.', { code: 'input.invalid' })
-    const address = to === undefined ? channelAddress(channel as string) : typeof to === 'string' ? addressOf(to) : to
+    const address =
+      to === undefined ? channelAddress(channel as string) : typeof to === 'string' ? parseAddress(to) : to
     return sentAnswer(await client.call('message.send', { to: address, body: text, thread, kind }))
   },
 })

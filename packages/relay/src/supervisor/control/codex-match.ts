@@ -9,7 +9,7 @@ export function isMain({ ephemeral, parentThreadId }: CodexThread): boolean {
 }
 
 /** The conversation that its calls come from; before its first call, the one in its directory, if no other session or conversation fits as well. */
-export function threadOf(
+export function codexThreadOf(
   session: OwnSession,
   sessions: readonly OwnSession[],
   threads: readonly CodexThread[],

@@ -8,7 +8,7 @@ import type { HeldMail, OwnSession, WakeLedger } from '../../broker/wake-runtime
 import { argumentsOf } from '../processes.ts'
 import { AppServer, type CodexThread } from './app-server.ts'
 import { findCodexDaemon } from './codex-daemon.ts'
-import { isMain, threadOf } from './codex-match.ts'
+import { codexThreadOf, isMain } from './codex-match.ts'
 
 /** A session that is gone by then, such as one of `codex exec`, needs no waking: nothing is started for it. */
 const threadSettleMs = 300
@@ -214,7 +214,7 @@ export class CodexThreads {
     for (const id of this.#matches.keys()) if (!hosted.some((session) => session.id === id)) this.#shut(id)
     const sessions = this.#withKept(hosted)
     for (const session of sessions) {
-      const thread = threadOf(session, sessions, threads)
+      const thread = codexThreadOf(session, sessions, threads)
       const match = this.#matches.get(session.id)
       if (match && match.thread === thread && match.session.agent === session.agent) continue
       this.#shut(session.id)

@@ -4,7 +4,7 @@ import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { type Revoked, revokeMachine } from '../../../cluster/postgres/machines.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { yes } from '../../options.ts'
-import { mustBePerson } from '../../person.ts'
+import { provePerson } from '../../person.ts'
 import { counted } from '../../text.ts'
 import { adminOf, asAdmin, membership } from './server.ts'
 
@@ -25,7 +25,7 @@ export const revoke: NamedCommand<RevokeOptions> = {
 async function run(context: Context<RevokeOptions>): Promise<void> {
   const { args, options, env, print } = context
   const name = args[0] as string
-  await mustBePerson(env)
+  await provePerson(env)
   if (membership(dataDir(env)).machine === name)
     throw new CommandError(
       `${name} is this machine, which would lock itself out. Do it on another one: agent-relay machine revoke ${name}`,

@@ -6,7 +6,7 @@ import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { meantWorkspace, sayVersion } from '../../connection.ts'
 import { control, knownWorkspace, nextId, reachControl } from '../../control-socket.ts'
-import { mustBePerson } from '../../person.ts'
+import { provePerson } from '../../person.ts'
 import { askSecret } from '../../secret.ts'
 import { homely } from '../../text.ts'
 
@@ -41,7 +41,7 @@ async function run(context: Context<KeyOptions>): Promise<void> {
   const { args, options, print } = context
   const named = { cwd: context.cwd, options: { project: args[0] ?? options.project } }
   const workspace = meantWorkspace(named, context.env)
-  await mustBePerson(context.env)
+  await provePerson(context.env)
   if (options.keep) return keep(context, workspace)
   const key = options.rotate ? await rotate(context, workspace) : await stored(context, workspace)
   if (print.isJson) await print.json({ workspace, key })

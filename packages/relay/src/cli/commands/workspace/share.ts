@@ -3,7 +3,7 @@
 import type { Context, NamedCommand } from '../../command.ts'
 import { sayVersion } from '../../connection.ts'
 import { control, nextId } from '../../control-socket.ts'
-import { mustBePerson } from '../../person.ts'
+import { provePerson } from '../../person.ts'
 import { counted } from '../../text.ts'
 
 interface MoveOptions {
@@ -44,7 +44,7 @@ async function move(
   op: 'workspace.share' | 'workspace.unshare',
 ): Promise<void> {
   const workspace = args[0] as string
-  await mustBePerson(env)
+  await provePerson(env)
   const link = await control(env)
   try {
     sayVersion(print, link.welcome.version)

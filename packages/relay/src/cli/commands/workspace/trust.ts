@@ -22,14 +22,14 @@ export const trust: CliCommand<TrustOptions> = {
 
 async function run({ options, print, env, cwd }: Context<TrustOptions>): Promise<void> {
   // Imported here, to keep the completion script quick.
-  const { distrust, isEmpty, projectConfig, trust: trustConfig } = await import('../../../machine/trust.ts')
+  const { withdrawTrust, isEmpty, projectConfig, trust: trustConfig } = await import('../../../machine/trust.ts')
   const directory = dataDir(env)
   const config = cwd === undefined ? undefined : projectConfig(cwd, directory)
   if (!config) throw new CommandError('There is no .relay/config.json here or above.', exits.refused)
   const { path, sha256, settings } = config
   const name = homely(path, env.HOME)
   if (options.revoke) {
-    const was = distrust(path, directory)
+    const was = withdrawTrust(path, directory)
     if (print.isJson) await print.json({ path, trusted: false })
     else await print.line(was ? `${name} is no longer trusted.` : `${name} was not trusted.`)
     return
