@@ -15,7 +15,7 @@ const oldOffenders: Record<string, number> = {}
 const clients = ['sdk', 'protocol', 'discover']
 /** Which zone may import which others: downward only, and the store through the broker. */
 const mayImport: Record<string, string[]> = {
-  // The cleaner, the tables of CLIs and of waits: they import nothing, and every zone may import them.
+  // The cleaner, the tables of CLIs and of waits, the limits of the pipe: they import nothing, and every zone may import them.
   text: [],
   protocol: [],
   discover: [],
@@ -125,7 +125,8 @@ function sources(root: string, folder: string): Source[] {
 }
 
 function zoneOf(path: string): string {
-  if (/^packages\/sdk\/src\/internal\/(?:clean|clis|command-words|printed|waits)\.ts$/.test(path)) return 'text'
+  if (/^packages\/sdk\/src\/internal\/(?:clean|clis|command-words|pipe-limits|printed|waits)\.ts$/.test(path))
+    return 'text'
   if (/^packages\/sdk\/src\/(?:errors|internal\/(?:discover|paths|foreign-file|injection))\.ts$/.test(path))
     return 'discover'
   if (path.startsWith(`${protocol}/`)) return 'protocol'

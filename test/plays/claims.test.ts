@@ -37,7 +37,7 @@ playOnOneMachine(
     expect(denied.isDenied).toBe(true)
     expect(denied.text).toBe(
       'ada is editing a.txt (since 12:00 UTC). Your edit was not made. To ask: relay_send(to="ada"). ' +
-        'The claim ends when they commit the file, or ten minutes after their last edit.',
+        'The claim ends when they commit the file, or 10 minutes after their last edit.',
     )
     expect((await edits(bob, 'a.txt', 'c.txt')).isDenied).toBe(true)
     expect((await edits(cy, 'a.txt')).isDenied).toBe(true)

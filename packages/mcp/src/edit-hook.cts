@@ -6,6 +6,7 @@ import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { dataDir, discoverSocket, reachDaemon, setting, spoolName } from '@agent-relay/sdk/internal/discover'
+import { pipeLimits } from '@agent-relay/sdk/internal/pipe-limits'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { type Edits, editsOf } from './edits.cts'
 import { hosts, threadOf } from './hook-host.cts'
@@ -23,8 +24,7 @@ const callCharsMax = 32 * 1024 * 1024
 const notesMax = 1_000
 const foldersMax = 1_000
 /** As many as the daemon takes. */
-const filesMax = 1_000
-const treesMax = 100
+const { claimFilesMax: filesMax, claimTreesMax: treesMax } = pipeLimits
 
 interface Asked extends Edits {
   cwd: string

@@ -1,6 +1,6 @@
 // MCP over lines of JSON on any duplex of bytes: what the daemon speaks with a stdio pipe. It says when an answer has really left.
 
-import { JsonDepthError, parseJson } from '@agent-relay/sdk/protocol'
+import { JsonDepthError, limits, parseJson } from '@agent-relay/sdk/protocol'
 import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from '@modelcontextprotocol/server'
 
 /** The way to the other side. */
@@ -10,7 +10,7 @@ export interface LinePort {
 }
 
 /** One MCP line; the largest is a run's payload of 8 MiB, escaped. */
-export const mcpLineBytesMax = 12 * 1024 * 1024
+export const mcpLineBytesMax = limits.lineBytesMax
 
 const newline = 10
 /** SDKs write a request's id at the start or the end of its line. */

@@ -25,6 +25,7 @@ const [foldedLines, foldedChars] = [18, 2_400]
 const slackLines = 6
 /** Of a folded text no more than this is looked at. */
 const headChars = 4_096
+/** A line that is longer is taken to be wrapped. */
 const lineChars = 110
 
 const parser = new MarkdownIt({ linkify: true, breaks: true })
@@ -85,7 +86,8 @@ export function foldedOf(text: string): string | undefined {
   return kept.join('\n').slice(0, foldedChars).trimEnd()
 }
 
-const weightOf = (lines: readonly string[]): number =>
+/** The lines that these take on the page, about. */
+export const weightOf = (lines: readonly string[]): number =>
   lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / lineChars)), 0)
 
 const previewChars = 300

@@ -8,13 +8,13 @@ import { type History, historyOf } from '../store/history.ts'
 import { markRead } from '../store/reading.ts'
 import { Empty, Failure } from './bits.tsx'
 import { written } from './composer.tsx'
+import { weightOf } from './markdown-tree.ts'
 import { isRunOn, MessageRow } from './message-row.tsx'
 import { dayText } from './time.tsx'
 
 const [overscanRows, startPx, endPx] = [6, 8, 60]
 /** The same as in the style sheet: a row whose height is guessed right is laid out once. */
 const [linePx, headPx, runOnPx] = [20, 52, 24]
-const lineChars = 110
 
 /** Always the same function: with a new one every row would be measured again. */
 const getItemKey = (index: number): number => index + 1
@@ -22,9 +22,7 @@ const getItemKey = (index: number): number => index + 1
 function guessPx(history: History, n: number): number {
   const message = history.at(n)
   if (!message) return runOnPx + linePx
-  const lines = message.body
-    .split('\n', 20)
-    .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / lineChars)), 0)
+  const lines = weightOf(message.body.split('\n', 20))
   return (isRunOn(message, history.at(n - 1)) ? runOnPx : headPx) + lines * linePx
 }
 

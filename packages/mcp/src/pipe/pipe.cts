@@ -1,6 +1,7 @@
 // The pipe itself: whole lines from the host to the daemon and back, across restarts of the daemon. It decides nothing about the relay.
 
 import type { Duplex, Readable, Writable } from 'node:stream'
+import { pipeLimits } from '@agent-relay/sdk/internal/pipe-limits'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { answerAway, answerStandingBy, type PipeTarget, type SaidRefusal, type Unserved, unservedBy } from './away.cts'
 import { type Call, Calls, nowMs } from './calls.cts'
@@ -26,8 +27,6 @@ export interface PipeOptions {
   fail(error: Error): void
 }
 
-/** The daemon has the same limit for a line. */
-const hostLineBytesMax = 12 * 1024 * 1024
 const daemonLineBytesMax = 64 * 1024 * 1024
 const retryMs = { first: 25, last: 500, rare: 5_000 }
 /** A line of the relay's own protocol, meant for the pipe. MCP lines never begin so. */
@@ -59,7 +58,7 @@ export class Pipe {
   constructor(options: PipeOptions) {
     this.#options = options
     this.#session = new HostSession(options.identity)
-    this.#fromHost = new Lines(hostLineBytesMax, {
+    this.#fromHost = new Lines(pipeLimits.lineBytesMax, {
       line: (line) => this.#hostLine(line),
       tooLong: (head, tail) => this.#hostLineTooLong(head, tail),
     })
@@ -199,7 +198,7 @@ export class Pipe {
 
   #hostLineTooLong(head: string, tail: string): void {
     const id = /"method"\s*:/.test(head) ? idAtEdge(head, tail) : undefined
-    const text = `A line may have at most ${hostLineBytesMax} bytes`
+    const text = `A line may have at most ${pipeLimits.lineBytesMax} bytes`
     if (id === undefined) this.#options.say(`${text}: one from the host was dropped.`)
     else this.#host(errorLine(id, invalidRequest, text))
   }

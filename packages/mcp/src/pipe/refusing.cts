@@ -2,18 +2,17 @@
 
 import type { Readable, Writable } from 'node:stream'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
+import { pipeLimits } from '@agent-relay/sdk/internal/pipe-limits'
 import { Lines } from './lines.cts'
 import { connectionClosed, errorLine, lineOf, parse, type Rpc, type RpcId } from './rpc.cts'
 
 export { clean, cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 
-/** The answer is always the same: a longer line need not be understood. */
-const refusedLineBytesMax = 12 * 1024 * 1024
-
 /** `early` is what the host has said already. The reason names paths, which somebody else may have chosen. */
 export function refuseAll(input: Readable, output: Writable, early: Buffer, reason: string): void {
   const why = cleanLineForModel(reason)
-  const lines = new Lines(refusedLineBytesMax, {
+  // The answer is always the same: a longer line need not be understood.
+  const lines = new Lines(pipeLimits.lineBytesMax, {
     line: (line) => {
       const { id, method, params } = parse(line) ?? {}
       if (id !== undefined && id !== null && method !== undefined) output.write(answer(id, method, params, why))

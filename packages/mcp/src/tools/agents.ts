@@ -26,7 +26,7 @@ const agentStartTool = tool({
       'loop (default; without a model, the first CLI on PATH), a CLI, or external: an agent that completes it',
     ),
     model: z.string().min(1).max(200).optional(),
-    cwd: z.string().min(1).max(4_096).optional().describe('Working directory'),
+    cwd: z.string().min(1).max(limits.pathCharsMax).optional().describe('Working directory'),
     agent: z.string().max(64).optional().describe('Who carries out an external one; you, if left out'),
   }),
   hints: { openWorld: true },

@@ -28,7 +28,7 @@ const shownHello = z.object({
   calls: z.array(z.string()).optional(),
   host: z.number().int().optional(),
   process: z.number().int().positive().optional(),
-  cwd: z.string().max(4_096).optional(),
+  cwd: z.string().max(limits.pathCharsMax).optional(),
   thread: z.string().max(limits.idCharsMax).optional(),
 })
 

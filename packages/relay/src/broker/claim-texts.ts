@@ -2,7 +2,7 @@
 // names of files and commands are whatever somebody has typed: they are cleaned, cut, and quoted unless they are plain.
 
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
-import type { Policy } from '@agent-relay/sdk/protocol'
+import { limits, type Policy } from '@agent-relay/sdk/protocol'
 import { timeText } from '../core/claims.ts'
 import type { ClaimRow } from '../core/view.ts'
 
@@ -26,7 +26,7 @@ export function deniedText(by: string, claims: readonly ClaimRow[], how: Crossed
   if (!how.isDenied) return noticeText(by, claims, 'agent', how)
   const ask = askText(claims)
   if (how.git === undefined)
-    return `${listed(claims)}. Your edit was not made. ${ask} The claim ends when they commit the file, or ten minutes after their last edit.`
+    return `${listed(claims)}. Your edit was not made. ${ask} The claim ends when they commit the file, or ${limits.claimMs / 60_000} minutes after their last edit.`
   const next =
     how.policy === 'strict' ? ask : `${ask} If you are sure, give the same command again: it will go through.`
   return `${shownCommand(how.git)} would touch files that others are editing in this checkout: ${listed(claims)}. It was not run. Name your own files instead. ${next}`

@@ -22,7 +22,7 @@ const PipeHello = z.object({
   tools: z.string().max(200).optional(),
   push: z.string().max(40).optional(),
   host: z.number().int().positive().optional(),
-  cwd: z.string().max(4_096).optional(),
+  cwd: z.string().max(limits.pathCharsMax).optional(),
   /** JSON-RPC ids of calls that were sent and never answered: they follow, under the same ids. */
   calls: z
     .array(z.union([z.string(), z.number()]))

@@ -20,7 +20,7 @@ const run = (...args: string[]) => world.run(args, { cwd })
 test('claimed by hand, listed, denied to another, and dropped by a person', async () => {
   expect(await run('claims')).toMatchObject({ code: 0, stderr: expect.stringContaining('Nobody has a file in hand.') })
   const added = await run('claims', 'add', 'a.txt', 'sub/../sub/b.txt', '--as', 'Ada')
-  expect(added.stdout).toBe('Ada has claimed a.txt for ten minutes.\nAda has claimed sub/b.txt for ten minutes.\n')
+  expect(added.stdout).toBe('Ada has claimed a.txt for 10 minutes.\nAda has claimed sub/b.txt for 10 minutes.\n')
   expect((await run('claims')).stdout).toMatch(/^AGENT +FILE .*\nAda +a\.txt +now +in 10 min +hand\nAda +sub\/b\.txt /)
   const { claims } = JSON.parse((await run('claims', '--json')).stdout)
   expect(claims[0]).toMatchObject({ agent: 'Ada', root: cwd, file: 'a.txt', how: 'hand' })

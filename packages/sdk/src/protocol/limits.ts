@@ -1,5 +1,7 @@
 // Every limit that both ends of a wire must agree on, with its unit last. Apart from the schemas, so that a client loads no zod for them.
 
+import { pipeLimits } from '../internal/pipe-limits.ts'
+
 const KiB = 1024
 const MiB = 1024 * KiB
 
@@ -8,7 +10,7 @@ export const limits = {
   /** One message body, in UTF-8 bytes. Larger work products belong in files. */
   bodyBytesMax: 256 * KiB,
   /** One line that a client sends. The largest carries a run's payload of 8 MiB, with room for escaping. */
-  lineBytesMax: 12 * MiB,
+  lineBytesMax: pipeLimits.lineBytesMax,
   /** What carries no payload: an HTTP request, and the first line of a connection on the owner's socket. */
   requestBytesMax: 1 * MiB,
   /** All that a connection over the network may send before it has shown a credential. */
@@ -30,6 +32,8 @@ export const limits = {
   lastWordsCharsMax: 200,
   /** A call id chosen by the sender; ours are 28 characters. */
   idCharsMax: 200,
+  /** A path of a file or directory: as long as Linux takes one. */
+  pathCharsMax: 4_096,
   threadCharsMax: 200,
   groupAgentsMax: 50,
   emojiCharsMax: 32,
@@ -72,8 +76,8 @@ export const limits = {
   /** Claims in a workspace, those of one agent among them, and the files and whole directories that one call may name. */
   claimsMax: 10_000,
   claimsOfAgentMax: 1_000,
-  claimFilesMax: 1_000,
-  claimTreesMax: 100,
+  claimFilesMax: pipeLimits.claimFilesMax,
+  claimTreesMax: pipeLimits.claimTreesMax,
   /** Approvals that are open at once in a workspace, what each shows of its input, and what an answer may say. */
   approvalsMax: 1_000,
   approvalsOfAgentMax: 100,

@@ -37,7 +37,7 @@ const invoke: NamedCommand<InvokeOptions> = {
   args: '<name> [input]',
   takes: 'actions',
   text: 'call one; the input is JSON, - reads it from stdin',
-  options: { timeout: { flags: '--timeout <ms>', text: 'wait at most this long', number: [1, 600_000] } },
+  options: { timeout: { flags: '--timeout <ms>', text: 'wait at most this long', number: [1, limits.waitMsMax] } },
   examples: [`agent-relay actions invoke review.submit_vote '{"proposalId": "7", "vote": "approve"}'`],
   run: runInvoke,
 }

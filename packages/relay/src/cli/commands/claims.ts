@@ -2,9 +2,12 @@
 
 import { relative } from 'node:path'
 import type { Claim } from '@agent-relay/sdk/protocol'
+import { limits } from '@agent-relay/sdk/wire'
 import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'
 import { ageOf, oneLine } from '../text.ts'
+
+const minutes = limits.claimMs / 60_000
 
 const list: NamedCommand = {
   name: 'list',
@@ -43,8 +46,8 @@ function shown({ root, file }: Claim, cwd: string | undefined): string {
 const add = changing(
   'add',
   'claim.add',
-  'claim files by hand for ten minutes: edits by agents other than you are denied',
-  (file, { agent }) => `${agent} has claimed ${file} for ten minutes.`,
+  `claim files by hand for ${minutes} minutes: edits by agents other than you are denied`,
+  (file, { agent }) => `${agent} has claimed ${file} for ${minutes} minutes.`,
 )
 const drop = changing(
   'drop',

@@ -7,6 +7,7 @@ import { limits } from '@agent-relay/sdk/wire'
 import { fromArchive } from '../archive.ts'
 import { type CliCommand, type CliOption, CommandError, type Context, exits } from '../command.ts'
 import { withClient } from '../connection.ts'
+import { durationMs } from '../duration.ts'
 import { awaitEnding } from '../ending.ts'
 import { follow, followForEyes, sayLosses } from '../feed.ts'
 import { eventLine } from '../lines.ts'
@@ -128,13 +129,11 @@ function isOf(pattern: string, type: string): boolean {
   return pattern.endsWith('*') ? type.startsWith(pattern.slice(0, -1)) : pattern === type
 }
 
-const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
 /** The number of the last event before that time. */
 async function numberSince(client: RelayClient, when: string): Promise<number> {
   if (/^\d{1,15}$/.test(when)) return Number(when)
-  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(when) ?? []
-  const time = count === undefined ? Date.parse(when) : Date.now() - Number(count) * (unitMs[unit] as number)
+  const ms = durationMs(when)
+  const time = ms === undefined ? Date.parse(when) : Date.now() - ms
   if (Number.isNaN(time) || !/^\d/.test(when))
     throw new CommandError(
       `--since is "${when}": it must be the number of an event, 10m, 2h or 1d, or a time as in 2026-01-31T09:00`,

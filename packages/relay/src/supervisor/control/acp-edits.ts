@@ -1,6 +1,7 @@
 // What an ACP agent edits, as far as its tool calls show it, and whether somebody else has the files in hand. Asked before the edit where the agent
 // asks for permission, and told afterwards where it does not.
 
+import { limits } from '@agent-relay/sdk/protocol'
 import type { AskedEdit, EditDesk } from '../../broker/claim-runtime.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import type { ToolCall } from './acp-words.ts'
@@ -15,7 +16,7 @@ export interface AcpEditsOptions {
 /** ACP's own words for tools that change files which they name. */
 const editing = ['edit', 'delete', 'move']
 /** Of one tool call. */
-const [filesMax, pathCharsMax] = [100, 4_096]
+const filesMax = 100
 /** The beginning of a command names what it writes to. Looking through a much longer one would hold up everybody. */
 const [commandCharsMax, commandWordsMax] = [16 * 1024, 1_000]
 /** Tool calls of one turn whose end may still be told. */
@@ -96,7 +97,7 @@ function bounded(cwd: string, { files, trees, git }: Omit<AskedEdit, 'cwd'>): As
 }
 
 function isPath(path: string): boolean {
-  return path.length > 0 && path.length <= pathCharsMax
+  return path.length > 0 && path.length <= limits.pathCharsMax
 }
 
 /** Of a list that somebody else has written: whatever is not a path is passed over. */

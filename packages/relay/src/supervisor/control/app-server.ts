@@ -3,6 +3,7 @@
 
 import { connect } from 'node:net'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
+import { limits } from '@agent-relay/sdk/protocol'
 import type { WebSocket } from 'ws'
 import { z } from 'zod'
 import { version } from '../../machine/version.ts'
@@ -11,17 +12,16 @@ import { version } from '../../machine/version.ts'
 const frameBytesMax = 8 * 1024 * 1024
 /** It is on this machine and answers within milliseconds, or is in trouble. */
 const answerMs = waitLimitMs('cliDaemon')
-const idCharsMax = 200
 /** Steps of a conversation that are read at once, and how often at most: a turn may have many. */
 const [itemsMax, pagesMax] = [4, 16]
 
 export const threadStates = ['idle', 'active', 'notLoaded', 'systemError'] as const
 const Status = z.object({ type: z.enum(threadStates) })
-const ThreadId = z.string().max(idCharsMax)
+const ThreadId = z.string().max(limits.idCharsMax)
 /** As much of a conversation as we use. The fixture test/real/codex-app-server.json has the schemas of what we built against. */
 const CodexThread = z.object({
   id: ThreadId,
-  cwd: z.string().max(4_096),
+  cwd: z.string().max(limits.pathCharsMax),
   /** A conversation of Codex with itself, such as one that finds a title: nobody sees it. */
   ephemeral: z.boolean(),
   /** Set for a conversation that another one started. */
@@ -37,7 +37,7 @@ const notes = {
 }
 
 /** A step of a conversation. `clientId`: as who sent it called it. */
-const Item = z.object({ type: z.string(), id: z.string().max(idCharsMax), clientId: z.string().nullish() })
+const Item = z.object({ type: z.string(), id: z.string().max(limits.idCharsMax), clientId: z.string().nullish() })
 type Item = z.infer<typeof Item>
 const ItemPage = z.object({ data: z.array(z.object({ item: Item })), nextCursor: z.string().nullish() })
 

@@ -6,6 +6,7 @@ import { lstat, realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute } from 'node:path'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
+import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { codex } from '../harness/codex.ts'
 import { allowedEnvironment, programOf } from '../launching.ts'
@@ -14,7 +15,7 @@ import { allowedEnvironment, programOf } from '../launching.ts'
 export const triedVersions: readonly string[] = ['0.166.0']
 
 const saidBytesMax = 64 * 1024
-const Said = z.object({ socketPath: z.string().max(4_096), appServerVersion: z.string().max(100) })
+const Said = z.object({ socketPath: z.string().max(limits.pathCharsMax), appServerVersion: z.string().max(100) })
 
 export type CodexDaemon =
   | { socketPath: string; version: string }

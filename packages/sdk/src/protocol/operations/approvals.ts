@@ -26,7 +26,7 @@ export const approvalOperations = {
       input: text.max(64 * 1024),
       /** How long it is as a whole, where who asks has cut it. */
       inputChars: z.number().int().nonnegative().optional(),
-      directory: text.max(4_096).optional(),
+      directory: text.max(limits.pathCharsMax).optional(),
       choices: z.array(ApprovalChoice).max(20),
       /** The words of who denies it reach the model. */
       passesWords: z.boolean().optional(),

@@ -5,7 +5,7 @@ import { Claim } from '../claims.ts'
 import { limits } from '../limits.ts'
 import type { OperationTable } from './rule.ts'
 
-const path = z.string().min(1).max(4_096)
+const path = z.string().min(1).max(limits.pathCharsMax)
 const named = z.object({
   /** Where relative paths begin. */
   cwd: path,
@@ -37,7 +37,7 @@ export const claimOperations = {
     kind: 'command',
     who: 'agent',
     network: 'key',
-    summary: 'Claim files by hand, for ten minutes.',
+    summary: `Claim files by hand, for ${limits.claimMs / 60_000} minutes.`,
     input: named,
     output: z.object({ claims: z.array(Claim) }),
   },

@@ -1,6 +1,7 @@
 // Operations on a workspace as a whole, and those of the daemon's own socket.
 
 import { z } from 'zod'
+import { limits } from '../limits.ts'
 import { Policy } from '../policy.ts'
 import { WorkspaceName } from '../words.ts'
 import type { OperationTable } from './rule.ts'
@@ -49,7 +50,7 @@ const WorkspaceEntry = z.object({
 export type WorkspaceEntry = z.infer<typeof WorkspaceEntry>
 
 /** On the machine of the daemon, from its root. */
-const Path = z.string().min(1).max(4096)
+const Path = z.string().min(1).max(limits.pathCharsMax)
 
 export const daemonOperations = {
   'workspace.status': {
@@ -85,7 +86,7 @@ export const daemonOperations = {
       'Open a workspace in this daemon, making it if it is new, unless `mustExist` is set. `directory` is the one it is named after.',
     input: z.object({
       workspace: WorkspaceName,
-      directory: z.string().max(4096).optional(),
+      directory: z.string().max(limits.pathCharsMax).optional(),
       mustExist: z.boolean().optional(),
     }),
     output: WorkspaceEntry.extend({ created: z.boolean() }),

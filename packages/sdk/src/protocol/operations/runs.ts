@@ -22,7 +22,7 @@ export const runOperations = {
         /** If left out: the built-in loop, or without a model the first CLI on PATH. */
         harness: HarnessName.optional(),
         model: ModelName.optional(),
-        cwd: z.string().min(1).max(4_096).optional(),
+        cwd: z.string().min(1).max(limits.pathCharsMax).optional(),
         /** Of a run by a CLI: in a git worktree of its own. */
         worktree: z.boolean().optional(),
         /** Who carries out an `external` run; the one who asks, if left out. */

@@ -17,7 +17,7 @@ export interface HttpOptions {
 export const httpOptions: CliOptions<HttpOptions> = {
   port: {
     flags: '--port <n>',
-    text: 'HTTP port (else RELAY_PORT, else 8101 or the next that is free); 0 takes any',
+    text: `HTTP port (else RELAY_PORT, else ${httpPortDefault} or the next that is free); 0 takes any`,
     number: [0, 65_535],
   },
   http: { flags: '--no-http', text: 'no HTTP port at all' },
@@ -71,7 +71,7 @@ function pageUrlOf(given: string): string {
   const url = URL.canParse(given) ? new URL(given) : undefined
   const isPlain = url?.protocol === 'http:' && url.username === '' && url.password === '' && url.search === ''
   if (url && isPlain && url.pathname === '/' && url.hash === '') return url.origin
-  throw new CommandError(`--page-url is "${given}": it must be like http://localhost:8101`, exits.usage)
+  throw new CommandError(`--page-url is "${given}": it must be like http://localhost:${httpPortDefault}`, exits.usage)
 }
 
 export function httpArgs(wish: HttpWish | undefined): string[] {

@@ -147,7 +147,7 @@ async function endOwn({ link, childPid }: Reached, env: Env): Promise<void> {
   if (childPid === undefined) return
   const { pid, workspaces } = await statusOf(link).catch(() => ({ pid: 0, workspaces: [] }))
   // Every daemon has `home` open.
-  if (pid !== childPid || workspaces.some(({ name, open }) => open && name !== 'home')) return
+  if (pid !== childPid || workspaces.some(({ name, open }) => open && name !== homeWorkspace)) return
   await stopAndWait(env).catch(() => {})
 }
 

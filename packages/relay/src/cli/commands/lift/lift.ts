@@ -60,7 +60,11 @@ export const lift: CliCommand<LiftOptions> = {
     tmux: { flags: '--tmux', text: 'the relay and a pane for each role, in a tmux window' },
     kitty: { flags: '--kitty', text: 'the same in a kitty tab' },
     roles: { flags: '--roles <names>', text: 'the roles (pm,dev-a,dev-b)' },
-    port: { flags: '--port <n>', text: 'the port of the relay (7331); 0 takes a free one', number: [0, 65_535] },
+    port: {
+      flags: '--port <n>',
+      text: `the port of the relay (${liftPortDefault}); 0 takes a free one`,
+      number: [0, 65_535],
+    },
     cli: { flags: '--cli <name>', text: 'what runs in the panes: a CLI (claude) or the path of a program' },
     keep: { flags: '--keep', text: 'keep the messages of this project for its next lift, in the data directory' },
     configure: { flags: '--configure', text: "add the relay to this project's MCP files, and do no more" },

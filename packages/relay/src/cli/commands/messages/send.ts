@@ -2,6 +2,7 @@
 
 import { inWords } from '@agent-relay/sdk/internal/clis'
 import type { Message, OutputOf } from '@agent-relay/sdk/protocol'
+import { limits } from '@agent-relay/sdk/wire'
 import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import { addressText, messageBlock } from '../../lines.ts'
@@ -26,7 +27,11 @@ export const send: CliCommand<SendOptions> = {
     kind: { flags: '--kind <kind>', text: 'what it is', choices: ['status', 'question', 'directive', 'free'] },
     replyTo: { flags: '--reply-to <id>', text: 'the message it answers' },
     wait: { flags: '--wait', text: 'wait for the answer and print it' },
-    timeout: { flags: '--timeout <ms>', text: 'wait at most this long (30000)', number: [1, 600_000] },
+    timeout: {
+      flags: '--timeout <ms>',
+      text: `wait at most this long (${limits.waitMsDefault})`,
+      number: [1, limits.waitMsMax],
+    },
   },
   examples: [
     'agent-relay send Bob "Can you take the parser?"',

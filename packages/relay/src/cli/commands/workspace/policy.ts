@@ -3,6 +3,7 @@
 import type { Delegation, OutputOf } from '@agent-relay/sdk/protocol'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { withClient, withPerson } from '../../connection.ts'
+import { durationMs } from '../../duration.ts'
 import { provePerson } from '../../person.ts'
 import type { Print } from '../../print.ts'
 import { oneLine } from '../../text.ts'
@@ -120,12 +121,10 @@ function viewOf(text: string): [string, string[]] {
   return [text.slice(0, at), namesOf(text.slice(at + 1))]
 }
 
-const unitMs: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-
 function durationOf(text: string): number {
-  const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
-  if (count === undefined) throw new CommandError(`--until takes 30m, 2h or 1d; not "${text}"`, exits.usage)
-  return Number(count) * (unitMs[unit] as number)
+  const ms = text.endsWith('s') ? undefined : durationMs(text)
+  if (ms === undefined) throw new CommandError(`--until takes 30m, 2h or 1d; not "${text}"`, exits.usage)
+  return ms
 }
 
 /** `Lead=Fixer:Bash:npm test*`; `Lead=none` takes back all that Lead was given. */

@@ -7,6 +7,7 @@ import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { meantWorkspace, sayVersion } from '../../connection.ts'
 import { control, nextId } from '../../control-socket.ts'
+import { durationMs } from '../../duration.ts'
 import { yes } from '../../options.ts'
 import type { Print } from '../../print.ts'
 import { counted, homely, oneLine } from '../../text.ts'
@@ -58,11 +59,9 @@ async function run(context: Context<PruneOptions>): Promise<void> {
   }
 }
 
-const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
 function olderOf(text: string | undefined): number {
-  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text ?? '') ?? []
-  if (count !== undefined) return Number(count) * (unitMs[unit] as number)
+  const ms = durationMs(text ?? '')
+  if (ms !== undefined) return ms
   const what = text === undefined ? 'Say how old' : `--older is "${text}"`
   throw new CommandError(`${what}: --older 90d, in days (d), hours (h), minutes (m) or seconds (s)`, exits.usage)
 }
