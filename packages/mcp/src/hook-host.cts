@@ -2,6 +2,7 @@
 // belongs to. The daemon knows which agent that is.
 
 import { readFileSync } from 'node:fs'
+import { pipeLimits } from '@agent-relay/sdk/internal/pipe-limits'
 
 /** Between a hook and its host stand at most a few of these: the first that is not one is the host. */
 const shells = ['sh', 'bash', 'dash', 'zsh', 'fish', 'ksh', 'ash', 'busybox']
@@ -29,5 +30,5 @@ export function hosts(host: string | undefined): number[] {
 
 /** What Claude Code and Codex call a session is one conversation. */
 export function threadOf({ session_id: id }: Record<string, unknown>): string | undefined {
-  return typeof id === 'string' && /^\S{1,200}$/.test(id) ? id : undefined
+  return typeof id === 'string' && /^\S+$/.test(id) && id.length <= pipeLimits.idCharsMax ? id : undefined
 }

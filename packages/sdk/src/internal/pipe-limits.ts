@@ -2,6 +2,7 @@
 
 export const pipeLimits = {
   lineBytesMax: 12 * 1024 * 1024,
+  idCharsMax: 200,
   claimFilesMax: 1_000,
   claimTreesMax: 100,
 } as const

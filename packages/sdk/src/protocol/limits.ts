@@ -31,7 +31,7 @@ export const limits = {
   /** What a list of conversations shows of each last message. */
   lastWordsCharsMax: 200,
   /** A call id chosen by the sender; ours are 28 characters. */
-  idCharsMax: 200,
+  idCharsMax: pipeLimits.idCharsMax,
   /** A path of a file or directory: as long as Linux takes one. */
   pathCharsMax: 4_096,
   threadCharsMax: 200,

@@ -103,8 +103,7 @@ export const daemonOperations = {
     kind: 'command',
     who: 'owner',
     network: 'never',
-    summary:
-      'Close a workspace until somebody opens it again. Refused while somebody is connected, unless `force` is set.',
+    summary: 'Close a workspace until it is opened again. Refused while somebody is connected, unless `force` is set.',
     input: z.object({ workspace: WorkspaceName, force: z.boolean().optional() }),
     output: WorkspaceEntry,
   },
