@@ -8,7 +8,9 @@ const plainer: [found: RegExp, instead: string][] = [
   [/\banew\b/i, 'again'],
   [/\bmend(?:s|ed|ing)?\b/i, 'fix'],
   [/\bhow (?:it|they|he|she|its? \w+) fares?\b|\bfares\b/i, 'status'],
-  [/\b(?:that|which) (?:is|are) none\b/i, 'not a ...'],
+  // "There is none" says what it means; "a file that is none" does not.
+  [/(?<!\bthere )\b(?:is|are) none\b/i, 'not a ...'],
+  [/\bshall\b/i, 'should, or will'],
   [/\b(?:he|she|him|his|hers?|himself|herself)\b/i, 'they, their, or the name'],
   // Git's marks of a conflict that nobody has resolved.
   [/^(?:<{7}|>{7}) /, 'what both sides meant'],

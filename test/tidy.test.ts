@@ -173,7 +173,8 @@ describe('a planted fault is found', () => {
     ['an odd word in a document', 'docs/x.md', 'Made anew.', /x.md:2: "anew": write again/],
     ['somebody whose affair it is', `${sdk}/x.ts`, "// That is x.ts's affair.", /"affair": write name the file/],
     ['how something fares', 'docs/x.md', 'It says how it fares.', /"how it fares": write status/],
-    ['what is none', `${sdk}/x.ts`, '// A file that is none.', /"that is none": write not a/],
+    ['what is none', `${sdk}/x.ts`, '// A file that is none.', /"is none": write not a/],
+    ['what one shall do', 'docs/x.md', 'It shall end.', /"shall": write should, or will/],
     ['a conflict left in a document', 'docs/x.md', '<<<<<<< HEAD', /x.md:2: "<<<<<<< ": write what both sides/],
     ['a word without a file', 'docs/words.md', '| Thing | a thing | object |', /"Thing" names no file/],
     [

@@ -1,4 +1,4 @@
-// `npm run bench`: every measure of the issue, medians of interleaved rounds, as one table. A missed ratio ends it with 1.
+// `npm run bench`: measures speed and weight, as medians of interleaved rounds, and prints one table. A missed ratio ends it with 1.
 // `--short` takes fewer rounds, for work on the code; `--only WORD` the parts whose name holds the word.
 
 import { measureAbsent } from './absent.ts'

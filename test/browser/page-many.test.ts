@@ -27,7 +27,7 @@ describe.skipIf(found.path === undefined)(`a large workspace on the page, ${inCh
     for (let n = 0; n < agents; n += 20)
       crowd.push(...(await Promise.all(Array.from({ length: 20 }, (_, i) => world.agent(nameOf(n + i))))))
     for (let apart = 1; apart <= pairsEach; apart++)
-      await Promise.all(crowd.map((agent, n) => agent.messages.send(nameOf(n + apart), `Shall I take part ${apart}?`)))
+      await Promise.all(crowd.map((agent, n) => agent.messages.send(nameOf(n + apart), `Should I take part ${apart}?`)))
     writer = await world.agent('Writer', { channels: ['#many'] })
     for (let n = 0; n < manyMessages; n += batch)
       await Promise.all(Array.from({ length: batch }, (_, i) => writer.messages.send('#many', `${n + i} ${line}`)))

@@ -83,7 +83,7 @@ play(
 )
 
 play(
-  'the contract of a run that has ended is given again, for who asked for it then',
+  'the contract of a run that has ended is given again, for the agent that asked for it then',
   async ({ ada, bob, cy, enter, key }) => {
     const contract = '# Write the report.\nAll of it.'
     const first = await begin(ada, { agent: 'bob', contract })

@@ -40,7 +40,7 @@ function decide({ text, tools, results }) {
 /** No two alike: Gemini CLI takes repetition for a loop, and opens a dialog. */
 const words = (count) => Array.from({ length: count }, (_, at) => `word${at} `).join('')
 
-/** Server-sent events, and the answer in pieces where it shall take its time. */
+/** Server-sent events, and the answer in pieces where it should take its time. */
 function stream(response) {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   return (data, event) => response.write(`${event ? `event: ${event}\n` : ''}data: ${JSON.stringify(data)}\n\n`)

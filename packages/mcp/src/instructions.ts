@@ -68,7 +68,7 @@ function workspaceInstructions(briefing: Briefing): string {
 - reply(message) answers where it was said, in its thread; react(message, emoji).
 - ${receiptText}
 - What list_inbox shows counts as read at your next call. Nothing here waits for an answer: go on working, it comes to your inbox.
-- join_channel and list_channels for rooms, list_agents for who is there.
+- join_channel and list_channels for channels, list_agents for who is there.
 ${manners}`
 }
 

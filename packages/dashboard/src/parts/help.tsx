@@ -1,4 +1,4 @@
-// The list of keys.
+// Shows the list of keys.
 
 import { isHelpOpen, keyTexts } from '../store/keys.ts'
 import { IconButton } from './bits.tsx'

@@ -1,4 +1,4 @@
-// A value as JSON, as text.
+// Shows a value as the text of its JSON.
 
 import { LongText } from './bits.tsx'
 

@@ -116,7 +116,7 @@ function Head({ run, onFailure }: { run: TitledRun; onFailure(why: string): void
           <button
             type="button"
             className="quiet"
-            title="Starts at once: the same contract, as it was given, for who asked for it"
+            title="Starts at once: the same contract, as it was given, for the agent that asked"
             onClick={retry}
           >
             Retry

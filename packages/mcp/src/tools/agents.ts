@@ -21,7 +21,7 @@ const agentStartTool = tool({
   description:
     'Start an agent that works on a contract by itself. Answers at once; agent_status returns its progress, and a message tells you when it has ended.',
   input: z.object({
-    contract: Contract.describe('What it shall do, complete in itself, and what it shall hand over'),
+    contract: Contract.describe('What it should do, complete in itself, and what it should hand over'),
     harness: HarnessName.optional().describe(
       'loop (default; without a model, the first CLI on PATH), a CLI, or external: an agent that completes it',
     ),

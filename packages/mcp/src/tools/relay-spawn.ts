@@ -11,7 +11,7 @@ const clis = clisWith('worker').filter(({ worker }) => worker === 'mcp')
 export const relaySpawnSchema = z.object({
   name: z.string().describe('Unique name for the worker'),
   cli: z.enum(clis.map(({ name }) => name)).describe('CLI to run'),
-  task: z.string().describe('What the worker shall do'),
+  task: z.string().describe('What the worker should do'),
   model: z.string().optional().describe('Model override'),
   cwd: z.string().optional().describe('Working directory'),
   worktree: z.boolean().optional(),

@@ -24,7 +24,7 @@ const offers = {
     description: 'Start a worker of yours: a CLI agent in its own terminal.',
     input: named.extend({
       cli: z.enum(clis.map(({ name }) => name)).describe('CLI to run'),
-      task: z.string().optional().describe('What it shall do'),
+      task: z.string().optional().describe('What it should do'),
       model: z.string().optional().describe('Model override'),
       cwd: z.string().optional().describe('Working directory'),
       worktree: z.boolean().optional().describe('In a git worktree of its own'),

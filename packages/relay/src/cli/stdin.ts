@@ -1,4 +1,4 @@
-// Reading a text from stdin, or from a file that the person named, instead of from an argument.
+// Reads a text from stdin, or from a file that the person named, instead of from an argument.
 
 import { createReadStream } from 'node:fs'
 import { limits } from '@agent-relay/sdk/wire'

@@ -99,7 +99,7 @@ export interface RunRow {
   model?: string
   cwd?: string
   machine?: string
-  /** Its worker shall have a worktree of its own. */
+  /** Its worker is to have a worktree of its own. */
   worktree?: boolean
   /** The run whose contract it was given again. */
   again?: string

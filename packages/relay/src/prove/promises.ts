@@ -140,7 +140,7 @@ export const promises = {
     },
   },
   wake: {
-    text: 'who waits is woken by each message, and nobody polls',
+    text: 'whoever waits is woken by each message, and nobody polls',
     async look({ wakes }, setting) {
       const { questions, p50Ms, maxMs, faults } = await askAndAnswer(wakes, setting)
       return {

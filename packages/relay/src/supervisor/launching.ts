@@ -72,7 +72,7 @@ export async function prepare(launching: LaunchOptions): Promise<Launched> {
     ...{ model, args, cwd, env: allowed, port, isInjected },
   }
   const speaks = isAcp ? (harness.acp ?? acp.acp) : undefined
-  // A command that the user gives says by itself that it shall speak ACP.
+  // A command that the user gives says by itself that it is to speak ACP.
   const launch = speaks ? speaks.launch(context) : harness.launch(context)
   if (speaks && command.length > 0) launch.args = [...args]
   for (const { path, text } of launch.files ?? []) writeFileSync(path, text, { mode: 0o600, flag: 'wx' })

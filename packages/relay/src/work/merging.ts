@@ -40,7 +40,7 @@ export async function merge(env: Env, directory: string, worktree: Worktree): Pr
   const git = new Git(env, { runsFilters: true })
   const { top, head: before } = await checkoutOf(git, directory)
   if ((await commonOf(git, top)) !== (await commonOf(git, worktree.repository)) || isInside(top, worktree.path))
-    throw new MergeRefused(`Go to the checkout that shall get it, for instance: cd ${worktree.repository}`)
+    throw new MergeRefused(`Go to the checkout that should get it, for instance: cd ${worktree.repository}`)
   await mustBeClean(git, top)
   const tip = await git.line(top, ['rev-parse', '--verify', '--quiet', `refs/heads/${worktree.branch}^{commit}`])
   if (tip === undefined) throw new MergeRefused(`There is no branch ${worktree.branch} any more.`)

@@ -106,7 +106,7 @@ describe.each(wires)('over %s', (wire) => {
     const tool = `only_for_${wire}`
     await provider.offer(name, () => 'yes', { availableTo: [`Chosen-${wire}`] })
     await provider.offer(`open.to_all_${wire}`, () => 'yes')
-    // On the stateless wire the token says who lists: an argument is none of a list's.
+    // On the stateless wire the token says who lists: a list takes no such argument.
     if (wire !== '2026') expect(await chosen.toolNames()).toEqual(expect.arrayContaining([tool, `open_to_all_${wire}`]))
     expect(await other.toolNames()).toContain(`open_to_all_${wire}`)
     expect(await other.toolNames()).not.toContain(tool)

@@ -151,7 +151,7 @@ test('closes what the terminal has answered, by what the transcript says, and sa
     appendFileSync(transcript, use(call))
     const { ended } = run(body())
     const asked = await opened()
-    // Another call's result is none of this one.
+    // The result of another call says nothing about this one.
     appendFileSync(transcript, result('t9', { content: '' }))
     appendFileSync(transcript, result(call, more))
     expect(await ended).toEqual(silence)

@@ -18,7 +18,9 @@ it('one promise, in a private directory that goes with it', async () => {
   const { code, stdout, stderr } = await world.launch(['prove', '--only', 'wake'])
   expect([code, stdout, stderr]).toEqual([
     0,
-    expect.stringMatching(/^PROMISE .*\nwake {5}holds {2}100 answers, median [\d.]+ ms, .* who waits is woken .*\n$/),
+    expect.stringMatching(
+      /^PROMISE .*\nwake {5}holds {2}100 answers, median [\d.]+ ms, .* whoever waits is woken .*\n$/,
+    ),
     '1 of 1 promise held.\n',
   ])
   expect([folders(), existsSync(world.dataDir)]).toEqual([[], false])

@@ -94,7 +94,7 @@ describe('setup on a terminal', () => {
     pty.write('\r')
     await sees('Editors and CLIs to connect')
     pty.write('\r')
-    await sees('Shall the daemon run by itself')
+    await sees('Should the daemon run by itself')
     pty.write('y')
     await sees('To start it now and at every login')
     expect(await ended).toBe(0)

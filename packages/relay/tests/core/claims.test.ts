@@ -162,7 +162,7 @@ test('on another machine the same path is another file', () => {
   expect(world.store.view.claims.at('/r/a', 'other')?.agent).toBe('bob')
 })
 
-test('a renewal of somebody else, of a claim that is over, or from a time to come is none', () => {
+test('a renewal of somebody else, of a claim that is over, or from a time to come does not count', () => {
   edit('ada', ['a'])
   const renew = (agent: string, at: number) =>
     typesOf(world.give('claim.renew', 'agent-relay', { edits: [{ path: '/r/a', agent, at }] }))

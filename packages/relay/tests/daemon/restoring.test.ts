@@ -199,7 +199,7 @@ describe('a home that is there', () => {
 })
 
 describe('ids', () => {
-  test.each(['__proto__', 'constructor', '', 'w_1'])('%j is none, and finds no key', (wrong) => {
+  test.each(['__proto__', 'constructor', '', 'w_1'])('%j is not an id, and finds no key', (wrong) => {
     expect(() => readBackup(backupOf(source, { id: wrong }))).toThrow('what it says of "app" is not so')
     expect([credentials.keyOf(wrong), credentials.nameOf(wrong, 'any')]).toEqual([undefined, undefined])
     credentials.put(id, { name: 'app', key, dataDir: 'd' })

@@ -76,7 +76,7 @@ test.each([
   expect(dialogOf(['Run it?', `1. ${label}`, '2. Whatever']).choices[0]?.kind).toBe(kind)
 })
 
-test('a label that goes on below its first line is read as a whole, and what stands further left is none of it', () => {
+test('a label that goes on below its first line is read as a whole, and what stands further left is no part of it', () => {
   const screen = ['Run it?', '❯ 1. Yes', '     and all that follows', '  2. No', ' Esc to cancel']
   expect(dialogOf(screen).choices).toEqual([
     { id: '1', kind: 'other', label: 'Yes and all that follows' },

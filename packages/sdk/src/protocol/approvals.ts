@@ -1,4 +1,4 @@
-// An approval and a delegation, as schemas and types. No behaviour.
+// This file says what an approval and a delegation are, as schemas and types. It has no behaviour.
 
 import { z } from 'zod'
 import { AgentName } from './words.ts'

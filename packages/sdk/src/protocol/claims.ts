@@ -1,4 +1,4 @@
-// A claim on a file, as a schema and a type. No behaviour.
+// This file says what a claim on a file is, as a schema and a type. It has no behaviour.
 
 import { z } from 'zod'
 

@@ -1,4 +1,4 @@
-// What a workspace's owner allows, as a schema and a type. No behaviour.
+// A policy is what a workspace's owner allows; here it is a schema and a type. It has no behaviour.
 
 import { z } from 'zod'
 import { Delegation } from './approvals.ts'

@@ -121,7 +121,7 @@ export const refusals = {
   'cli.unknown': { ...usage, text: (d) => `There is no harness "${d.cli}". There are ${list(d.clis)}.` },
   'cli.not-installed': { ...absent, text: (d) => notInstalled(`${d.program}`, `${d.install}`) },
   'directory.unknown': { ...usage, text: (d) => `There is no directory ${d.path}.` },
-  'directory.required': { ...usage, text: () => 'It is not known where the program shall work.' },
+  'directory.required': { ...usage, text: () => 'It is not known where the program should work.' },
   'directory.private': {
     ...denied,
     text: (d) => `${d.path} belongs to the relay's own data: no program is started there. Name another directory.`,

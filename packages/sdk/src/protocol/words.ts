@@ -1,4 +1,4 @@
-// The nouns of the relay as schemas and types. No behaviour.
+// This file holds the nouns of the relay, as schemas and types. It has no behaviour.
 
 import { z } from 'zod'
 import { actionErrorCodePattern, isWithinBytes, limits } from './limits.ts'

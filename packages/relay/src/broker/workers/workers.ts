@@ -102,7 +102,7 @@ export class Workers {
     return this.hire({ ...asking, standing }, input, { again: id, parent })
   }
 
-  /** Its own worktree, if it shall have one; else the directory as it is. */
+  /** Its own worktree, if it is to have one; else the directory as it is. */
   async #plan(
     { name, worktree }: ParsedInputOf<'worker.spawn'>,
     cwd: string,

@@ -1,4 +1,4 @@
-// `channels`: the rooms of a workspace, and making, entering, leaving and removing them.
+// `channels`: lists the channels of a workspace, and is for making, entering, leaving and removing them.
 
 import type { CliCommand, Context, NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'

@@ -1,4 +1,4 @@
-// The most memory that a daemon had while somebody watched.
+// Measures the most memory that a daemon had while somebody watched.
 
 import type { DaemonProcess } from './processes.ts'
 

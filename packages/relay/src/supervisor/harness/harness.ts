@@ -34,7 +34,7 @@ export interface Harness {
 
 export interface AcpHarness {
   launch(context: LaunchContext): Launch
-  /** How it takes our MCP server. Every ACP agent shall take `stdio`; Copilot refuses it. */
+  /** How it takes our MCP server. By the rules of ACP every agent takes `stdio`; Copilot refuses it. */
   readonly mcp: 'stdio' | 'http'
   /**
    * Whether a permission that it asks for is for one of our own tools, so that nobody has to be asked. Told by what the program itself writes

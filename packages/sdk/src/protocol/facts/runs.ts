@@ -13,7 +13,7 @@ export interface RunStarted {
   cwd?: string
   /** The machine it is carried out on; left out where the workspace lives on one machine alone. */
   machine?: string
-  /** Its worker shall have a worktree of its own. */
+  /** Its worker is to have a worktree of its own. */
   worktree?: boolean
   /** The run whose contract it was given again. */
   again?: string

@@ -17,7 +17,7 @@ export const runOperations = {
     input: z
       .object({
         contract: Contract.optional(),
-        /** A run that has ended, by its id or its agent's name: the same contract again, by the same kind of agent, for who asked for it then. */
+        /** A run that has ended, by its id or its agent's name: the same contract again, by the same kind of agent, for the agent that asked for it then. */
         again: run.optional(),
         /** If left out: the built-in loop, or without a model the first CLI on PATH. */
         harness: HarnessName.optional(),

@@ -16,7 +16,7 @@ interface Answers {
   /** Empty if none is to be connected. */
   editors: string[]
   hooks: boolean | 'free'
-  /** The daemon shall run by itself. */
+  /** Whether the daemon is to run by itself. */
   service: boolean
 }
 
@@ -80,7 +80,7 @@ async function found(env: Env) {
   return detected(installContext(env))
 }
 
-const atLogin = { message: 'Shall the daemon run by itself, from every login on?', initialValue: false }
+const atLogin = { message: 'Should the daemon run by itself, from every login on?', initialValue: false }
 
 async function ask(context: Context<SetupOptions>): Promise<Answers> {
   const { options, env } = context

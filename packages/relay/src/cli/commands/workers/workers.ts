@@ -95,7 +95,7 @@ export async function seeHired(print: Print, name: string, hired: Promise<Output
   if (answer.note !== undefined) print.say(oneLine(answer.note))
 }
 
-/** What shall be started, and how it shall be spoken to. */
+/** What to start, and how to speak to it. */
 function programOf({ cli, command, acp, terminal }: SpawnOptions) {
   const line = acp ?? command
   const flag = acp === undefined ? '--command' : '--acp'
