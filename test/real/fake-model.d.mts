@@ -11,6 +11,7 @@ export interface Said {
   text?: string
   tool?: { name: string }
   args?: Record<string, unknown>
+  isRefused?: true
 }
 
 export interface Asked {

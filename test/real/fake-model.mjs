@@ -1,5 +1,6 @@
 // A scripted model on loopback that the real CLIs take for theirs: Anthropic Messages, OpenAI Responses and chat completions, Gemini.
-// What it answers stands in the newest text it is sent: `use TOOL {json}` calls that tool, `slow N` streams for N seconds; else it says ACK.
+// What it answers stands in the newest text it is sent: `use TOOL {json}` calls that tool, `slow N` streams for N seconds,
+// `refuse this` is answered by an error until `go on` comes after it, since a CLI says it again; else it says ACK.
 // A test may answer instead of it, and sees the results of tools as the model does.
 
 import { createServer } from 'node:http'
@@ -32,6 +33,7 @@ function decide({ text, tools, results }) {
     const tool = named((name) => name === asked[1]) ?? named(isEnd)
     return tool ? { tool, args: JSON.parse(asked[2].replaceAll('\\"', '"')) } : { text: `NO TOOL ${asked[1]}` }
   }
+  if (tools.length > 0 && /refuse this(?![\s\S]*go on)/.test(text)) return { isRefused: true }
   const slow = /slow (\d+)/.exec(text)
   if (slow && tools.length > 0) return { text: words(4 * Number(slow[1])), wordMs: 250 }
   return { text: results.length > 0 ? 'FINAL' : `ACK ${text.trim().slice(-40)}` }
@@ -245,6 +247,7 @@ export async function startFakeModel(onRequest = () => {}, script = async () => 
         const heard = api.heard(body)
         const said = (await script(heard, body)) ?? decide(heard)
         onRequest({ path, body, heard, said })
+        if (said.isRefused) return json(response, { error: { type: 'invalid_request_error', message: 'refused' } }, 400)
         response.once('close', () => response.writableFinished || onRequest({ path, said, isCut: true }))
         await api.answer(response, body, said, heard, path)
       } catch (error) {

@@ -1,10 +1,11 @@
-// Claude Code as a person starts it: woken by a message when idle, at the end of the turn when busy, after the answer when it asks for
-// permission; what we cost it is printed. What it shows without us is in absent.test.ts.
+// Claude Code as a person starts it: woken by a message when idle, also after a turn that was broken off, at the end of the turn when busy, after
+// the answer when it asks for permission; what we cost it is printed. What it shows without us is in absent.test.ts.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { guardMs } from '../guard.ts'
 import { until } from '../until.ts'
 import { type Cli, clis } from './clis.ts'
 import { install } from './installing.ts'
@@ -105,6 +106,30 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
     await until(async () => (await world.reached(agent).catch(() => '')) === 'wakes')
     const { id } = await world.sendAndSee(agent, 'from the next daemon')
     expect(await world.route(id)).toBe('rewake')
+    await isIdle()
+  })
+
+  test('woken for a turn that fails, or that the person breaks off: the next message wakes it again, once', async () => {
+    /** Nothing says that such a turn is over: the waiter keeps still for about a minute. */
+    const send = async (body: string) => {
+      const { id } = await world.peer.send(agent, body)
+      await until(() => world.seen(body) !== undefined, 2 * guardMs)
+      return id
+    }
+    const ids = [await send('refuse this')]
+    await terminal.shows(/API Error: 400/)
+    ids.push(await send('the model can go on'))
+    await isIdle()
+    ids.push(await send('slow 40'))
+    await terminal.shows(/word3/)
+    await terminal.type('\u001b')
+    await terminal.shows(/Interrupted/)
+    ids.push(await send('after it was broken off'))
+    expect(ids.map(timesTold)).toEqual([1, 1, 1, 1])
+    await isIdle()
+    // And from then on as before.
+    const { id } = await world.sendAndSee(agent, 'idle as ever')
+    expect([await world.route(id), timesTold(id)]).toEqual(['rewake', 1])
   })
 })
 

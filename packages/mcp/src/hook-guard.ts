@@ -4,8 +4,8 @@
 /** How often a waiter looks whether its session is still there, in seconds. */
 const tickSeconds = 5
 /**
- * A waiter keeps still while its session is in a turn, whose end brings the next waiter. A turn that the person breaks off has no end: after
- * this many ticks the mail is handed over anyway, and the host holds it until its turn or dialog is over.
+ * A waiter keeps still while its session is in a turn, whose end brings the next waiter. A turn that the person breaks off or the model fails
+ * has no end: after this many ticks the mail is handed over anyway. The host holds it until its next request, or until its dialog is over.
  */
 const busyTicks = 12
 
@@ -74,29 +74,39 @@ if [ "$1" = hook ]; then
   'claude Stop 1') exit 0 ;;
   'claude UserPromptSubmit 1')
     # The waiter that stands beside the session, or has just woken it, has handed over whatever there was.
-    if [ -e "$beside.woken" ]; then rm -f "$beside.woken"; exit 0; fi
+    if [ -e "$beside.woken" ]; then rm -f "$beside.woken"; tell busy; exit 0; fi
     # A brief that could not be given when the session began goes with the prompt.
     if tell busy && [ ! -e "$brief" ]; then exit 0; fi
     ;;
   'claude wait 1' | 'opencode wait '*)
     [ -d "$data/hooks" ] || exit 0
-    if [ "$5" = SessionStart ]; then
+    busy=0
+    case "$5" in
+    SessionStart)
       # A compaction comes in the middle of a turn, or there is a waiter already.
       read -r line
       case "$line" in *'"source":"compact"'*) exit 0 ;; esac
-    fi
+      ;;
+    UserPromptSubmit)
+      # Only where none stands: the last one has woken the session, and the turn that begins may have no end to bring the next.
+      for fifo in "$beside".*; do
+        if kill -0 "\${fifo##*.}"; then exit 0; fi
+      done 2> /dev/null
+      busy=${busyTicks}
+      ;;
+    esac
     # What opencode's plugin says here is for the hook that it is told by.
     [ "$4" = opencode ] || exec < /dev/null
     if ! is_patient && [ -z "$BASH_VERSION" ] && command -v bash > /dev/null; then exec bash "$0" "$@"; fi
     export RELAY_HOST="$PPID"
     if is_patient; then
-      tell end
-      rm -f "$beside".*
+      # The hook of the same prompt has to see by whom the session was woken.
+      if [ $busy = 0 ]; then tell end; rm -f "$beside".*; fi
       own="$beside.$$"
       umask 077
       mkfifo "$own" 2> /dev/null && exec 3<> "$own" || exit 0
       trap 'rm -f "$own"; exit 0' HUP INT TERM
-      mail=1 busy=0
+      mail=1
       if is_quiet; then mail=; fi
       while :; do
         if [ -n "$mail" ] && [ $busy = 0 ] && has_daemon; then
@@ -119,6 +129,8 @@ if [ "$1" = hook ]; then
         fi
       done
     fi
+    # A Node would not keep still during the turn.
+    if [ $busy != 0 ]; then exit 0; fi
     ;;
   'gemini PreCompress '*)
     # It runs before every turn, compaction or not. The person's own says so; of the others the session's record tells afterwards.

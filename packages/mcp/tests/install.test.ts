@@ -421,6 +421,12 @@ describe('--hooks', () => {
         timeout: 24 * 24 * 60 * 60,
       },
     ])
+    // A session that was woken has its next waiter from the prompt on: its turn may be broken off.
+    for (const event of ['SessionStart', 'UserPromptSubmit'])
+      expect(claude[event][0].hooks).toMatchObject([
+        { command: expect.stringContaining(` hook ${event} --cli claude`) },
+        { command: expect.stringContaining(` hook wait --cli claude ${event}`), asyncRewake: true },
+      ])
     expect(Object.keys(JSON.parse(home.read('.codex/hooks.json')).hooks).sort()).toEqual([
       'PreToolUse',
       'SessionStart',

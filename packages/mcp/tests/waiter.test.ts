@@ -1,7 +1,7 @@
 // The waiter that a hook leaves beside an idle session, as Claude Code runs it: this process is the host of the session and of its hooks.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { RelayClient } from '@agent-relay/sdk'
 import type { Client } from '@modelcontextprotocol/client'
@@ -42,8 +42,9 @@ afterAll(async () => {
 const quietPath = () => join(hooksPath(), `quiet.${process.pid}`)
 const hooksPath = () => join(world.root, 'hooks')
 const waiters = (host = process.pid) => readdirSync(hooksPath()).filter((name) => name.startsWith(`${host}.`))
+const launcherPath = () => join(world.root, 'bin/agent-relay-mcp')
 const commandOf = (...words: string[]) => {
-  const launcher = `"${join(world.root, 'bin/agent-relay-mcp')}"`
+  const launcher = `"${launcherPath()}"`
   return `[ -x ${launcher} ] || exit 0; exec ${launcher} hook ${words.join(' ')}`
 }
 const asHost = (attended = '1'): Env => world.env({ CLAUDE_CODE_SESSION_ATTENDED: attended })
@@ -117,6 +118,55 @@ describe('a waiter', () => {
     expect(await second.ended).toMatchObject({ code: 2, stderr: expect.stringContaining('while you are busy') })
   })
 
+  describe('after it has woken its session', () => {
+    /** Both hooks of the prompt that the wake-up is, at once. */
+    async function woken(text: string) {
+      const { ended } = await waiter()
+      await lead.send('claude-code', text)
+      expect((await ended).code).toBe(2)
+      const now = hook(['UserPromptSubmit', '--cli', 'claude'])
+      const next = await waiter('UserPromptSubmit')
+      expect(await now.ended).toEqual(silence)
+      expect(waiters()).toEqual([`${process.pid}.${next.child.pid}`])
+      return next
+    }
+
+    test('the next one stands from the prompt on: it keeps still, and goes at the end of the turn', async () => {
+      const next = await woken('begin a turn')
+      expectNoNode(next.child.pid)
+      await lead.send('claude-code', 'during this turn')
+      await aWhile(600)
+      expect(next.child.exitCode).toBeNull()
+      const { stderr } = await hook(['wait', '--cli', 'claude', 'Stop']).ended
+      expect(await next.ended).toEqual(silence)
+      expect([stderr.includes('during this turn'), stderr.includes('begin a turn')]).toEqual([true, false])
+    })
+
+    test('and the turn has no end, mail wakes it again', async () => {
+      const text = readFileSync(launcherPath(), 'utf8')
+      const quick = text.replaceAll('busy=12', 'busy=2').replaceAll('read -t 5', 'read -t 1')
+      expect(quick).not.toBe(text)
+      writeFileSync(launcherPath(), quick)
+      try {
+        const next = await woken('begin a turn that is broken off')
+        await lead.send('claude-code', 'after it was broken off')
+        expect(await next.ended).toMatchObject({ code: 2, stderr: expect.stringContaining('after it was broken off') })
+        await waiter('UserPromptSubmit')
+      } finally {
+        writeFileSync(launcherPath(), text)
+      }
+    })
+  })
+
+  test('is not doubled by a prompt, and one that was killed is replaced', async () => {
+    const first = await waiter()
+    expect(await hook(['wait', '--cli', 'claude', 'UserPromptSubmit']).ended).toEqual(silence)
+    expect([first.child.exitCode, waiters()]).toEqual([null, [`${process.pid}.${first.child.pid}`]])
+    first.child.kill('SIGKILL')
+    await first.ended
+    await waiter('UserPromptSubmit')
+  })
+
   test('says nothing while another hook of its session hands out the mail, and says what that hook has not', async () => {
     const first = await waiter()
     expect(await hook(['UserPromptSubmit', '--cli', 'claude']).ended).toEqual(silence)
@@ -141,7 +191,8 @@ describe('a waiter', () => {
     const compacted = hook(['wait', '--cli', 'claude', 'SessionStart'], { input: { source: 'compact' } })
     expect(await compacted.ended).toEqual(silence)
     for (const attended of ['0', ''])
-      expect(await hook(['wait', '--cli', 'claude', 'Stop'], { env: asHost(attended) }).ended).toEqual(silence)
+      for (const event of ['UserPromptSubmit', 'Stop'])
+        expect(await hook(['wait', '--cli', 'claude', event], { env: asHost(attended) }).ended).toEqual(silence)
     expect(waiters().filter((name) => !name.endsWith('woken'))).toEqual([])
     await until(() => existsSync(quietPath()))
     expect(await hook(['Stop', '--cli', 'claude'], { env: asHost('0') }).ended).toEqual(silence)
@@ -201,6 +252,7 @@ describe('in a worker', () => {
     for (const words of [
       ['SessionStart', '--cli', 'claude'],
       ['wait', '--cli', 'claude', 'SessionStart'],
+      ['wait', '--cli', 'claude', 'UserPromptSubmit'],
       ['Stop', '--cli', 'claude'],
       ['wait', '--cli', 'claude', 'Stop'],
     ])

@@ -38,7 +38,7 @@ const rules: Record<Exclude<NameWith<'hooks'>, 'opencode'>, HookRule> = {
     userFile: inHomeBy('CLAUDE_CONFIG_DIR', '.claude', 'settings.json'),
     projectFile: ['.claude', 'settings.json'],
     events: ['SessionStart', 'UserPromptSubmit', 'Stop'],
-    waits: ['SessionStart', 'Stop'],
+    waits: ['SessionStart', 'UserPromptSubmit', 'Stop'],
     asks: 'PermissionRequest',
     edits: { event: 'PreToolUse', tools: 'Write|Edit|MultiEdit|NotebookEdit|Bash' },
   },

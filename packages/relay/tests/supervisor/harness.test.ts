@@ -68,7 +68,7 @@ describe('claude', () => {
     expect(JSON.parse(files[1]?.text ?? '')).toEqual({
       hooks: {
         SessionStart: [{ hooks: [now('SessionStart'), wait('SessionStart')] }],
-        UserPromptSubmit: [{ hooks: [now('UserPromptSubmit')] }],
+        UserPromptSubmit: [{ hooks: [now('UserPromptSubmit'), wait('UserPromptSubmit')] }],
         PreToolUse: [{ matcher: 'Write|Edit|MultiEdit|NotebookEdit|Bash', hooks: [now('PreToolUse')] }],
         PostToolUse: [{ hooks: [now('PostToolUse')] }],
         PermissionRequest: [{ hooks: [{ ...now('PermissionRequest'), timeout: 86_400 }] }],

@@ -93,7 +93,7 @@ function hooksOf({ hook }: LaunchContext): Record<string, unknown> {
   const on = (...hooks: object[]) => [{ hooks }]
   return {
     SessionStart: on(now('SessionStart'), wait('SessionStart')),
-    UserPromptSubmit: on(now('UserPromptSubmit')),
+    UserPromptSubmit: on(now('UserPromptSubmit'), wait('UserPromptSubmit')),
     PreToolUse: [{ matcher: editTools, hooks: [now('PreToolUse')] }],
     PostToolUse: on(now('PostToolUse')),
     PermissionRequest: on({ ...now('PermissionRequest'), timeout: waitSeconds }),
