@@ -119,7 +119,8 @@ if [ "$1" = hook ]; then
         fi
         line=
         if read -t ${tickSeconds} line <&3; then
-          case "$line" in mail) mail=1 ;; busy) busy=${busyTicks} ;; *) rm -f "$own"; exit 0 ;; esac
+          # Of a line that came as the last tick ended, only the rest is left: its last letter tells.
+          case "$line" in *d) rm -f "$own"; exit 0 ;; *y) busy=${busyTicks} ;; *) mail=1 ;; esac
         elif kill -0 "$PPID" 2> /dev/null && [ -p "$own" ]; then
           [ $busy = 0 ] || busy=$((busy - 1))
         else

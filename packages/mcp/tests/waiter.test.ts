@@ -1,7 +1,15 @@
 // The waiter that a hook leaves beside an idle session, as Claude Code runs it: this process is the host of the session and of its hooks.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { RelayClient } from '@agent-relay/sdk'
 import type { Client } from '@modelcontextprotocol/client'
@@ -156,6 +164,18 @@ describe('a waiter', () => {
         writeFileSync(launcherPath(), text)
       }
     })
+  })
+
+  test('understands the rest of a line whose beginning went with its last tick', async () => {
+    const { child, ended } = await waiter()
+    const tell = (rest: string) => appendFileSync(join(hooksPath(), `${process.pid}.${child.pid}`), `${rest}\n`)
+    for (const rest of ['ail', '', 'usy']) tell(rest)
+    await aWhile(600)
+    await lead.send('claude-code', 'to somebody busy')
+    await aWhile(600)
+    expect(child.exitCode).toBeNull()
+    tell('nd')
+    expect(await ended).toEqual(silence)
   })
 
   test('is not doubled by a prompt, and one that was killed is replaced', async () => {
