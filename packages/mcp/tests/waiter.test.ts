@@ -169,7 +169,7 @@ describe('a waiter', () => {
   test('understands the rest of a line whose beginning went with its last tick', async () => {
     const { child, ended } = await waiter()
     const tell = (rest: string) => appendFileSync(join(hooksPath(), `${process.pid}.${child.pid}`), `${rest}\n`)
-    for (const rest of ['ail', '', 'usy']) tell(rest)
+    for (const rest of ['usy', 'ail', '']) tell(rest)
     await aWhile(600)
     await lead.send('claude-code', 'to somebody busy')
     await aWhile(600)

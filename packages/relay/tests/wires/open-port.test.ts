@@ -66,9 +66,19 @@ test('on an open port nobody sees a worker by saying the name of its parent', as
 })
 
 test('on an open port a run without a model says at once that it stops, and why no CLI carries it out', async () => {
-  const run = await post('run.start', { contract: 'Go.', cwd: root })
+  const run = await post('run.start', { contract: 'Go.' })
   expect(run).toMatchObject({ harness: 'loop', status: 'running' })
   expect(run.note).toMatch(
     /^No model is configured here, so it stops at once; its status says what is missing\. No program is started: on an open port only /,
+  )
+})
+
+test('on an open port nobody learns what is on the disk by naming directories', async () => {
+  const answers = ['/no/such', '/etc/passwd', '/', root, world.dir].map(async (cwd) => {
+    const { error } = await post('run.start', { contract: 'Go.', cwd })
+    return [error.code, error.message.replace(cwd, 'PATH')]
+  })
+  expect(new Set((await Promise.all(answers)).map((answer) => answer.join()))).toEqual(
+    new Set([expect.stringMatching(/^directory.outside,PATH is not in the project's directory: /)]),
   )
 })

@@ -1,6 +1,7 @@
 // Spawning: the one place that decides whether a session may start a program, and which. Everything that starts programs asks here; the
 // supervisor starts them.
 
+import { resolve } from 'node:path'
 import type { Policy } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../../core/refusal-error.ts'
 import type { View } from '../../core/view.ts'
@@ -36,15 +37,12 @@ export function mustMaySpawn(standing: Standing, policy: Pick<Policy, 'spawn'>, 
 /** Also asked of a worktree, which may be outside the directory that it was made for. */
 export function mustMaySpawnIn(right: SpawnRight, { directory, project }: SpawnPlace): void {
   if (right === 'any') return
-  if (project === undefined)
-    throw beyondClis('This workspace has no directory: open it there once with `agent-relay up`.')
-  if (!isInside(directory, project)) throw beyondClis(`Choose a directory inside ${project}.`)
+  if (project === undefined || !isInside(directory, project)) throw outsideProject(project)
 }
 
-/** A loop that starts no program still reads the model's settings of its directory: over the network it works in the project. */
-function mustMayWorkIn(right: SpawnRight, { directory, project }: SpawnPlace): void {
-  if (right === 'any' || (project !== undefined && isInside(directory, project))) return
-  throw new RefusalError('directory.outside', { path: directory, project })
+function outsideProject(project?: string): RefusalError {
+  if (project !== undefined) return beyondClis(`Choose a directory inside ${project}.`)
+  return beyondClis('This workspace has no directory: open it there once with `agent-relay up`.')
 }
 
 interface Start {
@@ -55,12 +53,42 @@ interface Start {
   wish: SpawnWish
 }
 
-/** The real path of a directory that a run names and starts no program in. */
+/**
+ * The real path of a directory that a run names and starts no program in. A loop still reads the model's settings of its directory: over the
+ * network it works in the project.
+ */
 export function workingPlace(runtime: WorkerRuntime | undefined, { standing, view, parent, wish }: Start): string {
   if (!runtime) throw new RefusalError('worker.unavailable')
-  const place = runtime.place({ parent, cwd: wish.cwd })
-  mustMayWorkIn(spawnRight(standing, view.policy()), place)
-  return place.directory
+  const right = spawnRight(standing, view.policy())
+  const outside = (project?: string) => new RefusalError('directory.outside', { path: wish.cwd, project })
+  const { directory, project } = placeFor(runtime, right, { parent, cwd: wish.cwd }, outside)
+  if (right !== 'any' && (project === undefined || !isInside(directory, project))) throw outside(project)
+  return directory
+}
+
+/** Whoever may not work everywhere is not told what is outside the project: what is missing there, private or a link is answered alike. */
+function placeFor(
+  runtime: WorkerRuntime,
+  right: SpawnRight,
+  { parent, cwd }: { parent: string; cwd?: string },
+  denied: (project?: string) => RefusalError,
+): SpawnPlace {
+  try {
+    return runtime.place({ parent, cwd })
+  } catch (error) {
+    if (right === 'any' || cwd === undefined) throw error
+    const project = projectOf(runtime, parent)
+    if (project !== undefined && isInside(resolve(project, cwd), project)) throw error
+    throw denied(project)
+  }
+}
+
+function projectOf(runtime: WorkerRuntime, parent: string): string | undefined {
+  try {
+    return runtime.place({ parent }).project
+  } catch {
+    return undefined
+  }
 }
 
 /** Answers what starts the program, and where; refuses a session that may not. */
@@ -70,7 +98,7 @@ export function mustMayStart(runtime: WorkerRuntime | undefined, { standing, vie
   const mayGiveRole = right === 'any' || view.agent(parent)?.role === 'lead'
   if (wish.role === 'lead' && !mayGiveRole) throw beyondClis('Leave `role` out: only the lead gives it.')
   if (!runtime) throw new RefusalError('worker.unavailable')
-  const place = runtime.place({ parent, cwd: wish.cwd })
+  const place = placeFor(runtime, right, { parent, cwd: wish.cwd }, outsideProject)
   mustMaySpawnIn(right, place)
   return {
     runtime,
