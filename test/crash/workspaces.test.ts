@@ -117,7 +117,8 @@ it(`${count} workspaces that nobody uses cost a socket each`, { timeout: 7 * gua
 })
 
 it('at the limit of descriptors the refusal says so, and what is open goes on', async () => {
-  const [dir, limit] = [temporary(), sized('100', '160')]
+  // Node opens many files at once while it loads a program: with fewer the daemon may not come up at all.
+  const [dir, limit] = [temporary(), sized('200', '260')]
   const house = await start(dir, limit)
   await open(house, 'first')
   const ada = await client(dir, 'first', 'ada')

@@ -92,7 +92,7 @@ if [ "$1" = hook ]; then
       for fifo in "$beside".*; do
         if kill -0 "\${fifo##*.}"; then exit 0; fi
       done 2> /dev/null
-      busy=${busyTicks}
+      busy=${busyTicks} since=$(date +%s)
       ;;
     esac
     # What opencode's plugin says here is for the hook that it is told by.
@@ -120,7 +120,15 @@ if [ "$1" = hook ]; then
         line=
         if read -t ${tickSeconds} line <&3; then
           # Of a line that came as the last tick ended, only the rest is left: its last letter tells.
-          case "$line" in *d) rm -f "$own"; exit 0 ;; *y) busy=${busyTicks} ;; *) mail=1 ;; esac
+          case "$line" in
+          *d) rm -f "$own"; exit 0 ;;
+          *y) busy=${busyTicks} since=$(date +%s) ;;
+          *)
+            mail=1
+            # Where so much comes that no tick ever ends, the clock tells.
+            if [ $busy != 0 ] && [ $(($(date +%s) - since)) -ge ${busyTicks * tickSeconds} ]; then busy=0; fi
+            ;;
+          esac
         elif kill -0 "$PPID" 2> /dev/null && [ -p "$own" ]; then
           [ $busy = 0 ] || busy=$((busy - 1))
         else

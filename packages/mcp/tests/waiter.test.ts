@@ -152,14 +152,26 @@ describe('a waiter', () => {
 
     test('and the turn has no end, mail wakes it again', async () => {
       const text = readFileSync(launcherPath(), 'utf8')
-      const quick = text.replaceAll('busy=12', 'busy=2').replaceAll('read -t 5', 'read -t 1')
+      const quick = text
+        .replaceAll('busy=12', 'busy=2')
+        .replaceAll('read -t 5', 'read -t 1')
+        .replaceAll('-ge 60', '-ge 2')
       expect(quick).not.toBe(text)
       writeFileSync(launcherPath(), quick)
       try {
         const next = await woken('begin a turn that is broken off')
         await lead.send('claude-code', 'after it was broken off')
         expect(await next.ended).toMatchObject({ code: 2, stderr: expect.stringContaining('after it was broken off') })
-        await waiter('UserPromptSubmit')
+        // Also where more comes than it can wait for.
+        const busy = await waiter('UserPromptSubmit')
+        await hook(['UserPromptSubmit', '--cli', 'claude']).ended
+        let isOver = false
+        void busy.ended.then(() => (isOver = true))
+        while (!isOver) {
+          await lead.send('claude-code', 'one of many')
+          await aWhile(200)
+        }
+        expect(await busy.ended).toMatchObject({ code: 2, stderr: expect.stringContaining('one of many') })
       } finally {
         writeFileSync(launcherPath(), text)
       }
