@@ -45,9 +45,15 @@ const mayImport: Record<string, string[]> = {
 /** What a room may know of another: the contract that was made for it, and no more. */
 const at = (room: string, ...names: string[]) => names.map((name) => `packages/relay/src/${room}/${name}.ts`)
 const contracts: Record<string, string[]> = {
-  'supervisor → broker': at('broker', 'workers/worker-runtime', 'wake-runtime', 'approval-runtime', 'claim-runtime'),
+  'supervisor → broker': at(
+    'broker',
+    'workers/worker-runtime',
+    'wake-runtime',
+    'approval-runtime',
+    'claims/claim-runtime',
+  ),
   'runs → broker': at('broker', 'runs/run-runtime'),
-  'work → broker': at('broker', 'workers/worker-runtime', 'claim-runtime'),
+  'work → broker': at('broker', 'workers/worker-runtime', 'claims/claim-runtime'),
   'cluster → broker': at('broker', 'engine', 'hub', 'local-engine', 'elsewhere', 'sharing'),
   'daemon → cluster': at('cluster', 'shared-workspaces'),
   'cli → cluster': at('cluster/postgres', 'connection', 'machines', 'schema', 'status'),

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import { daemonName } from '@agent-relay/sdk/protocol'
-import type { AskedEdit, EditDesk } from './claim-runtime.ts'
+import type { AskedEdit, EditDesk } from './claims/claim-runtime.ts'
 import type { Workspace } from './workspace.ts'
 
 /** The agent waits for a person anyway. If even that much time is not enough, its work goes on without us. */

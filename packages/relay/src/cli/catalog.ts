@@ -1,84 +1,9 @@
 // The list of commands, as `agent-relay --help` shows it, and where each one lives. A command is loaded when it is asked for, so that nobody
-// waits for what another command needs. To add one: a file in commands/, and a row here; those of the group Work are in
-// catalog-work.ts, those of workers in catalog-workers.ts.
+// waits for what another command needs. To add one: a file in commands/, and a row in its group; the groups that agents
+// use too are in catalog-agents.ts.
 
-import { work } from './catalog-work.ts'
-import { workers } from './catalog-workers.ts'
+import { agents, talk, work } from './catalog-agents.ts'
 import type { CatalogRow, NamedCommand } from './command.ts'
-
-const talk: CatalogRow[] = [
-  {
-    name: 'send',
-    args: '<to> <message>',
-    text: 'send a message to an agent, several (Ann,Bob), #channel, * or workspace:name; - reads it from stdin',
-    load: async () => (await import('./commands/messages/send.ts')).send,
-  },
-  {
-    name: 'inbox',
-    text: 'show what is unread, and mark it read',
-    load: async () => (await import('./commands/messages/inbox.ts')).inbox,
-  },
-  {
-    name: 'channels',
-    alias: 'channel',
-    text: 'list channels, or create, join, leave, remove one',
-    isGroup: true,
-    load: async () => (await import('./commands/channels.ts')).channels,
-  },
-  {
-    name: 'tail',
-    text: 'everything that happens from now on, until Ctrl-C',
-    load: async () => (await import('./commands/events.ts')).tail,
-  },
-  {
-    name: 'events',
-    alias: 'event',
-    text: 'what has happened: the newest events, or those after a number; --follow goes on',
-    load: async () => (await import('./commands/events.ts')).events,
-  },
-  {
-    name: 'search',
-    args: '<text>',
-    text: 'find messages by their words',
-    load: async () => (await import('./commands/messages/messages.ts')).search,
-  },
-  {
-    name: 'thread',
-    alias: 'threads',
-    args: '<id>',
-    text: 'the messages of a thread, oldest first',
-    load: async () => (await import('./commands/messages/messages.ts')).thread,
-  },
-  {
-    name: 'receipts',
-    alias: 'receipt',
-    args: '<id>',
-    text: 'for each recipient of a message: stored, offered, read',
-    load: async () => (await import('./commands/messages/messages.ts')).receipts,
-  },
-  {
-    name: 'react',
-    args: '<id> <emoji>',
-    text: 'put an emoji on a message',
-    load: async () => (await import('./commands/messages/messages.ts')).react,
-  },
-]
-
-const agents: CatalogRow[] = [
-  {
-    name: 'who',
-    text: 'the agents that are connected, and what they do',
-    load: async () => (await import('./commands/agents.ts')).who,
-  },
-  {
-    name: 'agents',
-    alias: 'agent',
-    text: 'list agents; for the holder of the workspace key: revoke, retire',
-    isGroup: true,
-    load: async () => (await import('./commands/agents.ts')).agents,
-  },
-  ...workers,
-]
 
 const workspace: CatalogRow[] = [
   {
@@ -138,7 +63,7 @@ const setUp: CatalogRow[] = [
   {
     name: 'demo',
     text: 'three scripted agents at work: no model, no network, a workspace of their own',
-    load: async () => (await import('./commands/demo/demo.ts')).demo,
+    load: async () => (await import('./commands/demo.ts')).demo,
   },
   {
     name: 'completion',

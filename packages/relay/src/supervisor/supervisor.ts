@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ApprovalQueue } from '../broker/approval-runtime.ts'
-import type { EditDesk } from '../broker/claim-runtime.ts'
+import type { EditDesk } from '../broker/claims/claim-runtime.ts'
 import type { WakeLedger } from '../broker/wake-runtime.ts'
 import type {
   Checked,

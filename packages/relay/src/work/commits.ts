@@ -1,6 +1,6 @@
 // Which claimed files were committed since their holders last edited them, as git tells it. Writes nothing.
 
-import type { CommitReader } from '../broker/claim-runtime.ts'
+import type { CommitReader } from '../broker/claims/claim-runtime.ts'
 import type { ClaimRow } from '../core/view.ts'
 import { type Env, Git } from './git.ts'
 

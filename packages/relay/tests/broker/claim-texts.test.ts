@@ -1,7 +1,7 @@
 // What a claim's texts put before a model: names and commands as what they are, never as words of the host or of the relay.
 
 import { expect, test } from 'vitest'
-import { deniedText, noticeText } from '../../src/broker/claim-texts.ts'
+import { deniedText, noticeText } from '../../src/broker/claims/claim-texts.ts'
 
 const claim = {
   ...{ path: '/r/a.txt', root: '/r', file: 'src/a.txt', repository: '/r/.git', agent: 'Eve' },

@@ -2,7 +2,7 @@
 // asks for permission, and told afterwards where it does not.
 
 import { limits } from '@agent-relay/sdk/protocol'
-import type { AskedEdit, EditDesk } from '../../broker/claim-runtime.ts'
+import type { AskedEdit, EditDesk } from '../../broker/claims/claim-runtime.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import type { ToolCall } from './acp-words.ts'
 import type { ControlListener } from './control.ts'

@@ -2,9 +2,9 @@
 // the time of the last edit, so that the claim ends when it should. A daemon that is killed in between forgets up to that minute.
 
 import { daemonName, limits } from '@agent-relay/sdk/protocol'
-import type { ClaimRow } from '../core/view.ts'
-import type { Alarm } from '../machine/clock.ts'
-import type { Parts } from './call.ts'
+import type { ClaimRow } from '../../core/view.ts'
+import type { Alarm } from '../../machine/clock.ts'
+import type { Parts } from '../call.ts'
 
 export class ClaimRenewals {
   readonly #parts: Pick<Parts, 'engine' | 'clock' | 'nextCause'>

@@ -4,7 +4,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { daemonName } from '@agent-relay/sdk/protocol'
-import type { Parts } from './call.ts'
+import type { Parts } from '../call.ts'
 
 /** People do not count: their editors are never in the way. */
 export function liveAgents({ store, sessions }: Pick<Parts, 'store' | 'sessions'>): string[] {

@@ -3,8 +3,8 @@
 
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { limits, type Policy } from '@agent-relay/sdk/protocol'
-import { timeText } from '../core/claims.ts'
-import type { ClaimRow } from '../core/view.ts'
+import { timeText } from '../../core/claims.ts'
+import type { ClaimRow } from '../../core/view.ts'
 
 /** Of many claims, those that are listed. */
 export const shownMax = 20

@@ -4,18 +4,18 @@ import { connectRelay, type Message, type Relay, type RelayEvent } from '@agent-
 import { inWords } from '@agent-relay/sdk/internal/clis'
 import { credentialsPath, dataDir, isDemoName } from '@agent-relay/sdk/internal/discover'
 import { daemonName, type Link } from '@agent-relay/sdk/wire'
-import { RefusalError } from '../../../core/refusal-error.ts'
-import type { Cast } from '../../../daemon/demo-script.ts'
-import { demoCast, freshDemoName } from '../../../daemon/demo-stage.ts'
-import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
-import { keyOf, loginName, meantWorkspace, sayVersion } from '../../connection.ts'
-import { control, knownWorkspace, nextId, reachControl } from '../../control-socket.ts'
-import { awaitEnding } from '../../ending.ts'
-import { eventLine } from '../../lines.ts'
-import { ownName } from '../../own-name.ts'
-import type { Print } from '../../print.ts'
-import { counted, homely } from '../../text.ts'
-import { forgetMemory, memoryEnv } from '../daemon/starting.ts'
+import { RefusalError } from '../../core/refusal-error.ts'
+import type { Cast } from '../../daemon/demo-script.ts'
+import { demoCast, freshDemoName } from '../../daemon/demo-stage.ts'
+import { type CliCommand, CommandError, type Context, exits } from '../command.ts'
+import { keyOf, loginName, meantWorkspace, sayVersion } from '../connection.ts'
+import { control, knownWorkspace, nextId, reachControl } from '../control-socket.ts'
+import { awaitEnding } from '../ending.ts'
+import { eventLine } from '../lines.ts'
+import { ownName } from '../own-name.ts'
+import type { Print } from '../print.ts'
+import { counted, homely } from '../text.ts'
+import { forgetMemory, memoryEnv } from './daemon/starting.ts'
 
 const paceMs = 600
 const shown = ['message.created', 'channel.created', 'action.completed', 'run.started', 'run.completed'] as const
@@ -61,7 +61,7 @@ async function run(context: Context<DemoOptions>): Promise<void> {
   const { name, key, socketPath, path } = stage
   const ending = awaitEnding()
   // Imported here because it loads zod, which completion does not need.
-  const { play } = await import('../../../daemon/demo-script.ts')
+  const { play } = await import('../../daemon/demo-script.ts')
   try {
     if (!print.isJson) {
       const where = path === undefined ? 'a relay of its own, in memory' : 'the relay that runs here'
@@ -144,7 +144,7 @@ async function inMemory({ env: given, print }: Context): Promise<Stage> {
   const env = memoryEnv(given)
   const onTrouble = (error: Error) => print.say(error.message)
   const settings = { dataDir: dataDir(env), credentialsPath: credentialsPath(env), isMemory: true }
-  const { Daemon } = await import('../../../daemon/daemon.ts')
+  const { Daemon } = await import('../../daemon/daemon.ts')
   const daemon = await Daemon.start({ ...settings, onTrouble, onStop: () => {} })
   const close = async () => {
     await daemon?.stop()

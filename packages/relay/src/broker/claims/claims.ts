@@ -10,20 +10,20 @@ import {
   type OutputOf,
   type ParsedInputOf,
 } from '@agent-relay/sdk/protocol'
-import { type EditInput, met, type Place, stands } from '../core/claims.ts'
-import type { RuleInput } from '../core/decide.ts'
-import { RefusalError } from '../core/refusal-error.ts'
-import { isInCharge, type Reader } from '../core/sight.ts'
-import type { ClaimRow } from '../core/view.ts'
-import { type Alarm, isAhead } from '../machine/clock.ts'
-import { type LateEdit, sweepLateEdits, takeLateEdits } from '../machine/late-edits.ts'
-import { lookout } from '../machine/lookout.ts'
-import { type Asking, causeOf, type Parts } from './call.ts'
+import { type EditInput, met, type Place, stands } from '../../core/claims.ts'
+import type { RuleInput } from '../../core/decide.ts'
+import { RefusalError } from '../../core/refusal-error.ts'
+import { isInCharge, type Reader } from '../../core/sight.ts'
+import type { ClaimRow } from '../../core/view.ts'
+import { type Alarm, isAhead } from '../../machine/clock.ts'
+import { type LateEdit, sweepLateEdits, takeLateEdits } from '../../machine/late-edits.ts'
+import { lookout } from '../../machine/lookout.ts'
+import { type Asking, causeOf, type Parts } from '../call.ts'
+import { dayTokenMs } from '../sessions/credentials.ts'
 import { ClaimHint, liveAgents } from './claim-hint.ts'
 import { ClaimRenewals } from './claim-renewals.ts'
 import type { CommitReader } from './claim-runtime.ts'
 import { deniedText, noticeText, shownMax } from './claim-texts.ts'
-import { dayTokenMs } from './sessions/credentials.ts'
 
 /** An agent that has had no session for this long is gone. Its host connects again within a second or two when the daemon was restarted. */
 const leaveMs = 15_000

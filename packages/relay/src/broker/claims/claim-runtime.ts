@@ -1,6 +1,6 @@
 // The contracts about claimed files: what the broker asks of what knows git, and what the controls of workers ask of the broker.
 
-import type { ClaimRow } from '../core/view.ts'
+import type { ClaimRow } from '../../core/view.ts'
 
 /** Implemented in work/commits.ts. */
 export interface CommitReader {
