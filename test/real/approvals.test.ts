@@ -119,8 +119,7 @@ describe.skipIf(reason)('Claude Code, started by hand', () => {
 describe.skipIf(reason)('Claude Code as a worker', () => {
   let world: RealWorld
   beforeAll(async () => {
-    world = await RealWorld.start(claude, folder)
-    await world.dismissLead()
+    world = await RealWorld.start(claude, folder, { hasLead: false })
     await world.hire({ name: 'Fixer', cli: 'claude', args: ['--permission-mode', 'default'] })
     await until(async () => /ready|idle/.test((await world.worker('Fixer'))?.status ?? ''))
   })
@@ -151,7 +150,9 @@ describe.skipIf(reason)('Claude Code as a worker', () => {
     await until(() => world.asked.some(({ body }) => JSON.stringify(body).includes('Use a branch, please.')))
     const third = await asks('touch made-3; sleep 5')
     const attached = await begin(world, 'attach', 'Fixer')
-    await until(() => attached.said().includes('Do you want to proceed'))
+    await until(() => attached.said().includes('Attached to Fixer'))
+    // What it shows is drawn, with moves of the cursor between the words.
+    await until(async () => (await atTerminal(world, 'logs', 'Fixer')).said.includes('Do you want to proceed'))
     await sleep(1_500)
     await attached.type('\r')
     await until(() => existsSync(join(world.work, 'made-3')))

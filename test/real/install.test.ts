@@ -23,13 +23,10 @@ const own = (name: string, npmPackage: string, variables: Record<string, string>
   npmPackage,
   prepare: () => variables,
 })
+/** These two list what they would start, and start nothing for it. */
+const signs: Record<string, RegExp> = { codex: /agent-relay.*enabled/, copilot: /agent-relay \(local\)/ }
 const listed: { cli: Cli; sign: RegExp }[] = [
-  ...clis.map((cli) => ({
-    cli,
-    // Codex lists what it would start, and starts nothing for it.
-    sign: cli.name === 'codex' ? /agent-relay.*enabled/ : /agent-relay[^\n]*connected/i,
-  })),
-  { cli: own('copilot', '@github/copilot@1.0.102', { COPILOT_OFFLINE: 'true' }), sign: /agent-relay \(local\)/ },
+  ...clis.map((cli) => ({ cli, sign: signs[cli.name] ?? /agent-relay[^\n]*connected/i })),
   { cli: own('qwen', '@qwen-code/qwen-code@0.15.10', { OPENAI_API_KEY: 'x' }), sign: /agent-relay[^\n]*connected/i },
 ]
 

@@ -31,10 +31,18 @@ export class RealWorld {
   #model: { url: string; close(): void } | undefined
   #daemon: ChildProcess | undefined
 
-  static async start(cli: Cli, folder: string): Promise<RealWorld> {
+  /** The lead's MCP server is a child of this process: with a lead, whatever this process starts is inside of an agent, and never a person. */
+  static async start(cli: Cli, folder: string, { hasLead = true } = {}): Promise<RealWorld> {
     const world = new RealWorld()
     await world.#start(cli, folder)
+    if (hasLead) await world.#connectLead()
     return world
+  }
+
+  async #connectLead(): Promise<void> {
+    const env = { ...this.env, RELAY_AGENT_NAME: 'Lead' }
+    const args = [pipeLauncher, 'serve']
+    await this.#lead.connect(new StdioClientTransport({ command: process.execPath, args, env, cwd: this.root }))
   }
 
   async #start(cli: Cli, folder: string): Promise<void> {
@@ -53,9 +61,6 @@ export class RealWorld {
     })
     await once(this.#daemon.stdout as NodeJS.ReadableStream, 'data')
     this.#daemon.stdout?.resume()
-    const lead = { ...this.env, RELAY_AGENT_NAME: 'Lead' }
-    const args = [pipeLauncher, 'serve']
-    await this.#lead.connect(new StdioClientTransport({ command: process.execPath, args, env: lead, cwd: this.root }))
     // With the key: an agent sees only the workers that it hired itself.
     this.#peer = new RelayClient({ agentName: 'Peer', socketPath: this.#socketPath, key: this.#key() })
     await this.#peer.connect()
@@ -79,11 +84,6 @@ export class RealWorld {
       RELAY_PROJECT: 'play',
       RELAY_PORT: '0',
     }
-  }
-
-  /** The lead's MCP server is a child of this process: while it is there, whatever this process starts is inside of the lead. */
-  async dismissLead(): Promise<void> {
-    await this.#lead.close()
   }
 
   /** A tool of the lead's. */

@@ -13,6 +13,8 @@ export interface ApprovalQueue {
   close(source: string, how: Exclude<ApprovalHow, 'answered' | 'restart'>, kind?: ApprovalChoice['kind']): void
   /** Does the agent wait for an answer? Nothing may be put before it meanwhile. */
   isOpen(agent: string): boolean
+  /** It waited for one a moment ago: the screen of its program may still show the question. */
+  isJustOver(agent: string): boolean
 }
 
 /** The beginning of a text, as a text of its own: a slice keeps in memory all that it was cut from. */

@@ -36,12 +36,16 @@ interface Live {
 
 /** What a message and a list of agents show of an input. */
 const shortCharsMax = 80
+/** So long a program may still show a question that is over: a key takes a moment to be taken. */
+const overMs = 2_000
 const labelCharsMax = 200
 
 export class Approvals implements ApprovalQueue {
   readonly #parts: ApprovalParts
   readonly #workspace: string
   readonly #bySource = new Map<string, Live>()
+  /** By the steady clock, when an agent last had one. */
+  readonly #overAt = new Map<string, number>()
   readonly #byId = new Map<string, Live>()
 
   constructor(parts: ApprovalParts, workspace: string) {
@@ -88,6 +92,7 @@ export class Approvals implements ApprovalQueue {
       return { how: 'gone' }
     } finally {
       this.#bySource.delete(source)
+      this.#overAt.set(agent, this.#parts.clock.steady())
       if (live.id !== undefined) this.#byId.delete(live.id)
     }
   }
@@ -124,6 +129,10 @@ export class Approvals implements ApprovalQueue {
   isOpen(agent: string): boolean {
     for (const { asked } of this.#bySource.values()) if (asked.agent === agent) return true
     return false
+  }
+
+  isJustOver(agent: string): boolean {
+    return this.#parts.clock.steady() - (this.#overAt.get(agent) ?? Number.NEGATIVE_INFINITY) < overMs
   }
 
   list(reader: Reader): OutputOf<'approval.list'> {

@@ -156,7 +156,7 @@ export class Attention {
     return typingMs > 0 ? typingMs : this.#give(control)
   }
 
-  async #tellBlocked({ state, reason }: ControlLook): Promise<void> {
+  async #tellBlocked({ state, reason, isAnswered }: ControlLook): Promise<void> {
     if (state !== 'blocked') {
       this.#blockedSince = undefined
       if (this.#isBlocked) {
@@ -165,6 +165,7 @@ export class Attention {
       }
       return
     }
+    if (isAnswered) this.#blockedSince = undefined
     this.#blockedSince ??= performance.now()
     if (this.#isBlocked || !this.#isLive || performance.now() - this.#blockedSince < blockedMs) return
     this.#isBlocked = true

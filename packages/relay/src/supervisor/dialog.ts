@@ -26,9 +26,6 @@ const frame = /^[\s─━│┃╭╮╰╯┌┐└┘╌═║>❯-]*$/u
 const textLinesMax = 15
 /** Signs and seconds that a program moves to show that it is at work. They stand outside of what it asks. */
 const moving = [/^[●⏺○◦•∙·✻✽✶✳✢⠀-⣿◐◓◑◒\s]+/gmu, /(?<=\()(?:\d+[hm] ?)*\d+s\b/gu]
-/** Not asked about more often than this: a key takes a moment to be taken. */
-const askAgainMs = 2_000
-
 /** Undefined where no choices can be read: it is asked about all the same, and answered at the terminal. */
 export function dialogOf(lines: readonly string[]): Dialog {
   const written = lines.map((line) => line.trimEnd())
@@ -89,8 +86,6 @@ export class DialogQuestions {
   readonly #queue: ApprovalQueue
   readonly #screen: DialogScreen
   #open: { source: string; same: string; isTyped: boolean } | undefined
-  /** When a question of this worker was last open, here or by a door of its CLI. */
-  #askedAt = Number.NEGATIVE_INFINITY
   #count = 0
 
   constructor(row: WorkerRow, queue: ApprovalQueue, screen: DialogScreen) {
@@ -107,9 +102,8 @@ export class DialogQuestions {
     if (this.#open?.same === same) return
     this.gone()
     // Its CLI has asked by a door of its own, or the answer is on its way to the screen.
-    if (this.#queue.isOpen(this.#row.name)) this.#askedAt = performance.now()
-    if (performance.now() - this.#askedAt < askAgainMs) return
     const { id, name, cli, cwd } = this.#row
+    if (this.#queue.isOpen(name) || this.#queue.isJustOver(name)) return
     const source = `${id}/dialog/${++this.#count}`
     this.#open = { source, same, isTyped: false }
     const asked = { source, agent: name, vendor: cli, tool: 'dialog', input: text, directory: cwd, choices }
@@ -120,7 +114,6 @@ export class DialogQuestions {
       // It may be another dialog by now.
       const isStill = this.#open?.source === source
       if (isStill) this.#open = undefined
-      this.#askedAt = performance.now()
       // Also since it was last looked at: a key would answer whatever stands there now.
       if (isStill && end.how === 'answered' && (await this.#stands(same))) await this.#screen.press(end.choice)
     })

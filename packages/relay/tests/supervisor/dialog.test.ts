@@ -2,7 +2,7 @@
 // answered in the queue, at the terminal, or by nobody.
 
 import { makeIds } from '@agent-relay/sdk/wire'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
 import type { ApprovalRow, WorkerRow } from '../../src/core/view.ts'
@@ -196,7 +196,8 @@ test('gone from the screen: taken back, or answered by who has typed; with its p
   expect(closedAs('ap-3')).toBe('gone')
 })
 
-test('a flood of output leaves an open dialog open', async () => {
+/** A program whose screen shows the dialog. */
+async function blocked() {
   const size = { cols: 100, rows: 30 }
   const terminal = await openPty({ file: 'cat', args: [], cwd: '/', env: { PATH: process.env.PATH ?? '' }, ...size })
   const output = new Output(size, () => {})
@@ -204,7 +205,16 @@ test('a flood of output leaves an open dialog open', async () => {
   const harness = { ...plain, read: () => 'blocked' as const }
   const control = new PtyControl(terminal, { row, approvals: workspace.approvals, harness, output, listener })
   output.push(Buffer.from(codex.replaceAll('\n', '\r\n')))
-  expect(await control.look()).toMatchObject({ state: 'blocked' })
+  onTestFinished(() => {
+    control.end()
+    process.kill(terminal.pid, 'SIGKILL')
+  })
+  return { control, output }
+}
+
+test('a flood of output leaves an open dialog open', async () => {
+  const { control, output } = await blocked()
+  expect(await control.look()).toMatchObject({ state: 'blocked', isAnswered: false })
   control.told()
   await until(() => open().length === 1)
   output.push(Buffer.from('\x1b[0m'.repeat(50_000)))
@@ -215,8 +225,6 @@ test('a flood of output leaves an open dialog open', async () => {
   control.told()
   await register('Later-still')
   expect(open().map((each) => each.id)).toEqual(['ap-1'])
-  control.end()
-  process.kill(terminal.pid, 'SIGKILL')
 })
 
 test('what its CLI asks by a door of its own is not asked again', async () => {
@@ -228,4 +236,8 @@ test('what its CLI asks by a door of its own is not asked again', async () => {
   await over
   dialogs.sees(codex.split('\n'))
   expect(workspace.approvals.isOpen('Fixer')).toBe(false)
+  // Nor is anybody told of it while the screen still shows what was answered.
+  const { control } = await blocked()
+  expect(await control.look()).toMatchObject({ state: 'blocked', isAnswered: true })
+  await until(async () => (await control.look()).isAnswered === false)
 })

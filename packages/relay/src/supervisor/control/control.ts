@@ -46,6 +46,8 @@ export interface ControlLook {
   state: 'starting' | 'busy' | 'idle' | 'blocked'
   /** Of `blocked`: what it waits for. */
   reason?: string
+  /** Of `blocked`: it was answered a moment ago, and may only not show it yet. */
+  isAnswered?: boolean
   /** When to look again, if nothing happens before. */
   againMs?: number
   /** Of `idle`: a person types, and is not interrupted for so long. */

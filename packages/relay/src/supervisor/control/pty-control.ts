@@ -84,7 +84,7 @@ export class PtyControl implements Control {
   }
 
   async look(): Promise<ControlLook> {
-    const { output } = this.#options
+    const { output, approvals, row } = this.#options
     const printed = output.position - this.#seen
     this.#seen = output.position
     if (printed > floodBytes) {
@@ -95,7 +95,10 @@ export class PtyControl implements Control {
     const { sign, lines } = await this.#read()
     const quiet = this.#quiet()
     this.#lines = lines
-    if (sign === 'blocked') return { state: 'blocked', reason: 'a dialog is open', againMs: busyLookMs }
+    if (sign === 'blocked') {
+      const isAnswered = approvals.isJustOver(row.name)
+      return { state: 'blocked', reason: 'a dialog is open', againMs: busyLookMs, isAnswered }
+    }
     this.#dialogs.gone()
     if (sign === 'busy' || (sign === undefined && quiet < 0))
       return { state: 'busy', againMs: sign === undefined ? Math.max(settleMs, -quiet) : busyLookMs }
