@@ -31,7 +31,6 @@ export const fileReaders: Record<string, string> = {
   'packages/relay/src/cli/commands/lift/pane.ts': "a lift's private directory",
   'packages/relay/src/cli/commands/lift/window.ts': "a lift's private directory",
   'packages/relay/src/cli/stdin.ts': 'what the person named, bounded',
-  'packages/relay/src/work/changes.ts': 'what the careful reader has opened, a part at a time',
   'packages/relay/src/daemon/archive.ts': 'the archive, which the daemon wrote, a chunk at a time',
   'packages/relay/src/daemon/backup-file.ts': 'a backup that the person named, a part at a time',
   'packages/relay/src/daemon/backup.ts': 'opens what it has just made, exclusively',

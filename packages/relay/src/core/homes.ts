@@ -49,11 +49,13 @@ export function move(view: View, { input, world }: Command<MoveInput>): Verdict 
   return record([isHere ? homed : { ...homed, isTakeOver: true }], { agent, machine })
 }
 
+type TextField<F> = { [K in keyof F]-?: F[K] extends string ? K : never }[keyof F]
+
 /**
  * In which field a fact names the agent that it speaks for; undefined where it speaks for nobody. What people may do to an agent, such as retire it,
  * does not speak for it. Moves and notes are checked by themselves, below.
  */
-const speakers: { readonly [T in Fact['type']]: keyof Extract<Fact, { type: T }> | undefined } = {
+const speakers: { readonly [T in Fact['type']]: TextField<Extract<Fact, { type: T }>> | undefined } = {
   'message.created': 'from',
   'delivery.offered': 'agent',
   'delivery.held': 'agent',

@@ -37,8 +37,8 @@ export class Pruning {
   async prune(name: string, wish: PruneWish): Promise<OutputOf<'workspace.prune'>> {
     const { workspaces } = this.#daemon
     if (this.#underWay.has(name)) throw new RefusalError('workspace.pruning', { workspace: name })
-    this.#underWay.add(name)
     const release = workspaces.pin(name)
+    this.#underWay.add(name)
     try {
       const { entry, workspace } = await this.#daemon.open(name)
       const { path } = entry

@@ -11,18 +11,32 @@ export interface Whereabouts {
   wanted?: string
   /** Where it would work, the best first; those that are not known, or relative to nobody knows what, are passed over. */
   known: readonly (string | undefined)[]
+  /** The directory that must not be left, with its real path; none of it where it is not known. Left out: every directory will do. */
+  within?: { directory?: string }
 }
 
 /** The real path of an existing directory, or a refusal that says the fix. */
-export function allowedDirectory({ dataDir, wanted, known }: Whereabouts): string {
+export function allowedDirectory({ dataDir, wanted, known, within }: Whereabouts): string {
   const base = known.find((directory) => directory !== undefined && isAbsolute(directory))
   if (base === undefined && (wanted === undefined || !isAbsolute(wanted))) throw new RefusalError('directory.required')
   const path = resolve(base ?? '/', wanted ?? '.')
   const directory = realDirectory(path)
+  const isPrivate = directory !== undefined && isInside(directory, realDirectory(dataDir) ?? resolve(dataDir))
+  // Whoever may not work everywhere learns nothing of the disk: missing, private, a link or elsewhere, it is answered alike.
+  if (within) mustBeWithin(within, isPrivate ? undefined : directory, wanted ?? path)
   if (directory === undefined) throw new RefusalError('directory.unknown', { path })
-  if (isInside(directory, realDirectory(dataDir) ?? resolve(dataDir)))
-    throw new RefusalError('directory.private', { path })
+  if (isPrivate) throw new RefusalError('directory.private', { path })
   return directory
+}
+
+/** `shown`: as its asker knows it. */
+export function mustBeWithin(
+  { directory: whole }: { directory?: string },
+  directory: string | undefined,
+  shown: string,
+): void {
+  if (whole !== undefined && directory !== undefined && isInside(directory, whole)) return
+  throw new RefusalError('directory.outside', { path: shown, hasProject: whole !== undefined })
 }
 
 /** Without links in it; undefined where there is no such directory. */

@@ -7,6 +7,7 @@ import type { EditDesk } from '../broker/claims/claim-runtime.ts'
 import type { WakeLedger } from '../broker/wake-runtime.ts'
 import type {
   Checked,
+  PlaceRequest,
   SpawnPlace,
   WorkerLedger,
   WorkerRequest,
@@ -98,11 +99,12 @@ export class Supervisor implements WorkerRuntime {
   }
 
   /** Where the parent works, if it is a worker or carries out a run; else in the project's directory, else where the parent's host works. */
-  place({ parent, cwd }: { parent: string; cwd?: string }): SpawnPlace {
+  place({ parent, cwd, isConfined }: PlaceRequest): SpawnPlace {
     const { ledger, dataDir } = this.#options
     const project = realDirectory(this.#options.project())
     const { own, host } = ledger.directoriesOf(parent)
-    return { directory: allowedDirectory({ dataDir, wanted: cwd, known: [own, project, host] }), project }
+    const within = isConfined ? { directory: project } : undefined
+    return { directory: allowedDirectory({ dataDir, wanted: cwd, known: [own, project, host], within }), project }
   }
 
   async check(request: WorkerRequest): Promise<Checked> {

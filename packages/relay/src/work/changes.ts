@@ -1,11 +1,10 @@
 // What a worktree holds that is nowhere else: commits, files that are not committed, work that git was told not to look at. Writes nothing.
 
 import { createHash } from 'node:crypto'
-import { createReadStream, createWriteStream, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { pipeline } from 'node:stream/promises'
-import { openForeignFile, readForeignFile } from '@agent-relay/sdk/internal/discover'
+import { copyForeignFile, readForeignFile } from '@agent-relay/sdk/internal/discover'
 import type { Worktree, WorktreeChanges } from '@agent-relay/sdk/protocol'
 import type { Git } from './git.ts'
 import { exists, gitlinksIn, submodulesIn } from './repository.ts'
@@ -133,15 +132,6 @@ async function namesSince(git: Git, path: string, fork: string): Promise<string[
 /** Without the programs that a repository's attributes can name for diffs, and without a git that looks into submodules. */
 const plainly = ['--no-ext-diff', '--no-textconv', '--no-color', '--no-renames', '--submodule=short', notInside]
 
-/** In pieces: others are served meanwhile. git replaces an index and never writes into it, so the size stays. */
-async function copyIndex(from: string, to: string): Promise<void> {
-  const found = openForeignFile(from, { bytesMax: indexBytesMax })
-  if (!found) return
-  const { descriptor: fd, stats } = found
-  const end = Math.max(0, stats.size - 1)
-  await pipeline(createReadStream('', { fd, end }), createWriteStream(to, { mode: 0o600 }))
-}
-
 /** All that differs from where it forked off, committed or not; files that git does not know yet are in it whole. */
 export async function diffOf(git: Git, worktree: Worktree): Promise<{ text: string; isCut: boolean }> {
   const { path } = worktree
@@ -150,7 +140,7 @@ export async function diffOf(git: Git, worktree: Worktree): Promise<{ text: stri
   try {
     // New files are listed in a copy of the index: the worker's own is left alone.
     const index = join(scratch, 'index')
-    await copyIndex(join(own, 'index'), index)
+    await copyForeignFile(join(own, 'index'), index, { bytesMax: indexBytesMax })
     const env = { GIT_INDEX_FILE: index }
     const links = (await gitlinksIn(git, path)).map((way) => `:(exclude,literal)${way}`)
     await git.run(path, ['add', '--intent-to-add', '--', '.', ...links], { env })

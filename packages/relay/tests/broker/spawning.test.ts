@@ -20,6 +20,7 @@ import { type ProjectConfigFile, projectConfig, trust } from '../../src/machine/
 import { plain } from '../../src/supervisor/harness/plain.ts'
 import { completes, inTurn, RunsWorld } from '../runs/runs-world.ts'
 import { eras, HttpWorld, type Json, textOf } from '../wires/http-world.ts'
+import { git } from '../work/repository-world.ts'
 
 const id = makeIds()
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'relay-spawning-')))
@@ -33,12 +34,27 @@ const shell = ['sh', '-c', `touch ${join(project, 'was-here')}; sleep 60`]
 beforeAll(() => {
   for (const directory of [join(project, 'deeper'), outside]) mkdirSync(directory, { recursive: true })
   symlinkSync(outside, join(project, 'link'))
+  symlinkSync(join(root, 'no-such'), join(project, 'nowhere'))
+  mkdirSync(join(outside, 'deeper'))
   writeFileSync(program, '#!/bin/sh\ntouch was-here\nsleep 60\n')
   chmodSync(program, 0o755)
 })
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 afterEach(() => {
   for (const mark of marks) rmSync(mark, { force: true })
+})
+
+/** Nothing inside the project: what is there elsewhere, what is not, and the same behind a link of the project. */
+const elsewhere = () => [
+  ...['/', '..', outside, '/no/such', '/etc/passwd', 'no-such'],
+  ...['link', join(project, 'link'), 'link/deeper', 'link/no-such', 'nowhere'],
+]
+
+/** One answer for all of them, which tells neither what is there nor where the project is. */
+const outsideOf = (cwd: string) => ({
+  code: 'directory.outside',
+  message: `${cwd} is not a directory inside the project, and over HTTP and WebSocket only the holder of the key has work done elsewhere. Name one inside it, or none.`,
+  details: { path: cwd, hasProject: true },
 })
 
 async function worldOf(http: object): Promise<HttpWorld> {
@@ -157,19 +173,14 @@ describe("an agent's token over TCP", () => {
       { cli: 'plain', command: shell },
       { command: shell },
       { args: ['--dangerously-skip-permissions'] },
-      { cwd: '/' },
-      { cwd: '..' },
-      { cwd: 'link' },
-      { cwd: join(project, 'link') },
-      { cwd: outside },
-      { cwd: world.dir },
-      { cwd: '/no/such' },
       { role: 'lead' },
     ]
     for (const input of beyond) expect([input, (await spawn(input)).error?.code]).toEqual([input, 'spawn.denied'])
+    for (const cwd of [...elsewhere(), world.dir])
+      expect([cwd, (await spawn({ cwd })).error]).toEqual([cwd, outsideOf(cwd)])
     expect((await spawn({ cli: 'plain' })).error).toBeDefined()
     const run = { contract: 'Go.', harness: 'claude', cwd: outside }
-    expect((await post(world, '/api/run.start', run, shown)).error.code).toBe('spawn.denied')
+    expect((await post(world, '/api/run.start', run, shown)).error).toEqual(outsideOf(outside))
     await nothingStarted(world)
     expect(await spawn({ cwd: 'deeper' })).toMatchObject({ worker: { cwd: join(project, 'deeper'), parent: 'Ada' } })
     await until(() => existsSync(join(project, 'deeper', 'was-here')))
@@ -181,6 +192,18 @@ describe("an agent's token over TCP", () => {
     const invoke = { name: 'agent.create', input: { name: 'Acted', cli: 'claude' } }
     expect(await post(world, '/api/action.invoke', invoke, shown)).toMatchObject({ ok: true })
     await post(world, '/api/worker.release', { name: 'Acted' }, shown)
+    // A trusted file may have worktrees made elsewhere.
+    mkdirSync(join(project, '.relay'))
+    writeFileSync(join(project, '.relay', 'config.json'), '{"worktree":{"directory":"../worktrees"}}')
+    trust(projectConfig(project, world.dir) as ProjectConfigFile, world.dir)
+    for (const args of [
+      ['init', '-q'],
+      ['add', '.'],
+      ['commit', '-qm', 'one'],
+    ])
+      git(project, ...args)
+    expect((await spawn({ worktree: true })).error).toEqual(outsideOf('Its worktree'))
+    for (const made of ['.git', '.relay']) rmSync(join(project, made), { recursive: true })
     await world.api('workspace.set-policy', { spawn: 'none' })
     expect((await spawn({})).error.code).toBe('spawn.denied')
   })
@@ -237,8 +260,8 @@ describe('a run has the rights of the session that asked for it', () => {
     await until(() => existsSync(join(project, 'was-here')))
     rmSync(join(project, '.relay'), { recursive: true })
     // Elsewhere there may be another project, with a model's address of its own.
-    for (const cwd of [outside, '/', '..', 'link', '/no/such', '/etc/passwd', world.http.dir])
-      expect((await begin({}, cwd)).error).toMatchObject({ code: 'directory.outside', details: { path: cwd, project } })
+    for (const cwd of [...elsewhere(), world.http.dir])
+      expect([cwd, (await begin({}, cwd)).error]).toEqual([cwd, outsideOf(cwd)])
     expect((await begin({}, 'deeper')).status).toBe('running')
     expect((await begin(world.http.as('Boss'), outside)).status).toBe('running')
   })

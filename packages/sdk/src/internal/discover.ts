@@ -21,10 +21,10 @@ import {
 
 export { DaemonNotRunningError } from '../errors.ts'
 export {
+  copyForeignFile,
   type ForeignFile,
   foreignFileBytesMax,
   isPlainDirectory,
-  openForeignFile,
   readForeignFile,
   readForeignText,
   UnsafeFileError,

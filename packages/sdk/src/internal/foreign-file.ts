@@ -2,7 +2,18 @@
 // link to a device, a FIFO that nobody writes to, or endless. What a file means is up to the caller.
 // Loaded by the stdio pipe, which must start in the time of a bare Node: `node:fs` and `node:path` only.
 
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  createWriteStream,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  type Stats,
+  statSync,
+} from 'node:fs'
 import { dirname, relative, sep } from 'node:path'
 
 /** No configuration file that we read needs more. */
@@ -48,11 +59,21 @@ export function readForeignFile(path: string, options: ForeignFileOptions = {}):
   }
 }
 
-/** The same for a file that is too large to be read in one go: whoever opens it reads no more than `stats.size`, and closes it. */
-export function openForeignFile(
-  path: string,
-  options: ForeignFileOptions = {},
-): { descriptor: number; stats: Stats } | undefined {
+/**
+ * A copy, for its owner alone, of a file that is too large to be read in one go: others are served meanwhile. No more than it held when it was
+ * opened; nothing where there is no file.
+ */
+export async function copyForeignFile(path: string, to: string, options: ForeignFileOptions = {}): Promise<void> {
+  const opened = openForeignFile(path, options)
+  if (!opened) return
+  const { descriptor: fd, stats } = opened
+  const { pipeline } = await import('node:stream/promises')
+  const end = Math.max(0, stats.size - 1)
+  await pipeline(createReadStream('', { fd, end }), createWriteStream(to, { mode: 0o600 }))
+}
+
+/** Whoever opens it closes it. */
+function openForeignFile(path: string, options: ForeignFileOptions): { descriptor: number; stats: Stats } | undefined {
   const { bytesMax = foreignFileBytesMax, mayBeLink = false, within } = options
   if (within !== undefined && !isPlainWay(within, path)) return undefined
   // Looked at before it is opened: opening a device can have effects of its own.

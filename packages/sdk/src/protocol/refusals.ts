@@ -129,7 +129,7 @@ export const refusals = {
   'directory.outside': {
     ...denied,
     text: (d) =>
-      `${d.path} is not in the project's directory: over HTTP and WebSocket a run without the key works there.${d.project ? ` Name a directory inside ${d.project}, or none.` : ' Name none.'}`,
+      `${d.path} is not a directory inside the project, and over HTTP and WebSocket only the holder of the key has work done elsewhere.${d.hasProject ? ' Name one inside it, or none.' : ' This workspace has no directory yet.'}`,
   },
   'spawn.denied': { ...denied, text: (d) => `No program is started: ${d.why}` },
   'workspace.unknown': {

@@ -1,13 +1,12 @@
 // Spawning: the one place that decides whether a session may start a program, and which. Everything that starts programs asks here; the
 // supervisor starts them.
 
-import { resolve } from 'node:path'
 import type { Policy } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../../core/refusal-error.ts'
 import type { View } from '../../core/view.ts'
-import { isInside } from '../../machine/working-directory.ts'
+import { mustBeWithin } from '../../machine/working-directory.ts'
 import type { Standing } from '../sessions/standing.ts'
-import type { SpawnPlace, WorkerRuntime } from './worker-runtime.ts'
+import type { WorkerRuntime } from './worker-runtime.ts'
 
 /** any: every program. clis: the CLIs that the relay knows, without arguments, inside the project. none: no program. */
 export type SpawnRight = 'any' | 'clis' | 'none'
@@ -34,17 +33,6 @@ export function mustMaySpawn(standing: Standing, policy: Pick<Policy, 'spawn'>, 
   return right
 }
 
-/** Also asked of a worktree, which may be outside the directory that it was made for. */
-export function mustMaySpawnIn(right: SpawnRight, { directory, project }: SpawnPlace): void {
-  if (right === 'any') return
-  if (project === undefined || !isInside(directory, project)) throw outsideProject(project)
-}
-
-function outsideProject(project?: string): RefusalError {
-  if (project !== undefined) return beyondClis(`Choose a directory inside ${project}.`)
-  return beyondClis('This workspace has no directory: open it there once with `agent-relay up`.')
-}
-
 interface Start {
   standing: Standing
   view: View
@@ -53,42 +41,11 @@ interface Start {
   wish: SpawnWish
 }
 
-/**
- * The real path of a directory that a run names and starts no program in. A loop still reads the model's settings of its directory: over the
- * network it works in the project.
- */
+/** The real path of the directory that a run names and starts no program in. Its settings may name a model and its address. */
 export function workingPlace(runtime: WorkerRuntime | undefined, { standing, view, parent, wish }: Start): string {
   if (!runtime) throw new RefusalError('worker.unavailable')
-  const right = spawnRight(standing, view.policy())
-  const outside = (project?: string) => new RefusalError('directory.outside', { path: wish.cwd, project })
-  const { directory, project } = placeFor(runtime, right, { parent, cwd: wish.cwd }, outside)
-  if (right !== 'any' && (project === undefined || !isInside(directory, project))) throw outside(project)
-  return directory
-}
-
-/** Whoever may not work everywhere is not told what is outside the project: what is missing there, private or a link is answered alike. */
-function placeFor(
-  runtime: WorkerRuntime,
-  right: SpawnRight,
-  { parent, cwd }: { parent: string; cwd?: string },
-  denied: (project?: string) => RefusalError,
-): SpawnPlace {
-  try {
-    return runtime.place({ parent, cwd })
-  } catch (error) {
-    if (right === 'any' || cwd === undefined) throw error
-    const project = projectOf(runtime, parent)
-    if (project !== undefined && isInside(resolve(project, cwd), project)) throw error
-    throw denied(project)
-  }
-}
-
-function projectOf(runtime: WorkerRuntime, parent: string): string | undefined {
-  try {
-    return runtime.place({ parent }).project
-  } catch {
-    return undefined
-  }
+  const isConfined = spawnRight(standing, view.policy()) !== 'any'
+  return runtime.place({ parent, cwd: wish.cwd, isConfined }).directory
 }
 
 /** Answers what starts the program, and where; refuses a session that may not. */
@@ -98,12 +55,15 @@ export function mustMayStart(runtime: WorkerRuntime | undefined, { standing, vie
   const mayGiveRole = right === 'any' || view.agent(parent)?.role === 'lead'
   if (wish.role === 'lead' && !mayGiveRole) throw beyondClis('Leave `role` out: only the lead gives it.')
   if (!runtime) throw new RefusalError('worker.unavailable')
-  const place = placeFor(runtime, right, { parent, cwd: wish.cwd }, outsideProject)
-  mustMaySpawnIn(right, place)
+  const isConfined = right !== 'any'
+  const { directory: cwd, project } = runtime.place({ parent, cwd: wish.cwd, isConfined })
   return {
     runtime,
-    cwd: place.directory,
-    mustMayWorkIn: (directory: string) => mustMaySpawnIn(right, { ...place, directory }),
+    cwd,
+    /** Its worktree may be outside the directory that it is made for. */
+    mustMayWorkIn: (worktree: string) => {
+      if (isConfined) mustBeWithin({ directory: project }, worktree, 'Its worktree')
+    },
   }
 }
 

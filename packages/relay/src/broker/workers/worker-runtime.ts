@@ -9,8 +9,8 @@ export type { Sink, Watch, WorkerReport }
 
 /** What the broker asks of the supervisor. */
 export interface WorkerRuntime {
-  /** Where a worker of this parent would work; refuses what is not a directory, and the relay's own. */
-  place(request: { parent: string; cwd?: string }): SpawnPlace
+  /** Where a worker of this parent would work; refuses what is not a directory, and the relay's own. Confined: to the project. */
+  place(request: PlaceRequest): SpawnPlace
   /** Refuses what cannot be started before anything is written, such as a CLI that is not installed. */
   check(request: WorkerRequest): Promise<Checked>
   /** The first of these CLIs whose program is on PATH. */
@@ -73,6 +73,12 @@ export interface WorkerRequest {
   model?: string
   /** A real directory. */
   cwd: string
+}
+
+export interface PlaceRequest {
+  parent: string
+  cwd?: string
+  isConfined: boolean
 }
 
 export interface SpawnPlace {

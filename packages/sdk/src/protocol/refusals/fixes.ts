@@ -130,6 +130,11 @@ export const fixes = {
     person: 'Name a directory with --cwd, or open the workspace in its directory once: agent-relay up',
     program: 'Name a directory (cwd), or open the workspace in its directory once: agent-relay up',
   },
+  'directory.outside': {
+    agent: (d) => (d.hasProject ? '' : 'Your user opens it in its directory once with: agent-relay up'),
+    person: (d) => (d.hasProject ? '' : 'Open it in its directory once: agent-relay up'),
+    program: (d) => (d.hasProject ? '' : 'Open it in its directory once: agent-relay up'),
+  },
   'workspace.unknown': {
     agent: 'Your user sees all of them with: agent-relay workspace list',
     person: (d) => `All of them: agent-relay workspace list. To make it: agent-relay workspace create ${d.workspace}`,
