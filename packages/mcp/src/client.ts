@@ -60,7 +60,11 @@ export interface ToolClient {
   send(to: string, message: string, options?: Sending): Promise<OutputOf<'message.send'>>
   sendAndWait(to: string, message: string, options?: Sending & { timeoutMs?: number }): Promise<WithContent<Message>>
   getInbox(options?: InputOf<'inbox.take'> & { unread_only?: boolean; peek?: boolean }): Promise<InboxPage>
-  listAgents(options?: { include_idle?: boolean; project?: string }): Promise<(Agent & { idle: boolean })[]>
+  /** `elsewhere`: addresses in other workspaces, where nobody else is here. */
+  listAgents(options?: {
+    include_idle?: boolean
+    project?: string
+  }): Promise<(Agent & { idle: boolean })[] & { elsewhere?: string[] }>
   getStatus(): Promise<ClientStatus>
   spawn(options: SpawnOptions): Promise<WorkerResult>
   release(name: string, reason?: string): Promise<WorkerResult>
@@ -128,8 +132,9 @@ export class TurnClient implements ToolClient {
   }
 
   async listAgents({ include_idle, project }: { include_idle?: boolean; project?: string } = {}) {
-    const { agents } = await this.#turn.call('agent.list', { includeIdle: include_idle, project })
-    return agents.map((agent) => ({ ...agent, idle: agent.status === 'idle' }))
+    const { agents, elsewhere } = await this.#turn.call('agent.list', { includeIdle: include_idle, project })
+    const shown = agents.map((agent) => ({ ...agent, idle: agent.status === 'idle' }))
+    return Object.assign(shown, { elsewhere })
   }
 
   async getStatus(): Promise<ClientStatus> {

@@ -68,9 +68,12 @@ test('three terminals in three directories: the agents see and reach each other 
   await call(first, 'relay_send', { to: names[1], message: 'from a to b' })
   expect(await call(second, 'relay_inbox')).toContain('from a to b')
 
+  expect((await run(['who'], join(root, 'shop'))).stderr).toMatch(/\nIn other workspaces: home:.* who --everywhere\n$/)
   // A name of its own: the first of each workspace is named after its program, and at home that may be the third.
   const shop = await agentIn(join(root, 'shop'), { RELAY_AGENT_NAME: 'Shopkeeper' })
   expect(await call(shop, 'relay_status')).toContain('Project: shop')
+  const addresses = /^1 agent.*\n.*\nIn other workspaces, by their addresses: (.*)$/.exec(await call(shop, 'relay_who'))
+  expect(addresses?.[1]?.split(', ').sort()).toEqual(names.map((name) => `home:${name}`).sort())
   const unknown = await call(shop, 'relay_send', { to: names[2], message: 'x' })
   expect(unknown).toContain(`${names[2]} is in home: send to "home:${names[2]}".`)
   await call(shop, 'relay_send', { to: `home:${names[2]}`, message: 'from the shop' })

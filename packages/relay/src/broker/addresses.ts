@@ -1,6 +1,6 @@
 // Addresses that name another workspace of this daemon: `frontend:Designer`, `frontend:lead`, `frontend:*`, `*:*`.
 
-import { type ParsedInputOf, type Refusal, type RefusalCode, refusal } from '@agent-relay/sdk/protocol'
+import { daemonName, type ParsedInputOf, type Refusal, type RefusalCode, refusal } from '@agent-relay/sdk/protocol'
 import { leadOf } from '../core/agents.ts'
 import { broadcast, directKey, isChannel } from '../core/conversations.ts'
 import { bareText, RefusalError } from '../core/refusal-error.ts'
@@ -78,6 +78,28 @@ export async function withElsewhere(
     if (other !== home.name && (await reach.visit(other, has).catch(() => false))) elsewhere.push(other)
   }
   return elsewhere.length === 0 ? refused : refusal(code, { ...refused.details, elsewhere })
+}
+
+/** The names of those who have a session here, without the daemon itself. */
+export function connectedTo({ sessions }: Workspace): string[] {
+  const names = new Set(sessions.all().map(({ agent }) => agent ?? daemonName))
+  names.delete(daemonName)
+  return [...names]
+}
+
+/** An agent that is alone is told of this many in other workspaces. */
+const companyMax = 10
+
+/** The addresses of those who are connected to other workspaces, for who may write there. Nobody is connected to a workspace at rest. */
+export async function companyElsewhere(context: Context, session: Session): Promise<string[]> {
+  if (!mayWriteAbroad(session)) return []
+  const reach = withinReach(context, session)
+  const others = new Set(reach.names())
+  for (const passed of [context.workspace.name, ...reach.atRest()]) others.delete(passed)
+  const there = (other: Workspace) => connectedTo(other).map((agent) => `${other.name}:${agent}`)
+  // One that cannot be opened has nobody to offer.
+  const found = await Promise.all([...others].map((name) => reach.visit(name, there).catch(() => undefined)))
+  return found.flatMap((addresses) => addresses ?? []).slice(0, companyMax)
 }
 
 export interface Away {

@@ -6,9 +6,11 @@ import { type Reader, sees } from '../core/sight.ts'
 import type { Steps } from '../core/steps.ts'
 import { taskOf } from '../core/tasks.ts'
 import type { AgentRow } from '../core/view.ts'
+import { companyElsewhere, connectedTo } from './addresses.ts'
 import type { Asking } from './call.ts'
 import { Budget } from './long-reads.ts'
 import { heardSince } from './provisional.ts'
+import type { Session } from './sessions/session.ts'
 import { WholeTexts } from './whole-texts.ts'
 import type { Context, Workspace } from './workspace.ts'
 
@@ -16,11 +18,16 @@ type Filter = Omit<ParsedInputOf<'agent.list'>, 'project'>
 type Listed = OutputOf<'agent.list'>
 
 export function agents(
-  { workspace, neighbours }: Context,
-  { session, abandoned }: Asking,
+  context: Context,
+  asking: Asking,
   { project, ...filter }: ParsedInputOf<'agent.list'>,
 ): Steps<Listed> | Promise<Listed> {
-  if (project === undefined || project === workspace.name) return agentsOf(workspace, session, filter)
+  const { workspace, neighbours } = context
+  const { session, abandoned } = asking
+  if (project === undefined || project === workspace.name) {
+    const here = agentsOf(workspace, session, filter)
+    return isAlone(context, session) ? withCompany(context, asking, here) : here
+  }
   if (session.standing.door !== 'owner') throw new RefusalError('workspace.unknown', { workspace: project })
   const read = (other: Workspace) =>
     other.reads.run(agentsOf(other, { standing: session.standing }, filter), new Budget(), abandoned)
@@ -28,6 +35,18 @@ export function agents(
     if (!found) throw new RefusalError('workspace.unknown', { workspace: project })
     return found
   })
+}
+
+function isAlone({ workspace }: Context, { agent }: Session): boolean {
+  return connectedTo(workspace).every((name) => name === agent)
+}
+
+/** Whoever is alone here may be looking for somebody in another workspace. */
+async function withCompany(context: Context, { session, abandoned }: Asking, here: Steps<Listed>): Promise<Listed> {
+  const found = await context.workspace.reads.run(here, new Budget(), abandoned)
+  const isAlone = found.agents.every(({ name, status }) => name === session.agent || status === 'offline')
+  const elsewhere = isAlone ? await companyElsewhere(context, session) : []
+  return elsewhere.length === 0 ? found : { ...found, elsewhere }
 }
 
 function* agentsOf(

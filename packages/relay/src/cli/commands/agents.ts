@@ -4,7 +4,7 @@
 import type { RelayClient } from '@agent-relay/sdk'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { spendText } from '@agent-relay/sdk/internal/spend-text'
-import type { Agent } from '@agent-relay/sdk/protocol'
+import type { Agent, OutputOf } from '@agent-relay/sdk/protocol'
 import { httpPortDefault, usualPort } from '../../machine/http-port.ts'
 import type { CliCommand, Context, NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'
@@ -29,7 +29,8 @@ export const who: CliCommand<WhoOptions> = {
 async function run(context: Context<WhoOptions>): Promise<void> {
   const { options, print } = context
   await withClient(context, 'anyone', async ({ client }) => {
-    const agents = options.everywhere ? await everywhere(context, client) : await agentsOf(context, client)
+    const found = options.everywhere ? await everywhere(context, client) : await agentsOf(context, client)
+    const { agents, elsewhere = [] } = found
     const shown = options.all ? agents : agents.filter(({ status }) => status !== 'offline')
     if (print.isJson) return void (await print.json({ agents: shown }))
     const hasTasks = shown.some(({ task }) => task !== undefined)
@@ -59,6 +60,8 @@ async function run(context: Context<WhoOptions>): Promise<void> {
     else if (agents.length === 0)
       print.say('Nobody has registered yet. An agent does so by its first call: agent-relay inbox --as Bob')
     else if (away > 0) print.say(`${nobody}${away} away: agent-relay who --all`)
+    if (elsewhere.length > 0)
+      print.say(`In other workspaces: ${elsewhere.join(', ')}. All of them: agent-relay who --everywhere`)
   })
 }
 
@@ -69,22 +72,25 @@ async function sayPort({ env, print }: Context, client: RelayClient): Promise<vo
   if (url !== undefined) print.say(`HTTP is at ${url}`)
 }
 
-async function agentsOf({ print }: Context, client: RelayClient, project?: string): Promise<Agent[]> {
-  return (await client.call('agent.list', { includeOffline: true, whole: print.isJson, project })).agents
+function agentsOf({ print }: Context, client: RelayClient, project?: string): Promise<OutputOf<'agent.list'>> {
+  return client.call('agent.list', { includeOffline: true, whole: print.isJson, project })
 }
 
 /** Named by their addresses. Nobody is connected to a workspace at rest, so it is left so unless those who are away are wanted too. */
-async function everywhere(context: Context<WhoOptions>, client: RelayClient): Promise<Agent[]> {
+async function everywhere(
+  context: Context<WhoOptions>,
+  client: RelayClient,
+): Promise<{ agents: Agent[]; elsewhere?: string[] }> {
   const { env, options } = context
   const link = await control(env)
   const { workspaces } = await link.call('workspace.list', {}, nextId('c')).finally(() => link.close())
   const lists = workspaces
     .filter(({ open, atRest }) => open && (options.all || !atRest))
     .map(async ({ name: workspace }) => {
-      const agents = await agentsOf(context, client, workspace)
+      const { agents } = await agentsOf(context, client, workspace)
       return agents.map((agent) => ({ ...agent, name: `${workspace}:${agent.name}` }))
     })
-  return (await Promise.all(lists)).flat()
+  return { agents: (await Promise.all(lists)).flat() }
 }
 
 /** The daemon stops counting here. */

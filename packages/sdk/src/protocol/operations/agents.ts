@@ -30,7 +30,11 @@ export const agentOperations = {
       whole: z.boolean().optional(),
       project: WorkspaceName.optional(),
     }),
-    output: z.object({ agents: z.array(Agent) }),
+    output: z.object({
+      agents: z.array(Agent),
+      /** Where nobody else is connected: the addresses of some who are, in other workspaces that you may write to. */
+      elsewhere: z.array(z.string()).optional(),
+    }),
   },
   'agent.brief': {
     kind: 'command',
