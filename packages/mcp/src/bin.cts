@@ -7,7 +7,7 @@ import { type ServeOptions, serve } from './serve.cts'
 function main(args: string[]): void {
   const [command, ...rest] = args
   if (command === undefined || command === 'help' || args.includes('--help') || args.includes('-h')) return help()
-  if (command === '--version' || command === '-v') return say(process.stdout, `${version()}\n`)
+  if (args.includes('--version') || command === '-v') return say(process.stdout, `${version()}\n`)
   if (command === 'serve') return start(rest)
   if (command === 'hook') return startHook(rest)
   if (command === 'install' || command === 'uninstall') return void installer(command, rest)

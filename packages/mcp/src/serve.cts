@@ -132,7 +132,9 @@ function refuse({ message }: Error, early: () => Buffer): void {
   process.exitCode = 1
   process.stdout.on('error', () => process.exit())
   process.stderr.write(`ERROR: ${clean(message)}\n`)
-  refuseAll(process.stdin, process.stdout, early(), `${message} Then start this session again.`)
+  // It ends with a command or with a sentence.
+  const then = message.endsWith('.') ? ' Then start' : '. Start'
+  refuseAll(process.stdin, process.stdout, early(), `${message}${then} this session again.`)
 }
 
 function serveOverHttp(baseUrl: string, identity: Identity, early: () => Buffer): void {
@@ -207,6 +209,9 @@ function isAway(error: Error): boolean {
 }
 
 function awayText(): string {
+  const url = setting(process.env, 'RELAY_BASE_URL')
+  if (url !== undefined)
+    return `ERROR: No relay answers at ${cleaned(url)}.\n\nTo start one there:\n  agent-relay lift, if it was a lift's\n  agent-relay daemon start, otherwise\n`
   return `ERROR: ${new DaemonNotRunningError().message}
 
 To start the daemon:

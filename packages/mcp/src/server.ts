@@ -69,6 +69,12 @@ async function serverOfDaemon(env: Env): Promise<Server> {
     onclose?.()
     void client.disconnect()
   }
+  // Without a transport nothing closes, and `onclose` is not called.
+  const close = server.close.bind(server)
+  server.close = async () => {
+    await close()
+    await client.disconnect()
+  }
   return server
 }
 

@@ -47,6 +47,7 @@ export const standIn = `stand_in() {
       ;;
     '"tools/list"') answer='"result":{"tools":[]}' ;;
     '"prompts/list"') answer='"result":{"prompts":[{"name":"relay_protocol","description":"Agent Relay does not run"}]}' ;;
+    '"prompts/get"') answer='"result":{"messages":[{"role":"user","content":{"type":"text","text":"Relay daemon is not running. Start with: agent-relay daemon start"}}]}' ;;
     '"ping"') answer='"result":{}' ;;
     esac
     printf '{"jsonrpc":"2.0","id":%s,%s}\\n' "$id" "$answer"

@@ -16,7 +16,7 @@ import { workspaceTools } from './tools/workspace/index.ts'
 export const toolsets: Readonly<Record<string, readonly Tool[]>> = {
   relay: [relaySendTool, relayInboxTool, relayWhoTool, relayStatusTool, relaySpawnTool, relayReleaseTool],
   workspace: workspaceTools,
-  actions: actionTools,
+  actions: actionTools.map((tool) => ({ ...tool, showsActions: true })),
   agents: agentTools,
   lift: liftTools,
 }
@@ -42,6 +42,9 @@ export function toolsOf(names: string = defaultToolsets): readonly Tool[] {
       })
     }
   }
-  // Toolsets may share tools.
-  return [...new Set(wanted.flatMap((name) => toolsets[name] as readonly Tool[]))]
+  // Toolsets may share tools; one that shows every action does so whatever it stands beside.
+  const tools = new Map<string, Tool>()
+  for (const tool of wanted.flatMap((name) => toolsets[name] as readonly Tool[]))
+    if (!tools.get(tool.name)?.showsActions) tools.set(tool.name, tool)
+  return [...tools.values()]
 }

@@ -48,4 +48,9 @@ test('without a daemon it rejects and says how to start one; with one it serves 
   const before = here()
   await client.close()
   await until(() => here() < before)
+  // A server that was never connected to a host goes, too.
+  const unused = await createServer()
+  expect(here()).toBe(before)
+  await unused.close()
+  await until(() => here() < before)
 })

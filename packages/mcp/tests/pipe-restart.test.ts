@@ -279,7 +279,7 @@ describe('while the daemon stays away', () => {
       content: [
         {
           type: 'text',
-          text: 'Error: Relay daemon is not running. Start it with: agent-relay daemon start\nThis call was not carried out.',
+          text: 'Error: Relay daemon is not running. Start with: agent-relay daemon start\nThis call was not carried out.',
         },
       ],
       isError: true,
@@ -294,7 +294,7 @@ describe('while the daemon stays away', () => {
     })
     expect((await ada.answer(list)).error).toEqual({
       code: -32000,
-      message: 'Relay daemon is not running. Start it with: agent-relay daemon start',
+      message: 'Relay daemon is not running. Start with: agent-relay daemon start',
     })
     const flown = textOf((await ada.answer(inFlight)).result)
     expect(flown).toContain('It went away during this call, which may have been carried out')

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../../test/until.ts'
-import { daemonLauncher, PipeWorld } from './pipe-world.ts'
+import { daemonLauncher, type Json, PipeWorld } from './pipe-world.ts'
 
 let world: PipeWorld
 beforeAll(async () => {
@@ -31,8 +31,8 @@ describe('the command line', () => {
     expect(stdout).toMatch(/Usage:\n {2}agent-relay-mcp <command>/)
   })
 
-  test('--version', async () => {
-    const { code, stdout } = await run('--version')
+  test.each([['--version'], ['serve', '--version'], ['install', '--version']])('%j %j', async (...args) => {
+    const { code, stdout } = await run(...args)
     expect([code, stdout]).toEqual([0, '0.1.0\n'])
   })
 
@@ -69,6 +69,20 @@ Or for cloud workspaces, ensure the daemon is running.
     ['a socket that is not there', { RELAY_SOCKET: '/nonexistent/daemon.sock' }],
   ])('%s: it says so and ends with 1', async (_, env) => {
     expect(await world.pipe(env).ended).toEqual({ code: 1, stderr: text })
+  })
+
+  test('a prompt that is asked for says so', async () => {
+    const pipe = world.pipe({ RELAY_DATA_DIR: '/nonexistent', RELAY_PROJECT: '', RELAY_STANDBY: '' })
+    const { messages } = (await pipe.ask('prompts/get', { name: 'relay_protocol' })).result as Json
+    expect(messages[0].content.text).toBe('Relay daemon is not running. Start with: agent-relay daemon start')
+  })
+
+  test('an address at which nobody answers, such as of a lift that is over, is named', async () => {
+    const { code, stderr } = await world.pipe({ RELAY_BASE_URL: 'http://127.0.0.1:9', RELAY_SOCKET: '' }).ended
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^ERROR: No relay answers at http:\/\/127\.0\.0\.1:9\.\n/),
+    ])
   })
 
   test('a socket file that a dead daemon left', async () => {

@@ -28,7 +28,7 @@ export function unservedBy(code: string | undefined, message: string): Unserved 
 }
 
 const onlyPrompt = { name: 'relay_protocol', description: 'Agent Relay does not run' }
-const fix = 'Start it with: agent-relay daemon start'
+const fix = 'Start with: agent-relay daemon start'
 
 export function answerAway(call: Call, target: PipeTarget, refused: SaidRefusal | undefined): string {
   const { id, method, params } = call
@@ -55,6 +55,10 @@ export function answerStandingBy(call: Call, target: PipeTarget, refused: SaidRe
   if (method === 'tools/list') return lineOf({ id, result: { tools: [] } })
   // A server that offers nothing at all counts as failed with Gemini CLI and Qwen Code.
   if (method === 'prompts/list') return lineOf({ id, result: { prompts: [onlyPrompt] } })
+  if (method === 'prompts/get') {
+    const content = { type: 'text', text: reason(refused) }
+    return lineOf({ id, result: { messages: [{ role: 'user', content }] } })
+  }
   // A host that speaks a newer version takes it for an older server, and tries again with `initialize`.
   if (method !== 'tools/call' && method !== 'ping') return errorLine(id, methodNotFound, 'Method not found')
   return answerAway(call, target, refused)

@@ -109,8 +109,8 @@ export type ActionScope = 'all' | 'workspace' | 'relay'
 
 export function actionScope(tools: readonly Tool[]): ActionScope | undefined {
   const has = (name: string) => tools.some((tool) => tool.name === name)
+  if (tools.some(({ showsActions }) => showsActions)) return 'all'
   if (has('register_agent')) return 'workspace'
-  if (has('actions_invoke')) return 'all'
   return has('relay_send') ? 'relay' : undefined
 }
 
@@ -198,7 +198,7 @@ export function actionCall(name: string, scope: ActionScope): Tool | undefined {
       const envelope = await client.call('action.invoke', { name, input: input ?? {} })
       // Most agents of this toolset have never heard of actions.
       const isUnknown = scope === 'relay' && !envelope.ok && envelope.error.code === 'unknown_action'
-      return isUnknown ? { text: unknownTool(name), isError: true } : envelopeAnswer(envelope)
+      return isUnknown ? { text: `Error: ${unknownTool(name)}`, isError: true } : envelopeAnswer(envelope)
     },
   })
 }

@@ -1,10 +1,11 @@
 // Toolset `lift`: a caller says its role with each call. Answers are JSON.
 
+import { longBodyText } from '@agent-relay/sdk/internal/long-body'
 import { limits, messageKinds } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { unknownRole } from '../client.ts'
 import { cut } from '../text.ts'
-import { bodiesBytesMax, bodyBytesMax } from './relay-inbox.ts'
+import { bodiesBytesMax } from './relay-inbox.ts'
 import { type Tool, tool } from './tool.ts'
 
 type Common = 'name' | 'title' | 'description' | 'input' | 'hints' | 'showsInbox' | 'roleInputs' | 'run'
@@ -43,7 +44,7 @@ const postMessageTool = liftTool({
     // The workspace may hold other agents; the lift's own are its roles.
     if (!client.roles.includes(to)) throw unknownRole(to, client.roles)
     const { id } = await client.call('message.send', { to, kind, body })
-    return { json: { id } }
+    return { json: { id }, note: longBodyText(body) }
   },
 })
 
@@ -65,7 +66,7 @@ const readMessagesTool = liftTool({
       from,
       to: String(to),
       kind,
-      body: cut(body, bodyBytesMax),
+      body: cut(body, limits.shownBodyBytesMax),
       ts,
     }))
     return page.more > 0 ? { json: messages, note: `${page.more} more. Call read_messages again.` } : { json: messages }

@@ -2,6 +2,7 @@
 // every tool that hands out messages of an inbox shows them to a model.
 
 import { inboxHeading } from '@agent-relay/sdk/internal/injection'
+import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { InboxPage, ToolClient } from '../client.ts'
 import { cut, indentedForModel } from '../text.ts'
@@ -12,8 +13,6 @@ import { type Tool, tool } from './tool.ts'
  * know, and Copilot CLI hides what is longer than 20,000: a message in there would count as read, and nobody would have read it.
  */
 export const bodiesBytesMax = 10_000
-/** One body in an answer of JSON. */
-export const bodyBytesMax = 24 * 1024
 
 export const relayInboxSchema = z.object({
   limit: z.number().int().min(1).max(100).optional().default(10).describe('Max messages to return'),
@@ -57,7 +56,7 @@ export function shownMessages(messages: InboxPage) {
     channel,
     thread,
     kind,
-    body: cut(body, bodyBytesMax),
+    body: cut(body, limits.shownBodyBytesMax),
   }))
 }
 

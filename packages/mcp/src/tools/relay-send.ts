@@ -1,6 +1,7 @@
 // relay_send: a message to an agent, a channel or everyone, with or without waiting for the answer.
 
 import { RelayError } from '@agent-relay/sdk'
+import { longBodyText } from '@agent-relay/sdk/internal/long-body'
 import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
@@ -55,7 +56,8 @@ export async function handleRelaySend(
   const sent = await client.send(to, message, { thread, create })
   const { id, away = [], failed = [] } = sent ?? {}
   const missed = failed.map(({ to, message }) => `Not delivered to ${to}: ${message}`)
-  return `${[`Message sent to ${to}`, awayText(away) ?? [], ...missed].flat().join('\n')}${idLine(id)}`
+  const told = [awayText(away), longBodyText(message)].flatMap((text) => text ?? [])
+  return `${[`Message sent to ${to}`, ...told, ...missed].join('\n')}${idLine(id)}`
 }
 
 /** It was sent, and nobody is there who could answer soon: that is no error. */

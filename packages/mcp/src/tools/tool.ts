@@ -41,6 +41,8 @@ export interface Tool<I = unknown> {
   showsInbox?: boolean
   /** The model sees it from the start, also in a host that shows tools only after a search. */
   isPinned?: boolean
+  /** Every action is shown as a tool beside it. */
+  showsActions?: boolean
   /** The role of the lift that the input says it acts as; `run` is given that role's client. */
   role?(input: I): string
   /** Which inputs are roles of the lift. */

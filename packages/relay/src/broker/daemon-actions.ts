@@ -2,7 +2,14 @@
 // The caller's own session asks: what it may do with workers by an operation, it may do here, and no more.
 
 import { clisWith } from '@agent-relay/sdk/internal/clis'
-import { daemonName, type Invocation, type Worker } from '@agent-relay/sdk/protocol'
+import {
+  type ActionErrorCode,
+  daemonName,
+  type Invocation,
+  refusal,
+  refusals,
+  type Worker,
+} from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { bareText, RefusalError, refusalOf } from '../core/refusal-error.ts'
 import { mustReach } from './dispatch.ts'
@@ -64,7 +71,7 @@ async function serve(workspace: Workspace, session: Session, call: Invocation): 
   const { invocation } = call
   const answer = await work(workspace, call, session.ended).then(
     (output) => ({ invocation, output }),
-    (error) => ({ invocation, error: errorOf(error) }),
+    (error) => ({ invocation, error: errorOf(error, call.action) }),
   )
   const asking = { session, by: daemonName, id: `${invocation}/answer`, abandoned: session.ended }
   // Too late, or the daemon stops: then nobody waits for it.
@@ -84,11 +91,18 @@ async function work(workspace: Workspace, call: Invocation, abandoned: AbortSign
   return workers.wish(op, asking, parse(op, call.input))
 }
 
-const denials = new Set<string>(['worker.not-yours', 'spawn.denied', 'auth.denied'])
-
-function errorOf(error: unknown): { code: 'invalid_input' | 'permission_denied' | 'handler_failed'; message: string } {
+/** By the kind of the refusal: what was asked makes no sense here, or may not be; all else has gone wrong in the work itself. */
+function errorOf(error: unknown, action: string): { code: ActionErrorCode; message: string } {
   const refused = refusalOf(error)
-  const [code, message] = [refused.code, bareText(refused)]
-  if (code === 'input.invalid') return { code: 'invalid_input', message }
-  return { code: denials.has(code) ? 'permission_denied' : 'handler_failed', message }
+  const { http } = refusals[refused.code]
+  const code = refused.code === 'worker.unknown' ? 'invalid_input' : (codes[http] ?? 'handler_failed')
+  // The caller knows no operation of that name.
+  if (refused.code !== 'input.invalid') return { code, message: bareText(refused) }
+  return { code, message: bareText(refusal('input.invalid', { ...refused.details, operation: action })) }
+}
+
+const codes: Record<number, ActionErrorCode> = {
+  400: 'invalid_input',
+  401: 'permission_denied',
+  403: 'permission_denied',
 }

@@ -4,6 +4,7 @@
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readForeignText } from '@agent-relay/sdk/internal/foreign-file'
+import { isGone } from './is-gone.ts'
 
 const quietFile = (host: number | string) => `quiet.${host}`
 
@@ -83,12 +84,4 @@ function isAllQuiet(agents: ReadonlyMap<string, boolean>): boolean {
 function isLeft(name: string): boolean {
   const host = /^(?:brief\.|turn\.)?(\d+)(?:\.|$)/.exec(name)?.[1]
   return host !== undefined && isGone(Number(host))
-}
-
-function isGone(pid: number): boolean {
-  try {
-    return !process.kill(pid, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH'
-  }
 }

@@ -85,7 +85,7 @@ describe.each(wires)('over %s, with the default toolset', (wire) => {
     expect(await host.toolNames()).toEqual([...own, 'ui_show_results'])
     expect(JSON.parse((await host.call('ui_show_results', { of: 'it' })).text)).toMatchObject({ output: 'shown: it' })
     const nothing = await host.call('no_such_tool')
-    expect([nothing.isError, nothing.text]).toEqual([true, 'Unknown tool: no_such_tool'])
+    expect([nothing.isError, nothing.text]).toEqual([true, 'Error: Unknown tool: no_such_tool'])
   })
 })
 
@@ -106,7 +106,18 @@ test('agent.create names the CLIs and says what its fields are; agent.status kno
   const create = tools.find(({ name }) => name === 'agent_create') as Json
   expect(create.inputSchema.properties.cli.enum).toContain('claude')
   const { text } = await (await world.agent('pipe', { name: 'Asker' })).call('agent_status', { name: 'Nobody' })
-  expect(JSON.parse(text)).toMatchObject({ ok: false, error: { message: expect.stringContaining('Nobody') } })
+  const unknown = { code: 'invalid_input', message: expect.stringContaining('Nobody') }
+  expect(JSON.parse(text)).toMatchObject({ ok: false, error: unknown })
+  const created = async (input: object) =>
+    JSON.parse(
+      (await (await world.agent('pipe', { name: 'Asker' })).call('agent_create', { name: 'W', ...input })).text,
+    )
+  expect((await created({})).error).toEqual({
+    code: 'invalid_input',
+    message: expect.stringMatching(/^Invalid input for agent\.create: /),
+  })
+  expect((await created({ cli: 'nope', cwd: '/' })).error).toMatchObject({ code: 'invalid_input' })
+  expect((await created({ cli: 'claude', cwd: '/no/such' })).error).toMatchObject({ code: 'invalid_input' })
 })
 
 describe('as many as a context bears', () => {
@@ -124,6 +135,11 @@ describe('as many as a context bears', () => {
     // In the workspace they stand among its own tools.
     const wide = await (await world.agent('pipe', { name: 'Wide2' })).toolNames()
     expect(wide.slice(17)).toEqual(runtime)
+    // Whoever asks for all of them gets them, whatever else it asks for.
+    for (const tools of ['actions', 'relay,actions', 'workspace,actions', 'actions,workspace']) {
+      const asked = await (await world.agent('pipe', { name: 'All', tools })).toolNames()
+      expect([tools, names.filter((name) => !asked.includes(name.replace('.', '_')))]).toEqual([tools, []])
+    }
   })
 
   test('6,000 bytes, whatever they are made of; and 300 characters of each description', async () => {

@@ -127,6 +127,12 @@ describe('send and inbox', () => {
     expect(rest.stdout).toContain('Alice → #general\n  hello all')
   })
 
+  it('says that a long message is not shown whole', async () => {
+    await world.run(['inbox', '--as', 'Carl'])
+    const { stdout, stderr } = await world.run(['send', 'Carl', 'x'.repeat(24 * 1024 + 1)])
+    expect([stdout, stderr]).toEqual([expect.stringContaining('stored.'), expect.stringMatching(/^It is long: /)])
+  })
+
   it('refuses with the reason and exit code 1', async () => {
     const [agent, channel, inbox, self, empty] = await Promise.all([
       world.run(['send', 'Bbo', 'x', '--as', 'Alice']),

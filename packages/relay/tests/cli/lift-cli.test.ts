@@ -1,7 +1,7 @@
 // `lift` by hand: what it prints, the port, Ctrl-C, that lifts and the user's daemon do not see each other, and the project's files.
 
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, SSEClientTransport } from '@modelcontextprotocol/client'
@@ -66,6 +66,12 @@ describe('by hand', () => {
     await running.says(/\[\d\d:\d\d:\d\d\] dev-b → pm \[status\] "Task P4 DONE, last commit abc1234"\n/)
     await post('x'.repeat(1_000))
     await running.says(/"x{157}\.\.\."\n/)
+    // Its reader is shown a part of it: the sender is told.
+    const { content } = (await client.callTool({
+      name: 'post_message',
+      arguments: { from: 'dev-b', to: 'pm', kind: 'free', body: 'x'.repeat(30_000) },
+    })) as Json
+    expect(content.map(({ text }: Json) => text).join()).toMatch(/^\{"id":.*It is long: .* 24 KiB\. /s)
     expect(leftovers()).toHaveLength(1)
     // As the line `look in` says.
     const [socket] = shellWords(/RELAY_SOCKET=(.+) agent-relay who/.exec(running.stdout)?.[1] ?? '')
@@ -73,6 +79,19 @@ describe('by hand', () => {
     expect((await running.stop()).code).toBe(0)
     expect(leftovers()).toEqual([])
     await expect(fetch(`http://localhost:${portOf(running)}/healthz`)).rejects.toThrow()
+  })
+
+  test('what a lift that was killed has left goes with the next one; that of another that runs stays', async () => {
+    const [killed, other] = [await lift(), await lift()]
+    killed.child.kill('SIGKILL')
+    await until(() => killed.child.signalCode !== null)
+    mkdirSync(join(world.root, 'agent-relay-lift-strange'))
+    expect(leftovers()).toHaveLength(3)
+    const next = await lift()
+    expect(leftovers()).toHaveLength(3)
+    for (const running of [other, next]) await running.stop()
+    expect(leftovers()).toEqual(['agent-relay-lift-strange'])
+    rmSync(join(world.root, 'agent-relay-lift-strange'), { recursive: true })
   })
 
   test('a port that is taken: how to free it, and exit code 1', async () => {
@@ -198,7 +217,8 @@ describe('prompts and roles', () => {
     [['--roles', 'pm,$(x)'], /not a valid role name/],
     [['--roles', 'pm,-t'], /not a valid role name/],
     [['--tmux', '--kitty'], /only one of/],
-    [['--tmux', '--cli', 'aider'], /aider gets no MCP servers here/],
+    [['--tmux', '--cli', 'aider'], /aider gets no MCP servers here: a role /],
+    [['--tmux', '--cli', 'copilot'], /copilot is not typed into here: a role /],
   ])('%j is refused', async (args, why) => {
     const { code, stderr } = await world.run(['lift', ...args])
     expect(stderr).toMatch(why)

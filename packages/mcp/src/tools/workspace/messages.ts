@@ -1,6 +1,7 @@
 // The tools about messages: send_message, reply and react.
 
 import { RelayError } from '@agent-relay/sdk'
+import { longBodyText } from '@agent-relay/sdk/internal/long-body'
 import { messageKinds, type OutputOf } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { parseAddress } from '../../client.ts'
@@ -27,7 +28,7 @@ export const sendMessageTool = envelopeTool({
       throw new RelayError('Say whom it is for: either to or channel.', { code: 'input.invalid' })
     const address =
       to === undefined ? channelAddress(channel as string) : typeof to === 'string' ? parseAddress(to) : to
-    return sentAnswer(await client.call('message.send', { to: address, body: text, thread, kind }))
+    return sentAnswer(await client.call('message.send', { to: address, body: text, thread, kind }), text)
   },
 })
 
@@ -35,8 +36,9 @@ function channelAddress(channel: string): string {
   return channel.startsWith('#') ? channel : `#${channel}`
 }
 
-function sentAnswer({ id, to, away, failed }: OutputOf<'message.send'>) {
-  return { id, to, away, failed, note: awayText(away) }
+function sentAnswer({ id, to, away, failed }: OutputOf<'message.send'>, text: string) {
+  const notes = [awayText(away), longBodyText(text)].flatMap((note) => note ?? [])
+  return { id, to, away, failed, note: notes.length === 0 ? undefined : notes.join(' ') }
 }
 
 export const replyTool = envelopeTool({
@@ -46,7 +48,7 @@ export const replyTool = envelopeTool({
   input: z.object({ message: z.string().min(1).describe('Message id'), text: z.string().min(1) }),
   hints: {},
   run: async (client, { message, text }) =>
-    sentAnswer(await client.call('message.send', { replyTo: message, body: text })),
+    sentAnswer(await client.call('message.send', { replyTo: message, body: text }), text),
 })
 
 export const reactTool = envelopeTool({

@@ -58,7 +58,9 @@ export const fixes = {
   },
   'auth.required': { agent: toComeIn, person: toComeIn, program: toComeIn },
   'run.unknown': {
-    agent: { agent_status: 'agent_start answers with the agent_id of each.' },
+    agent: {
+      agent_status: 'agent_start answers with the agent_id of each. Only who started it, its agent and people see it.',
+    },
     person: 'All runs: agent-relay runs status',
     program: "All runs: relay.client.call('run.list', {})",
   },

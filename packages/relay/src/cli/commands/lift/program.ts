@@ -21,8 +21,11 @@ const servesRole = ({ hasMcp, isAcpOnly }: Harness) => hasMcp && !isAcpOnly
 
 export function findProgram(cli: string, cwd: string, env: Env): Program {
   const harness = cli.includes('/') ? plain : (harnessOf(cli) ?? plain)
-  if (harness.program !== undefined && !servesRole(harness))
-    throw new CommandError(`${cli} gets no MCP servers here, and a role needs the tools of the lift.`, exits.usage)
+  if (harness.program !== undefined && !servesRole(harness)) {
+    const lack = harness.hasMcp ? 'is not typed into' : 'gets no MCP servers'
+    const why = 'a role is given its kickoff in its terminal, and needs the tools of the lift'
+    throw new CommandError(`${cli} ${lack} here: ${why}.`, exits.usage)
+  }
   const path = programOf(harness, harness.program === undefined ? [cli] : [], env, cwd)
   if (path !== undefined) return { harness, path }
   if (cli.includes('/')) throw new CommandError(`${cli} is not a program that can be run.`, exits.refused)

@@ -1,14 +1,21 @@
 // The relay of a lift: a daemon on its own port, in memory or kept for the project, and the feed of its messages. It knows nothing of panes.
 
 import { createHash } from 'node:crypto'
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { lstatSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { RelayClient } from '@agent-relay/sdk'
 import { quotedWord } from '@agent-relay/sdk/internal/command-words'
-import { credentialsPath, dataDir as dataDirOf, type Env, socketPathOf } from '@agent-relay/sdk/internal/discover'
+import {
+  credentialsPath,
+  dataDir as dataDirOf,
+  type Env,
+  readForeignText,
+  socketPathOf,
+} from '@agent-relay/sdk/internal/discover'
 import type { Daemon } from '../../../daemon/daemon.ts'
 import type { LiftRoles } from '../../../daemon/lift-roles.ts'
+import { isGone } from '../../../machine/is-gone.ts'
 import { CommandError, exits } from '../../command.ts'
 import { keyOf, loginName, ownersConnector } from '../../connection.ts'
 import { nextId } from '../../control-socket.ts'
@@ -32,9 +39,28 @@ export interface RelayWish {
   keepIn?: string
 }
 
-/** Private, temporary and new. */
+/** Private, temporary and new. Those of lifts that were killed go. */
 export function newDirectory(): string {
-  return mkdtempSync(join(tmpdir(), directoryPrefix))
+  const temporary = tmpdir()
+  for (const name of readdirSync(temporary))
+    if (name.startsWith(directoryPrefix) && isForgotten(join(temporary, name))) forget(join(temporary, name))
+  return mkdtempSync(join(temporary, directoryPrefix))
+}
+
+/** Ours, and the relay that it was made for has ended. Anybody may put something of this name there. */
+function isForgotten(directory: string): boolean {
+  try {
+    if (lstatSync(directory).uid !== process.getuid?.()) return false
+    const pid = Number(readForeignText(servingPath(directory), { within: tmpdir() }))
+    return pid > 0 && isGone(pid)
+  } catch {
+    return false
+  }
+}
+
+/** Holds the process id of the relay. */
+function servingPath(directory: string): string {
+  return join(directory, 'serving')
 }
 
 export function forget(directory: string): void {
@@ -65,6 +91,7 @@ export class LiftRelay {
 
   static async start({ roles, port, directory, keepIn }: RelayWish, print: Print): Promise<LiftRelay> {
     const dataDir = keepIn === undefined ? join(directory, 'data') : keptDir(keepIn)
+    writeFileSync(servingPath(directory), String(process.pid), { mode: 0o600 })
     // Its own keys and sockets, not those of the user's relay.
     const env: Env = { ...process.env, RELAY_DATA_DIR: dataDir }
     const stopped = new AbortController()

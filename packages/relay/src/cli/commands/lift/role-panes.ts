@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Env } from '@agent-relay/sdk/internal/discover'
+import { isGone } from '../../../machine/is-gone.ts'
 import { sweep } from '../../../supervisor/ending.ts'
 import { runBefore } from '../../../supervisor/launching.ts'
 import { launcherArgs } from '../../own-name.ts'
@@ -80,7 +81,11 @@ export class RolePanes {
     const { panes } = this.#options
     const pids = this.#members.map(({ pidPath }) => pidOf(pidPath))
     await Promise.all(this.#members.map(({ pane }) => panes.close(pane)))
-    for (const until = performance.now() + endMs; performance.now() < until && pids.some(isAlive); ) await sleep(20)
+    for (
+      const until = performance.now() + endMs;
+      performance.now() < until && pids.some((pid) => pid !== undefined && !isGone(pid));
+    )
+      await sleep(20)
     await sweep(this.#options.directory)
   }
 
@@ -132,15 +137,5 @@ function pidOf(path: string): number | undefined {
   } catch {
     // The pane had not started yet.
     return undefined
-  }
-}
-
-function isAlive(pid: number | undefined): boolean {
-  if (pid === undefined) return false
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
   }
 }

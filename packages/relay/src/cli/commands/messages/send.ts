@@ -1,6 +1,7 @@
 // `send`: one message to an agent, several agents, a channel or everyone; with --wait it waits for the answer.
 
 import { inWords } from '@agent-relay/sdk/internal/clis'
+import { longBodyText } from '@agent-relay/sdk/internal/long-body'
 import type { Message, OutputOf } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
 import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
@@ -59,6 +60,8 @@ async function run(context: Context<SendOptions>): Promise<void> {
     )
     for (const { to: missed, message } of sent.failed ?? [])
       print.say(`not sent to ${oneLine(missed)}: ${oneLine(message)}`)
+    const long = longBodyText(body)
+    if (long !== undefined) print.say(long)
     if (print.isJson) await print.json(sent)
     else if (!sent.reply) await print.line(sentLine(print, sent))
     else if (await print.line(messageBlock(print, sent.reply))) await client.markRead(sent.reply.id)
