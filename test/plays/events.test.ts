@@ -78,3 +78,27 @@ playOnSocket('a watch goes on without a gap when the daemon is started again', a
   await ada.send('bob', '3')
   await eventually(() => expect(events.map(({ message }) => message?.body)).toEqual(['1', '2', '3']))
 })
+
+play(
+  'who connects and who leaves is told to whoever asks for it, and is in no journal',
+  async ({ ada, bob, enter }) => {
+    const [sessions, all] = [await ada.watches({ types: ['session.event', 'message.created'] }), await bob.watches({})]
+    const told = () => sessions.events.filter(({ type }) => type === 'session.event')
+    const guest = await enter({ name: 'guest' })
+    await eventually(() =>
+      expect(told()).toMatchObject([{ seq: 0, by: 'guest', fact: { agent: 'guest', state: 'connected' } }]),
+    )
+    // What is in the journal still comes once and in its order.
+    const { id } = await guest.send('ada', 'here I am')
+    await ada.takes('here I am')
+    await guest.leaves()
+    await eventually(() => expect(told()[1]).toMatchObject({ fact: { agent: 'guest', state: 'away' } }))
+    await enter({ name: 'guest' })
+    await eventually(() => expect(told()).toHaveLength(3))
+    expect(sessions.events.filter(({ message }) => message).map(({ message }) => message?.id)).toEqual([id])
+    expect(all.events.filter(({ type }) => type === 'session.event')).toEqual([])
+    const { events } = await ada.call('event.list', { since: 0, types: ['session.event'] })
+    expect(events).toEqual([])
+    for (const { stop } of [sessions, all]) stop()
+  },
+)

@@ -39,6 +39,24 @@ play('a message to the lead of another workspace reaches its lead, else its firs
   await ada.takes('to our first')
 })
 
+play('a handle is an address, with and without its sign; here and in another workspace', async (stage) => {
+  const { ada, bob, enter } = stage
+  await frontend(stage)
+  const planner = await enter({ name: 'Planner-7', handle: '@planner' })
+  const sent = await ada.send('@planner', 'by handle')
+  expect(sent).toMatchObject({ to: 'Planner-7', away: [] })
+  await planner.takes('by handle')
+  await ada.send('planner', 'without its sign')
+  await planner.takes('without its sign')
+  await ada.send(['planner', 'bob'], 'both')
+  for (const each of [planner, bob]) await each.takes('both')
+  const painter = await enter({ name: 'Painter', handle: 'art', workspace: 'frontend' })
+  await ada.send('frontend:@art', 'there')
+  await painter.takes('there')
+  await refused(ada.send('@Planner', 'x'), 'agent.unknown', /Agent not found: @Planner/)
+  await refused(ada.send('@nobody', 'x'), 'agent.unknown', /Agent not found: @nobody/)
+})
+
 play('a message to all reaches everyone in one other workspace, or in all of them', async (stage) => {
   const { ada, bob, cy } = stage
   const { designer, tester } = await frontend(stage)
@@ -73,7 +91,11 @@ play('a refusal names the workspace, agent or channel that cannot be reached', a
   const { ada } = stage
   await frontend(stage)
   await refused(ada.send('nowhere:Designer', 'x'), 'workspace.unknown', /No workspace "nowhere" is open here/)
-  await refused(ada.send('frontend:Desinger', 'x'), 'agent.unknown', /Agent not found: Desinger/)
+  await refused(
+    ada.send('frontend:Desinger', 'x'),
+    'agent.unknown',
+    /Agent not found: frontend:Desinger\. Did you mean frontend:Designer\?/,
+  )
   await refused(ada.send('frontend:#nope', 'x'), 'channel.unknown', /#nope/)
   await refused(ada.send('*:ada', 'x'), 'workspace.unknown', /No workspace "\*"/)
   await stage.openWorkspace('empty')

@@ -110,7 +110,7 @@ how to look further back.
 
 ## Other projects
     relay_send(to="frontend:Designer", message="Need a mockup")
-- project:lead - that project's lead
+- project:lead - that project's lead, or its first agent where nobody leads
 - project:* - everyone in that project
 - *:* - everyone in all projects of this daemon
 Answers from another project come from "project:name"; answer to that address.

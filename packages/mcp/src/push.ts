@@ -90,7 +90,11 @@ export class EventPush {
     if (filter.types.length === 0 || !this.#canPush()) return false
     this.#filter = filter
     this.#position = filter.since ?? 0
-    this.#watch = this.#client.watch({ types: filter.types as EventPattern[] }, () => this.#wake())
+    this.#watch = this.#client.watch({ types: filter.types as EventPattern[] }, (event) => {
+      // What is in no journal cannot be read from it.
+      if (event.seq > 0) this.#wake()
+      else if (this.#canPush()) void this.#tell(event).catch(() => {})
+    })
     this.#wake()
     return true
   }
@@ -98,6 +102,10 @@ export class EventPush {
   stop(): void {
     this.#watch?.stop()
     this.#watch = undefined
+  }
+
+  #tell(event: RelayEvent): Promise<void> {
+    return this.#notify({ method: 'notifications/relay/event', params: shownValue(event) })
   }
 
   #wake(): void {
@@ -115,7 +123,7 @@ export class EventPush {
         const { events, next, more } = await this.#client.call('event.list', page)
         for (const event of events) {
           if (this.#watch !== watch) break
-          await this.#notify({ method: 'notifications/relay/event', params: shownValue(event) })
+          await this.#tell(event)
         }
         if (this.#watch !== watch) continue
         this.#position = next

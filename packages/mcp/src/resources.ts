@@ -29,7 +29,7 @@ export const resources: readonly RelayResource[] = [
       mimeType,
     },
     read: async (client) => json(shownValue(await client.listAgents({ include_idle: true }))),
-    changedBy: ['agent.*'],
+    changedBy: ['agent.*', 'session.event'],
   },
   {
     listed: {

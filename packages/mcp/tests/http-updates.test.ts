@@ -69,6 +69,16 @@ test.each(eras)(
     const { client, heard } = await listen(era, world.as(name), ['relay://agents'])
     await world.token(`Newcomer-${era}`)
     await until(() => heard.includes('relay://agents'))
+    // One that is known comes and goes.
+    const changes = async (change: () => Promise<unknown>) => {
+      await aWhile()
+      heard.length = 0
+      const changed = await change()
+      await until(() => heard.includes('relay://agents'))
+      return changed
+    }
+    const known = (await changes(() => world.client('sse', world.as(`Newcomer-${era}`)))) as Client
+    await changes(() => known.close())
     await client.close()
     await world.token(`Latecomer-${era}`)
     await aWhile()

@@ -210,6 +210,15 @@ describe('events', () => {
     expect(agent.events('message.created').map(({ message }) => message.body)).toEqual(['before', 'after'])
     expect(agent.notes.filter(({ params }) => params?.type === 'agent.registered')).toEqual([])
     expect((await agent.call('subscribe_events', { types: [] })).data).toMatchObject({ pushed: false })
+    for (const tool of ['subscribe_events', 'list_events'])
+      expect((await agent.call(tool, { types: ['message.*', 'mesage.created'] })).data).toEqual({
+        ok: false,
+        error: {
+          code: 'input.invalid',
+          message: expect.stringMatching(/^No event is of the type "mesage.created"\. .*message\.\*/),
+        },
+      })
+    expect((await agent.call('list_events', { types: ['session.*'] })).data).toMatchObject({ ok: true, events: [] })
     await client.send('Watcher', 'unseen')
     await agent.call('workspace_status')
     expect(agent.events('message.created')).toHaveLength(2)

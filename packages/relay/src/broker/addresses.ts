@@ -1,12 +1,13 @@
 // Addresses that name another workspace of this daemon: `frontend:Designer`, `frontend:lead`, `frontend:*`, `*:*`.
 
-import { daemonName, type ParsedInputOf, type Refusal, type RefusalCode, refusal } from '@agent-relay/sdk/protocol'
+import { type ParsedInputOf, type Refusal, type RefusalCode, refusal } from '@agent-relay/sdk/protocol'
 import { leadOf } from '../core/agents.ts'
 import { broadcast, directKey, isChannel } from '../core/conversations.ts'
 import { bareText, RefusalError } from '../core/refusal-error.ts'
 import { mayWrite } from '../core/workspaces.ts'
 import { type Asking, causeOf } from './call.ts'
 import { reuseOf } from './engine.ts'
+import { connectedTo } from './presence.ts'
 import { settleNamed } from './provisional.ts'
 import type { Session } from './sessions/session.ts'
 import type { Context, Neighbours, Workspace } from './workspace.ts'
@@ -80,13 +81,6 @@ export async function withElsewhere(
   return elsewhere.length === 0 ? refused : refusal(code, { ...refused.details, elsewhere })
 }
 
-/** The names of those who have a session here, without the daemon itself. */
-export function connectedTo({ sessions }: Workspace): string[] {
-  const names = new Set(sessions.all().map(({ agent }) => agent ?? daemonName))
-  names.delete(daemonName)
-  return [...names]
-}
-
 /** An agent that is alone is told of this many in other workspaces. */
 const companyMax = 10
 
@@ -96,7 +90,7 @@ export async function companyElsewhere(context: Context, session: Session): Prom
   const reach = withinReach(context, session)
   const others = new Set(reach.names())
   for (const passed of [context.workspace.name, ...reach.atRest()]) others.delete(passed)
-  const there = (other: Workspace) => connectedTo(other).map((agent) => `${other.name}:${agent}`)
+  const there = (other: Workspace) => connectedTo(other.sessions).map((agent) => `${other.name}:${agent}`)
   // One that cannot be opened has nobody to offer.
   const found = await Promise.all([...others].map((name) => reach.visit(name, there).catch(() => undefined)))
   return found.flatMap((addresses) => addresses ?? []).slice(0, companyMax)
@@ -123,19 +117,27 @@ export function outward(to: string | string[]): { workspace: string; rest: strin
   return { workspace: to.slice(0, colon), rest: to.slice(colon + 1) }
 }
 
-/** The address without the sender's own workspace in front, and with the lead's name for `lead`, so that a wait knows whom it waits for. */
+/** The address without the sender's own workspace in front, and with the name for `lead` and for a handle, so that a wait knows whom it waits for. */
 export function resolved(
   to: string | string[],
   home: Workspace,
   neighbours: Neighbours,
 ): string | string[] | Promise<string> {
   const address = outward(to)
-  if (!address) return to
+  if (!address) return typeof to === 'string' ? nameOf(home, to) : to.map((each) => nameOf(home, each))
   const { workspace, rest } = address
-  const lead = ({ store }: Workspace) => leadOf(store.view)?.name ?? rest
+  const named = (other: Workspace) => (rest === 'lead' ? (leadOf(other.store.view)?.name ?? rest) : nameOf(other, rest))
   // Answered at once: the sender's next message must not overtake this one.
-  if (workspace === home.name) return rest === 'lead' ? lead(home) : rest
-  return rest === 'lead' ? neighbours.visit(workspace, lead).then((name = rest) => `${workspace}:${name}`) : to
+  if (workspace === home.name) return named(home)
+  const isPlain = rest !== 'lead' && !rest.startsWith('@')
+  return isPlain ? to : neighbours.visit(workspace, named).then((name = rest) => `${workspace}:${name}`)
+}
+
+/** The name of the agent that has this handle, with or without `@`; any other address as it is. */
+function nameOf({ store: { view }, sessions }: Workspace, to: string): string {
+  if (view.agent(to) || sessions.isLive(to) || isChannel(to)) return to
+  const bare = (handle: string | undefined) => handle?.replace(/^@/, '')
+  return view.agentsCalled(to).find(({ handle }) => bare(handle) === bare(to))?.name ?? to
 }
 
 /** Writes one entry in every target, all with one id. Targets that could not be reached are named; if none could, the send is refused. */
@@ -196,10 +198,19 @@ async function sendTo(
     ...causeOf(asking),
     mint: outcome.id,
   })
+  if ('refusal' in reply) return { refusal: addressed(target, reply.refusal) }
   const isAgent = rest !== broadcast && !isChannel(rest)
-  if (!('refusal' in reply) && isAgent && !target.sessions.isLive(rest) && !target.elsewhere?.of(rest))
+  if (isAgent && !target.sessions.isLive(rest) && !target.elsewhere?.of(rest))
     outcome.away.push(`${target.name}:${rest}`)
   return reply
+}
+
+/** As its sender would write it. */
+function addressed({ name: workspace }: Workspace, refused: Refusal): Refusal {
+  const { name, nearest } = refused.details ?? {}
+  if (refused.code !== 'agent.unknown') return refused
+  const there = Array.isArray(nearest) ? nearest.map((each) => `${workspace}:${each}`) : []
+  return refusal('agent.unknown', { name: `${workspace}:${name}`, nearest: there })
 }
 
 /** The id of an earlier attempt, if the target has seen one; otherwise a new id. */

@@ -6,9 +6,10 @@ import { type Reader, sees } from '../core/sight.ts'
 import type { Steps } from '../core/steps.ts'
 import { taskOf } from '../core/tasks.ts'
 import type { AgentRow } from '../core/view.ts'
-import { companyElsewhere, connectedTo } from './addresses.ts'
+import { companyElsewhere } from './addresses.ts'
 import type { Asking } from './call.ts'
 import { Budget } from './long-reads.ts'
+import { connectedTo } from './presence.ts'
 import { heardSince } from './provisional.ts'
 import type { Session } from './sessions/session.ts'
 import { WholeTexts } from './whole-texts.ts'
@@ -38,7 +39,7 @@ export function agents(
 }
 
 function isAlone({ workspace }: Context, { agent }: Session): boolean {
-  return connectedTo(workspace).every((name) => name === agent)
+  return connectedTo(workspace.sessions).every((name) => name === agent)
 }
 
 /** Whoever is alone here may be looking for somebody in another workspace. */

@@ -23,6 +23,7 @@ import type { Reply } from './engine.ts'
 import { conversations, mail, messages, owed, receipts, thread } from './history.ts'
 import { submitRead } from './inbox.ts'
 import type { Pace } from './long-reads.ts'
+import { asksForPresence, followPresence } from './presence.ts'
 import { send } from './sending.ts'
 import type { Session } from './sessions/session.ts'
 import { listSpend } from './spend.ts'
@@ -151,15 +152,31 @@ export const followers: { readonly [O in WatchName]: Follower<O> } = {
   'action.follow': ({ workspace }, session, _, sink) => workspace.actions.follow(session, sink),
   'worker.follow': ({ workspace }, session, { name }, sink) => workspace.workers.follow(session, name, sink),
   'event.follow': (
-    { workspace: { events, store } },
+    { workspace: { events, store, sessions, clock } },
     session,
     { since = store.journal.lastSeq, types, newest },
     sink,
   ) => {
     // Only the key's holder may learn how many events were left out: to anyone else most of them may be invisible.
-    if (newest !== undefined && seesAll(session)) return events.glance(session, since, types, newest, sink)
-    return events.follow(session, since, types, sink)
+    const isGlance = newest !== undefined && seesAll(session)
+    const watch = isGlance
+      ? events.glance(session, since, types, newest, sink)
+      : events.follow(session, since, types, sink)
+    return asksForPresence(types)
+      ? bothOf(
+          watch,
+          followPresence(sessions, () => clock.now(), sink),
+        )
+      : watch
   },
+}
+
+function bothOf(watch: Watch, other: Pick<Watch, 'drained' | 'stop'>): Watch {
+  const both = (what: 'drained' | 'stop') => () => {
+    watch[what]()
+    other[what]()
+  }
+  return { seq: watch.seq, drained: both('drained'), stop: both('stop') }
 }
 
 export function isWorkspaceCall(op: string): op is WorkspaceCall {

@@ -252,6 +252,14 @@ describe('looking', () => {
     expect((await world.run(['status'])).stdout).toMatch(/^workspace +app\n/)
   })
 
+  it('refuses a type of events that there is not', async () => {
+    for (const command of ['events', 'tail'])
+      expect(await world.run([command, '--type', 'mesage.*'])).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/^No event is of the type "mesage\.\*"\. There are .*message\.\*/),
+      })
+  })
+
   it('shows the events since a time', async () => {
     const all = await world.json<Page>(['events', '--since', '0', '--limit', '500'])
     const numbers = ({ events }: Page) => events.map(({ seq }) => seq)

@@ -51,6 +51,8 @@ export class EventFollower implements Follower<RelayEvent> {
   }
 
   item(event: RelayEvent): void {
+    // What is in no journal has no place in it.
+    if (event.seq === 0) return this.#sink.event(event)
     if (this.#seq !== undefined && event.seq < this.#seq) return
     if (event.seq === this.#seq && this.#passOver > 0) {
       this.#passOver--

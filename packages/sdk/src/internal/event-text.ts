@@ -17,6 +17,17 @@ type Words<Name extends TextName> = (
   read: ReadField,
 ) => string
 
+/** What a filter of types asks for that nothing is; undefined where each of them names something. */
+export function strangeTypes(types: readonly string[] = []): string | undefined {
+  const names = [...Object.keys(texts), 'message.created']
+  const isKnown = (type: string) =>
+    type.endsWith('*') ? names.some((name) => name.startsWith(type.slice(0, -1))) : names.includes(type)
+  const strange = types.filter((type) => !isKnown(type))
+  if (strange.length === 0) return undefined
+  const families = [...new Set(names.map((name) => `${name.slice(0, name.indexOf('.'))}.*`))]
+  return `No event is of the type ${strange.map((type) => `"${type}"`).join(', ')}. There are ${families.join(', ')}.`
+}
+
 /** Undefined for a type that has no row. */
 export function eventWords(event: RelayEvent, read: ReadField): string | undefined {
   // Its own: a file may name a type `constructor`.
@@ -29,6 +40,7 @@ const texts: { [Name in TextName]: Words<Name> } = {
   'delivery.held': (of) => `held for ${of('agent')}, to be offered`,
   'delivery.read': (of) => `read by ${of('agent')}`,
   'delivery.released': (of) => `goes back to the inbox of ${of('agent')}`,
+  'session.event': (of, { fact }) => `${of('agent')} ${fact.state === 'connected' ? 'connects' : 'leaves'}`,
   'reaction.added': (of) => `${of('agent')} reacts with ${of('emoji')}`,
   'reaction.removed': (of) => `${of('agent')} takes ${of('emoji')} back`,
   'workspace.began': () => 'the workspace begins',

@@ -32,8 +32,15 @@ type EventsSkipped = EventHead & {
   message?: undefined
 }
 
+/** Not a fact, and not in the journal, so it has no number: an agent has connected, or its last connection has ended. Only for who asks for it. */
+type SessionEvent = EventHead & {
+  type: 'session.event'
+  fact: { agent: string; state: 'connected' | 'away' }
+  message?: undefined
+}
+
 /** One thing that happened. A newer daemon may send types that are not listed here: a `switch` over `type` needs a `default`. */
-export type RelayEvent = EventOfFact<Fact> | EventsSkipped
+export type RelayEvent = EventOfFact<Fact> | EventsSkipped | SessionEvent
 
 export type EventName = RelayEvent['type']
 /** `action.*` names a family, `*` all. */

@@ -1,6 +1,8 @@
 // The tools about events: list_events and subscribe_events.
 
+import { RelayError } from '@agent-relay/sdk'
 import { listEvents } from '@agent-relay/sdk/internal/client'
+import { strangeTypes } from '@agent-relay/sdk/internal/event-text'
 import type { OutputOf, RelayEvent } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { envelopeTool } from '../tool.ts'
@@ -19,8 +21,17 @@ export const listEventsTool = envelopeTool({
     limit: z.number().int().min(1).max(200).optional().default(50),
   }),
   hints: { readOnly: true, idempotent: true },
-  run: async (client, input) => fitting(await listEvents(client, input), input.since !== undefined),
+  run: async (client, input) => {
+    mustBeTypes(input.types)
+    return fitting(await listEvents(client, input), input.since !== undefined)
+  },
 })
+
+/** A type that is written wrongly would wait for nothing. */
+function mustBeTypes(types: readonly string[] | undefined): void {
+  const strange = strangeTypes(types)
+  if (strange !== undefined) throw new RelayError(strange, { code: 'input.invalid' })
+}
 
 /** Cut between two numbers, at the end that is asked for next: events of one entry belong together. */
 function fitting(page: OutputOf<'event.list'>, isUpward: boolean): OutputOf<'event.list'> {
@@ -40,8 +51,8 @@ function fitting(page: OutputOf<'event.list'>, isUpward: boolean): OutputOf<'eve
   return isUpward ? { ...page, events, next: last, more: true } : { ...page, events, earlier: last }
 }
 
-/** What concerns an agent. Other types (who came, which channel was made) must be named. */
-const eventTypesDefault = ['message.created', 'delivery.*', 'action.*']
+/** What concerns an agent. Other types (which channel was made) must be named. */
+const eventTypesDefault = ['message.created', 'delivery.*', 'action.*', 'session.event']
 
 export const subscribeEventsTool = envelopeTool({
   name: 'subscribe_events',
@@ -53,6 +64,7 @@ export const subscribeEventsTool = envelopeTool({
   }),
   hints: { idempotent: true },
   run: async (client, { types = eventTypesDefault, since }) => {
+    mustBeTypes(types)
     const { seq } = await client.call('workspace.status', {})
     const cursor = since ?? seq
     const pushed = await client.desk.subscribe({ types, since: cursor })

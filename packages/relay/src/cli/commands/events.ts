@@ -2,6 +2,7 @@
 
 import type { RelayClient, RelayEvent } from '@agent-relay/sdk'
 import { listEvents } from '@agent-relay/sdk/internal/client'
+import { strangeTypes } from '@agent-relay/sdk/internal/event-text'
 import type { InputOf, OutputOf } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
 import { fromArchive } from '../archive.ts'
@@ -32,6 +33,7 @@ export const tail: CliCommand<TailOptions> = {
 
 async function runTail(context: Context<TailOptions>): Promise<void> {
   const { options, print } = context
+  mustBeTypes(options.type)
   const ending = awaitEnding()
   await withClient(context, 'anyone', async ({ client, welcome }) => {
     sayLosses(client, print, ending)
@@ -79,6 +81,7 @@ export const events: CliCommand<EventsOptions> = {
 
 async function runEvents(context: Context<EventsOptions>): Promise<void> {
   const { options, print } = context
+  mustBeTypes(options.type)
   if (options.archive) return showArchived(context)
   const ending = options.follow ? awaitEnding() : undefined
   await withClient(context, 'anyone', async ({ client }) => {
@@ -106,6 +109,11 @@ async function runEvents(context: Context<EventsOptions>): Promise<void> {
     if (page.earlier !== undefined) print.say(`Earlier ones: agent-relay events --before ${page.earlier}${filter}`)
     else if (since !== undefined && page.more) print.say(`To go on: agent-relay events --since ${page.next}${filter}`)
   })
+}
+
+function mustBeTypes(types: readonly string[] | undefined): void {
+  const strange = strangeTypes(types)
+  if (strange !== undefined) throw new CommandError(strange, exits.usage)
 }
 
 async function showArchived(context: Context<EventsOptions>): Promise<void> {

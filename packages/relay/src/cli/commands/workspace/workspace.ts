@@ -33,9 +33,7 @@ async function runCreate({ args, env, print }: Context): Promise<void> {
     const made = await link.call('workspace.create', { workspace: args[0] as string }, nextId('c'))
     if (print.isJson) return void (await print.json(made))
     await print.line(made.key)
-    print.say(
-      `made workspace ${made.name}. This is its key. It is shown once, and kept for you in the credentials file.`,
-    )
+    print.say(`made workspace ${made.name}. This is its key, which is kept for you in the credentials file.`)
     print.say(`Use the workspace: agent-relay who --project ${made.name}, or RELAY_PROJECT=${made.name}`)
   } finally {
     await link.close()
