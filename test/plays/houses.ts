@@ -67,6 +67,7 @@ export class ProcessHouse implements House {
     const neighbours: Neighbours = {
       names: () => [...this.#open.keys()],
       atRest: () => [],
+      awake: () => [...this.#open.values()].map(({ workspace }) => workspace),
       visit: async (other, work) => {
         const found = this.#open.get(other)?.workspace
         return found && work(found)

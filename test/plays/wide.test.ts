@@ -120,6 +120,19 @@ play('an unknown name that other workspaces have is offered by its address', asy
   await refused(ada.send('nobody', 'x'), 'agent.unknown', /^Agent not found: nobody\. All names/)
 })
 
+play('whoever is alone is told who is in other workspaces', async (stage) => {
+  const { enter, openWorkspace } = stage
+  await openWorkspace('solo')
+  const lone = await enter({ name: 'lone', workspace: 'solo' })
+  const { agents, elsewhere } = await lone.call('agent.list', {})
+  expect(agents.map(({ name }) => name)).toEqual(['lone'])
+  expect(elsewhere?.sort()).toEqual(['main:ada', 'main:bob', 'main:cy'])
+  const second = await enter({ name: 'second', workspace: 'solo' })
+  expect(await lone.call('agent.list', {})).not.toHaveProperty('elsewhere')
+  await second.leaves()
+  await eventually(async () => expect(await lone.call('agent.list', {})).toHaveProperty('elsewhere'))
+})
+
 play('nothing of the other workspace becomes readable', async (stage) => {
   const { ada, bob } = stage
   const { designer, tester } = await frontend(stage)

@@ -128,7 +128,11 @@ export class Run {
       url: () => undefined,
       agentProcesses: () => new Map(),
     }
-    return new Dispatch(this.#workspace, { names: () => [], atRest: () => [], visit: async () => undefined }, daemon)
+    return new Dispatch(
+      this.#workspace,
+      { names: () => [], atRest: () => [], awake: () => [], visit: async () => undefined },
+      daemon,
+    )
   }
 
   nextId(): string {

@@ -24,6 +24,7 @@ export function withinReach({ workspace: home, neighbours }: Context, { standing
   return {
     names: () => neighbours.names(),
     atRest: () => neighbours.atRest(),
+    awake: () => neighbours.awake().filter(takes),
     visit: async (name, work) => {
       const visited = await neighbours.visit(name, async (other) => takes(other) && { done: await work(other) })
       return visited ? visited.done : undefined
@@ -85,15 +86,13 @@ export async function withElsewhere(
 const companyMax = 10
 
 /** The addresses of those who are connected to other workspaces, for who may write there. Nobody is connected to a workspace at rest. */
-export async function companyElsewhere(context: Context, session: Session): Promise<string[]> {
+export function companyElsewhere(context: Context, session: Session): string[] {
   if (!mayWriteAbroad(session)) return []
-  const reach = withinReach(context, session)
-  const others = new Set(reach.names())
-  for (const passed of [context.workspace.name, ...reach.atRest()]) others.delete(passed)
-  const there = (other: Workspace) => connectedTo(other.sessions).map((agent) => `${other.name}:${agent}`)
-  // One that cannot be opened has nobody to offer.
-  const found = await Promise.all([...others].map((name) => reach.visit(name, there).catch(() => undefined)))
-  return found.flatMap((addresses) => addresses ?? []).slice(0, companyMax)
+  const others = withinReach(context, session)
+    .awake()
+    .filter((other) => other !== context.workspace)
+  const there = ({ name, sessions }: Workspace) => connectedTo(sessions).map((agent) => `${name}:${agent}`)
+  return others.flatMap(there).slice(0, companyMax)
 }
 
 export interface Away {

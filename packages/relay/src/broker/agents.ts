@@ -9,7 +9,6 @@ import type { AgentRow } from '../core/view.ts'
 import { companyElsewhere } from './addresses.ts'
 import type { Asking } from './call.ts'
 import { Budget } from './long-reads.ts'
-import { connectedTo } from './presence.ts'
 import { heardSince } from './provisional.ts'
 import type { Session } from './sessions/session.ts'
 import { WholeTexts } from './whole-texts.ts'
@@ -20,15 +19,11 @@ type Listed = OutputOf<'agent.list'>
 
 export function agents(
   context: Context,
-  asking: Asking,
+  { session, abandoned }: Asking,
   { project, ...filter }: ParsedInputOf<'agent.list'>,
 ): Steps<Listed> | Promise<Listed> {
   const { workspace, neighbours } = context
-  const { session, abandoned } = asking
-  if (project === undefined || project === workspace.name) {
-    const here = agentsOf(workspace, session, filter)
-    return isAlone(context, session) ? withCompany(context, asking, here) : here
-  }
+  if (project === undefined || project === workspace.name) return agentsHere(context, session, filter)
   if (session.standing.door !== 'owner') throw new RefusalError('workspace.unknown', { workspace: project })
   const read = (other: Workspace) =>
     other.reads.run(agentsOf(other, { standing: session.standing }, filter), new Budget(), abandoned)
@@ -38,15 +33,11 @@ export function agents(
   })
 }
 
-function isAlone({ workspace }: Context, { agent }: Session): boolean {
-  return connectedTo(workspace.sessions).every((name) => name === agent)
-}
-
-/** Whoever is alone here may be looking for somebody in another workspace. */
-async function withCompany(context: Context, { session, abandoned }: Asking, here: Steps<Listed>): Promise<Listed> {
-  const found = await context.workspace.reads.run(here, new Budget(), abandoned)
-  const isAlone = found.agents.every(({ name, status }) => name === session.agent || status === 'offline')
-  const elsewhere = isAlone ? await companyElsewhere(context, session) : []
+/** Whoever is alone here, or with people, may be looking for somebody in another workspace. */
+function* agentsHere(context: Context, session: Session, filter: Filter): Steps<Listed> {
+  const found = yield* agentsOf(context.workspace, session, filter)
+  const isOther = ({ name, status, type }: Agent) => name !== session.agent && status !== 'offline' && type !== 'human'
+  const elsewhere = found.agents.some(isOther) ? [] : companyElsewhere(context, session)
   return elsewhere.length === 0 ? found : { ...found, elsewhere }
 }
 

@@ -43,6 +43,8 @@ export interface Neighbours {
   names(): string[]
   /** Of these, those at rest, the last used first. */
   atRest(): string[]
+  /** The others. A look at one does not keep it from its rest. */
+  awake(): Workspace[]
   /** Opens it if it is at rest, and keeps it open until the work is done. Undefined where there is no such workspace. */
   visit<T>(name: string, work: (other: Workspace) => T | Promise<T>): Promise<T | undefined>
 }

@@ -252,6 +252,7 @@ export class Daemon {
     return {
       names: () => this.#open.names(),
       atRest: () => this.#open.atRest(),
+      awake: () => this.#open.dispatches().map(({ workspace }) => workspace),
       visit: (name, work) => this.#open.visit(name, ({ workspace }) => work(workspace)),
     }
   }

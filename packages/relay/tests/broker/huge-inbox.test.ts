@@ -47,7 +47,11 @@ beforeEach(async () => {
     url: () => undefined,
     agentProcesses: () => new Map(),
   }
-  dispatch = new Dispatch(workspace, { names: () => [], atRest: () => [], visit: async () => undefined }, daemon)
+  dispatch = new Dispatch(
+    workspace,
+    { names: () => [], atRest: () => [], awake: () => [], visit: async () => undefined },
+    daemon,
+  )
   for (const name of ['ada', 'cy']) await dispatch.hello('owner', { name })
   bob = await arrive()
 })

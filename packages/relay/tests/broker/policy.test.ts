@@ -111,6 +111,19 @@ describe('who may write to another workspace', () => {
     expect((await send('away:Zoe', world.as('Ann'))).error.code).toBe('auth.denied')
   })
 
+  test('of who is connected to another workspace only those are told who may write there', async () => {
+    const link = await websocketConnector(world.url)({ name: 'Zoe', key: away })
+    const told = async (headers: Record<string, string>) => (await world.api('agent.list', {}, headers)).body.elsewhere
+    const key = bearer(world.keys.get('shut') as string)
+    const { token } = (await world.api('agent.register', { name: 'Sam' }, key)).body
+    const asked = async () => [await told({ ...key, 'x-relay-agent': 'Sam' }), await told(bearer(token))]
+    await allow(['shut'])
+    expect(await asked()).toEqual([['away:Zoe'], undefined])
+    await allow([])
+    expect(await asked()).toEqual([undefined, undefined])
+    await link.close()
+  })
+
   test('of a name that is in another workspace only those are told who may write there', async () => {
     const text = async (headers: Record<string, string>) => (await send('Uma', headers)).error.message
     const told = 'Uma is in away: send to "away:Uma".'

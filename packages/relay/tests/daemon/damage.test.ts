@@ -58,7 +58,11 @@ async function open(databasePath = path): Promise<void> {
     url: () => undefined,
     agentProcesses: () => new Map(),
   }
-  dispatch = new Dispatch(workspace, { names: () => [], atRest: () => [], visit: async () => undefined }, info)
+  dispatch = new Dispatch(
+    workspace,
+    { names: () => [], atRest: () => [], awake: () => [], visit: async () => undefined },
+    info,
+  )
 }
 
 const enter = async (name: string) => (await dispatch.hello('owner', { name })).session

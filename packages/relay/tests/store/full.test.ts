@@ -41,7 +41,11 @@ beforeEach(async () => {
     url: () => undefined,
     agentProcesses: () => new Map(),
   }
-  dispatch = new Dispatch(workspace, { names: () => [], atRest: () => [], visit: async () => undefined }, info)
+  dispatch = new Dispatch(
+    workspace,
+    { names: () => [], atRest: () => [], awake: () => [], visit: async () => undefined },
+    info,
+  )
   ada = (await dispatch.hello('owner', { name: 'ada' })).session
   bob = (await dispatch.hello('owner', { name: 'bob' })).session
 })
