@@ -1,7 +1,7 @@
 // Events: every fact with its number, to those who may see it; listed, followed, and resumed without a gap.
 
 import { expect } from 'vitest'
-import { eventually, play, playOnSocket } from './play.ts'
+import { eventually, play, playOnOneMachine, playOnSocket } from './play.ts'
 
 const types = (events: { type: string }[]) => events.map(({ type }) => type)
 
@@ -79,7 +79,7 @@ playOnSocket('a watch goes on without a gap when the daemon is started again', a
   await eventually(() => expect(events.map(({ message }) => message?.body)).toEqual(['1', '2', '3']))
 })
 
-play(
+playOnOneMachine(
   'who connects and who leaves is told to whoever asks for it, and is in no journal',
   async ({ ada, bob, enter }) => {
     const [sessions, all] = [await ada.watches({ types: ['session.event', 'message.created'] }), await bob.watches({})]

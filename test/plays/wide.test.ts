@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest'
 import { goneMs } from '../../packages/relay/src/broker/absence.ts'
-import { type Actor, eventually, play, refused, type Stage } from './play.ts'
+import { type Actor, eventually, play, playOnOneMachine, refused, type Stage } from './play.ts'
 
 async function frontend({ enter, openWorkspace }: Stage): Promise<{ designer: Actor; tester: Actor }> {
   await openWorkspace('frontend')
@@ -39,17 +39,16 @@ play('a message to the lead of another workspace reaches its lead, else its firs
   await ada.takes('to our first')
 })
 
-play('a handle is an address, with and without its sign; here and in another workspace', async (stage) => {
+play('a handle is an address, here and in another workspace; without its sign it is a name', async (stage) => {
   const { ada, bob, enter } = stage
   await frontend(stage)
   const planner = await enter({ name: 'Planner-7', handle: '@planner' })
   const sent = await ada.send('@planner', 'by handle')
   expect(sent).toMatchObject({ to: 'Planner-7', away: [] })
   await planner.takes('by handle')
-  await ada.send('planner', 'without its sign')
-  await planner.takes('without its sign')
-  await ada.send(['planner', 'bob'], 'both')
-  for (const each of [planner, bob]) await each.takes('both')
+  await refused(ada.send('planner', 'x'), 'agent.unknown', /Agent not found: planner\. Did you mean Planner-7\?/)
+  await bob.send('main:@planner', 'with the workspace')
+  await planner.takes('with the workspace')
   const painter = await enter({ name: 'Painter', handle: 'art', workspace: 'frontend' })
   await ada.send('frontend:@art', 'there')
   await painter.takes('there')
@@ -120,17 +119,17 @@ play('an unknown name that other workspaces have is offered by its address', asy
   await refused(ada.send('nobody', 'x'), 'agent.unknown', /^Agent not found: nobody\. All names/)
 })
 
-play('whoever is alone is told who is in other workspaces', async (stage) => {
+playOnOneMachine('whoever is alone is told who is in other workspaces', async (stage) => {
   const { enter, openWorkspace } = stage
   await openWorkspace('solo')
   const lone = await enter({ name: 'lone', workspace: 'solo' })
-  const { agents, elsewhere } = await lone.call('agent.list', {})
+  const { agents, abroad } = await lone.call('agent.list', {})
   expect(agents.map(({ name }) => name)).toEqual(['lone'])
-  expect(elsewhere?.sort()).toEqual(['main:ada', 'main:bob', 'main:cy'])
+  expect(abroad?.sort()).toEqual(['main:ada', 'main:bob', 'main:cy'])
   const second = await enter({ name: 'second', workspace: 'solo' })
-  expect(await lone.call('agent.list', {})).not.toHaveProperty('elsewhere')
+  expect(await lone.call('agent.list', {})).not.toHaveProperty('abroad')
   await second.leaves()
-  await eventually(async () => expect(await lone.call('agent.list', {})).toHaveProperty('elsewhere'))
+  await eventually(async () => expect(await lone.call('agent.list', {})).toHaveProperty('abroad'))
 })
 
 play('nothing of the other workspace becomes readable', async (stage) => {

@@ -60,11 +60,11 @@ export interface ToolClient {
   send(to: string, message: string, options?: Sending): Promise<OutputOf<'message.send'>>
   sendAndWait(to: string, message: string, options?: Sending & { timeoutMs?: number }): Promise<WithContent<Message>>
   getInbox(options?: InputOf<'inbox.take'> & { unread_only?: boolean; peek?: boolean }): Promise<InboxPage>
-  /** `elsewhere`: addresses in other workspaces, where nobody else is here. */
+  /** `abroad`: addresses in other workspaces, where no other agent is here. */
   listAgents(options?: {
     include_idle?: boolean
     project?: string
-  }): Promise<(Agent & { idle: boolean })[] & { elsewhere?: string[] }>
+  }): Promise<(Agent & { idle: boolean })[] & { abroad?: string[] }>
   getStatus(): Promise<ClientStatus>
   spawn(options: SpawnOptions): Promise<WorkerResult>
   release(name: string, reason?: string): Promise<WorkerResult>
@@ -132,9 +132,9 @@ export class TurnClient implements ToolClient {
   }
 
   async listAgents({ include_idle, project }: { include_idle?: boolean; project?: string } = {}) {
-    const { agents, elsewhere } = await this.#turn.call('agent.list', { includeIdle: include_idle, project })
+    const { agents, abroad } = await this.#turn.call('agent.list', { includeIdle: include_idle, project })
     const shown = agents.map((agent) => ({ ...agent, idle: agent.status === 'idle' }))
-    return Object.assign(shown, { elsewhere })
+    return Object.assign(shown, { abroad })
   }
 
   async getStatus(): Promise<ClientStatus> {

@@ -132,9 +132,7 @@ function refuse({ message }: Error, early: () => Buffer): void {
   process.exitCode = 1
   process.stdout.on('error', () => process.exit())
   process.stderr.write(`ERROR: ${clean(message)}\n`)
-  // It ends with a command or with a sentence.
-  const then = message.endsWith('.') ? ' Then start' : '. Start'
-  refuseAll(process.stdin, process.stdout, early(), `${message}${then} this session again.`)
+  refuseAll(process.stdin, process.stdout, early(), `${message}\nThen start this session again.`)
 }
 
 function serveOverHttp(baseUrl: string, identity: Identity, early: () => Buffer): void {

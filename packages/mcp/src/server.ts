@@ -64,17 +64,16 @@ async function serverOfDaemon(env: Env): Promise<Server> {
     agentName: client.agentName,
     tools: toolsOf(setting(env, 'RELAY_TOOLS')),
   })
+  let leaving: Promise<void> | undefined
+  const leave = () => (leaving ??= client.disconnect())
   const { onclose } = server
   server.onclose = () => {
     onclose?.()
-    void client.disconnect()
+    void leave()
   }
   // Without a transport nothing closes, and `onclose` is not called.
   const close = server.close.bind(server)
-  server.close = async () => {
-    await close()
-    await client.disconnect()
-  }
+  server.close = () => close().finally(leave)
   return server
 }
 

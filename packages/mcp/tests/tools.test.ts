@@ -34,7 +34,7 @@ describe('relay_send', () => {
   test('says that a long message is not shown whole', async () => {
     client.send.mockResolvedValue({ id: 'm_1', away: ['Alice'] })
     expect(await handleRelaySend(client, { to: 'Alice', message: 'ü'.repeat(12_289) })).toBe(
-      'Message sent to Alice\nAlice is away; it waits in their inbox.\nIt is long: an agent is shown about its first 24 KiB. Write the rest to a file and name the file.\nid: m_1',
+      'Message sent to Alice\nAlice is away; it waits in their inbox.\nIt is long: an agent is shown its first 24 KiB. Write the rest to a file and name the file.\nid: m_1',
     )
     expect(await handleRelaySend(client, { to: 'Alice', message: 'ü'.repeat(12_288) })).not.toContain('It is long')
   })
@@ -147,7 +147,7 @@ describe('relay_who', () => {
 
   test('tells of those in other workspaces, where it is told of them', async () => {
     const alone = [{ name: 'Alice', cli: 'claude', idle: false }]
-    client.listAgents.mockResolvedValue(Object.assign(alone, { elsewhere: ['home:Bob', 'shop:Kim'] }))
+    client.listAgents.mockResolvedValue(Object.assign(alone, { abroad: ['home:Bob', 'shop:Kim'] }))
     expect(await handleRelayWho(client, {})).toBe(
       '1 agent(s) online:\n- Alice (claude) - active\nIn other workspaces, by their addresses: home:Bob, shop:Kim',
     )

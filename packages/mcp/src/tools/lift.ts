@@ -1,6 +1,6 @@
 // Toolset `lift`: a caller says its role with each call. Answers are JSON.
 
-import { longBodyText } from '@agent-relay/sdk/internal/long-body'
+import { longBodyText, shownBodyBytesMax } from '@agent-relay/sdk/internal/long-body'
 import { limits, messageKinds } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { unknownRole } from '../client.ts'
@@ -66,7 +66,7 @@ const readMessagesTool = liftTool({
       from,
       to: String(to),
       kind,
-      body: cut(body, limits.shownBodyBytesMax),
+      body: cut(body, shownBodyBytesMax),
       ts,
     }))
     return page.more > 0 ? { json: messages, note: `${page.more} more. Call read_messages again.` } : { json: messages }

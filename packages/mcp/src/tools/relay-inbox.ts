@@ -2,7 +2,7 @@
 // every tool that hands out messages of an inbox shows them to a model.
 
 import { inboxHeading } from '@agent-relay/sdk/internal/injection'
-import { limits } from '@agent-relay/sdk/protocol'
+import { shownBodyBytesMax } from '@agent-relay/sdk/internal/long-body'
 import { z } from 'zod'
 import type { InboxPage, ToolClient } from '../client.ts'
 import { cut, indentedForModel } from '../text.ts'
@@ -56,12 +56,14 @@ export function shownMessages(messages: InboxPage) {
     channel,
     thread,
     kind,
-    body: cut(body, limits.shownBodyBytesMax),
+    body: cut(body, shownBodyBytesMax),
   }))
 }
 
 function inboxText(messages: InboxPage, isLookingBack: boolean): string {
-  const shown = messages.map((message) => `${inboxHeading(message)}\n${indentedForModel(message.content)}`)
+  const shown = messages.map(
+    (message) => `${inboxHeading(message)}\n${indentedForModel(cut(message.content, shownBodyBytesMax))}`,
+  )
   const text = cut(`${messages.length} message(s):\n\n${shown.join('\n\n---\n\n')}`)
   const { more = 0 } = messages
   if (more === 0) return text

@@ -8,7 +8,8 @@ import type { ToolClient } from '../client.ts'
 import { answerBytesMax, awayText, cut, hanging } from '../text.ts'
 import { type Tool, tool } from './tool.ts'
 
-const idLineBytesMax = 64
+/** Of the lines below an answer. */
+const lastLinesBytesMax = 256
 
 export const relaySendSchema = z.object({
   to: z.string().min(1).describe('Agent name, #channel, * for everyone, or project:name'),
@@ -49,21 +50,26 @@ export async function handleRelaySend(
   const { to, message, thread, create, await_response, timeout_ms } = input
   if (await_response) {
     const reply = await client.sendAndWait(to, message, { thread, create, timeoutMs: timeout_ms }).catch(notThere)
-    if ('away' in reply) return `Message sent to ${to}\n${reply.away}${idLine(reply.id)}`
+    if ('away' in reply) return `Message sent to ${to}\n${reply.away}${long(message)}${idLine(reply.id)}`
     const { id, from, content } = reply
-    return `${cut(`Response from ${from}: ${hanging(content)}`, answerBytesMax - idLineBytesMax)}${idLine(id)}`
+    return `${cut(`Response from ${from}: ${hanging(content)}`, answerBytesMax - lastLinesBytesMax)}${long(message)}${idLine(id)}`
   }
   const sent = await client.send(to, message, { thread, create })
   const { id, away = [], failed = [] } = sent ?? {}
   const missed = failed.map(({ to, message }) => `Not delivered to ${to}: ${message}`)
-  const told = [awayText(away), longBodyText(message)].flatMap((text) => text ?? [])
-  return `${[`Message sent to ${to}`, ...told, ...missed].join('\n')}${idLine(id)}`
+  const told = [`Message sent to ${to}`, awayText(away) ?? [], ...missed].flat().join('\n')
+  return `${told}${long(message)}${idLine(id)}`
 }
 
 /** It was sent, and nobody is there who could answer soon: that is no error. */
 function notThere(error: unknown): { away: string; id: string | undefined } {
   if (!(error instanceof RelayError) || error.code !== 'wait.gone') throw error
   return { away: error.message, id: error.details.message as string | undefined }
+}
+
+function long(message: string): string {
+  const text = longBodyText(message)
+  return text === undefined ? '' : `\n${text}`
 }
 
 /** With it the message can be named as a thread. */

@@ -30,8 +30,8 @@ export async function handleRelayWho(client: Pick<ToolClient, 'listAgents'>, inp
     return `- ${name} (${labelText(cli ?? type ?? 'agent')}) - ${blockedText(blocked) ?? troubleOf(worker) ?? (idle ? 'idle' : 'active')}${how}${hired}`
   })
   const here = lines.length === 0 ? 'No agents online.' : `${lines.length} agent(s) online:\n${lines.join('\n')}`
-  const { elsewhere = [] } = agents
-  return elsewhere.length === 0 ? here : `${here}\nIn other workspaces, by their addresses: ${elsewhere.join(', ')}`
+  const { abroad = [] } = agents
+  return abroad.length === 0 ? here : `${here}\nIn other workspaces, by their addresses: ${abroad.join(', ')}`
 }
 
 /** It waits for a person, and cannot answer before. */

@@ -6,8 +6,8 @@ import { broadcast, directKey, isChannel } from '../core/conversations.ts'
 import { bareText, RefusalError } from '../core/refusal-error.ts'
 import { mayWrite } from '../core/workspaces.ts'
 import { type Asking, causeOf } from './call.ts'
+import { connectedTo } from './connected.ts'
 import { reuseOf } from './engine.ts'
-import { connectedTo } from './presence.ts'
 import { settleNamed } from './provisional.ts'
 import type { Session } from './sessions/session.ts'
 import type { Context, Neighbours, Workspace } from './workspace.ts'
@@ -85,14 +85,18 @@ export async function withElsewhere(
 /** An agent that is alone is told of this many in other workspaces. */
 const companyMax = 10
 
-/** The addresses of those who are connected to other workspaces, for who may write there. Nobody is connected to a workspace at rest. */
-export function companyElsewhere(context: Context, session: Session): string[] {
+/** The addresses of agents that are connected to other workspaces, for who may write there. Nobody is connected to a workspace at rest. */
+export function companyAbroad(context: Context, session: Session): string[] {
   if (!mayWriteAbroad(session)) return []
   const others = withinReach(context, session)
     .awake()
     .filter((other) => other !== context.workspace)
-  const there = ({ name, sessions }: Workspace) => connectedTo(sessions).map((agent) => `${name}:${agent}`)
-  return others.flatMap(there).slice(0, companyMax)
+  return others.flatMap((other) => companyIn(other).map((agent) => `${other.name}:${agent}`)).slice(0, companyMax)
+}
+
+/** Agents, not people. */
+export function companyIn({ sessions, store }: Workspace): string[] {
+  return connectedTo(sessions).filter((name) => store.view.agent(name)?.type !== 'human')
 }
 
 export interface Away {
@@ -123,7 +127,7 @@ export function resolved(
   neighbours: Neighbours,
 ): string | string[] | Promise<string> {
   const address = outward(to)
-  if (!address) return typeof to === 'string' ? nameOf(home, to) : to.map((each) => nameOf(home, each))
+  if (!address) return typeof to === 'string' ? nameOf(home, to) : to
   const { workspace, rest } = address
   const named = (other: Workspace) => (rest === 'lead' ? (leadOf(other.store.view)?.name ?? rest) : nameOf(other, rest))
   // Answered at once: the sender's next message must not overtake this one.
@@ -132,9 +136,9 @@ export function resolved(
   return isPlain ? to : neighbours.visit(workspace, named).then((name = rest) => `${workspace}:${name}`)
 }
 
-/** The name of the agent that has this handle, with or without `@`; any other address as it is. */
-function nameOf({ store: { view }, sessions }: Workspace, to: string): string {
-  if (view.agent(to) || sessions.isLive(to) || isChannel(to)) return to
+/** `@planner` is the agent that has this handle. No name begins so: what was a name, or is one, is never taken for a handle. */
+function nameOf({ store: { view } }: Workspace, to: string): string {
+  if (!to.startsWith('@')) return to
   const bare = (handle: string | undefined) => handle?.replace(/^@/, '')
   return view.agentsCalled(to).find(({ handle }) => bare(handle) === bare(to))?.name ?? to
 }

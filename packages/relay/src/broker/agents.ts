@@ -6,7 +6,7 @@ import { type Reader, sees } from '../core/sight.ts'
 import type { Steps } from '../core/steps.ts'
 import { taskOf } from '../core/tasks.ts'
 import type { AgentRow } from '../core/view.ts'
-import { companyElsewhere } from './addresses.ts'
+import { companyAbroad, companyIn } from './addresses.ts'
 import type { Asking } from './call.ts'
 import { Budget } from './long-reads.ts'
 import { heardSince } from './provisional.ts'
@@ -37,8 +37,10 @@ export function agents(
 function* agentsHere(context: Context, session: Session, filter: Filter): Steps<Listed> {
   const found = yield* agentsOf(context.workspace, session, filter)
   const isOther = ({ name, status, type }: Agent) => name !== session.agent && status !== 'offline' && type !== 'human'
-  const elsewhere = found.agents.some(isOther) ? [] : companyElsewhere(context, session)
-  return elsewhere.length === 0 ? found : { ...found, elsewhere }
+  // Those that were not asked for are company, too.
+  const hasCompany = found.agents.some(isOther) || companyIn(context.workspace).some((name) => name !== session.agent)
+  const abroad = hasCompany ? [] : companyAbroad(context, session)
+  return abroad.length === 0 ? found : { ...found, abroad }
 }
 
 function* agentsOf(

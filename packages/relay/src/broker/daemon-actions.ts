@@ -95,7 +95,8 @@ async function work(workspace: Workspace, call: Invocation, abandoned: AbortSign
 function errorOf(error: unknown, action: string): { code: ActionErrorCode; message: string } {
   const refused = refusalOf(error)
   const { http } = refusals[refused.code]
-  const code = refused.code === 'worker.unknown' ? 'invalid_input' : (codes[http] ?? 'handler_failed')
+  // What was named is there; its program is not.
+  const code = refused.code === 'cli.not-installed' ? 'handler_failed' : (codes[http] ?? 'handler_failed')
   // The caller knows no operation of that name.
   if (refused.code !== 'input.invalid') return { code, message: bareText(refused) }
   return { code, message: bareText(refusal('input.invalid', { ...refused.details, operation: action })) }
@@ -105,4 +106,5 @@ const codes: Record<number, ActionErrorCode> = {
   400: 'invalid_input',
   401: 'permission_denied',
   403: 'permission_denied',
+  404: 'invalid_input',
 }

@@ -19,11 +19,11 @@ import { register } from './admission.ts'
 import { agents } from './agents.ts'
 import { mustBePerson, speakerOf } from './authority.ts'
 import { type Asking, actorOf, causeOf, isByHost, type Sink, type Watch } from './call.ts'
+import { asksForSessions, withSessions } from './connected.ts'
 import type { Reply } from './engine.ts'
 import { conversations, mail, messages, owed, receipts, thread } from './history.ts'
 import { submitRead } from './inbox.ts'
 import type { Pace } from './long-reads.ts'
-import { asksForPresence, followPresence } from './presence.ts'
 import { send } from './sending.ts'
 import type { Session } from './sessions/session.ts'
 import { listSpend } from './spend.ts'
@@ -159,24 +159,10 @@ export const followers: { readonly [O in WatchName]: Follower<O> } = {
   ) => {
     // Only the key's holder may learn how many events were left out: to anyone else most of them may be invisible.
     const isGlance = newest !== undefined && seesAll(session)
-    const watch = isGlance
-      ? events.glance(session, since, types, newest, sink)
-      : events.follow(session, since, types, sink)
-    return asksForPresence(types)
-      ? bothOf(
-          watch,
-          followPresence(sessions, () => clock.now(), sink),
-        )
-      : watch
+    const follow = (to: Sink) =>
+      isGlance ? events.glance(session, since, types, newest, to) : events.follow(session, since, types, to)
+    return asksForSessions(types) ? withSessions(sessions, () => clock.now(), sink, follow) : follow(sink)
   },
-}
-
-function bothOf(watch: Watch, other: Pick<Watch, 'drained' | 'stop'>): Watch {
-  const both = (what: 'drained' | 'stop') => () => {
-    watch[what]()
-    other[what]()
-  }
-  return { seq: watch.seq, drained: both('drained'), stop: both('stop') }
 }
 
 export function isWorkspaceCall(op: string): op is WorkspaceCall {

@@ -37,7 +37,7 @@ export function followForEyes(
 }
 
 function skippedBy(event: RelayEvent): Skipped {
-  return event.type === 'events.skipped' ? event.fact : { count: 1, since: event.seq - 1 }
+  return event.type === 'events.skipped' ? event.fact : { count: 1, since: Math.max(0, event.seq - 1) }
 }
 
 /**

@@ -23,20 +23,20 @@ export function allowedDirectory({ dataDir, wanted, known, within }: Whereabouts
   const directory = realDirectory(path)
   const isPrivate = directory !== undefined && isInside(directory, realDirectory(dataDir) ?? resolve(dataDir))
   // Whoever may not work everywhere learns nothing of the disk: missing, private, a link or elsewhere, it is answered alike.
-  if (within) mustBeWithin(within, isPrivate ? undefined : directory, wanted ?? path)
+  if (within) mustBeWithin(within, isPrivate ? undefined : directory, { path: wanted ?? 'Where you work' })
   if (directory === undefined) throw new RefusalError('directory.unknown', { path })
   if (isPrivate) throw new RefusalError('directory.private', { path })
   return directory
 }
 
-/** `shown`: as its asker knows it. */
+/** `told`: the directory as its asker knows it. */
 export function mustBeWithin(
   { directory: whole }: { directory?: string },
   directory: string | undefined,
-  shown: string,
+  told: { path: string; isWorktree?: true },
 ): void {
   if (whole !== undefined && directory !== undefined && isInside(directory, whole)) return
-  throw new RefusalError('directory.outside', { path: shown, hasProject: whole !== undefined })
+  throw new RefusalError('directory.outside', { ...told, hasProject: whole !== undefined })
 }
 
 /** Without links in it; undefined where there is no such directory. */

@@ -113,7 +113,7 @@ describe('who may write to another workspace', () => {
 
   test('of who is connected to another workspace only those are told who may write there', async () => {
     const link = await websocketConnector(world.url)({ name: 'Zoe', key: away })
-    const told = async (headers: Record<string, string>) => (await world.api('agent.list', {}, headers)).body.elsewhere
+    const told = async (headers: Record<string, string>) => (await world.api('agent.list', {}, headers)).body.abroad
     const key = bearer(world.keys.get('shut') as string)
     const { token } = (await world.api('agent.register', { name: 'Sam' }, key)).body
     const asked = async () => [await told({ ...key, 'x-relay-agent': 'Sam' }), await told(bearer(token))]

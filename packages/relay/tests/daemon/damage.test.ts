@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeIds, type Refusal } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { aWhile } from '../../../../test/until.ts'
 import { Dispatch } from '../../src/broker/dispatch.ts'
 import type { Session } from '../../src/broker/sessions/session.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
@@ -102,6 +103,20 @@ test.each(['event.follow', 'inbox.follow'])('%s ends with the refusal, and the d
   })
   expect(await ended).toMatchObject({ code: 'workspace.damaged', details: { path } })
   expect(await call(bob, 'channel.list', {})).toMatchObject({ channels: [{ name: '#general' }] })
+})
+
+test('whoever also follows who comes and goes is told nothing after the refusal', async () => {
+  const bob = await enter('bob')
+  const told: string[] = []
+  const ended = new Promise<Refusal>((end) => {
+    const item = (event: unknown) => told.push((event as { type: string }).type)
+    dispatch.watch(bob, 'event.follow', { since: 0, types: ['*', 'session.event'] }, { isReady: () => true, item, end })
+  })
+  await ended
+  told.length = 0
+  await enter('late')
+  await aWhile()
+  expect(told).toEqual([])
 })
 
 test('a damaged search index is made again, and searches go on', async () => {

@@ -21,7 +21,8 @@ type Words<Name extends TextName> = (
 export function strangeTypes(types: readonly string[] = []): string | undefined {
   const names = [...Object.keys(texts), 'message.created']
   const isKnown = (type: string) =>
-    type.endsWith('*') ? names.some((name) => name.startsWith(type.slice(0, -1))) : names.includes(type)
+    type === '*' ||
+    (type.endsWith('.*') ? names.some((name) => name.startsWith(type.slice(0, -1))) : names.includes(type))
   const strange = types.filter((type) => !isKnown(type))
   if (strange.length === 0) return undefined
   const families = [...new Set(names.map((name) => `${name.slice(0, name.indexOf('.'))}.*`))]

@@ -64,10 +64,11 @@ export function readForeignFile(path: string, options: ForeignFileOptions = {}):
  * opened; nothing where there is no file.
  */
 export async function copyForeignFile(path: string, to: string, options: ForeignFileOptions = {}): Promise<void> {
+  const { pipeline } = await import('node:stream/promises')
   const opened = openForeignFile(path, options)
   if (!opened) return
   const { descriptor: fd, stats } = opened
-  const { pipeline } = await import('node:stream/promises')
+  // Of an empty one a byte, should it get one meanwhile.
   const end = Math.max(0, stats.size - 1)
   await pipeline(createReadStream('', { fd, end }), createWriteStream(to, { mode: 0o600 }))
 }

@@ -9,8 +9,6 @@ const MiB = 1024 * KiB
 export const limits = {
   /** One message body, in UTF-8 bytes. Larger work products belong in files. */
   bodyBytesMax: 256 * KiB,
-  /** What an agent is shown of one body by a tool. Its sender is told of a longer one. */
-  shownBodyBytesMax: 24 * KiB,
   /** One line that a client sends. The largest carries a run's payload of 8 MiB, with room for escaping. */
   lineBytesMax: pipeLimits.lineBytesMax,
   /** What carries no payload: an HTTP request, and the first line of a connection on the owner's socket. */

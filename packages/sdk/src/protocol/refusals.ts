@@ -21,6 +21,11 @@ interface RefusalRule {
   exit: number
 }
 
+const outsideFix = ({ hasProject, isWorktree }: RefusalDetails): string => {
+  if (!hasProject) return 'This workspace has no directory yet.'
+  return isWorktree ? 'Leave `worktree` out.' : 'Name one inside it.'
+}
+
 const list = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value ?? ''))
 
 export const refusals = {
@@ -129,7 +134,7 @@ export const refusals = {
   'directory.outside': {
     ...denied,
     text: (d) =>
-      `${d.path} is not a directory inside the project, and over HTTP and WebSocket only the holder of the key has work done elsewhere.${d.hasProject ? ' Name one inside it, or none.' : ' This workspace has no directory yet.'}`,
+      `${d.path} is not a directory inside the project, and over HTTP and WebSocket only the holder of the key has work done elsewhere. ${outsideFix(d)}`,
   },
   'spawn.denied': { ...denied, text: (d) => `No program is started: ${d.why}` },
   'workspace.unknown': {

@@ -36,9 +36,9 @@ export const listAgentsTool = envelopeTool({
   isForAnyone: true,
   run: async (client, { status }) => {
     const includeOffline = status === 'offline' || status === 'all'
-    const { agents: all } = await client.call('agent.list', { includeOffline })
+    const { agents: all, abroad } = await client.call('agent.list', { includeOffline })
     const chosen = status === undefined || status === 'all' ? all : all.filter((agent) => agent.status === status)
     const agents = chosen.map(({ name, handle, type, cli, status }) => ({ name, handle, type, cli, status }))
-    return listAnswer('agents', agents)
+    return { ...listAnswer('agents', agents), abroad }
   },
 })

@@ -62,7 +62,7 @@ export function mustMayStart(runtime: WorkerRuntime | undefined, { standing, vie
     cwd,
     /** Its worktree may be outside the directory that it is made for. */
     mustMayWorkIn: (worktree: string) => {
-      if (isConfined) mustBeWithin({ directory: project }, worktree, 'Its worktree')
+      if (isConfined) mustBeWithin({ directory: project }, worktree, { path: 'Its worktree', isWorktree: true })
     },
   }
 }

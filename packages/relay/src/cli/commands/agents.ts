@@ -30,9 +30,9 @@ async function run(context: Context<WhoOptions>): Promise<void> {
   const { options, print } = context
   await withClient(context, 'anyone', async ({ client }) => {
     const found = options.everywhere ? await everywhere(context, client) : await agentsOf(context, client)
-    const { agents, elsewhere = [] } = found
+    const { agents, abroad = [] } = found
     const shown = options.all ? agents : agents.filter(({ status }) => status !== 'offline')
-    if (print.isJson) return void (await print.json({ agents: shown }))
+    if (print.isJson) return void (await print.json({ ...found, agents: shown }))
     const hasTasks = shown.some(({ task }) => task !== undefined)
     if (shown.length > 0) {
       const isSpent = shown.some(({ spend }) => spend)
@@ -60,8 +60,8 @@ async function run(context: Context<WhoOptions>): Promise<void> {
     else if (agents.length === 0)
       print.say('Nobody has registered yet. An agent does so by its first call: agent-relay inbox --as Bob')
     else if (away > 0) print.say(`${nobody}${away} away: agent-relay who --all`)
-    if (elsewhere.length > 0)
-      print.say(`In other workspaces: ${elsewhere.join(', ')}. All of them: agent-relay who --everywhere`)
+    if (abroad.length > 0)
+      print.say(`In other workspaces: ${abroad.join(', ')}. All of them: agent-relay who --everywhere`)
   })
 }
 
@@ -77,10 +77,7 @@ function agentsOf({ print }: Context, client: RelayClient, project?: string): Pr
 }
 
 /** Named by their addresses. Nobody is connected to a workspace at rest, so it is left so unless those who are away are wanted too. */
-async function everywhere(
-  context: Context<WhoOptions>,
-  client: RelayClient,
-): Promise<{ agents: Agent[]; elsewhere?: string[] }> {
+async function everywhere(context: Context<WhoOptions>, client: RelayClient): Promise<OutputOf<'agent.list'>> {
   const { env, options } = context
   const link = await control(env)
   const { workspaces } = await link.call('workspace.list', {}, nextId('c')).finally(() => link.close())

@@ -33,7 +33,7 @@ export const tail: CliCommand<TailOptions> = {
 
 async function runTail(context: Context<TailOptions>): Promise<void> {
   const { options, print } = context
-  mustBeTypes(options.type)
+  sayStrange(print, options.type)
   const ending = awaitEnding()
   await withClient(context, 'anyone', async ({ client, welcome }) => {
     sayLosses(client, print, ending)
@@ -81,7 +81,7 @@ export const events: CliCommand<EventsOptions> = {
 
 async function runEvents(context: Context<EventsOptions>): Promise<void> {
   const { options, print } = context
-  mustBeTypes(options.type)
+  sayStrange(print, options.type)
   if (options.archive) return showArchived(context)
   const ending = options.follow ? awaitEnding() : undefined
   await withClient(context, 'anyone', async ({ client }) => {
@@ -111,9 +111,10 @@ async function runEvents(context: Context<EventsOptions>): Promise<void> {
   })
 }
 
-function mustBeTypes(types: readonly string[] | undefined): void {
+/** Not refused: the daemon may know types that this version does not. */
+function sayStrange(print: Print, types: readonly string[] | undefined): void {
   const strange = strangeTypes(types)
-  if (strange !== undefined) throw new CommandError(strange, exits.usage)
+  if (strange !== undefined) print.say(strange)
 }
 
 async function showArchived(context: Context<EventsOptions>): Promise<void> {

@@ -32,8 +32,8 @@ export const agentOperations = {
     }),
     output: z.object({
       agents: z.array(Agent),
-      /** Where nobody else is connected: the addresses of some who are, in other workspaces that you may write to. */
-      elsewhere: z.array(z.string()).optional(),
+      /** Where no other agent is connected: the addresses of some that are, in other workspaces that you may write to. */
+      abroad: z.array(z.string()).optional(),
     }),
   },
   'agent.brief': {

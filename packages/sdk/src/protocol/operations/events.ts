@@ -50,7 +50,7 @@ export const eventOperations = {
     who: 'anyone',
     network: 'open',
     summary:
-      'Send each event after a number (default: from now), without a gap (EVENT). `newest`, for a screen and with the key: at most this many ten times a second, the newest; the others are counted in an event `events.skipped`. The type `session.event` tells who connects to this daemon and who leaves it; it is in no journal, has the number 0 and must be asked for.',
+      'Send each event after a number (default: from now), without a gap (EVENT). `newest`, for a screen and with the key: at most this many ten times a second, the newest; the others are counted in an event `events.skipped`. The type `session.event` tells who connects to this daemon and who leaves it; it is in no journal, has the number 0, must be asked for and comes from then on: after a lost link ask `agent.list`.',
     input: eventFilter.extend({ newest: z.number().int().min(1).max(limits.eventsPageMax).optional() }),
     output: event,
   },

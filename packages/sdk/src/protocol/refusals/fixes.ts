@@ -59,7 +59,8 @@ export const fixes = {
   'auth.required': { agent: toComeIn, person: toComeIn, program: toComeIn },
   'run.unknown': {
     agent: {
-      agent_status: 'agent_start answers with the agent_id of each. Only who started it, its agent and people see it.',
+      agent_status:
+        'agent_start answers with the agent_id of each. A run is seen by who started it, its own agent, people and the holder of the key.',
     },
     person: 'All runs: agent-relay runs status',
     program: "All runs: relay.client.call('run.list', {})",

@@ -1,7 +1,7 @@
 // The relay of a lift: a daemon on its own port, in memory or kept for the project, and the feed of its messages. It knows nothing of panes.
 
 import { createHash } from 'node:crypto'
-import { lstatSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdtempSync, readdirSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { RelayClient } from '@agent-relay/sdk'
@@ -27,6 +27,8 @@ import { boundYoungGeneration, compactAtRest } from '../daemon/heap.ts'
 
 const workspace = 'lift'
 const directoryPrefix = 'agent-relay-lift-'
+/** The directory of a lift that was killed is left for this long. */
+const keptMs = 10 * 60_000
 /** How much of the project's name is part of the directory where its messages are kept. */
 const projectNameCharsMax = 40
 
@@ -39,28 +41,41 @@ export interface RelayWish {
   keepIn?: string
 }
 
-/** Private, temporary and new. Those of lifts that were killed go. */
+/** Private, temporary and new. */
 export function newDirectory(): string {
-  const temporary = tmpdir()
-  for (const name of readdirSync(temporary))
-    if (name.startsWith(directoryPrefix) && isForgotten(join(temporary, name))) forget(join(temporary, name))
-  return mkdtempSync(join(temporary, directoryPrefix))
+  forgetKilled(tmpdir())
+  return mkdtempSync(join(tmpdir(), directoryPrefix))
+}
+
+/** The directories of lifts that were killed. A courtesy: what cannot be read or removed stays. */
+function forgetKilled(temporary: string): void {
+  try {
+    for (const name of readdirSync(temporary))
+      if (name.startsWith(directoryPrefix) && isLeft(join(temporary, name))) forget(join(temporary, name))
+  } catch {}
 }
 
 /** Ours, and the relay that it was made for has ended. Anybody may put something of this name there. */
-function isForgotten(directory: string): boolean {
-  try {
-    if (lstatSync(directory).uid !== process.getuid?.()) return false
-    const pid = Number(readForeignText(servingPath(directory), { within: tmpdir() }))
-    return pid > 0 && isGone(pid)
-  } catch {
-    return false
-  }
+function isLeft(directory: string): boolean {
+  const { uid, mtimeMs } = lstatSync(directory)
+  // Young: who started the lift may still read there why it failed.
+  if (uid !== process.getuid?.() || Date.now() - mtimeMs < keptMs) return false
+  const [pid, space] = (readForeignText(servingPath(directory), { within: directory }) ?? '').split(' ')
+  return Number(pid) > 0 && space === pidSpace() && isGone(Number(pid))
 }
 
-/** Holds the process id of the relay. */
+/** Holds the process id of the relay, and where that number means anything. */
 function servingPath(directory: string): string {
   return join(directory, 'serving')
+}
+
+/** A sandbox may have process ids of its own, and share the temporary directory. */
+function pidSpace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid')
+  } catch {
+    return ''
+  }
 }
 
 export function forget(directory: string): void {
@@ -91,7 +106,7 @@ export class LiftRelay {
 
   static async start({ roles, port, directory, keepIn }: RelayWish, print: Print): Promise<LiftRelay> {
     const dataDir = keepIn === undefined ? join(directory, 'data') : keptDir(keepIn)
-    writeFileSync(servingPath(directory), String(process.pid), { mode: 0o600 })
+    writeFileSync(servingPath(directory), `${process.pid} ${pidSpace()}`, { mode: 0o600 })
     // Its own keys and sockets, not those of the user's relay.
     const env: Env = { ...process.env, RELAY_DATA_DIR: dataDir }
     const stopped = new AbortController()
