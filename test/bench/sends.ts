@@ -56,15 +56,17 @@ function manyInFlight(rounds: Round[], lagMs: number): Measure {
   const value = median(rounds.map(({ relay }) => relay.perSecond))
   const [echo, driver] = [median(rounds.map((r) => r.echo.perSecond)), median(rounds.map((r) => r.driver.perSecond))]
   const ratio = median(rounds.map((round) => round.relay.perSecond / inTurn(round)))
+  // As this row was measured before, against the slower of the two alone: at least 0.30 was asked.
+  const former = median(rounds.map((r) => r.relay.perSecond / Math.min(r.echo.perSecond, r.driver.perSecond)))
   return {
     measure: 'durable sends of 1 KB, 64 in flight',
     value: `${Math.round(value)}/s`,
     floor: `${Math.round(median(rounds.map(inTurn)))}/s`,
     ratio,
-    limit: '>= 0.40',
-    isMet: ratio >= 0.4,
+    limit: '>= 0.50',
+    isMet: ratio >= 0.5,
     lagMs,
-    note: `echo ${Math.round(echo)}/s, bare driver at 64 a commit ${Math.round(driver)}/s; p99 of a send ${ms(median(rounds.map(({ relay }) => relay.p99Ms)))}`,
+    note: `echo ${Math.round(echo)}/s, bare driver at 64 a commit ${Math.round(driver)}/s; ${former.toFixed(2)} of the slower; p99 of a send ${ms(median(rounds.map(({ relay }) => relay.p99Ms)))}`,
   }
 }
 

@@ -65,7 +65,8 @@ const eventsPerPage = 100
 
 /**
  * Events to the host, as its own notification. The watch is only a hint: what is sent is read from the journal, one at a time, so that for a
- * host that reads slowly only a number is kept, not a queue; who comes and goes is in no journal, and is sent as it happens. No receipt says `offered`: whether the model sees a notification is not known.
+ * host that reads slowly only a number is kept, not a queue; who comes and goes is in no journal, and is sent as it happens. No receipt says
+ * `offered`: whether the model sees a notification is not known.
  */
 export class EventPush {
   readonly #client: WorkspaceClient

@@ -209,7 +209,7 @@ function isAway(error: Error): boolean {
 function awayText(): string {
   const url = setting(process.env, 'RELAY_BASE_URL')
   if (url !== undefined)
-    return `ERROR: No relay answers at ${cleaned(url)}.\n\nTo start one there:\n  agent-relay lift, if it was a lift's\n  agent-relay daemon start, otherwise\n`
+    return `ERROR: No relay answers at ${cleaned(url)}.\n\nTo start it again, where it ran:\n  agent-relay lift            (a lift's)\n  agent-relay daemon start    (any other)\n`
   return `ERROR: ${new DaemonNotRunningError().message}
 
 To start the daemon:

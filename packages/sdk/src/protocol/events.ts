@@ -32,8 +32,10 @@ type EventsSkipped = EventHead & {
   message?: undefined
 }
 
-/** Not a fact, and not in the journal, so it has no number: an agent has connected to this daemon, or its
- * last connection has ended. Only for who asks for it, and from then on: after a lost link, ask who is there (`agent.list`). */
+/**
+ * Not a fact, and not in the journal, so it has no number: an agent has connected to this daemon, or its last connection has ended. Only for who
+ * asks for it, and from then on: after a lost link, ask who is there (`agent.list`).
+ */
 type SessionEvent = EventHead & {
   type: 'session.event'
   fact: { agent: string; state: 'connected' | 'away' }
