@@ -1,8 +1,9 @@
-// Facts as events: in pages, and as a stream that never skips one and never runs ahead of its reader. Who sees which: core/sight.ts.
+// Facts as events: in pages, and as a stream that never skips one and never runs ahead of its reader. Who sees which: core/facts/table.ts.
 
 import { type Entry, type Fact, limits, type OutputOf, type RelayEvent } from '@agent-relay/sdk/protocol'
+import { seesFact, typesTo } from '../core/facts/table.ts'
 import { refusalOf } from '../core/refusal-error.ts'
-import { type Reader, sees, seesAll, typesTo } from '../core/sight.ts'
+import { type Reader, seesAll } from '../core/sight.ts'
 import { atOnce, type Steps } from '../core/steps.ts'
 import type { Store } from '../store/store.ts'
 import type { EntryRange } from '../store/visible.ts'
@@ -212,7 +213,7 @@ export class Events {
     const events: RelayEvent[] = []
     for (const [at, { fact, by = entry.by }] of entry.facts.flatMap(shownAs).entries()) {
       if (at % factsPerStep === factsPerStep - 1) yield
-      if (!isOf(types, fact.type) || !sees(this.#store.view, reader, 'event', fact)) continue
+      if (!isOf(types, fact.type) || !seesFact(this.#store.view, reader, fact)) continue
       const message = fact.type === 'message.created' ? this.#store.queries.message(fact.id) : undefined
       const ts = new Date(entry.at).toISOString()
       events.push({

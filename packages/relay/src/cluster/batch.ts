@@ -3,7 +3,7 @@
 import { type Ids, type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import { mintPrefixes, type Reply, type Submission } from '../broker/engine.ts'
 import { type RuleName, ruleOf } from '../core/decide.ts'
-import { spokenFor } from '../core/homes.ts'
+import { type Objection, objectionTo } from '../core/facts/judge.ts'
 import type { Draft } from '../core/journal.ts'
 import type { Command } from '../core/verdict.ts'
 import type { View } from '../core/view.ts'
@@ -39,6 +39,7 @@ interface Decision {
 }
 
 export interface Deciding {
+  workspace: string
   replica: Replica
   clock: Clock
   ids: Ids
@@ -148,7 +149,7 @@ export function knownAnswer(submission: Submission<RuleName>, deciding: Deciding
 
 function decideOne(
   { rule, input, by, cause, session, digest, mint }: Submission<RuleName>,
-  { replica, clock, ids, world }: Deciding,
+  { workspace, replica, clock, ids, world }: Deciding,
   reads: Reads,
 ): Decision {
   const at = clock.now()
@@ -163,8 +164,8 @@ function decideOne(
   const view = recordingView(replica.store.view, reads)
   const verdict = ruleOf(rule)(view, command)
   if ('refusal' in verdict) return { reply: verdict }
-  const stranger = spokenFor(view, world.machine as string, { by, facts: verdict.facts })
-  if (stranger !== undefined) return { reply: elsewhere(view, stranger) }
+  const objection = objectionTo(view, world.machine as string, { by, facts: verdict.facts })
+  if (objection) return { reply: refused(view, workspace, objection) }
   const { facts, outcome, body, payload, found } = verdict
   const reply: Reply = { seq: 0, outcome, repeat: false, found }
   if (facts.length === 0) return { reply }
@@ -177,6 +178,13 @@ function homesOf({ facts }: Draft): HomeMachine[] {
     const { agent, machine, epoch } = fact
     return [{ agent, machine, epoch }]
   })
+}
+
+/** It would count for nothing on every machine, this one included. */
+function refused(view: View, workspace: string, { agent, type }: Objection): { refusal: Refusal } {
+  if (agent === undefined && type === undefined) return { refusal: refusal('machine.revoked', { workspace }) }
+  if (agent !== undefined && view.home(agent) !== undefined) return elsewhere(view, agent)
+  return { refusal: refusal('machine.not-allowed', { type, owner: view.owner() }) }
 }
 
 /** The agent acts on another machine, which is named. */

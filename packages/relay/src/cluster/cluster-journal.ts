@@ -12,11 +12,8 @@ export const pageEntriesMax = 2_000
 /** An entry may be stamped this much later than the cluster's own clock says: one machine's wrong clock must not become everybody's. */
 export const aheadMsMax = 1_000
 
-/** The marks of entries that were copied into the cluster begin so. Only the cluster makes marks. */
-export const copyMark = 'copy-'
-
-/** An entry of the shared journal. */
-export type SharedEntry = JournalEntry & Origin
+/** An entry of the shared journal. `isBroken`: its text could not be read, so that it has no facts. */
+export type SharedEntry = JournalEntry & Omit<Origin, 'voidFor'> & { isBroken?: true }
 
 /** How far a replica has seen: the number and the mark of its last entry. */
 export type Place = Pick<SharedEntry, 'seq' | 'mark'>

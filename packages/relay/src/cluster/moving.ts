@@ -4,11 +4,12 @@
 import { randomBytes } from 'node:crypto'
 import { daemonName, type Fact, type Ids } from '@agent-relay/sdk/protocol'
 import { Hub } from '../broker/hub.ts'
-import type { Draft, JournalEntry } from '../core/journal.ts'
+import { copyMark, type Draft, type JournalEntry } from '../core/journal.ts'
 import { RefusalError } from '../core/refusal-error.ts'
+import { ownedBy } from '../core/workspaces.ts'
 import type { SharedFile } from '../machine/cluster-file.ts'
 import type { Store } from '../store/store.ts'
-import { copyMark, type HomeMachine, type Place, pageEntriesMax } from './cluster-journal.ts'
+import { type HomeMachine, type Place, pageEntriesMax } from './cluster-journal.ts'
 import { keysOf } from './keys.ts'
 import { copyPage, moveEnd, moveIn, type Page, takeBack } from './postgres/moving.ts'
 import type { PostgresCluster } from './postgres/postgres-cluster.ts'
@@ -78,7 +79,9 @@ function* pagesOf({ store, machine, ids, now }: Moving): Generator<Page> {
     since = entries.at(-1)?.seq as number
   }
   if (page.length > 0) yield pageWith(page)
-  yield* homesFor(store, machine, () => ({ at: now(), cause: ids('d') }))
+  const stamp = () => ({ at: now(), cause: ids('d') })
+  yield* homesFor(store, machine, stamp)
+  yield pageWith([{ ...stamp(), by: daemonName, rule: 'workspace.share', outcome: {}, facts: ownedBy(machine) }])
 }
 
 function whole(store: Store, { seq, ...draft }: JournalEntry): Draft {

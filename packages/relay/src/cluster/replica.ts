@@ -1,19 +1,34 @@
-// One machine's copy of a shared workspace: it takes in entries in the order of their numbers, whoever appended them and however they came.
+// One machine's copy of a shared workspace: it takes in entries in the order of their numbers, whoever appended them and however they came. An
+// entry that its machine may not have written, or that makes no sense, counts for nothing here and on every other machine: all of them judge it
+// by the entries before it.
 
+import { daemonName } from '@agent-relay/sdk/protocol'
 import type { Hub } from '../broker/hub.ts'
-import { spokenFor } from '../core/homes.ts'
-import type { Store } from '../store/store.ts'
-import { beginning, copyMark, type Place, type SharedEntry } from './cluster-journal.ts'
-import { isKnownFact } from './keys.ts'
+import { type Objection, objectionTo } from '../core/facts/judge.ts'
+import { isKnownFact, misshapen } from '../core/facts/table.ts'
+import { administratorMark, copyMark, type JournalEntry, type Origin } from '../core/journal.ts'
+import { sharedFormat } from '../core/workspaces.ts'
+import { isUnfit, type Store } from '../store/store.ts'
+import { beginning, type Place, type SharedEntry } from './cluster-journal.ts'
 
 /** It stands before an entry that it does not take in: nothing may be left out. */
 export type Halted =
-  /** A fact that this version does not know. */
+  /** A format, or in format 1 a fact, that this version does not know. */
   | { kind: 'newer' }
   /** Two answers, of before and after a failover, tell two histories. */
   | { kind: 'diverged'; head: number }
-  /** A machine speaks for an agent that is at home on another one. The cluster cannot see that in the facts. */
-  | { kind: 'forged'; machine: string; agent: string; seq: number }
+  /** In format 1: a machine speaks for an agent that is at home on another one. The cluster cannot see that in the facts. */
+  | { kind: 'forged'; machine: string; agent?: string; seq: number }
+
+/** An entry could not be applied: it is taken in again as one that counts for nothing. */
+class Unfit extends Error {
+  readonly seq: number
+
+  constructor(seq: number, why: string) {
+    super(why)
+    this.seq = seq
+  }
+}
 
 export class Replica {
   readonly store: Store
@@ -46,27 +61,87 @@ export class Replica {
       this.#halted = { kind: 'diverged', head: (fresh.at(-1) as SharedEntry).seq }
       return
     }
-    const taken: SharedEntry[] = []
-    this.store.transact(() => {
-      for (const entry of fresh) {
-        this.#halted = this.#whyNot(entry)
-        if (this.#halted) break
-        if (!this.store.apply([entry])) throw new Error(`a command has two entries, the second is ${entry.seq}`)
-        taken.push(entry)
-      }
-    })
+    const taken = this.#take(fresh, new Map())
     const last = taken.at(-1)
     if (!last) return
     this.#known = { seq: last.seq, mark: last.mark }
     this.hub.tell(taken)
   }
 
-  #whyNot(entry: SharedEntry): Halted | undefined {
-    if (!entry.facts.every(isKnownFact)) return { kind: 'newer' }
-    // Copied when the workspace began to be shared: whoever spoke in it did so on the machine that it lived on.
-    if (entry.mark.startsWith(copyMark)) return undefined
-    const { machine, seq } = entry
-    const agent = spokenFor(this.store.view, machine, entry, (name, epoch) => this.store.queries.homeAt(name, epoch))
-    return agent === undefined ? undefined : { kind: 'forged', machine, agent, seq }
+  /** `unfit`: those that could not be applied, with the reason. Everything begins again with the next one that is found. */
+  #take(fresh: readonly SharedEntry[], unfit: Map<number, string>): (JournalEntry & Origin)[] {
+    const taken: (JournalEntry & Origin)[] = []
+    try {
+      this.store.transact(() => {
+        for (const entry of fresh) {
+          this.#halted = this.#whyNot(entry)
+          if (this.#halted) break
+          taken.push(this.#write(entry, unfit.get(entry.seq)))
+        }
+      })
+    } catch (error) {
+      if (!(error instanceof Unfit)) throw error
+      return this.#take(fresh, unfit.set(error.seq, error.message))
+    }
+    return taken
   }
+
+  #write(entry: SharedEntry, unfitFor?: string): JournalEntry & Origin {
+    const why = this.#isStrict(entry) ? (unfitFor ?? this.#whyVoid(entry)) : undefined
+    const written = why === undefined ? entry : voided(entry, why)
+    try {
+      if (!this.store.apply([written])) throw new Error(`a command has two entries, the second is ${entry.seq}`)
+    } catch (error) {
+      if (!this.#isStrict(entry) || !isUnfit(error)) throw error
+      throw new Unfit(entry.seq, (error as Error).message)
+    }
+    return written
+  }
+
+  /** Entries that were copied when the workspace began to be shared are those of the machine that it lived on, and are not judged. */
+  #isStrict({ mark }: SharedEntry): boolean {
+    return this.store.view.format() > 1 && !mark.startsWith(copyMark)
+  }
+
+  #whyVoid(entry: SharedEntry): string | undefined {
+    if (entry.isBroken) return 'it cannot be read'
+    const unknown = entry.facts.find((fact) => !isKnownFact(fact))
+    if (unknown) return 'it holds a fact of an unknown type'
+    const odd = entry.facts.find(misshapen)
+    if (odd) return `${misshapen(odd)} of its ${odd.type} is malformed`
+    if (entry.mark.startsWith(administratorMark)) return undefined
+    const objection = this.#objection(entry)
+    return objection && objectionText(objection, entry.machine)
+  }
+
+  #whyNot(entry: SharedEntry): Halted | undefined {
+    const isTrusted = entry.mark.startsWith(copyMark) || entry.mark.startsWith(administratorMark)
+    const isRaised = ({ type, format }: { type: string; format?: number }) =>
+      type === 'workspace.raised' && (format as number) > sharedFormat
+    if (isTrusted && entry.facts.some(isRaised)) return { kind: 'newer' }
+    if (this.#isStrict(entry)) return undefined
+    if (!entry.facts.every(isKnownFact)) return { kind: 'newer' }
+    if (isTrusted) return undefined
+    const { machine, seq } = entry
+    if (entry.isBroken) return { kind: 'forged', machine, seq }
+    const objection = this.#objection(entry)
+    return objection && { kind: 'forged', machine, agent: objection.agent, seq }
+  }
+
+  #objection(entry: SharedEntry): Objection | undefined {
+    const { view, queries } = this.store
+    return objectionTo(view, entry.machine, entry, (agent, epoch) => queries.homeAt(agent, epoch))
+  }
+}
+
+/** Its command's id is free again: whoever really gave the command must not be answered by it. */
+function voided({ seq, at, machine, mark }: SharedEntry, voidFor: string): JournalEntry & Origin {
+  const command = { by: daemonName, cause: `void ${seq}`, rule: 'void', outcome: {}, facts: [] }
+  return { seq, at, ...command, machine, mark, voidFor }
+}
+
+function objectionText({ type, agent }: Objection, machine: string): string {
+  if (type === undefined && agent === undefined) return `${machine} was removed`
+  if (type === undefined) return `${machine} may not speak for ${agent}`
+  return `${machine} may not say ${type}${agent === undefined ? '' : ` of ${agent}`}`
 }

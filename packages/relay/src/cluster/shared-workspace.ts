@@ -55,7 +55,7 @@ export class SharedWorkspace implements Engine {
     const replica = new Replica(store, hub)
     // Stamped by the clock of the workspace; what is waited for is the network, by that of this computer.
     const own = { replica, journal, onTrouble, clock: { ...systemClock, now: () => clock.now() } }
-    this.#deciding = { replica, clock: own.clock, ids, world }
+    this.#deciding = { workspace: parts.name, replica, clock: own.clock, ids, world }
     this.#engine = new SharedEngine({ ...own, workspace: parts.name, machine, ids, world })
     this.#follower = new Follower({ ...own, onStopped: (stopped) => this.#engine.stop(stopped) })
     this.looked = this.#follower.look()

@@ -17,6 +17,11 @@ export function directMembers(conversation: string): string[] {
   return conversation.startsWith('@') ? conversation.slice(1).split(',') : []
 }
 
+/** An agent of another workspace, `notes:Kim`. No name in this one holds a colon. */
+export function isAbroad(name: string): boolean {
+  return name.includes(':')
+}
+
 export function isPair(conversation: string): boolean {
   return directMembers(conversation).length === 2
 }

@@ -26,6 +26,30 @@ export interface Origin {
    * lost what it had acknowledged. Machine and cause would not tell the two apart, since a command that was lost is asked again.
    */
   mark: string
+  /** Why the entry counts for nothing. It has its number, and no facts. */
+  voidFor?: string
+}
+
+/** An entry that counts for nothing. */
+export interface VoidEntry {
+  seq: number
+  machine: string
+  why: string
+}
+
+/** The marks of entries that were copied into the cluster begin so. Only the cluster makes marks. */
+export const copyMark = 'copy-'
+
+/** The marks of entries that the administrator of the database has made, which are not judged, begin so. */
+export const administratorMark = 'admin-'
+
+/**
+ * Where what a fact tells of is: on the machine that appended the entry, as the cluster tells, whatever the fact says. Otherwise a machine could
+ * have a program started on another one. Entries that were copied into the cluster may tell of other machines.
+ */
+export function machineOf(fact: { machine?: string }, { machine, mark }: Partial<Origin>): string | null {
+  const isProven = mark !== undefined && !mark.startsWith(copyMark)
+  return (isProven ? machine : fact.machine) ?? null
 }
 
 /** An entry that has no number yet. */

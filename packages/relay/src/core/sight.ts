@@ -1,9 +1,9 @@
-// Sight: who may see what, one rule for each kind of thing. What a reader may not see is answered exactly as if it were not there.
+// Sight: who may see what, one rule for each kind of thing. What a reader may not see is answered exactly as if it were not there. Who sees a
+// fact as an event is in its row of the table of facts (facts/table.ts).
 //
 // Some reads are too long to ask this rule about everything: they find by an index what the reader can see. Reads of messages use the stays
-// (store/visible.ts), reads of events use the rows of `concerns`, which are made from `audienceOf` here.
+// (store/visible.ts), reads of events use the rows of `concerns`, which are made from that table.
 
-import type { Fact } from '@agent-relay/sdk/protocol'
 import { broadcast, directMembers, isChannel } from './conversations.ts'
 import type { ActionRow, ApprovalRow, InvocationRow, MessageHead, RunRow, View, WorkerRow } from './view.ts'
 
@@ -28,8 +28,6 @@ interface Things {
   conversation: string
   /** What was sent to and by the agent of this name. */
   mail: string
-  /** A fact of the journal, as an event. */
-  event: Fact
   /** An action that is offered. */
   action: Pick<ActionRow, 'availableTo' | 'provider'>
   /** The result of one call of an action. */
@@ -55,13 +53,6 @@ const rules: { readonly [K in keyof Things]: SightRule<Things[K]> } = {
   conversation: (_, { agent }, name) =>
     isChannel(name) || name === broadcast || (agent !== undefined && directMembers(name).includes(agent)),
   mail: (_, { agent }, name) => agent === name,
-  event: (view, reader, fact) => {
-    const audience = audienceOf(fact)
-    if (audience.to === 'everyone') return audience.if?.(view, reader, fact) ?? true
-    if (audience.to === 'agents') return isAmong(audience.who(fact, view), reader.agent)
-    const message = audience.to === 'readers' ? view.message(audience.of(fact)) : undefined
-    return message !== undefined && rules.message(view, reader, message)
-  },
   action: (_, { agent = '' }, action) => mayCall(action, agent),
   result: (_, { agent }, { caller }) => caller === agent,
   run: (view, reader, run) => isAmong([run.agent, run.parent], reader.agent) || isPerson(view, reader),
@@ -129,143 +120,6 @@ export function mayCall({ availableTo, provider }: Things['action'], agent: stri
 
 function isPerson(view: View, { agent }: Reader): boolean {
   return agent !== undefined && view.agent(agent)?.type === 'human'
-}
-
-/**
- * Whom a fact concerns, and so who sees it as an event. holder: the key's holder alone. everyone: anybody, as far as `if` allows. agents: those
- * it is about. readers: those who see its message. The key's holder sees all of them.
- */
-export type Audience<F> =
-  | { to: 'holder' }
-  | { to: 'everyone'; if?: SightRule<F> }
-  | { to: 'agents'; who: (fact: F, known: Known) => Iterable<string | undefined> }
-  | { to: 'readers'; of: (fact: F) => string }
-
-/** Looks up an agent that a fact concerns but does not name. */
-export interface Known {
-  message(id: string): { from: string } | undefined
-  invocation(id: string): { provider?: string } | undefined
-  runs: { byId(id: string): { parent: string } | undefined }
-}
-
-const [holder, everyone] = [{ to: 'holder' }, { to: 'everyone' }] as const
-
-/** Everyone is in the broadcast: entering it tells nothing that the registration has not told. */
-const exceptBroadcast = {
-  to: 'everyone',
-  if: (_: View, __: Reader, fact: { channel: string }) => fact.channel !== broadcast,
-} as const
-
-const worker = {
-  to: 'everyone',
-  if: (view: View, reader: Reader, { id }: { id: string }) => {
-    const row = view.workers.byId(id)
-    return row !== undefined && rules.worker(view, reader, row)
-  },
-} as const
-
-const approval = {
-  to: 'everyone',
-  if: (view: View, reader: Reader, fact: { agent: string }) => rules.approval(view, reader, fact),
-} as const
-
-const receiverAndSender = {
-  to: 'agents',
-  *who({ agent, message }: { agent: string; message: string }, known: Known) {
-    yield agent
-    yield known.message(message)?.from
-  },
-} as const
-
-const agentAndParent = {
-  to: 'agents',
-  *who({ id, agent }: { id: string; agent: string }, known: Known) {
-    yield agent
-    yield known.runs.byId(id)?.parent
-  },
-} as const
-
-/** What agents have in hand is for all who have shown a credential. */
-const claims = { to: 'everyone', if: (_: View, reader: Reader) => seesPrograms(reader) } as const
-
-const agentAndHolders = {
-  to: 'agents',
-  who: ({ agent, claims: met }: { agent: string; claims: { holder: string }[] }) => [
-    agent,
-    ...met.map(({ holder }) => holder),
-  ],
-} as const
-
-const audiences: { readonly [T in Fact['type']]: Audience<Extract<Fact, { type: T }>> } = {
-  'workspace.began': holder,
-  'workspace.key-issued': holder,
-  'workspace.policy-set': everyone,
-  'agent.registered': everyone,
-  'agent.updated': everyone,
-  'agent.token-issued': holder,
-  'agent.tokens-revoked': { to: 'agents', who: ({ agent }) => [agent] },
-  'agent.retired': everyone,
-  // It holds the agent's task.
-  'agent.briefed': { to: 'everyone', if: (_, reader, { agent }) => seesPrograms(reader) && reader.agent === agent },
-  'agent.homed': everyone,
-  // Shown as the deliveries that it tells; see broker/events.ts.
-  'deliveries.noted': {
-    to: 'agents',
-    *who({ agent, receipts }, known) {
-      yield agent
-      for (const { message } of receipts) yield known.message(message)?.from
-    },
-  },
-  'channel.created': everyone,
-  'channel.joined': exceptBroadcast,
-  'channel.left': exceptBroadcast,
-  'channel.removed': everyone,
-  'conversation.opened': { to: 'agents', who: ({ members }) => members },
-  'message.created': { to: 'readers', of: ({ id }) => id },
-  'delivery.offered': receiverAndSender,
-  'delivery.held': receiverAndSender,
-  'delivery.released': receiverAndSender,
-  'delivery.read': receiverAndSender,
-  'reaction.added': { to: 'readers', of: ({ message }) => message },
-  'reaction.removed': { to: 'readers', of: ({ message }) => message },
-  'action.registered': { to: 'everyone', if: (view, reader, action) => rules.action(view, reader, action) },
-  'action.withdrawn': everyone,
-  'action.invoked': { to: 'agents', who: ({ caller, provider }) => [caller, provider] },
-  'action.completed': {
-    to: 'agents',
-    *who({ id, caller }, known) {
-      yield caller
-      yield known.invocation(id)?.provider
-    },
-  },
-  'worker.wished': {
-    to: 'everyone',
-    if: (view, reader, { worker: name, parent }) => rules.worker(view, reader, { name, parent }),
-  },
-  'worker.wish-changed': worker,
-  'worker.changed': worker,
-  'worker.worktree-removed': worker,
-  'run.started': { to: 'agents', who: ({ agent, parent }) => [agent, parent] },
-  'run.completed': agentAndParent,
-  'run.stopped': agentAndParent,
-  'approval.opened': approval,
-  'approval.closed': approval,
-  'spend.noted': { to: 'everyone', if: (view, reader, { agent }) => rules.spend(view, reader, { agent }) },
-  'claim.made': claims,
-  'claim.renewed': { to: 'agents', who: ({ agent }) => [agent] },
-  'claim.ended': claims,
-  'claim.denied': agentAndHolders,
-  'claim.passed': agentAndHolders,
-}
-
-export function audienceOf(fact: Fact): Audience<Fact> {
-  return audiences[fact.type] as Audience<Fact>
-}
-
-/** The types of facts with this audience. */
-export function typesTo(to: Audience<Fact>['to']): Fact['type'][] {
-  const types = Object.keys(audiences) as Fact['type'][]
-  return types.filter((type) => audiences[type].to === to)
 }
 
 function isAmong(names: Iterable<string | undefined>, agent: string | undefined): boolean {

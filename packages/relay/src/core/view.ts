@@ -211,6 +211,12 @@ export interface HomeRow {
 
 export interface View {
   policy(): Policy
+  /** The format of the entries that are to come, where machines share the workspace. 1 where it began before formats were raised. */
+  format(): number
+  /** The machine that owns the workspace; unset in format 1. */
+  owner(): string | undefined
+  /** The machine was removed from the cluster, as far as the journal tells. */
+  isRevoked(machine: string): boolean
   agent(name: string): AgentRow | undefined
   /** Its name was the name of an agent that was retired, and is kept for nobody. */
   isRetired(name: string): boolean

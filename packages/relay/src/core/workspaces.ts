@@ -1,6 +1,6 @@
 // The workspace itself: how it begins (its id, its key, `#general` and the broadcast), how its key is rotated, and its policy.
 
-import { type Delegation, limits, type ParsedInputOf, type Policy } from '@agent-relay/sdk/protocol'
+import { type Delegation, type Fact, limits, type ParsedInputOf, type Policy } from '@agent-relay/sdk/protocol'
 import { broadcast, generalChannel } from './conversations.ts'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { View } from './view.ts'
@@ -15,13 +15,24 @@ export const firstPolicy: Policy = {
   approve: [],
 }
 
+/** The format in which a workspace begins to be shared, and the newest that this version knows. */
+export const sharedFormat = 2
+
+/** How a workspace begins to be shared: what every machine may say from now on, and the machine that owns it. */
+export function ownedBy(machine: string): Fact[] {
+  return [
+    { type: 'workspace.raised', format: sharedFormat },
+    { type: 'workspace.owned', machine },
+  ]
+}
+
 export interface BeginInput {
   id: string
   keyHash: string
 }
 
 /** The first command of a workspace. When the workspace is opened again, it has begun already. */
-export function begin(view: View, { input }: Command<BeginInput>): Verdict {
+export function begin(view: View, { input, world }: Command<BeginInput>): Verdict {
   if (view.lastNumber(generalChannel) !== undefined) return record([], { isNew: false })
   return record(
     [
@@ -29,6 +40,7 @@ export function begin(view: View, { input }: Command<BeginInput>): Verdict {
       { type: 'workspace.key-issued', hash: input.keyHash },
       { type: 'channel.created', channel: generalChannel },
       { type: 'conversation.opened', conversation: broadcast, members: [] },
+      ...(world.machine === undefined ? [] : ownedBy(world.machine)),
     ],
     { isNew: true },
   )

@@ -1,8 +1,9 @@
 // Which agents an entry concerns besides the readers of its message: one row for each, so that a reader finds its own entries without looking
-// through those of others. The rows are made from the audiences in core/sight.ts, where the rule decides which fact of an entry a reader sees.
+// through those of others. The rows are made from the audiences in the table of facts, which also says which facts of an entry a reader sees.
 
 import type { Entry, Fact } from '@agent-relay/sdk/protocol'
-import { audienceOf, type Known } from '../core/sight.ts'
+import type { Known } from '../core/facts/row.ts'
+import { rowOf } from '../core/facts/table.ts'
 import type { Database, Row, Statement } from './database.ts'
 
 /** In the column `who` stands an agent's key, or the negative of a conversation's key. */
@@ -41,7 +42,7 @@ export class Concerns {
   }
 
   #add(fact: Fact): void {
-    const audience = audienceOf(fact)
+    const audience = rowOf(fact).seen
     if (audience.to === 'everyone') this.#who.add(everyone)
     else if (audience.to === 'agents') this.#addAgents(audience.who(fact, this.#known))
     // The readers of a message are found by its conversation; what is said of it later is noted there.

@@ -187,6 +187,12 @@ function isIndexFull(error: unknown): boolean {
   return (error as { errcode?: unknown } | undefined)?.errcode === shmSize
 }
 
+/** SQLite itself failed. */
+export function isFailure(error: unknown): boolean {
+  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
+  return typeof errcode === 'number' || code === 'ERR_SQLITE_ERROR'
+}
+
 export function isSqliteError(error: unknown, kind: keyof typeof failures): boolean {
   const { code, errcode, message } = (error ?? {}) as { code?: unknown; errcode?: unknown; message?: unknown }
   const [primary, words] = failures[kind]

@@ -5,6 +5,7 @@ const tokensMax = 16
 
 export const statements = {
   meta: 'INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)',
+  metaGone: 'DELETE FROM meta WHERE name = ?',
   agent:
     'INSERT INTO agents (key, name, id, type, cli, model, parent, handle, role) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   agentUpdate: 'UPDATE agents SET cli = ?, model = ?, parent = ?, handle = ?, role = ? WHERE key = ?',

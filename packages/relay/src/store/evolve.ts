@@ -2,7 +2,7 @@
 // fact is allowed is not asked here: the rule has decided.
 
 import { type Entry, type Fact, limits, toolNameOf } from '@agent-relay/sdk/protocol'
-import type { JournalEntry } from '../core/journal.ts'
+import { type JournalEntry, machineOf, type Origin } from '../core/journal.ts'
 import { usdParts } from '../core/spend.ts'
 import type { AgentRow } from '../core/view.ts'
 import { Concerns } from './concerns.ts'
@@ -16,7 +16,7 @@ import type { KnownAgent, KnownConversation, Tables } from './tables.ts'
 const ownStride = 64
 
 /** An entry as it is written, or its facts alone where the journal is replayed: what belongs to it is stored already then. */
-type Applied = Entry & Pick<JournalEntry, 'body' | 'payload'>
+type Applied = Entry & Pick<JournalEntry, 'body' | 'payload'> & Partial<Origin>
 
 type Appliers = { [T in Fact['type']]: (fact: Extract<Fact, { type: T }>, entry: Applied) => void }
 
@@ -79,6 +79,10 @@ export class Evolve {
     'workspace.began': ({ id }) => this.#sql.meta.run('id', id),
     'workspace.key-issued': ({ hash }) => this.#sql.meta.run('key', hash),
     'workspace.policy-set': ({ policy }) => this.#sql.meta.run('policy', JSON.stringify(policy)),
+    'workspace.raised': ({ format }) => this.#sql.meta.run('format', `${format}`),
+    'workspace.owned': ({ machine }) => this.#sql.meta.run('owner', machine),
+    'machine.revoked': ({ machine }) => this.#sql.meta.run(`revoked ${machine}`, ''),
+    'machine.admitted': ({ machine }) => this.#sql.metaGone.run(`revoked ${machine}`),
     'agent.registered': ({ id, agent }) => {
       // Right on every machine, because every machine applies all entries in order.
       const key = this.#tables.agents.size + 1
@@ -160,12 +164,12 @@ export class Evolve {
       this.#sql.read.run(place.seq, reader.key, at)
       this.#touch(reader, place.conversation)
     },
-    'action.registered': (fact) => {
+    'action.registered': (fact, entry) => {
       const { name, provider, session, description, inputSchema, outputSchema, availableTo, timeoutMs } = fact
       const optional = [outputSchema, availableTo].map((value) => (value === undefined ? null : JSON.stringify(value)))
       const [output = null, available = null] = optional
       const schemas = [JSON.stringify(inputSchema), output, available]
-      const place = [timeoutMs, fact.machine ?? null, fact.authority ?? null]
+      const place = [timeoutMs, machineOf(fact, entry), fact.authority ?? null]
       this.#sql.action.run(name, toolNameOf(name), provider, session, description, ...schemas, ...place)
     },
     'action.withdrawn': ({ name }) => this.#sql.withdrawn.run(name),
@@ -180,12 +184,13 @@ export class Evolve {
       if (ok && isOwnBody) this.#keepBody(seq, body)
       this.#sql.completed.run(ok ? 1 : 0, code, message, ok ? seq : null, durationMs, id)
     },
-    'worker.wished': (fact, { seq, at, body }) => {
-      const { id, worker, parent, cli, command, args, model = null, cwd, isInjected, machine = null, worktree } = fact
+    'worker.wished': (fact, entry) => {
+      const { seq, at, body } = entry
+      const { id, worker, parent, cli, command, args, model = null, cwd, isInjected, worktree } = fact
       const { control = null, asked, again = null } = fact
       this.#keepBody(seq, body)
       const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value))
-      const place = [cwd, isInjected ? 1 : 0, machine, json(worktree)]
+      const place = [cwd, isInjected ? 1 : 0, machineOf(fact, entry), json(worktree)]
       const how = [control, json(asked), again]
       this.#sql.worker.run(id, worker, parent, cli, json(command), json(args), model, ...place, ...how, at, at, seq)
     },
@@ -195,8 +200,10 @@ export class Evolve {
       this.#sql.workerChanged.run(status, pid, code, reason, control, at, status === 'exited' ? seq : null, id)
     },
     'worker.worktree-removed': ({ id }) => this.#sql.worktreeRemoved.run(id),
-    'run.started': (fact, { seq, at, body }) => {
-      const { id, agent, parent, harness, model = null, cwd = null, machine = null, worktree, again = null } = fact
+    'run.started': (fact, entry) => {
+      const { seq, at, body } = entry
+      const { id, agent, parent, harness, model = null, cwd = null, worktree, again = null } = fact
+      const machine = machineOf(fact, entry)
       this.#keepBody(seq, body)
       const ownTree = worktree === undefined ? null : Number(worktree)
       this.#sql.runStarted.run(id, agent, parent, harness, model, cwd, machine, ownTree, again, at, seq)
@@ -206,9 +213,11 @@ export class Evolve {
       this.#sql.runCompleted.run(at, summary, payloadBytes, payloadBytes === null ? null : seq, id)
     },
     'run.stopped': ({ id, reason = null }, { at }) => this.#sql.runStopped.run(at, reason, id),
-    'claim.made': ({ path, machine = '', root, file, repository, agent, how, until }, { at }) => {
+    'claim.made': (fact, entry) => {
+      const { path, root, file, repository, agent, how, until } = fact
+      const { at } = entry
       this.#sql.claimsOver.run(at)
-      this.#sql.claimed.run(path, machine, root, file, repository, agent, how, at, until)
+      this.#sql.claimed.run(path, machineOf(fact, entry) ?? '', root, file, repository, agent, how, at, until)
     },
     // It may be written down a while after the edit.
     'claim.renewed': ({ path, machine = '', until }) =>
@@ -216,10 +225,17 @@ export class Evolve {
     'claim.ended': ({ path, machine = '' }) => this.#sql.claimEnded.run(path, machine),
     'claim.denied': () => {},
     'claim.passed': () => {},
-    'approval.opened': ({ id, agent, vendor, tool, input, isExact, digest, ...more }, { at }) => {
-      const { directory = null, choices, machine = null, hiddenChars = null } = more
+    'approval.opened': (fact, entry) => {
+      const { id, agent, vendor, tool, input, isExact, digest, directory = null, choices, hiddenChars = null } = fact
       const asked = [agent, vendor, tool, input, isExact ? 1 : 0, directory, JSON.stringify(choices), digest]
-      this.#sql.approval.run(Number(id.slice('ap-'.length)), id, ...asked, machine, at, hiddenChars)
+      this.#sql.approval.run(
+        Number(id.slice('ap-'.length)),
+        id,
+        ...asked,
+        machineOf(fact, entry),
+        entry.at,
+        hiddenChars,
+      )
     },
     'approval.closed': ({ id, how, kind = null }, { at, by }) => this.#sql.approvalClosed.run(at, how, kind, by, id),
     'spend.noted': ({ agent, worker = '', run = '', model = '', tokens, usd }, { at }) => {

@@ -2,7 +2,7 @@
 // payload of an entry stand in tables of their own, which evolve.ts writes.
 
 import type { Entry } from '@agent-relay/sdk/protocol'
-import type { Answered, Journal, JournalEntry, Origin } from '../core/journal.ts'
+import type { Answered, Journal, JournalEntry, Origin, VoidEntry } from '../core/journal.ts'
 import { type Database, isSqliteError, type Row, type Statement } from './database.ts'
 import { withoutNulls } from './tables.ts'
 import type { EntryNumbers, EntryRange } from './visible.ts'
@@ -14,6 +14,8 @@ const statements = {
   insert: 'INSERT INTO journal (seq, at, by, cause, rule, digest, facts, outcome) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
   answered: 'SELECT seq, rule, digest, outcome FROM journal WHERE cause = ? AND by = ?',
   read: 'SELECT seq, at, by, cause, facts FROM journal WHERE seq > ? ORDER BY seq LIMIT (? + 0)',
+  replay: `SELECT j.seq, j.at, j.by, j.cause, j.facts, o.machine, o.mark FROM journal j LEFT JOIN origins o ON o.seq = j.seq
+    WHERE j.seq > ? ORDER BY j.seq LIMIT (? + 0)`,
   at: 'SELECT seq, at, by, cause, facts FROM journal WHERE seq = ?',
   // An entry's body is that of its message, or stands in `bodies`: never both.
   follow: `SELECT j.seq, j.at, j.by, j.cause, j.facts, j.rule, j.digest, j.outcome, coalesce(m.body, b.body) FROM journal j
@@ -22,7 +24,8 @@ const statements = {
   holding: `SELECT seq FROM journal WHERE seq > ?2 AND seq <= ?3
     AND EXISTS (SELECT 1 FROM json_each(?1) t WHERE instr(facts, t.value) > 0) ORDER BY seq`,
   last: 'SELECT max(seq) FROM journal',
-  origin: 'INSERT INTO origins (seq, machine, mark) VALUES (?, ?, ?)',
+  origin: 'INSERT INTO origins (seq, machine, mark, void_for) VALUES (?, ?, ?, ?)',
+  voids: 'SELECT seq, machine, void_for FROM origins WHERE void_for IS NOT NULL ORDER BY seq DESC LIMIT (? + 0)',
   originOf: 'SELECT machine, mark FROM origins WHERE seq = ?',
   adopt: 'INSERT INTO origins (seq, machine, mark) SELECT seq, ?, ? || seq FROM journal WHERE seq <= ?',
   disown: 'DELETE FROM origins',
@@ -54,7 +57,19 @@ export class SqliteJournal implements Journal {
    * The entry's own row. False where its command has an entry already, which the unique (cause, by) says: asking first would cost every command
    * a read.
    */
-  write({ seq, at, by, cause, facts, rule, digest, outcome, machine, mark }: JournalEntry & Partial<Origin>): boolean {
+  write({
+    seq,
+    at,
+    by,
+    cause,
+    facts,
+    rule,
+    digest,
+    outcome,
+    machine,
+    mark,
+    voidFor,
+  }: JournalEntry & Partial<Origin>): boolean {
     if (seq !== this.#lastSeq + 1) throw new Error(`entry ${seq} cannot follow entry ${this.#lastSeq}`)
     try {
       this.#sql.insert.run(seq, at, by, cause, rule, digest ?? null, JSON.stringify(facts), JSON.stringify(outcome))
@@ -62,7 +77,7 @@ export class SqliteJournal implements Journal {
       if (isSqliteError(error, 'constraint') && this.answered(by, cause)) return false
       throw error
     }
-    if (mark !== undefined) this.#sql.origin.run(seq, machine as string, mark)
+    if (mark !== undefined) this.#sql.origin.run(seq, machine as string, mark, voidFor ?? null)
     this.#lastSeq = seq
     return true
   }
@@ -76,6 +91,11 @@ export class SqliteJournal implements Journal {
   originOf(seq: number): Origin | undefined {
     const [machine, mark] = (this.#sql.originOf.get(seq) ?? []) as string[]
     return machine === undefined || mark === undefined ? undefined : { machine, mark }
+  }
+
+  /** Entries that count for nothing, the newest first, with the machine that appended each and the reason. */
+  voids(limit: number): VoidEntry[] {
+    return this.#sql.voids.all(limit).map(([seq, machine, why]) => ({ seq, machine, why }) as VoidEntry)
   }
 
   /** Its entries were copied into a cluster, which has given them marks that begin so. */
@@ -115,6 +135,13 @@ export class SqliteJournal implements Journal {
   }
 
   // For those who look for facts: entries without what belongs to them, which costs much less to read.
+
+  /** The same for a replay, with where each came from. */
+  replay(since: number, limit: number): (Entry & Partial<Origin>)[] {
+    return this.#sql.replay.all(since, limit).map((row) => {
+      return { ...entryOf(row), ...(withoutNulls({ machine: row[5], mark: row[6] }) as Partial<Origin>) }
+    })
+  }
 
   /** Entries after a number, oldest first. */
   read(since: number, limit: number): Entry[] {

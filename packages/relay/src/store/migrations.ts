@@ -181,6 +181,11 @@ const steps: Step[] = [
   CREATE TABLE prunes (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, horizon INTEGER NOT NULL, through INTEGER NOT NULL, file TEXT,
     bytes INTEGER NOT NULL, messages INTEGER NOT NULL, events INTEGER NOT NULL) STRICT;
   `,
+  `
+  -- Why an entry of another machine counts for nothing; null where it counts.
+  ALTER TABLE origins ADD COLUMN void_for TEXT;
+  CREATE INDEX origins_void ON origins (seq) WHERE void_for IS NOT NULL;
+  `,
 ]
 
 /**

@@ -1,8 +1,10 @@
 // Pruning: takes what is old and over out of the journal and the tables, a slice at a time. An entry keeps its number, its command's id and the
 // answer, so that the command is still answered once; it loses the facts that change nothing any more. What is left makes the same rows again.
-// What is over: finished.ts. Where it goes: daemon/archive.ts.
+// What is over: finished.ts, and for each kind of fact its row in core/facts. Where it goes: daemon/archive.ts.
 
 import type { Entry, Fact, Message } from '@agent-relay/sdk/protocol'
+import type { Remains } from '../core/facts/row.ts'
+import { rowOf } from '../core/facts/table.ts'
 import type { Steps } from '../core/steps.ts'
 import type { Database, Row, Statement } from './database.ts'
 import type { Finished } from './finished.ts'
@@ -126,45 +128,17 @@ export class Pruning {
 
   /** Does it change nothing any more, since what it is about is gone or goes now? */
   #isOver(fact: Fact, at: number): boolean {
-    switch (fact.type) {
-      case 'message.created':
-        return this.#goes(fact.id)
-      case 'delivery.offered':
-      case 'delivery.held':
-      case 'delivery.released':
-      case 'delivery.read':
-      case 'reaction.added':
-      case 'reaction.removed':
-        return this.#goes(fact.message)
-      default:
-        return at <= this.#finished.horizon && this.#isPast(fact)
-    }
+    const { over } = rowOf(fact)
+    if (over === 'never') return false
+    if (typeof over === 'object' && 'with' in over) return this.#goes(over.with(fact))
+    return at <= this.#finished.horizon && (over === 'old' || over.once(fact, this.#remains))
   }
 
-  #isPast(fact: Exclude<Fact, { type: OfMessage }>): boolean {
-    const { horizon } = this.#finished
-    switch (fact.type) {
-      case 'agent.briefed':
-      case 'claim.denied':
-      case 'claim.passed':
-      case 'action.withdrawn':
-        return true
-      case 'claim.made':
-      case 'claim.renewed':
-      case 'claim.ended':
-        return this.#sql.claim.get(fact.path, fact.machine ?? '') === undefined
-      // Another session has offered it since.
-      case 'action.registered':
-        return this.#sql.action.get(fact.name)?.[0] !== fact.session
-      case 'action.invoked':
-      case 'action.completed':
-        return (this.#sql.call.get(fact.id, horizon)?.[0] ?? 1) === 1
-      case 'approval.opened':
-      case 'approval.closed':
-        return (this.#sql.approval.get(fact.id, horizon)?.[0] ?? 1) === 1
-      default:
-        return !stays(fact)
-    }
+  readonly #remains: Remains = {
+    hasClaim: (path, machine = '') => this.#sql.claim.get(path, machine) !== undefined,
+    offering: (action) => this.#sql.action.get(action)?.[0] as string | undefined,
+    isCallOver: (id) => (this.#sql.call.get(id, this.#finished.horizon)?.[0] ?? 1) === 1,
+    isApprovalOver: (id) => (this.#sql.approval.get(id, this.#finished.horizon)?.[0] ?? 1) === 1,
   }
 
   #goes(message: string): boolean {
@@ -219,37 +193,6 @@ export class Pruning {
     return last && rows.length === concernsPerStep ? [last[0], last[1]] : undefined
   }
 }
-
-/** Over with their message. */
-type OfMessage = 'message.created' | `delivery.${string}` | `reaction.${string}`
-
-/** What they tell is still so, or can still be asked about. A fact that is in neither list does not compile. */
-type Staying =
-  | 'workspace.began'
-  | 'workspace.key-issued'
-  | 'workspace.policy-set'
-  | 'channel.created'
-  | 'channel.joined'
-  | 'channel.left'
-  | 'channel.removed'
-  | 'conversation.opened'
-  | 'deliveries.noted'
-  | 'agent.registered'
-  | 'agent.updated'
-  | 'agent.token-issued'
-  | 'agent.tokens-revoked'
-  | 'agent.retired'
-  | 'agent.homed'
-  | 'worker.wished'
-  | 'worker.wish-changed'
-  | 'worker.changed'
-  | 'worker.worktree-removed'
-  | 'run.started'
-  | 'run.completed'
-  | 'run.stopped'
-  | 'spend.noted'
-
-const stays = (_: Extract<Fact, { type: Staying }>) => true
 
 function pruneOf([id, at, horizon, through, file, bytes, messages, events]: Row): Prune {
   const prune = { id, at, horizon, through, bytes, messages, events }

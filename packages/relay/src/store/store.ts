@@ -6,7 +6,7 @@ import { RefusalError } from '../core/refusal-error.ts'
 import { CommitTimes } from './commit-times.ts'
 import { sizesOf } from './contents.ts'
 import { replaced } from './damage.ts'
-import { Database, isSqliteError, type Statement } from './database.ts'
+import { Database, isFailure, isSqliteError, type Statement } from './database.ts'
 import { Evolve } from './evolve.ts'
 import { FinishedRows } from './finished.ts'
 import { History } from './history.ts'
@@ -221,7 +221,7 @@ export class Store {
         const locals = this.#local?.after(0)
         let local = locals?.next().value
         for (let since = 0; ; ) {
-          const entries = this.#journal.read(since, rebuildChunk)
+          const entries = this.#journal.replay(since, rebuildChunk)
           for (const entry of entries) {
             this.#evolve.apply(entry)
             for (; local?.afterSeq === entry.seq; local = locals?.next().value) this.#evolve.applyLocal(local)
@@ -264,6 +264,11 @@ export class Store {
   close(): void {
     if (!this.#files.look()?.isCut) this.#database.close()
   }
+}
+
+/** The entry itself cannot be applied: its facts contradict the tables. Every other copy of the workspace finds the same. */
+export function isUnfit(error: unknown): boolean {
+  return isSqliteError(error, 'constraint') || !(error instanceof RefusalError || isFailure(error))
 }
 
 /** What the disk holds is not known, or is not what was written: nothing may be acknowledged after such a failure. */

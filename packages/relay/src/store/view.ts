@@ -29,6 +29,9 @@ import { WorkerRows } from './worker-rows.ts'
 // `LIMIT (? + 0)`, here and elsewhere: SQLite 3.53 plans by the value of a bare limit, and so prepares the statement again at every run (50 µs).
 const statements = {
   policy: "SELECT value FROM meta WHERE name = 'policy'",
+  format: "SELECT value FROM meta WHERE name = 'format'",
+  owner: "SELECT value FROM meta WHERE name = 'owner'",
+  isRevoked: "SELECT 1 FROM meta WHERE name = 'revoked ' || ?",
   message: `SELECT ${headColumns} FROM messages m WHERE m.id = ?`,
   beginning: 'SELECT substr(body, 1, ?) FROM messages WHERE seq = ?',
   // The names of pairs and groups begin with @.
@@ -83,6 +86,18 @@ export class SqliteView implements View {
   policy(): Policy {
     const stored = this.#sql.policy.get()?.[0]
     return stored === undefined ? firstPolicy : { ...firstPolicy, ...JSON.parse(stored as string) }
+  }
+
+  format(): number {
+    return Number(this.#sql.format.get()?.[0] ?? 1)
+  }
+
+  owner(): string | undefined {
+    return this.#sql.owner.get()?.[0] as string | undefined
+  }
+
+  isRevoked(machine: string): boolean {
+    return this.#sql.isRevoked.get(machine) !== undefined
   }
 
   agent(name: string): AgentRow | undefined {

@@ -12,6 +12,7 @@ import { LocalEngine } from '../../src/broker/local-engine.ts'
 import { LongReads } from '../../src/broker/long-reads.ts'
 import { Search } from '../../src/broker/search.ts'
 import type { Context } from '../../src/broker/workspace.ts'
+import { seesFact } from '../../src/core/facts/table.ts'
 import { type Reader, sees, seesAllRuns } from '../../src/core/sight.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import type { MessageHead, RunRow } from '../../src/core/view.ts'
@@ -138,7 +139,7 @@ test('events: the index finds what the rule allows, from either end, in pages of
         const allowed = world.store.journal
           .read(0, lastSeq)
           .flatMap(({ seq, facts }) => facts.map((fact) => ({ seq, fact })))
-          .filter(({ fact }) => sees(world.store.view, reader, 'event', fact))
+          .filter(({ fact }) => seesFact(world.store.view, reader, fact))
         const plain = (list: RelayEvent[]) =>
           list.map(({ seq, type, fact }) => ({ seq, fact: withoutSecrets({ type, ...fact }) }))
         const wanted = allowed.map(({ seq, fact }) => ({ seq, fact: withoutSecrets(fact) }))
@@ -354,8 +355,7 @@ test('lists of runs hold exactly the runs that the reader may see', () => {
 test('whoever only says an agent’s name does not see its brief', () => {
   const { view } = history(1, 10).store
   const fact: Fact = { type: 'agent.briefed', agent: 'bob', after: 'compact', text: 'Your task: a secret.' }
-  const seen = (agent: string, rank: Reader['standing']['rank']) =>
-    sees(view, { agent, standing: { rank } }, 'event', fact)
+  const seen = (agent: string, rank: Reader['standing']['rank']) => seesFact(view, { agent, standing: { rank } }, fact)
   expect([seen('bob', 'agent'), seen('bob', 'owner'), seen('ada', 'holder')]).toEqual([true, true, true])
   expect([seen('bob', 'nobody'), seen('ada', 'agent')]).toEqual([false, false])
 })

@@ -14,7 +14,8 @@ import {
   type SharedEntry,
   type Stopped,
 } from '../../src/cluster/cluster-journal.ts'
-import type { Draft } from '../../src/core/journal.ts'
+import { keys } from '../../src/core/conflict-keys.ts'
+import { administratorMark, type Draft } from '../../src/core/journal.ts'
 
 /** The way between one machine and the cluster. Each message passes it once; a message that is lost never resolves. */
 export interface Wire {
@@ -84,6 +85,21 @@ export class FakeCluster {
   revoke(machine: string): void {
     const known = this.#machines.get(machine)
     if (known) known.isRevoked = true
+  }
+
+  /** What the administrator of the database tells all machines. */
+  proclaim(facts: Draft['facts']): void {
+    const draft = {
+      at: this.now(),
+      by: 'agent-relay',
+      cause: `admin ${++this.#marks}`,
+      rule: 'cluster',
+      outcome: {},
+      facts,
+    }
+    const entry = { ...this.#entryOf('one', draft, 0), mark: `${administratorMark}${this.#marks}` }
+    this.#store({ entries: [entry], payloads: [], append: { reads: [], writes: [keys.machines], homes: [] } })
+    for (const listener of this.#listeners.keys()) listener(this.#entries.length)
   }
 
   get entries(): readonly SharedEntry[] {

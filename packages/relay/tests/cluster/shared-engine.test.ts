@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { soundWire } from './fake-cluster.ts'
+import { type FakeCluster, soundWire } from './fake-cluster.ts'
 import { endAll, SharedDaemon, said, team } from './shared-daemon.ts'
 
 afterEach(endAll)
@@ -34,21 +34,21 @@ test('a refusal is told only after a look at the cluster, and not if it is no lo
   const [a] = daemons as [SharedDaemon]
   const unaware = new SharedDaemon(cluster, 'two', { ...soundWire, hint: () => {} })
   await until(() => unaware.store.journal.lastSeq === 3)
-  expect(said(await unaware.give('message.send', 'agent-relay', { to: 'eve', body: 'x' }))).toBe('agent.unknown')
+  expect(said(await unaware.give('message.send', 'notes:kim', { to: 'eve', body: 'x' }))).toBe('agent.unknown')
   expect(unaware.calls).toEqual(['barrier'])
   await a.register('eve')
-  expect(said(await unaware.give('message.send', 'agent-relay', { to: 'eve', body: 'x' }))).toBe(5)
+  expect(said(await unaware.give('message.send', 'notes:kim', { to: 'eve', body: 'x' }))).toBe(5)
 })
 
 test('the same command twice, at once and later, here and elsewhere, has one entry and one answer', async () => {
   const { cluster, daemons } = await team('one', 'two')
   const [a, b] = daemons as [SharedDaemon, SharedDaemon]
   const ask = (daemon: SharedDaemon) =>
-    daemon.give('message.send', 'agent-relay', { to: 'bob', body: 'once' }, 'the same')
+    daemon.give('message.send', 'notes:kim', { to: 'bob', body: 'once' }, 'the same')
   const replies = [...(await Promise.all([ask(a), ask(a), ask(b)])), await ask(b), await ask(a)]
   expect(new Set(replies.map(said))).toEqual(new Set([4]))
   expect(cluster.entries.length).toBe(4)
-  const other = await b.give('message.send', 'agent-relay', { to: 'bob', body: 'another' }, 'the same')
+  const other = await b.give('message.send', 'notes:kim', { to: 'bob', body: 'another' }, 'the same')
   expect(said(other)).toBe('call.reused')
 })
 
@@ -58,17 +58,17 @@ test('facts that cannot be applied are not sent, and do not fail the others', as
   const replies = await Promise.all([
     a.give('channel.join', 'ada', { channel: '#build', create: true }),
     // Admission lets nobody act who is not registered.
-    a.give('channel.join', 'nobody', { channel: '#build', create: true }),
+    a.give('channel.join', 'notes:kim', { channel: '#build', create: true }),
     a.give('message.send', 'bob', { to: 'ada', body: 'x' }),
   ])
-  expect(replies.map(said)).toEqual([4, 'fault', 5])
+  expect(replies.map(said)).toEqual([4, 'machine.not-allowed', 5])
   expect(cluster.entries.length).toBe(5)
 })
 
 test('into one hot channel everybody gets through, in turns where it must be', async () => {
   const { cluster, daemons } = await team('one', 'two', 'three', 'four')
   const send = (daemon: SharedDaemon, i: number) =>
-    daemon.give('message.send', 'agent-relay', { to: '#general', body: `${i}` }, `${daemons.indexOf(daemon)} ${i}`)
+    daemon.give('message.send', 'notes:kim', { to: '#general', body: `${i}` }, `${daemons.indexOf(daemon)} ${i}`)
   const floods = daemons.map(async (daemon) => {
     for (let i = 0; i < 25; i++) expect('refusal' in (await send(daemon, i))).toBe(false)
   })
@@ -79,17 +79,36 @@ test('into one hot channel everybody gets through, in turns where it must be', a
   expect(numbers).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
 })
 
-test('a fact of a later version stops the daemon before it', async () => {
+/** Appended by who is not asked: the administrator of the database, or a machine that keeps no rules. */
+const appended = (cluster: FakeCluster, facts: unknown[], administrator?: 'administrator') => {
+  const draft = { at: 1, by: 'agent-relay', cause: 'later', rule: 'x', outcome: {}, facts }
+  const append = {
+    known: { seq: 0, mark: '' },
+    reads: 'none',
+    writes: [],
+    homes: [],
+    drafts: [draft as never],
+  } as const
+  return administrator ? cluster.proclaim(facts as never) : cluster.start('three').append(append)
+}
+
+test('a format of a later version stops the daemon before it', async () => {
   const { cluster, daemons } = await team('one', 'two')
   const [a, b] = daemons as [SharedDaemon, SharedDaemon]
-  const later = { at: 1, by: 'agent-relay', cause: 'later', rule: 'x', outcome: {}, facts: [{ type: 'moon.landed' }] }
-  await cluster.start('three').append({
-    ...{ known: { seq: 0, mark: '' }, reads: 'none', writes: [], homes: [] },
-    drafts: [later as never],
-  })
+  await appended(cluster, [{ type: 'workspace.raised', format: 3 }, { type: 'moon.landed' }], 'administrator')
   await until(() => a.stopped === 'newer' && b.stopped === 'newer')
   expect(a.store.journal.lastSeq).toBe(3)
   expect(said(await a.give('message.send', 'ada', { to: 'bob', body: 'x' }))).toBe('cluster.newer')
+})
+
+test('a fact that no version of this format knows counts for nothing, and the work goes on', async () => {
+  const { cluster, daemons, settled } = await team('one', 'two')
+  const [a, b] = daemons as [SharedDaemon, SharedDaemon]
+  await appended(cluster, [{ type: 'moon.landed' }])
+  await settled()
+  const why = 'it holds a fact of an unknown type'
+  for (const { store } of [a, b]) expect(store.journal.voids(9)).toEqual([{ seq: 4, machine: 'three', why }])
+  expect(said(await a.give('message.send', 'ada', { to: 'bob', body: 'x' }))).toBe(5)
 })
 
 test('a daemon whose identity is used elsewhere stops', async () => {

@@ -4,6 +4,7 @@
 import type { ApprovalFact } from './facts/approvals.ts'
 import type { ClaimFact } from './facts/claims.ts'
 import type { HomeFact } from './facts/homes.ts'
+import type { MachineFact } from './facts/machines.ts'
 import type { RunFact } from './facts/runs.ts'
 import type { SpendNoted } from './facts/spend.ts'
 import type { Policy } from './policy.ts'
@@ -250,6 +251,7 @@ export type Fact =
   | WorkspaceBegan
   | WorkspaceKeyIssued
   | WorkspacePolicySet
+  | MachineFact
   | AgentRegistered
   | AgentUpdated
   | AgentTokenIssued

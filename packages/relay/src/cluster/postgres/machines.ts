@@ -2,6 +2,7 @@
 // secret of a machine ever leaves it: what it tells the server is a verifier, from which the password cannot be computed.
 
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
+import { tellMachines } from './administrator.ts'
 import { type Client, LoginRefused, type ServerAddress, withClient } from './connection.ts'
 import { machineRole, ownerRole } from './schema.ts'
 
@@ -10,6 +11,8 @@ const iterations = 4_096
 const inviteMs = 10 * 60_000
 /** So long the end of one connection is waited for, and so often it is looked for others. */
 const [endMs, looksMax] = [1_000, 5]
+/** So long the lock on a role is waited for, and so often that is tried. */
+const [lockMs, triesMax] = [100, 20]
 
 /** What a machine logs in with. */
 export type Credentials = Pick<ServerAddress, 'user' | 'password'>
@@ -32,13 +35,15 @@ export async function inviteMachine(client: Client, name: string, now = Date.now
     await client.query(`SET LOCAL ROLE ${ownerRole}`)
     // An invitation that nobody took is replaced by the next one for the name. A machine that was removed keeps its row: what it wrote names it.
     const former =
-      'SELECT role FROM relay.machines WHERE name = $1 AND (joined_at IS NULL OR revoked_at IS NOT NULL) FOR UPDATE'
+      'SELECT role, revoked_at FROM relay.machines WHERE name = $1 AND (joined_at IS NULL OR revoked_at IS NOT NULL) FOR UPDATE'
     const { rows } = await client.query(former, [name])
     const write =
       rows.length > 0
         ? 'UPDATE relay.machines SET role = $2, invited_until = $3 WHERE name = $1'
         : 'INSERT INTO relay.machines (name, role, invited_until) VALUES ($1, $2, $3)'
     await client.query(write, [name, user, new Date(now + inviteMs)])
+    if (rows.some(({ revoked_at }) => revoked_at !== null))
+      await tellMachines(client, { type: 'machine.admitted', machine: name })
     await client.query('RESET ROLE')
     for (const { role } of rows) await client.query(`DROP ROLE ${client.escapeIdentifier(role)}`)
   })
@@ -62,39 +67,96 @@ export async function joinCluster(invitation: ServerAddress): Promise<Credential
 /** ok: it can neither log in nor go on. withdrawn: it had not come yet, and cannot any more. last: nobody would be left. */
 export type Revoked = { kind: 'ok'; ended: number } | { kind: 'withdrawn' } | { kind: 'last' } | { kind: 'unknown' }
 
-/** Asked again it ends what the machine may hold by then. */
+/**
+ * First the machine is thrown out, and only then are rows taken: it may hold locks on them, also those of its own row and role, for as long as
+ * it is connected. Asked again it ends what the machine may hold by then.
+ */
 export async function revokeMachine(client: Client, name: string): Promise<Revoked> {
-  const found = await transact(client, async () => {
-    await client.query(`SET LOCAL ROLE ${ownerRole}`)
+  const machines = await transact(client, () => machinesOf(client))
+  const meant = machines.find((each) => each.name === name)
+  if (!meant) return { kind: 'unknown' }
+  if (isLast(machines, meant)) return { kind: 'last' }
+  const ended = await asMember(client, meant.role, () => throwOut(client, meant.role))
+  const isWithdrawn = meant.joined_at === null
+  const isRemoved = await transact(client, async () => {
     // All rows, so that two who remove each other's machine at once do not leave none.
-    const { rows } = await client.query(
-      'SELECT name, role, joined_at, revoked_at FROM relay.machines ORDER BY id FOR UPDATE',
-    )
-    const meant = rows.find((row) => row.name === name)
-    if (!meant) return 'unknown'
-    const isLeft = rows.some((row) => row !== meant && row.joined_at !== null && row.revoked_at === null)
-    if (meant.joined_at !== null && meant.revoked_at === null && !isLeft) return 'last'
-    await client.query(meant.joined_at === null ? withdraw : remove, [name])
+    if (isLast(await machinesOf(client, 'FOR UPDATE'), meant)) return false
+    await client.query(isWithdrawn ? withdraw : remove, [name])
+    if (!isWithdrawn && meant.revoked_at === null)
+      await tellMachines(client, { type: 'machine.revoked', machine: name })
     await client.query("SELECT pg_notify('relay_presence', '')")
-    await client.query('RESET ROLE')
-    const role = client.escapeIdentifier(meant.role)
-    await client.query(meant.joined_at === null ? `DROP ROLE ${role}` : `ALTER ROLE ${role} NOLOGIN`)
-    return { role: meant.role as string, isWithdrawn: meant.joined_at === null }
+    return true
   })
-  if (typeof found === 'string') return { kind: found }
-  return found.isWithdrawn ? { kind: 'withdrawn' } : { kind: 'ok', ended: await endSessions(client, found.role) }
+  const role = client.escapeIdentifier(meant.role)
+  if (!isRemoved) await client.query(`ALTER ROLE ${role} LOGIN`)
+  if (!isRemoved) return { kind: 'last' }
+  if (!isWithdrawn) return { kind: 'ok', ended }
+  // Whatever it has made, such as large objects, goes with it.
+  await asMember(client, meant.role, () => client.query(`DROP OWNED BY ${role}`))
+  await client.query(`DROP ROLE ${role}`)
+  return { kind: 'withdrawn' }
+}
+
+interface MachineRow {
+  name: string
+  role: string
+  joined_at: Date | null
+  revoked_at: Date | null
+}
+
+/** From here on the transaction acts as the owner of the tables. */
+async function machinesOf(client: Client, lock = ''): Promise<MachineRow[]> {
+  await client.query(`SET LOCAL ROLE ${ownerRole}`)
+  const { rows } = await client.query(
+    `SELECT name, role, joined_at, revoked_at FROM relay.machines ORDER BY id ${lock}`,
+  )
+  return rows
+}
+
+/** Nobody would be left. */
+function isLast(machines: readonly MachineRow[], { name }: MachineRow): boolean {
+  const isThere = ({ joined_at, revoked_at }: MachineRow) => joined_at !== null && revoked_at === null
+  const meant = machines.find((each) => each.name === name)
+  return meant !== undefined && isThere(meant) && !machines.some((each) => each !== meant && isThere(each))
 }
 
 const withdraw = 'DELETE FROM relay.machines WHERE name = $1'
 const remove =
   'UPDATE relay.machines SET revoked_at = coalesce(revoked_at, now()), invited_until = NULL WHERE name = $1'
 
-/** Its functions refuse already; this ends what it still holds. Answers how many connections that were. */
-async function endSessions(client: Client, role: string): Promise<number> {
-  // Who may make roles is not for that a member of them, and only a member may end their sessions.
+/** Who may make roles is not for that a member of them, and only a member may end their sessions and drop what they own. */
+async function asMember<T>(client: Client, role: string, work: () => Promise<T>): Promise<T> {
   const { rows } = await client.query("SELECT pg_has_role(current_user, $1, 'USAGE') AS may", [role])
   const name = client.escapeIdentifier(role)
-  if (!rows[0].may) await client.query(`GRANT ${name} TO CURRENT_USER`)
+  if (rows[0].may) return work()
+  await client.query(`GRANT ${name} TO CURRENT_USER`)
+  try {
+    return await work()
+  } finally {
+    await client.query(`REVOKE ${name} FROM CURRENT_USER`)
+  }
+}
+
+/** It can log in no more, and nothing of it is connected. Answers how many connections that were. */
+async function throwOut(client: Client, role: string): Promise<number> {
+  let ended = 0
+  for (let tries = 1; ; tries++) {
+    ended += await endSessions(client, role)
+    try {
+      // The role may be changing itself, in a transaction of a connection that came meanwhile.
+      await client.query(`SET lock_timeout = ${lockMs}`)
+      await client.query(`ALTER ROLE ${client.escapeIdentifier(role)} NOLOGIN`)
+      break
+    } catch (error) {
+      if (tries === triesMax) throw error
+    } finally {
+      await client.query('RESET lock_timeout')
+    }
+  }
+  return ended + (await endSessions(client, role))
+}
+
+async function endSessions(client: Client, role: string): Promise<number> {
   const text = 'SELECT pg_terminate_backend(pid, $2) FROM pg_stat_activity WHERE usename = $1'
   let ended = 0
   // One that was just being let in is seen by the next look.
@@ -103,7 +165,6 @@ async function endSessions(client: Client, role: string): Promise<number> {
     if (found === 0 && looks > 0) break
     ended += found
   }
-  if (!rows[0].may) await client.query(`REVOKE ${name} FROM CURRENT_USER`)
   return ended
 }
 

@@ -1,7 +1,8 @@
 // How a workspace comes into a cluster and is taken out of it again, as SQL: the functions of moving.ts. Like those in functions.ts they are
 // never changed once they were released. A workspace of format 0 is being copied: no machine opens it.
 
-import { aheadMsMax, copyMark } from '../cluster-journal.ts'
+import { copyMark } from '../../core/journal.ts'
+import { aheadMsMax } from '../cluster-journal.ts'
 import { secure } from './functions.ts'
 
 const tablesOfWorkspace = ['journal', 'keys', 'homes', 'snapshots', 'presence', 'asks']
@@ -55,6 +56,15 @@ BEGIN
   RETURN FOUND;
 END $$`
 
+/** The same in a later format. */
+const moveEnd2 = `CREATE FUNCTION relay.move_end_2(p_workspace text, p_boot int, p_head bigint, p_format int) RETURNS boolean
+LANGUAGE plpgsql STRICT ${secure} AS $$
+BEGIN
+  IF relay.stopped_1(relay.self_1(), 0, p_boot, 0, '') IS NOT NULL THEN RETURN false; END IF;
+  UPDATE relay.workspaces SET format = p_format WHERE id = p_workspace AND format = 0 AND head = p_head AND p_format > 0;
+  RETURN FOUND;
+END $$`
+
 /** It is taken back by a machine that has all of it; the cluster has it no more. This commit decides. */
 const takeBack = `CREATE FUNCTION relay.take_back_1(p_workspace text, p_boot int, p_seq bigint, p_mark text) RETURNS text
 LANGUAGE plpgsql STRICT ${secure} AS $$
@@ -73,3 +83,4 @@ BEGIN
 END $$`
 
 export const movingFunctions = [moveIn, copy, moveEnd, takeBack]
+export const movingFunctions2 = [moveEnd2]

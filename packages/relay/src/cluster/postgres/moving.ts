@@ -1,6 +1,8 @@
 // A workspace is moved into a cluster in PostgreSQL, page by page, or taken back: each of these is one call of a function.
 
 import type { Draft } from '../../core/journal.ts'
+import { RefusalError } from '../../core/refusal-error.ts'
+import { sharedFormat } from '../../core/workspaces.ts'
 import type { HomeMachine, Place } from '../cluster-journal.ts'
 import { draftTexts, keyText, plainText } from './entry-text.ts'
 import type { PostgresCluster } from './postgres-cluster.ts'
@@ -33,7 +35,7 @@ export function copyPage(
 
 /** From now on it is shared. */
 export function moveEnd(cluster: PostgresCluster, id: string, head: number): Promise<boolean> {
-  return one(cluster, (boot) => ['move_end_1', id, boot, head])
+  return one(cluster, (boot) => ['move_end_2', id, boot, head, sharedFormat])
 }
 
 /** behind: this machine does not have all of it. removed: somebody else has taken it back. */
@@ -47,7 +49,14 @@ function one<T>(cluster: PostgresCluster, call: (boot: number) => [string, ...un
   return cluster.asWriter(async (client, boot) => {
     const [name, ...values] = call(boot)
     const places = values.map((_, i) => `$${i + 1}`).join(', ')
-    const { rows } = await client.query(`SELECT relay.${name}(${places}) AS answer`, values)
+    const { rows } = await client.query(`SELECT relay.${name}(${places}) AS answer`, values).catch(older)
     return rows[0].answer as T
   })
+}
+
+const undefinedFunction = '42883'
+
+/** The function is of a later version than the tables of the database. */
+function older(error: unknown): never {
+  throw (error as { code?: string }).code === undefinedFunction ? new RefusalError('cluster.older') : error
 }

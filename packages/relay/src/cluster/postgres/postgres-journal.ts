@@ -166,6 +166,24 @@ function stoppedOf(kind: string, head: number): Stopped | undefined {
 }
 
 function entryOf([, seq, at, by, cause, machine, mark, entry]: Row): SharedEntry {
-  const rest: Omit<Draft, 'at' | 'by' | 'cause'> = JSON.parse(entry)
-  return { ...rest, seq: Number(seq), at: Number(at), by: fromPlain(by), cause: fromPlain(cause), machine, mark }
+  const head = { seq: Number(seq), at: Number(at), machine, mark }
+  try {
+    return { ...restOf(entry), by: fromPlain(by), cause: fromPlain(cause), ...head }
+  } catch {
+    return { by: '', cause: '', rule: '', outcome: {}, facts: [], isBroken: true, ...head }
+  }
+}
+
+/** What the database keeps of an entry as text, which it never looks into: a machine may have written anything there. */
+function restOf(text: string): Omit<Draft, 'at' | 'by' | 'cause'> {
+  const { facts, rule, digest, outcome, body } = JSON.parse(text)
+  const isFact = (fact: unknown) => typeof (fact as { type?: unknown } | null)?.type === 'string'
+  const isText = (value: unknown) => value === undefined || typeof value === 'string'
+  const isSound = Array.isArray(facts) && facts.every(isFact) && typeof rule === 'string' && isObject(outcome)
+  if (!isSound || !isText(digest) || !isText(body)) throw new Error('this is not an entry')
+  return { facts, rule, digest, outcome, body }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

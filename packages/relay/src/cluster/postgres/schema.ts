@@ -1,9 +1,10 @@
 // The tables of a cluster in PostgreSQL, as migrations that the owner's role alone runs, and the two roles that everything belongs to.
 // No sequence gives numbers, and there is no trigger, extension or replication slot: any PostgreSQL from 15 on will do, hosted ones included.
 
+import { administratorFunctions } from './administrator.ts'
 import type { Client } from './connection.ts'
 import { functions1, grants1, nameOf } from './functions.ts'
-import { movingFunctions } from './moving-functions.ts'
+import { movingFunctions, movingFunctions2 } from './moving-functions.ts'
 import { presenceFunctions, presenceTables } from './presence-functions.ts'
 import { pruningFunctions } from './pruning.ts'
 import { statusFunctions } from './status-functions.ts'
@@ -49,8 +50,11 @@ const snapshots = `CREATE TABLE relay.snapshots (
 const functions2 = [...statusFunctions, ...movingFunctions, ...presenceFunctions, ...pruningFunctions]
 const step2 = [snapshots, ...presenceTables, ...functions2, ...rightsOf(functions2.map(nameOf))]
 
+const functions3 = [...administratorFunctions, ...movingFunctions2]
+const step3 = [...functions3, ...rightsOf(movingFunctions2.map(nameOf))]
+
 /** Each is applied once, in order. One that was released is never changed. */
-const migrations: readonly (readonly string[])[] = [[...tables1, ...functions1, ...rights1], step2]
+const migrations: readonly (readonly string[])[] = [[...tables1, ...functions1, ...rights1], step2, step3]
 
 /** A number that no other program is likely to lock: two who make a cluster at once would meet half of each other's work. */
 const lockKey = 7_365_110

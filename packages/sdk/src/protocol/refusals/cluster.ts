@@ -37,10 +37,15 @@ export const clusterRefusals = {
     text: (d) =>
       `A newer Agent Relay has written to "${d.workspace}" what this one does not know. What came before can be read. Update this one.`,
   },
+  'cluster.older': {
+    ...stopped,
+    text: () =>
+      'The database of this cluster was set up by an older Agent Relay. To bring it up to date, whoever administers it runs: agent-relay cluster init',
+  },
   'cluster.forged': {
     ...stopped,
     text: (d) =>
-      `The machine ${d.machine} has written as ${d.agent}, which is at home on another one (entry ${d.seq} of "${d.workspace}"). This machine ` +
+      `The machine ${d.machine} has written ${d.agent === undefined ? 'what it may not write' : `as ${d.agent}, which is at home on another one`} (entry ${d.seq} of "${d.workspace}"). This machine ` +
       `takes in nothing from there on, and stores nothing. Remove ${d.machine} from the workspace.`,
   },
   'cluster.removed': {
@@ -100,6 +105,13 @@ export const clusterRefusals = {
     http: 409,
     exit: 1,
     text: (d) => `"${d.name}" is at home on ${d.machine}, and acts there. Use it there, or take another name here.`,
+  },
+  'machine.not-allowed': {
+    retry: false,
+    http: 403,
+    exit: 77,
+    text: (d) =>
+      `Only the machine that owns the workspace may do this${d.owner === undefined ? '' : `: ${d.owner}`} (${d.type}). Do it there.`,
   },
   'machine.fenced': {
     ...stopped,

@@ -1,0 +1,37 @@
+// Conflict keys: names for the parts of a workspace that a decision reads and a fact changes. Where two machines decide at once, the cluster
+// compares them: a decision stands if nobody has written a key that it read (cluster/keys.ts). A key is a letter for its kind and what is
+// meant; the letter alone is the whole kind, which every fact of that kind writes.
+
+import { toolNameOf } from '@agent-relay/sdk/protocol'
+import { handleKey } from './handles.ts'
+
+export const keys = {
+  policy: 'p',
+  /** The workspace's format and owner, and the machines that were removed. */
+  machines: 'o',
+  agents: 'a',
+  agent: (name: string) => `a:${name}`,
+  /** Names and handles, by what they read like. */
+  calledAny: 'h',
+  called: (text: string) => `h:${handleKey(text)}`,
+  channels: '#',
+  /** A conversation's last number. */
+  conversation: (name: string) => `c:${name}`,
+  /** Whether there is such a conversation. */
+  existence: (name: string) => `e:${name}`,
+  stay: (agent: string, conversation: string) => `m:${agent} ${conversation}`,
+  reactions: (message: string) => `t:${message}`,
+  actions: 'x',
+  /** An action by its name as a tool, which no two share. */
+  tool: (tool: string) => `x:${tool}`,
+  action: (name: string) => `x:${toolNameOf(name)}`,
+  calls: 'i',
+  call: (id: string) => `i:${id}`,
+  workers: 'w',
+  worker: (name: string) => `w:${name}`,
+  runs: 'r',
+  run: (id: string) => `r:${id}`,
+  claims: 'f',
+  claim: (path: string) => `f:${path}`,
+  approvals: 'q',
+} as const

@@ -1,0 +1,98 @@
+// The facts about actions that programs offer, and about calls of them.
+
+import type { ActionCompleted, ActionInvoked } from '@agent-relay/sdk/protocol'
+import { daemonName } from '@agent-relay/sdk/protocol'
+import { keys } from '../conflict-keys.ts'
+import { mayCall } from '../sight.ts'
+import { everyone, type FactRows, namesItself, type Saying } from './row.ts'
+import { count, flag, listOf, maybe, oneOf, record, text } from './shape.ts'
+
+const actionKeys = ({ name }: { name: string }) => [keys.action(name), keys.actions]
+const callKeys = ({ id }: { id: string }) => [keys.call(id), keys.calls]
+
+export const actionFacts: FactRows<'action.registered' | 'action.withdrawn' | 'action.invoked' | 'action.completed'> = {
+  'action.registered': {
+    shape: {
+      name: text,
+      provider: text,
+      session: text,
+      description: text,
+      inputSchema: record,
+      outputSchema: maybe(record),
+      availableTo: maybe(listOf(text)),
+      timeoutMs: count,
+      authority: maybe(oneOf('owner', 'key', 'token', 'nobody')),
+      machine: maybe(text),
+    },
+    // A name that another machine offers would lead its callers here.
+    said: (fact, by) =>
+      namesItself(fact, by) && (fact.provider === daemonName || by.speaksFor(fact.provider)) && isItsOwn(fact, by),
+    seen: { to: 'everyone', if: (_, { agent = '' }, action) => mayCall(action, agent) },
+    writes: actionKeys,
+    // Another session has offered it since.
+    over: { once: ({ name, session }, left) => left.offering(name) !== session },
+  },
+  'action.withdrawn': {
+    shape: { name: text, provider: text },
+    said: isItsOwn,
+    seen: everyone,
+    writes: actionKeys,
+    over: 'old',
+  },
+  'action.invoked': {
+    shape: {
+      id: text,
+      action: text,
+      caller: text,
+      provider: maybe(text),
+      session: maybe(text),
+      inputBytes: count,
+      until: count,
+      machine: maybe(text),
+    },
+    said: (fact, by) => by.speaksFor(fact.caller) && isAtItsMachine(fact, by),
+    seen: { to: 'agents', who: ({ caller, provider }) => [caller, provider] },
+    writes: callKeys,
+    over: { once: ({ id }, left) => left.isCallOver(id) },
+  },
+  'action.completed': {
+    shape: {
+      id: text,
+      action: text,
+      caller: text,
+      ok: flag,
+      code: maybe(text),
+      message: maybe(text),
+      outputBytes: maybe(count),
+      durationMs: count,
+    },
+    said: mayComplete,
+    seen: {
+      to: 'agents',
+      *who({ id, caller }, known) {
+        yield caller
+        yield known.invocation(id)?.provider
+      },
+    },
+    writes: callKeys,
+    over: { once: ({ id }, left) => left.isCallOver(id) },
+  },
+}
+
+/** Nobody offers it, or this machine does. */
+function isItsOwn({ name }: { name: string }, { view, actsFor }: Saying): boolean {
+  const action = view.action(name)
+  return action === undefined || actsFor(action.machine)
+}
+
+function isAtItsMachine({ action, machine }: ActionInvoked, { view }: Saying): boolean {
+  return machine === view.action(action)?.machine
+}
+
+/** The provider's machine answers. The caller's says what could not begin, and what nobody answered in time. */
+function mayComplete({ id, caller, ok }: ActionCompleted, { view, facts, speaksFor, actsFor }: Saying): boolean {
+  const call = view.invocation(id)
+  if (!call) return !ok && facts.some((fact) => fact.type === 'action.invoked' && fact.id === id)
+  if (call.caller !== caller) return false
+  return actsFor(call.machine) || (!ok && speaksFor(caller))
+}

@@ -1,0 +1,100 @@
+// The facts about agents: their names, tokens and homes.
+
+import { type AgentHomed, AgentName } from '@agent-relay/sdk/protocol'
+import { keys } from '../conflict-keys.ts'
+import { seesPrograms } from '../sight.ts'
+import { agentKeys, everyone, type FactRows, holder, homeOfAgent, noKey, type Saying } from './row.ts'
+import { count, fields, flag, maybe, oneOf, text } from './shape.ts'
+
+/** A name can be asked for only if it is one. */
+const profile = fields({
+  name: (value) => AgentName.safeParse(value).success,
+  type: oneOf('agent', 'human'),
+  cli: maybe(text),
+  model: maybe(text),
+  parent: maybe(text),
+  handle: maybe(text),
+  role: maybe(text),
+})
+
+const homeOfProfile = ({ agent }: { agent: { name: string } }, { speaksFor }: Saying) => speaksFor(agent.name)
+
+export const agentFacts: FactRows<
+  | 'agent.registered'
+  | 'agent.updated'
+  | 'agent.token-issued'
+  | 'agent.tokens-revoked'
+  | 'agent.retired'
+  | 'agent.briefed'
+  | 'agent.homed'
+> = {
+  'agent.registered': {
+    shape: { id: text, agent: profile },
+    said: homeOfProfile,
+    seen: everyone,
+    writes: ({ agent: { name, handle } }) => {
+      const called = handle === undefined ? [name] : [name, handle]
+      return [keys.agent(name), keys.agents, ...called.map(keys.called)]
+    },
+    over: 'never',
+  },
+  'agent.updated': {
+    shape: { agent: profile },
+    said: homeOfProfile,
+    seen: everyone,
+    writes: ({ agent: { name } }) => [keys.agent(name), keys.agents, keys.calledAny],
+    over: 'never',
+  },
+  'agent.token-issued': {
+    shape: { agent: text, hash: text, until: maybe(count) },
+    said: homeOfAgent,
+    seen: holder,
+    writes: noKey,
+    over: 'never',
+  },
+  'agent.tokens-revoked': {
+    shape: { agent: text },
+    said: mayEnd,
+    seen: { to: 'agents', who: ({ agent }) => [agent] },
+    writes: noKey,
+    over: 'never',
+  },
+  'agent.retired': {
+    shape: { agent: text, isFree: flag },
+    said: mayEnd,
+    seen: everyone,
+    writes: ({ agent }) => [keys.agent(agent), keys.agents, keys.calledAny],
+    over: 'never',
+  },
+  'agent.briefed': {
+    shape: { agent: text, after: oneOf('compact', 'resume', 'clear'), text },
+    said: homeOfAgent,
+    // It holds the agent's task.
+    seen: { to: 'everyone', if: (_, reader, { agent }) => seesPrograms(reader) && reader.agent === agent },
+    writes: noKey,
+    over: 'old',
+  },
+  'agent.homed': {
+    shape: { agent: text, machine: text, epoch: count, isTakeOver: maybe(flag) },
+    said: mayMove,
+    seen: everyone,
+    writes: agentKeys,
+    over: 'never',
+  },
+}
+
+/** Its home. Of an agent whose machine was removed, any machine. */
+export function mayEnd({ agent }: { agent: string }, { view, speaksFor, actsFor }: Saying): boolean {
+  return speaksFor(agent) || actsFor(view.home(agent)?.machine)
+}
+
+/** The home gives its agent away. Where nobody has the name, or its machine was removed, any machine takes it; else only the owner takes it over. */
+function mayMove({ agent, machine: next, epoch, isTakeOver }: AgentHomed, { machine, view, actsFor }: Saying): boolean {
+  const home = view.home(agent)
+  if (epoch !== (home?.epoch ?? 0) + 1) return false
+  if (home?.machine === machine) return true
+  const isFree = home === undefined || view.agent(agent) === undefined
+  // COMPAT(0.1): in format 1 any machine could.
+  const mayTakeOver = view.format() === 1 || view.owner() === machine || actsFor(home?.machine)
+  return next === machine && (isFree || (isTakeOver === true && mayTakeOver))
+}

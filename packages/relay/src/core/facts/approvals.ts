@@ -1,0 +1,59 @@
+// The facts about approvals. Only the machine on which an agent waits says that it does, and how that ended: an answer from elsewhere must not
+// let a program there go on.
+
+import { approvalHows } from '@agent-relay/sdk/protocol'
+import { keys } from '../conflict-keys.ts'
+import { type Reader, sees } from '../sight.ts'
+import type { View } from '../view.ts'
+import { type FactRows, namesItself } from './row.ts'
+import { type Check, count, fields, flag, listOf, maybe, oneOf, text } from './shape.ts'
+
+const seen = {
+  to: 'everyone',
+  if: (view: View, reader: Reader, fact: { agent: string }) => sees(view, reader, 'approval', fact),
+} as const
+/** Its number is read from it. */
+const id: Check = (value) => text(value) && /^ap-\d{1,15}$/.test(value as string)
+const kind = oneOf('allow', 'always', 'deny', 'other')
+const writes = () => [keys.approvals]
+
+export const approvalFacts: FactRows<'approval.opened' | 'approval.closed'> = {
+  'approval.opened': {
+    shape: {
+      id,
+      agent: text,
+      vendor: text,
+      tool: text,
+      input: text,
+      isExact: flag,
+      hiddenChars: maybe(count),
+      directory: maybe(text),
+      choices: listOf(fields({ id: text, kind, label: maybe(text) })),
+      digest: text,
+      machine: maybe(text),
+    },
+    said: (fact, by) => namesItself(fact, by) && by.speaksFor(fact.agent),
+    seen,
+    writes,
+    over: { once: ({ id }, left) => left.isApprovalOver(id) },
+  },
+  'approval.closed': {
+    shape: {
+      id,
+      agent: text,
+      how: oneOf(...approvalHows),
+      kind: maybe(kind),
+      choice: maybe(text),
+      words: maybe(text),
+      surface: maybe(oneOf('page', 'terminal', 'delegation')),
+      delegation: maybe(text),
+    },
+    said: ({ id, agent }, { view, actsFor }) => {
+      const row = view.approvals.byId(id)
+      return row !== undefined && row.agent === agent && actsFor(row.machine)
+    },
+    seen,
+    writes,
+    over: { once: ({ id }, left) => left.isApprovalOver(id) },
+  },
+}

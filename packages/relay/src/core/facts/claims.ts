@@ -1,0 +1,64 @@
+// The facts about claims. A claim is on a file of one machine, and that machine alone tells of it.
+
+import { keys } from '../conflict-keys.ts'
+import { type Reader, seesPrograms } from '../sight.ts'
+import type { View } from '../view.ts'
+import { type FactRow, type FactRows, homeOfAgent, namesItself, noKey, type Remains } from './row.ts'
+import { count, fields, listOf, maybe, oneOf, text } from './shape.ts'
+
+/** What agents have in hand is for all who have shown a credential. */
+const seen = { to: 'everyone', if: (_: View, reader: Reader) => seesPrograms(reader) } as const
+const writes = ({ path }: { path: string }) => [keys.claim(path), keys.claims]
+const over = {
+  once: ({ path, machine }: { path: string; machine?: string }, left: Remains) => !left.hasClaim(path, machine),
+}
+
+interface Met {
+  agent: string
+  claims: { holder: string }[]
+}
+
+const crossing = {
+  said: homeOfAgent,
+  seen: {
+    to: 'agents',
+    who: ({ agent, claims }: Met) => [agent, ...claims.map(({ holder }) => holder)],
+  },
+  writes: noKey,
+  over: 'old',
+} as const satisfies Omit<FactRow<Met>, 'shape'>
+
+const ofFile = { path: text, agent: text, machine: maybe(text) }
+const met = {
+  agent: text,
+  root: text,
+  claims: listOf(fields({ file: text, holder: text, since: count })),
+  count,
+  what: oneOf('edit', 'git'),
+}
+
+export const claimFacts: FactRows<'claim.made' | 'claim.renewed' | 'claim.ended' | 'claim.denied' | 'claim.passed'> = {
+  'claim.made': {
+    shape: { ...ofFile, root: text, file: text, repository: text, how: oneOf('edit', 'hand'), until: count },
+    said: (fact, by) => namesItself(fact, by) && by.speaksFor(fact.agent),
+    seen,
+    writes,
+    over,
+  },
+  'claim.renewed': {
+    shape: { ...ofFile, until: count },
+    said: namesItself,
+    seen: { to: 'agents', who: ({ agent }) => [agent] },
+    writes,
+    over,
+  },
+  'claim.ended': {
+    shape: { ...ofFile, root: text, file: text, why: oneOf('released', 'committed', 'gone') },
+    said: ({ machine }, { actsFor }) => actsFor(machine),
+    seen,
+    writes,
+    over,
+  },
+  'claim.denied': { ...crossing, shape: met },
+  'claim.passed': { ...crossing, shape: { ...met, why: oneOf('warned', 'late', 'worktree') } },
+}

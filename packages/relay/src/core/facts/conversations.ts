@@ -1,0 +1,54 @@
+// The facts about channels, pairs and groups.
+
+import { keys } from '../conflict-keys.ts'
+import { broadcast, isChannel } from '../conversations.ts'
+import type { Reader } from '../sight.ts'
+import type { View } from '../view.ts'
+import { mayEnd } from './agents.ts'
+import { anyMachine, everyone, type FactRows, homeOfAgent } from './row.ts'
+import { type Check, count, listOf, text } from './shape.ts'
+
+/** Everyone is in the broadcast: entering it tells nothing that the registration has not told. */
+const exceptBroadcast = {
+  to: 'everyone',
+  if: (_: View, __: Reader, fact: { channel: string }) => fact.channel !== broadcast,
+} as const
+
+/** The broadcast, too, is entered and left. */
+const channel: Check = (value) => text(value) && (value === broadcast || isChannel(value as string))
+const stay = { channel, agent: text, n: count }
+
+const channelKeys = ({ channel }: { channel: string }) => [
+  keys.conversation(channel),
+  keys.existence(channel),
+  keys.channels,
+]
+const stayKeys = ({ agent, channel }: { agent: string; channel: string }) => [keys.stay(agent, channel)]
+
+export const conversationFacts: FactRows<
+  'channel.created' | 'channel.joined' | 'channel.left' | 'channel.removed' | 'conversation.opened'
+> = {
+  'channel.created': { shape: { channel }, said: anyMachine, seen: everyone, writes: channelKeys, over: 'never' },
+  'channel.joined': { shape: stay, said: homeOfAgent, seen: exceptBroadcast, writes: stayKeys, over: 'never' },
+  // Of an agent that is retired, too.
+  'channel.left': { shape: stay, said: mayEnd, seen: exceptBroadcast, writes: stayKeys, over: 'never' },
+  // Only one in which nothing was said and nobody else has been can be removed, which any machine can check.
+  'channel.removed': {
+    shape: { channel },
+    said: ({ channel }, { view }) => view.lastNumber(channel) === 0,
+    seen: everyone,
+    writes: channelKeys,
+    over: 'never',
+  },
+  'conversation.opened': {
+    shape: { conversation: text, members: listOf(text) },
+    said: anyMachine,
+    seen: { to: 'agents', who: ({ members }) => members },
+    writes: ({ conversation, members }) => [
+      keys.conversation(conversation),
+      keys.existence(conversation),
+      ...members.map((name) => keys.stay(name, conversation)),
+    ],
+    over: 'never',
+  },
+}

@@ -1,0 +1,65 @@
+// Judging an entry of a workspace that several machines share: may the machine that appended it say all that is in it? Every machine judges
+// every entry by what came before it, so all of them come to the same verdict.
+
+import { daemonName, type Entry, type Fact } from '@agent-relay/sdk/protocol'
+import { generalChannel, isAbroad } from '../conversations.ts'
+import type { View } from '../view.ts'
+import type { Saying } from './row.ts'
+import { rowOf } from './table.ts'
+
+/** What a machine may not say: a fact of this type, or, without a type, anything in the name of this agent. */
+export interface Objection {
+  agent?: string
+  type?: Fact['type']
+}
+
+export function objectionTo(
+  view: View,
+  machine: string,
+  { by, facts }: Pick<Entry, 'by' | 'facts'>,
+  homeAt: Saying['homeAt'] = () => undefined,
+): Objection | undefined {
+  // COMPAT(0.1): in format 1 a name without a home was anybody's, and few facts were looked at.
+  const isStrict = view.format() > 1
+  const speaksFor = (agent: string) => {
+    const home = view.home(agent)
+    if (home?.machine === machine || (!isStrict && home === undefined)) return true
+    return facts.some((fact) => fact.type === 'agent.homed' && fact.agent === agent && fact.machine === machine)
+  }
+  if (view.isRevoked(machine)) return {}
+  if (by !== daemonName && !isAbroad(by) && !speaksFor(by)) return { agent: by }
+  const actsFor = (other: string | undefined) => other === machine || (other !== undefined && view.isRevoked(other))
+  const saying: Saying = { machine, view, facts, speaksFor, actsFor, homeAt }
+  const wrong = facts.find((fact) => !(isStrict ? rowOf(fact).said : saidInFormat1)(fact, saying))
+  return wrong && { type: wrong.type, ...agentIn(wrong) }
+}
+
+/** In which field a fact named the agent that it spoke for. */
+const speakersOfFormat1: { readonly [T in Fact['type']]?: string } = {
+  'message.created': 'from',
+  'delivery.offered': 'agent',
+  'delivery.held': 'agent',
+  'delivery.released': 'agent',
+  'delivery.read': 'agent',
+  'reaction.added': 'agent',
+  'reaction.removed': 'agent',
+  'agent.briefed': 'agent',
+  'action.registered': 'provider',
+  'action.invoked': 'caller',
+}
+
+function saidInFormat1(fact: Fact, by: Saying): boolean {
+  // Nobody may make itself the owner of a workspace that has begun.
+  if (fact.type === 'workspace.raised' || fact.type === 'workspace.owned')
+    return by.view.lastNumber(generalChannel) === undefined
+  if (fact.type === 'agent.homed' || fact.type === 'deliveries.noted') return rowOf(fact).said(fact, by)
+  const field = speakersOfFormat1[fact.type]
+  return field === undefined || by.speaksFor((fact as unknown as Record<string, string>)[field] as string)
+}
+
+/** Whom a fact is about, for the words of a refusal. */
+function agentIn(fact: Fact): Pick<Objection, 'agent'> {
+  const { agent, from, worker, provider, caller } = fact as unknown as Record<string, unknown>
+  const named = [agent, from, worker, provider, caller].find((name) => typeof name === 'string')
+  return named === undefined ? {} : { agent: named as string }
+}

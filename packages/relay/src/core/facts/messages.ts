@@ -1,0 +1,100 @@
+// The facts about messages: that they were sent, what became of them, and reactions to them.
+
+import { daemonName, type MessageCreated, MessageKind } from '@agent-relay/sdk/protocol'
+import { keys } from '../conflict-keys.ts'
+import { directMembers, isAbroad, isPair } from '../conversations.ts'
+import { type FactRow, type FactRows, homeOfAgent, type Known, noKey, type Saying } from './row.ts'
+import { count, fields, listOf, maybe, oneOf, text } from './shape.ts'
+
+const ofMessage = { message: text, agent: text }
+const hold = { session: maybe(text), until: maybe(count) }
+
+const delivery = {
+  said: homeOfAgent,
+  seen: {
+    to: 'agents',
+    *who({ agent, message }: { agent: string; message: string }, known: Known) {
+      yield agent
+      yield known.message(message)?.from
+    },
+  },
+  writes: noKey,
+  over: { with: ({ message }: { message: string }) => message },
+} as const satisfies Omit<FactRow<{ agent: string; message: string }>, 'shape'>
+
+const reaction = {
+  shape: { ...ofMessage, emoji: text },
+  said: homeOfAgent,
+  seen: { to: 'readers', of: ({ message }: { message: string }) => message },
+  writes: ({ message }: { message: string }) => [keys.reactions(message)],
+  over: { with: ({ message }: { message: string }) => message },
+} as const satisfies FactRow<{ agent: string; message: string; emoji: string }>
+
+export const messageFacts: FactRows<
+  | 'message.created'
+  | 'delivery.offered'
+  | 'delivery.held'
+  | 'delivery.released'
+  | 'delivery.read'
+  | 'deliveries.noted'
+  | 'reaction.added'
+  | 'reaction.removed'
+> = {
+  'message.created': {
+    shape: {
+      id: text,
+      conversation: text,
+      n: count,
+      from: text,
+      kind: oneOf(...MessageKind.options),
+      thread: maybe(text),
+      replyTo: maybe(text),
+    },
+    said: maySend,
+    seen: { to: 'readers', of: ({ id }) => id },
+    writes: ({ conversation }) => [keys.conversation(conversation)],
+    over: { with: ({ id }) => id },
+  },
+  'delivery.offered': { ...delivery, shape: { ...ofMessage, route: text, ...hold } },
+  'delivery.held': { ...delivery, shape: { ...ofMessage, session: maybe(text), until: count } },
+  'delivery.released': { ...delivery, shape: ofMessage },
+  'delivery.read': { ...delivery, shape: ofMessage },
+  'deliveries.noted': {
+    shape: {
+      agent: text,
+      machine: text,
+      epoch: count,
+      through: count,
+      receipts: listOf(fields({ message: text, offeredAt: maybe(count), route: maybe(text), readAt: maybe(count) })),
+    },
+    // Also what a former home tells late, of the time when it was one.
+    said: ({ agent, machine, epoch }, by) => machine === by.machine && by.homeAt(agent, epoch) === machine,
+    // Shown as the deliveries that it tells; see broker/events.ts.
+    seen: {
+      to: 'agents',
+      *who({ agent, receipts }, known) {
+        yield agent
+        for (const { message } of receipts) yield known.message(message)?.from
+      },
+    },
+    writes: noKey,
+    over: 'never',
+  },
+  'reaction.added': reaction,
+  'reaction.removed': reaction,
+}
+
+/** Agents believe what the daemon says, so a daemon speaks to the agents of its own machine, and of a run that it ends to who asked for it. */
+function maySend({ from, conversation }: MessageCreated, by: Saying): boolean {
+  if (from !== daemonName) return isAbroad(from) || by.speaksFor(from)
+  if (!isPair(conversation)) return false
+  const [to] = directMembers(conversation).filter((name) => name !== daemonName)
+  return to !== undefined && (by.speaksFor(to) || endsRunOf(to, by))
+}
+
+function endsRunOf(parent: string, { facts, view }: Saying): boolean {
+  return facts.some(
+    (fact) =>
+      (fact.type === 'run.completed' || fact.type === 'run.stopped') && view.runs.byId(fact.id)?.parent === parent,
+  )
+}

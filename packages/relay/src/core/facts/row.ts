@@ -1,0 +1,82 @@
+// What the house knows of each kind of fact, as one row of the table (table.ts): who may say it, who sees it, which conflict keys it writes and
+// when it is over. What a fact does to the tables is in store/evolve.ts, and its words for people are in the SDK.
+
+import type { Fact } from '@agent-relay/sdk/protocol'
+import { keys } from '../conflict-keys.ts'
+import type { Reader } from '../sight.ts'
+import type { View } from '../view.ts'
+import type { Shape } from './shape.ts'
+
+export interface FactRow<F> {
+  /** What its fields must be. A field that is not listed is of a later version, and is passed over. */
+  shape: Shape<F>
+  /** In a workspace that several machines share: may the machine that appended the entry say this? The default is no. */
+  said: (fact: F, by: Saying) => boolean
+  seen: Audience<F>
+  writes: (fact: F) => readonly string[]
+  over: Over<F>
+}
+
+/** The rows of some kinds of facts. */
+export type FactRows<T extends Fact['type']> = { readonly [K in T]: FactRow<Extract<Fact, { type: K }>> }
+
+/** An entry that a machine has appended, before it is taken in. */
+export interface Saying {
+  /** As the cluster tells by the role that has logged in. Nothing else in an entry is proof of where it comes from. */
+  readonly machine: string
+  /** The workspace before the entry. */
+  readonly view: View
+  readonly facts: readonly Fact[]
+  /** The agent is at home on the machine, or comes home with this entry. */
+  speaksFor(agent: string): boolean
+  /** The machine itself, or one that was removed: what that had is anybody's. */
+  actsFor(machine: string | undefined): boolean
+  /** Where the agent was at home in this epoch. */
+  homeAt(agent: string, epoch: number): string | undefined
+}
+
+export const anyMachine = () => true
+/** Only the administrator of the database, whose entries are not asked. */
+export const noMachine = () => false
+export const ownerMachine = (_: unknown, { machine, view }: Saying): boolean => view.owner() === machine
+export const homeOfAgent = ({ agent }: { agent: string }, { speaksFor }: Saying): boolean => speaksFor(agent)
+/** The machine that the fact names is the one that says it. */
+export const namesItself = (fact: { machine?: string }, { machine }: Saying): boolean => fact.machine === machine
+
+/**
+ * Whom a fact concerns, and so who sees it as an event. holder: the key's holder alone. everyone: anybody, as far as `if` allows. agents: those
+ * it is about. readers: those who see its message. The key's holder sees all of them.
+ */
+export type Audience<F> =
+  | { to: 'holder' }
+  | { to: 'everyone'; if?: (view: View, reader: Reader, fact: F) => boolean }
+  | { to: 'agents'; who: (fact: F, known: Known) => Iterable<string | undefined> }
+  | { to: 'readers'; of: (fact: F) => string }
+
+/** Looks up an agent that a fact concerns but does not name. */
+export interface Known {
+  message(id: string): { from: string } | undefined
+  invocation(id: string): { provider?: string } | undefined
+  runs: { byId(id: string): { parent: string } | undefined }
+}
+
+export const [holder, everyone] = [{ to: 'holder' }, { to: 'everyone' }] as const
+
+/** A fact that no rule can see the effect of writes no key. Rules see no tokens, and see receipts only in the lane of their machine. */
+export const noKey = (): string[] => []
+export const agentKeys = ({ agent }: { agent: string }): string[] => [keys.agent(agent)]
+
+/**
+ * When nothing depends on a fact any more, so that pruning may take it out. never: what it tells is still so, or can be asked about. old: once
+ * it is older than the horizon. with: together with this message. once: when it is old and this is so.
+ */
+export type Over<F> = 'never' | 'old' | { with: (fact: F) => string } | { once: (fact: F, left: Remains) => boolean }
+
+/** What is left of the things that old facts tell of. */
+export interface Remains {
+  hasClaim(path: string, machine: string | undefined): boolean
+  /** The session that offers an action of this name now. */
+  offering(action: string): string | undefined
+  isCallOver(id: string): boolean
+  isApprovalOver(id: string): boolean
+}

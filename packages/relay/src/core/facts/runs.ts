@@ -1,0 +1,47 @@
+// The facts about runs, the contracts that agents are given.
+
+import { keys } from '../conflict-keys.ts'
+import { type FactRow, type FactRows, type Known, namesItself, type Saying } from './row.ts'
+import { count, flag, maybe, text } from './shape.ts'
+
+const runKeys = ({ id }: { id: string }) => [keys.run(id), keys.runs]
+
+/** Its machine, the home of the agent that carries it out, and that of the agent who asked for it. */
+const end = {
+  said: ({ id, agent }: { id: string; agent: string }, { view, speaksFor, actsFor }: Saying) => {
+    const run = view.runs.byId(id)
+    if (!run || run.agent !== agent) return false
+    return actsFor(run.machine) || speaksFor(run.agent) || speaksFor(run.parent)
+  },
+  seen: {
+    to: 'agents',
+    *who({ id, agent }: { id: string; agent: string }, known: Known) {
+      yield agent
+      yield known.runs.byId(id)?.parent
+    },
+  },
+  writes: runKeys,
+  over: 'never',
+} as const satisfies Omit<FactRow<{ id: string; agent: string }>, 'shape'>
+
+export const runFacts: FactRows<'run.started' | 'run.completed' | 'run.stopped'> = {
+  'run.started': {
+    shape: {
+      id: text,
+      agent: text,
+      parent: text,
+      harness: text,
+      model: maybe(text),
+      cwd: maybe(text),
+      machine: maybe(text),
+      worktree: maybe(flag),
+      again: maybe(text),
+    },
+    said: (fact, by) => namesItself(fact, by) && by.speaksFor(fact.parent) && !by.view.runs.byId(fact.id),
+    seen: { to: 'agents', who: ({ agent, parent }) => [agent, parent] },
+    writes: runKeys,
+    over: 'never',
+  },
+  'run.completed': { ...end, shape: { id: text, agent: text, summary: text, payloadBytes: maybe(count) } },
+  'run.stopped': { ...end, shape: { id: text, agent: text, reason: maybe(text) } },
+}

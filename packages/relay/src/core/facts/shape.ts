@@ -1,0 +1,36 @@
+// What the fields of a fact must be, so that an entry from another machine which is not of that shape counts for nothing.
+
+export type Check = (value: unknown) => boolean
+
+/** A check for each field of a fact. */
+export type Shape<F> = { readonly [K in Exclude<keyof F, 'type'>]-?: Check }
+
+export const text: Check = (value) => typeof value === 'string'
+export const flag: Check = (value) => typeof value === 'boolean'
+export const whole: Check = Number.isSafeInteger
+export const count: Check = (value) => whole(value) && (value as number) >= 0
+export const amount: Check = (value) => typeof value === 'number' && Number.isFinite(value) && value >= 0
+export const record: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export function maybe(check: Check): Check {
+  return (value) => value === undefined || check(value)
+}
+
+export function listOf(check: Check): Check {
+  return (value) => Array.isArray(value) && value.every(check)
+}
+
+export function oneOf(...words: readonly string[]): Check {
+  return (value) => words.includes(value as string)
+}
+
+/** An object with at least these fields. */
+export function fields(shape: Readonly<Record<string, Check>>): Check {
+  return (value) => record(value) && wrongField(value as object, shape) === undefined
+}
+
+/** The first field that is not what it must be. */
+export function wrongField(value: object, shape: Readonly<Record<string, Check>>): string | undefined {
+  const given = value as Record<string, unknown>
+  return Object.keys(shape).find((name) => !shape[name]?.(Object.hasOwn(given, name) ? given[name] : undefined))
+}

@@ -1,0 +1,22 @@
+// The fact about spend: what one turn of a model has used.
+
+import { sees } from '../sight.ts'
+import { type FactRows, homeOfAgent, noKey } from './row.ts'
+import { amount, count, fields, maybe, text } from './shape.ts'
+
+export const spendFacts: FactRows<'spend.noted'> = {
+  'spend.noted': {
+    shape: {
+      agent: text,
+      worker: maybe(text),
+      run: maybe(text),
+      model: maybe(text),
+      tokens: fields({ input: count, output: count, cached: count }),
+      usd: maybe(amount),
+    },
+    said: homeOfAgent,
+    seen: { to: 'everyone', if: (view, reader, { agent }) => sees(view, reader, 'spend', { agent }) },
+    writes: noKey,
+    over: 'never',
+  },
+}

@@ -1,0 +1,73 @@
+// The facts about workers. A machine tells of its own alone: nobody else can have a program started or ended there.
+
+import { workerStates } from '@agent-relay/sdk/protocol'
+import { keys } from '../conflict-keys.ts'
+import { type Reader, sees } from '../sight.ts'
+import type { View } from '../view.ts'
+import { type FactRow, type FactRows, namesItself, type Saying } from './row.ts'
+import { count, fields, flag, listOf, maybe, oneOf, record, text, whole } from './shape.ts'
+
+const workerKeys = ({ worker }: { worker: string }) => [keys.worker(worker), keys.workers]
+
+const ofItsMachine = {
+  said: ({ id, worker }: { id: string; worker: string }, { view, actsFor }: Saying) => {
+    const row = view.workers.byId(id)
+    return row !== undefined && row.name === worker && actsFor(row.machine)
+  },
+  seen: {
+    to: 'everyone',
+    if: (view: View, reader: Reader, { id }: { id: string }) => {
+      const row = view.workers.byId(id)
+      return row !== undefined && sees(view, reader, 'worker', row)
+    },
+  },
+  writes: workerKeys,
+  over: 'never',
+} as const satisfies Omit<FactRow<{ id: string; worker: string }>, 'shape'>
+
+const named = { id: text, worker: text }
+
+export const workerFacts: FactRows<
+  'worker.wished' | 'worker.wish-changed' | 'worker.changed' | 'worker.worktree-removed'
+> = {
+  'worker.wished': {
+    shape: {
+      ...named,
+      parent: text,
+      cli: text,
+      command: maybe(listOf(text)),
+      args: maybe(listOf(text)),
+      model: maybe(text),
+      cwd: text,
+      isInjected: flag,
+      control: maybe(oneOf('acp')),
+      worktree: maybe(fields({ repository: text, path: text, branch: text, base: text, onto: maybe(text) })),
+      machine: maybe(text),
+      asked: maybe(record),
+      again: maybe(text),
+    },
+    said: (fact, by) => namesItself(fact, by) && by.speaksFor(fact.worker) && !by.view.workers.byId(fact.id),
+    seen: {
+      to: 'everyone',
+      if: (view, reader, { worker: name, parent }) => sees(view, reader, 'worker', { name, parent }),
+    },
+    writes: workerKeys,
+    over: 'never',
+  },
+  'worker.wish-changed': {
+    ...ofItsMachine,
+    shape: { ...named, wish: oneOf('run', 'paused', 'gone'), reason: maybe(text) },
+  },
+  'worker.changed': {
+    ...ofItsMachine,
+    shape: {
+      ...named,
+      status: oneOf(...workerStates),
+      pid: maybe(count),
+      code: maybe(whole),
+      reason: maybe(text),
+      control: maybe(oneOf('pty')),
+    },
+  },
+  'worker.worktree-removed': { ...ofItsMachine, shape: named },
+}

@@ -1,0 +1,32 @@
+// The facts about the workspace itself, and about the machines that share it.
+
+import { Policy } from '@agent-relay/sdk/protocol'
+import { keys } from '../conflict-keys.ts'
+import { everyone, type FactRows, holder, noKey, noMachine, ownerMachine } from './row.ts'
+import { count, text } from './shape.ts'
+
+const machines = () => [keys.machines]
+
+export const workspaceFacts: FactRows<
+  | 'workspace.began'
+  | 'workspace.key-issued'
+  | 'workspace.policy-set'
+  | 'workspace.raised'
+  | 'workspace.owned'
+  | 'machine.revoked'
+  | 'machine.admitted'
+> = {
+  'workspace.began': { shape: { id: text }, said: noMachine, seen: holder, writes: noKey, over: 'never' },
+  'workspace.key-issued': { shape: { hash: text }, said: ownerMachine, seen: holder, writes: noKey, over: 'never' },
+  'workspace.policy-set': {
+    shape: { policy: (value) => Policy.safeParse(value).success },
+    said: ownerMachine,
+    seen: everyone,
+    writes: () => [keys.policy],
+    over: 'never',
+  },
+  'workspace.raised': { shape: { format: count }, said: noMachine, seen: everyone, writes: machines, over: 'never' },
+  'workspace.owned': { shape: { machine: text }, said: ownerMachine, seen: everyone, writes: machines, over: 'never' },
+  'machine.revoked': { shape: { machine: text }, said: noMachine, seen: everyone, writes: machines, over: 'never' },
+  'machine.admitted': { shape: { machine: text }, said: noMachine, seen: everyone, writes: machines, over: 'never' },
+}
