@@ -1,26 +1,30 @@
 // What must hold of a shared workspace when a seed is over, whatever failed on the way.
 
 import { isDeepStrictEqual } from 'node:util'
+import { Hub } from '../../../packages/relay/src/broker/hub.ts'
 import type { SharedEntry } from '../../../packages/relay/src/cluster/cluster-journal.ts'
+import { Replica } from '../../../packages/relay/src/cluster/replica.ts'
 import { ruleOf } from '../../../packages/relay/src/core/decide.ts'
 import { Store } from '../../../packages/relay/src/store/store.ts'
 import { same } from '../audit.ts'
 import type { Asked, ClusterRun } from './cluster-run.ts'
+import { forger } from './forger.ts'
 import { auditHomes, rowsOf } from './home-audit.ts'
 import { giveBack, lend } from './kept-database.ts'
 
 export function auditCluster(run: ClusterRun): void {
   const { cluster, machines, asked, hasLost } = run
-  const entries = [...cluster.entries]
-  numbers(entries)
-  once(entries)
-  auditHomes(run)
-  if (!hasLost) acknowledged(entries, asked)
-  if (!hasLost) answered(asked)
   const database = lend()
   try {
     const whole = new Store(database.open())
-    whole.transact(() => refusals(whole, entries, hasLost ? [] : asked))
+    const all = [...cluster.entries]
+    refusals(new Replica(whole, new Hub(() => {})), all, hasLost ? [] : asked)
+    const entries = counting(whole, all)
+    numbers(entries)
+    once(entries)
+    auditHomes(run, entries)
+    if (!hasLost) acknowledged(entries, asked)
+    if (!hasLost) answered(asked)
     const rows = rowsOf(whole)
     for (const { name, store, stopped } of machines) {
       if (stopped === undefined) {
@@ -28,7 +32,7 @@ export function auditCluster(run: ClusterRun): void {
         continue
       }
       if (!hasLost) throw new Error(`${name} has stopped: ${stopped}`)
-      const isAlong = isPrefix(store, entries)
+      const isAlong = isPrefix(store, all)
       if (stopped !== 'diverged' || isAlong)
         throw new Error(`${name} has stopped, ${stopped}, and was along: ${isAlong}`)
     }
@@ -37,11 +41,21 @@ export function auditCluster(run: ClusterRun): void {
   }
 }
 
+/** Forged entries have no facts that count; whatever an honest machine has appended does. */
+function counting({ journal }: Store, entries: SharedEntry[]): SharedEntry[] {
+  const voids = journal.voids(entries.length)
+  const wrong = voids.find(({ machine }) => machine !== forger)
+  if (wrong) throw new Error(`entry ${wrong.seq} of ${wrong.machine} counts for nothing: ${wrong.why}`)
+  const numbers = new Set(voids.map(({ seq }) => seq))
+  return entries.map((entry) => (numbers.has(entry.seq) ? { ...entry, facts: [] } : entry))
+}
+
 /** The replica holds nothing that the cluster does not. */
 function isPrefix(store: Store, entries: SharedEntry[]): boolean {
+  const { journal } = store
   return isDeepStrictEqual(
-    store.journal.read(0, 1_000_000).map(({ by, cause, at }) => [by, cause, at]),
-    entries.slice(0, store.journal.lastSeq).map(({ by, cause, at }) => [by, cause, at]),
+    journal.read(0, 1_000_000).map(({ seq }) => journal.originOf(seq)?.mark),
+    entries.slice(0, journal.lastSeq).map(({ mark }) => mark),
   )
 }
 
@@ -107,12 +121,13 @@ function unsent(entry: SharedEntry | undefined, asked: Asked[], { submission, he
 }
 
 /** Every refusal was true at some moment between the call and its answer. The store has all entries then. */
-function refusals(store: Store, entries: SharedEntry[], asked: Asked[]): void {
+function refusals(replica: Replica, entries: SharedEntry[], asked: Asked[]): void {
+  const { store } = replica
   const open = new Set<Asked>()
   const told = asked.filter(({ reply }) => reply && 'refusal' in reply && isAboutState(reply.refusal.code))
   for (let head = 0; head <= entries.length; head++) {
     const next = entries[head - 1]
-    if (next) store.apply([next])
+    if (next) replica.apply([next])
     for (const each of told) if (each.headBefore === head) open.add(each)
     for (const each of open) {
       if (isTrue(store, each)) open.delete(each)

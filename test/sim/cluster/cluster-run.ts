@@ -5,6 +5,7 @@ import type { RuleInput, RuleName } from '../../../packages/relay/src/core/decid
 import { FakeCluster } from '../../../packages/relay/tests/cluster/fake-cluster.ts'
 import { Random } from '../random.ts'
 import { auditCluster } from './cluster-audit.ts'
+import { Forger } from './forger.ts'
 import { Machine, type Plant } from './machines.ts'
 import { Timeline } from './timeline.ts'
 
@@ -44,11 +45,13 @@ export class ClusterRun {
   #causes = 0
   /** Ids of messages that were answered as stored. */
   readonly #messages: string[] = []
+  readonly #forger: Forger
 
   constructor(seed: number, plant: Plant = () => ({})) {
     this.random = new Random(seed)
     const { timeline, random } = this
     this.cluster = new FakeCluster({ now: () => timeline.now, after: (ms, work) => timeline.after(ms, work) })
+    this.#forger = new Forger(this.cluster, random)
     const around = { timeline, random, cluster: this.cluster, plant }
     this.machines = Array.from({ length: random.weighted(sizes) }, (_, i) => new Machine(`m${i}`, around))
   }
@@ -104,6 +107,14 @@ export class ClusterRun {
       [5, () => this.#move()],
       [2, () => this.#takeOver()],
     ])()
+    this.#forge()
+  }
+
+  /** In every step. */
+  #forge(): void {
+    const machines = this.machines.map(({ name }) => name)
+    const what = this.#forger.forge({ agents: names, machines, messages: this.#messages })
+    this.log.push(`${this.timeline.now - start} forged as ${what}`)
   }
 
   #note(line: string, work: () => void): void {
@@ -128,9 +139,13 @@ export class ClusterRun {
     })
   }
 
-  /** Nobody asks the former home, which may be cut off, asleep, or quite well. */
+  /** Nobody asks the former home, which may be cut off, asleep, or quite well. Only the owner, which is the first machine, may. */
   #takeOver(): void {
-    const [agent, next] = [this.random.pick(names.slice(0, 4)), this.random.pick(this.machines)]
+    const owner = this.machines[0] as Machine
+    const [agent, next] = [
+      this.random.pick(names.slice(0, 4)),
+      this.random.chance(0.7) ? owner : this.random.pick(this.machines),
+    ]
     this.#ask(next, 'agent-relay', 'agent.home', { agent, machine: next.name, takeOver: true })
   }
 

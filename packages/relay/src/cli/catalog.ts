@@ -25,7 +25,7 @@ const workspace: CatalogRow[] = [
   },
   {
     name: 'cluster',
-    text: 'the PostgreSQL in which workspaces live that several machines share: status, init, reconcile',
+    text: 'the PostgreSQL in which workspaces live that several machines share: status, init, raise, reconcile',
     isGroup: true,
     load: async () => (await import('./commands/cluster/cluster.ts')).cluster,
   },

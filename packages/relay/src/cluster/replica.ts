@@ -92,7 +92,7 @@ export class Replica {
     try {
       if (!this.store.apply([written])) throw new Error(`a command has two entries, the second is ${entry.seq}`)
     } catch (error) {
-      if (!this.#isStrict(entry) || !isUnfit(error)) throw error
+      if (written !== entry || !this.#isStrict(entry) || !isUnfit(error)) throw error
       throw new Unfit(entry.seq, (error as Error).message)
     }
     return written

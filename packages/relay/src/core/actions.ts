@@ -16,6 +16,7 @@ import {
   toolCharsMax,
   toolNameOf,
 } from '@agent-relay/sdk/protocol'
+import { isElsewhere } from './homes.ts'
 import { mayCall } from './sight.ts'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { InvocationRow, View } from './view.ts'
@@ -37,7 +38,7 @@ export function offer(view: View, { input, by, session, world }: Command<OfferIn
   const other = view.actionOfTool(tool)
   // The same name from the same session is the program's own, registered again. Another name would silently take the first one's place.
   const isOwn = other?.session === session && other?.name === name
-  if (other && !isOwn && world.holder(other.session) !== undefined) {
+  if (other && !isOwn && (world.holder(other.session) !== undefined || isElsewhere(view, world, other))) {
     return refuse('action.name-taken', { name, tool, by: `offered by ${other.provider} as ${other.name}` })
   }
   const facts: Fact[] =

@@ -11,6 +11,7 @@ import {
   limits,
 } from '@agent-relay/sdk/protocol'
 import { ago } from './ago.ts'
+import { isElsewhere } from './homes.ts'
 import { type Reader, sees } from './sight.ts'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { ApprovalRow, View } from './view.ts'
@@ -42,13 +43,14 @@ export interface AnswerInput {
   standing: Reader['standing']
 }
 
-export function answer(view: View, { input, by, at }: Command<AnswerInput>): Verdict {
+export function answer(view: View, { input, by, at, world }: Command<AnswerInput>): Verdict {
   const { id, choice, digest, words, surface, standing, why = 'you are an agent' } = input
   const row = view.approvals.byId(id)
   if (!row || !sees(view, { agent: by, standing }, 'approval', row)) return refuse('approval.unknown', { id })
   const chosen = row.choices.find((each) => each.id === choice)
   const delegation = surface || !chosen ? undefined : delegationFor(view, row, { by, at, kind: chosen.kind })
   if (!surface && !delegation) return refuse('approval.not-yours', { id, why })
+  if (isElsewhere(view, world, row)) return refuse('approval.elsewhere', { id, machine: row.machine })
   if (row.closed) return refuse('approval.closed', { id, how: row.closed.how, why: closedText(row, at) })
   if (digest !== row.digest) return refuse('approval.changed', { id })
   if (!chosen) return refuse('approval.choice', { id, why: choicesText(row) })

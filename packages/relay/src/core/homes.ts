@@ -28,12 +28,22 @@ export function heldElsewhere(view: View, world: World, agent: string): HomeRow 
   return home && world.isRemoved?.(home.machine) ? undefined : home
 }
 
+/** What is on another machine, of which only that machine decides. COMPAT(0.1): in format 1 every machine could. */
+export function isElsewhere(view: View, { machine }: World, thing: { machine?: string }): boolean {
+  return machine !== undefined && thing.machine !== machine && view.format() > 1
+}
+
 export interface MoveInput {
   agent: string
   /** Its next home. */
   machine: string
   /** The former home is not asked, because it cannot be. */
   takeOver?: boolean
+}
+
+/** Whether a machine takes an agent to itself without asking its home. COMPAT(0.1): in format 1 every machine could. */
+export function mayTakeOver(view: View, machine: string, home: HomeRow | undefined): boolean {
+  return view.format() === 1 || view.owner() === machine || (home !== undefined && view.isRevoked(home.machine))
 }
 
 /** Decided by the home itself, which lets the agent go, or by the next home, which takes it over. */
@@ -43,7 +53,7 @@ export function move(view: View, { input, world }: Command<MoveInput>): Verdict 
   const home = view.home(agent)
   if (home?.machine === machine) return record([], { agent, machine })
   const isHere = homeElsewhere(view, world, agent) === undefined
-  if (!isHere && !(takeOver && machine === world.machine))
+  if (!isHere && !(takeOver && machine === world.machine && mayTakeOver(view, machine, home)))
     return refuse('agent.elsewhere', { name: agent, machine: home?.machine })
   const homed: Fact = { type: 'agent.homed', agent, machine, epoch: (home?.epoch ?? 0) + 1 }
   return record([isHere ? homed : { ...homed, isTakeOver: true }], { agent, machine })

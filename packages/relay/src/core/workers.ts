@@ -15,7 +15,7 @@ import {
 import { isLost, newcomer, profile } from './agents.ts'
 import { endsOf } from './claims.ts'
 import { handleOwner, readsLikeDaemon } from './handles.ts'
-import { heldElsewhere, homeHere } from './homes.ts'
+import { heldElsewhere, homeHere, isElsewhere } from './homes.ts'
 import { nearest } from './nearest.ts'
 import { isInCharge, type Reader, sees } from './sight.ts'
 import { type Command, type Refused, record, refuse, type Verdict } from './verdict.ts'
@@ -116,7 +116,7 @@ function wishFor(view: View, command: Command<WishInput>, wish: WorkerRow['wish'
   const reader = { agent: by, standing }
   if (!worker) return unknownWorker(view, reader, name)
   if (!isInCharge(view, reader, worker)) return notYours(view, reader, worker, what)
-  const { id } = worker
+  const { id, machine } = worker
   if (worker.status === 'exited') return refuse('worker.exited', { name, reason: worker.reason })
   if (wish === 'gone' && isLost(world, worker)) {
     const why = `its machine, ${worker.machine}, was removed from the cluster`
@@ -125,6 +125,7 @@ function wishFor(view: View, command: Command<WishInput>, wish: WorkerRow['wish'
       { id },
     )
   }
+  if (isElsewhere(view, world, worker)) return refuse('worker.runs-elsewhere', { name, machine, what })
   // A worker that was released does not come back.
   if (worker.wish === wish || worker.wish === 'gone') return record([], { id })
   return record([{ type: 'worker.wish-changed', id, worker: name, wish, reason }], { id })

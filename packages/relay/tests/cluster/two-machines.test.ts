@@ -63,7 +63,7 @@ const said = async (actor: Actor) => {
   return messages.map(({ id, n, body }) => ({ id, n, body }))
 }
 
-test('an approval is asked for on one machine and answered on another, which does not end it when it starts', async () => {
+test('an approval is seen on another machine, which does not end it when it starts, and answered on its own alone', async () => {
   const [ada, fixer] = [await enter(laptop, 'ada'), await enter(box, 'fixer')]
   const { store, engine } = (await laptop.open(workspace)).workspace
   const choices = [{ id: 'yes', label: 'Yes', kind: 'allow' as const }]
@@ -79,8 +79,12 @@ test('an approval is asked for on one machine and answered on another, which doe
   const standing = { door: 'owner', rank: 'holder', kind: 'program', hasKey: true } as const
   // As a person answers at a terminal.
   const input = { id, digest, choice: 'yes', surface: 'terminal' as const, standing }
-  const reply = await engine.submit({ rule: 'approval.answer', input, by: 'agent-relay', cause: 'answer' })
-  expect(reply).toMatchObject({ outcome: { how: 'answered' } })
+  const answer = { rule: 'approval.answer', input, by: 'agent-relay', cause: 'answer' } as const
+  expect(await engine.submit(answer)).toMatchObject({
+    refusal: { code: 'approval.elsewhere', message: expect.stringContaining('is asked for on box') },
+  })
+  const there = (await box.open(workspace)).workspace.engine
+  expect(await there.submit(answer)).toMatchObject({ outcome: { how: 'answered' } })
   expect(await answered).toMatchObject({ how: 'answered', kind: 'allow' })
   await until(async () => (await blocked()) === undefined)
   await ada.leaves()

@@ -1,32 +1,53 @@
 // What the administrator of the database tells all machines, as entries of the journals of shared workspaces: which machines are removed and
-// admitted. Machines do not judge these entries, which they know by their mark. No machine can make one.
+// admitted, which format a workspace has, and which machine owns it. Machines do not judge these entries, which they know by their mark. No
+// machine can make one.
 
-import type { MachineFact } from '@agent-relay/sdk/protocol'
+import type { MachineAdmitted, MachineRevoked } from '@agent-relay/sdk/protocol'
 import { keys } from '../../core/conflict-keys.ts'
 import { administratorMark } from '../../core/journal.ts'
+import { ownedBy, sharedFormat } from '../../core/workspaces.ts'
 import type { Client } from './connection.ts'
 
-/** In every workspace whose format knows such facts. Answers in how many that was. The owner alone may execute it. */
-const proclaim = `CREATE FUNCTION relay.proclaim_1(p_machine text, p_facts json) RETURNS int LANGUAGE plpgsql AS $$
-DECLARE w relay.workspaces; v_mark text; v_at bigint; v_machine int; v_count int := 0;
+/** Appends one entry. The owner alone may execute it, as all of these. */
+const proclaim = `CREATE FUNCTION relay.proclaim_1(p_ws int, p_machine int, p_facts json) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE w relay.workspaces; v_mark text := '${administratorMark}' || left(replace(gen_random_uuid()::text, '-', ''), 16); v_at bigint;
 BEGIN
-  SELECT id INTO STRICT v_machine FROM relay.machines WHERE name = p_machine;
-  FOR w IN SELECT * FROM relay.workspaces WHERE format > 1 ORDER BY ws FOR NO KEY UPDATE LOOP
-    v_mark := '${administratorMark}' || left(replace(gen_random_uuid()::text, '-', ''), 16);
-    v_at := greatest(w.at, (extract(epoch FROM clock_timestamp()) * 1000)::bigint);
-    INSERT INTO relay.journal (ws, seq, at, by, cause, machine, mark, entry) VALUES (w.ws, w.head + 1, v_at, 'agent-relay', v_mark, v_machine,
-      v_mark, json_build_object('rule', 'cluster.proclaim', 'outcome', '{}'::json, 'facts', p_facts)::text);
-    UPDATE relay.workspaces SET head = w.head + 1, decided = w.head + 1, at = v_at WHERE ws = w.ws;
-    INSERT INTO relay.keys (ws, key, seq) VALUES (w.ws, '${keys.machines}', w.head + 1) ON CONFLICT (ws, key) DO UPDATE SET seq = excluded.seq;
-    PERFORM pg_notify('relay_' || w.ws, (w.head + 1) || ' 0');
-    v_count := v_count + 1;
-  END LOOP;
-  RETURN v_count;
+  SELECT * INTO STRICT w FROM relay.workspaces WHERE ws = p_ws FOR NO KEY UPDATE;
+  v_at := greatest(w.at, (extract(epoch FROM clock_timestamp()) * 1000)::bigint);
+  INSERT INTO relay.journal (ws, seq, at, by, cause, machine, mark, entry) VALUES (w.ws, w.head + 1, v_at, 'agent-relay', v_mark, p_machine,
+    v_mark, json_build_object('rule', 'cluster.proclaim', 'outcome', '{}'::json, 'facts', p_facts)::text);
+  UPDATE relay.workspaces SET head = w.head + 1, decided = w.head + 1, at = v_at WHERE ws = w.ws;
+  INSERT INTO relay.keys (ws, key, seq) VALUES (w.ws, '${keys.machines}', w.head + 1) ON CONFLICT (ws, key) DO UPDATE SET seq = excluded.seq;
+  PERFORM pg_notify('relay_' || w.ws, (w.head + 1) || ' 0');
 END $$`
 
-export const administratorFunctions = [proclaim]
+/** In every workspace whose format knows such facts. */
+const tell = `CREATE FUNCTION relay.tell_1(p_machine text, p_facts json) RETURNS void LANGUAGE sql AS $$
+  SELECT relay.proclaim_1(w.ws, (SELECT id FROM relay.machines WHERE name = p_machine), p_facts) FROM relay.workspaces w WHERE format > 1 ORDER BY ws
+$$`
 
-/** `client` acts as the owner of the schema, inside a transaction. */
-export async function tellMachines(client: Client, fact: MachineFact & { machine: string }): Promise<void> {
-  await client.query('SELECT relay.proclaim_1($1, $2)', [fact.machine, JSON.stringify([fact])])
+/** Answers the format that the workspace had; NULL where there is no such workspace, or no such machine in the cluster. */
+const raise = `CREATE FUNCTION relay.raise_1(p_workspace text, p_machine text, p_format int, p_facts json) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE w relay.workspaces; m relay.machines;
+BEGIN
+  SELECT * INTO m FROM relay.machines WHERE name = p_machine AND joined_at IS NOT NULL AND revoked_at IS NULL;
+  SELECT * INTO w FROM relay.workspaces WHERE name = p_workspace AND format > 0 AND format <= p_format FOR NO KEY UPDATE;
+  IF m.id IS NULL OR w.ws IS NULL THEN RETURN NULL; END IF;
+  UPDATE relay.workspaces SET format = p_format WHERE ws = w.ws;
+  PERFORM relay.proclaim_1(w.ws, m.id, p_facts);
+  RETURN w.format;
+END $$`
+
+export const administratorFunctions = [proclaim, tell, raise]
+
+/** `client` acts as the owner of the schema, inside a transaction; so in what follows. */
+export async function tellMachines(client: Client, fact: MachineRevoked | MachineAdmitted): Promise<void> {
+  await client.query('SELECT relay.tell_1($1, $2)', [fact.machine, JSON.stringify([fact])])
+}
+
+/** From now on the workspace has the newest format, and this machine owns it. Answers the format that it had. */
+export async function raiseFormat(client: Client, workspace: string, machine: string): Promise<number | undefined> {
+  const values = [workspace, machine, sharedFormat, JSON.stringify(ownedBy(machine))]
+  const { rows } = await client.query('SELECT relay.raise_1($1, $2, $3, $4) AS format', values)
+  return rows[0].format ?? undefined
 }

@@ -72,13 +72,13 @@ export type Revoked = { kind: 'ok'; ended: number } | { kind: 'withdrawn' } | { 
  * it is connected. Asked again it ends what the machine may hold by then.
  */
 export async function revokeMachine(client: Client, name: string): Promise<Revoked> {
-  const machines = await transact(client, () => machinesOf(client))
+  const machines = await actAsOwner(client, () => machinesOf(client))
   const meant = machines.find((each) => each.name === name)
   if (!meant) return { kind: 'unknown' }
   if (isLast(machines, meant)) return { kind: 'last' }
   const ended = await asMember(client, meant.role, () => throwOut(client, meant.role))
   const isWithdrawn = meant.joined_at === null
-  const isRemoved = await transact(client, async () => {
+  const isRemoved = await actAsOwner(client, async () => {
     // All rows, so that two who remove each other's machine at once do not leave none.
     if (isLast(await machinesOf(client, 'FOR UPDATE'), meant)) return false
     await client.query(isWithdrawn ? withdraw : remove, [name])
@@ -104,9 +104,7 @@ interface MachineRow {
   revoked_at: Date | null
 }
 
-/** From here on the transaction acts as the owner of the tables. */
 async function machinesOf(client: Client, lock = ''): Promise<MachineRow[]> {
-  await client.query(`SET LOCAL ROLE ${ownerRole}`)
   const { rows } = await client.query(
     `SELECT name, role, joined_at, revoked_at FROM relay.machines ORDER BY id ${lock}`,
   )
@@ -166,6 +164,14 @@ async function endSessions(client: Client, role: string): Promise<number> {
     ended += found
   }
   return ended
+}
+
+/** In one transaction, with the rights of the owner of the tables. */
+export function actAsOwner<T>(client: Client, work: () => Promise<T>): Promise<T> {
+  return transact(client, async () => {
+    await client.query(`SET LOCAL ROLE ${ownerRole}`)
+    return work()
+  })
 }
 
 async function transact<T>(client: Client, work: () => Promise<T>): Promise<T> {

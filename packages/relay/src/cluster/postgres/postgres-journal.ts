@@ -170,7 +170,7 @@ function entryOf([, seq, at, by, cause, machine, mark, entry]: Row): SharedEntry
   try {
     return { ...restOf(entry), by: fromPlain(by), cause: fromPlain(cause), ...head }
   } catch {
-    return { by: '', cause: '', rule: '', outcome: {}, facts: [], isBroken: true, ...head }
+    return { by, cause, rule: '', outcome: {}, facts: [], isBroken: true, ...head }
   }
 }
 

@@ -1,7 +1,9 @@
 // The facts about agents: their names, tokens and homes.
 
-import { type AgentHomed, AgentName } from '@agent-relay/sdk/protocol'
+import { type AgentHomed, AgentName, type AgentRegistered } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
+import { readsLikeDaemon } from '../handles.ts'
+import { mayTakeOver } from '../homes.ts'
 import { seesPrograms } from '../sight.ts'
 import { agentKeys, everyone, type FactRows, holder, homeOfAgent, noKey, type Saying } from './row.ts'
 import { count, fields, flag, maybe, oneOf, text } from './shape.ts'
@@ -30,7 +32,7 @@ export const agentFacts: FactRows<
 > = {
   'agent.registered': {
     shape: { id: text, agent: profile },
-    said: homeOfProfile,
+    said: mayRegister,
     seen: everyone,
     writes: ({ agent: { name, handle } }) => {
       const called = handle === undefined ? [name] : [name, handle]
@@ -83,18 +85,23 @@ export const agentFacts: FactRows<
   },
 }
 
+/** A name that nobody has or had, and that nobody takes for the daemon's. */
+function mayRegister({ agent }: AgentRegistered, by: Saying): boolean {
+  const { name, handle = '' } = agent
+  const isFree = by.view.agent(name) === undefined && !by.view.isRetired(name)
+  return isFree && !readsLikeDaemon(name) && !readsLikeDaemon(handle) && by.speaksFor(name)
+}
+
 /** Its home. Of an agent whose machine was removed, any machine. */
 export function mayEnd({ agent }: { agent: string }, { view, speaksFor, actsFor }: Saying): boolean {
   return speaksFor(agent) || actsFor(view.home(agent)?.machine)
 }
 
 /** The home gives its agent away. Where nobody has the name, or its machine was removed, any machine takes it; else only the owner takes it over. */
-function mayMove({ agent, machine: next, epoch, isTakeOver }: AgentHomed, { machine, view, actsFor }: Saying): boolean {
+function mayMove({ agent, machine: next, epoch, isTakeOver }: AgentHomed, { machine, view }: Saying): boolean {
   const home = view.home(agent)
   if (epoch !== (home?.epoch ?? 0) + 1) return false
   if (home?.machine === machine) return true
   const isFree = home === undefined || view.agent(agent) === undefined
-  // COMPAT(0.1): in format 1 any machine could.
-  const mayTakeOver = view.format() === 1 || view.owner() === machine || actsFor(home?.machine)
-  return next === machine && (isFree || (isTakeOver === true && mayTakeOver))
+  return next === machine && (isFree || (isTakeOver === true && mayTakeOver(view, machine, home)))
 }

@@ -1,11 +1,12 @@
 // The facts about channels, pairs and groups.
 
+import type { ChannelJoined } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
-import { broadcast, isChannel } from '../conversations.ts'
+import { broadcast, directKey, isChannel } from '../conversations.ts'
 import type { Reader } from '../sight.ts'
 import type { View } from '../view.ts'
 import { mayEnd } from './agents.ts'
-import { anyMachine, everyone, type FactRows, homeOfAgent } from './row.ts'
+import { everyone, type FactRows, type Saying } from './row.ts'
 import { type Check, count, listOf, text } from './shape.ts'
 
 /** Everyone is in the broadcast: entering it tells nothing that the registration has not told. */
@@ -25,11 +26,22 @@ const channelKeys = ({ channel }: { channel: string }) => [
 ]
 const stayKeys = ({ agent, channel }: { agent: string; channel: string }) => [keys.stay(agent, channel)]
 
+/** Not beyond the last number, or the agent would not hear what is said next. */
+function mayJoin({ agent, channel: name, n }: ChannelJoined, by: Saying): boolean {
+  return by.speaksFor(agent) && n <= (by.view.lastNumber(name) ?? 0)
+}
+
 export const conversationFacts: FactRows<
   'channel.created' | 'channel.joined' | 'channel.left' | 'channel.removed' | 'conversation.opened'
 > = {
-  'channel.created': { shape: { channel }, said: anyMachine, seen: everyone, writes: channelKeys, over: 'never' },
-  'channel.joined': { shape: stay, said: homeOfAgent, seen: exceptBroadcast, writes: stayKeys, over: 'never' },
+  'channel.created': {
+    shape: { channel },
+    said: ({ channel: name }, { view }) => view.lastNumber(name) === undefined,
+    seen: everyone,
+    writes: channelKeys,
+    over: 'never',
+  },
+  'channel.joined': { shape: stay, said: mayJoin, seen: exceptBroadcast, writes: stayKeys, over: 'never' },
   // Of an agent that is retired, too.
   'channel.left': { shape: stay, said: mayEnd, seen: exceptBroadcast, writes: stayKeys, over: 'never' },
   // Only one in which nothing was said and nobody else has been can be removed, which any machine can check.
@@ -42,7 +54,9 @@ export const conversationFacts: FactRows<
   },
   'conversation.opened': {
     shape: { conversation: text, members: listOf(text) },
-    said: anyMachine,
+    // Its name says who is in it: nobody else may be brought in.
+    said: ({ conversation, members }, { view }) =>
+      conversation === directKey(members) && view.lastNumber(conversation) === undefined,
     seen: { to: 'agents', who: ({ members }) => members },
     writes: ({ conversation, members }) => [
       keys.conversation(conversation),

@@ -1,8 +1,8 @@
 // The facts about messages: that they were sent, what became of them, and reactions to them.
 
-import { daemonName, type MessageCreated, MessageKind } from '@agent-relay/sdk/protocol'
+import { daemonName, type Fact, type MessageCreated, MessageKind } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
-import { directMembers, isAbroad, isPair } from '../conversations.ts'
+import { broadcast, directMembers, isAbroad, isChannel, isPair } from '../conversations.ts'
 import { type FactRow, type FactRows, homeOfAgent, type Known, noKey, type Saying } from './row.ts'
 import { count, fields, listOf, maybe, oneOf, text } from './shape.ts'
 
@@ -85,11 +85,21 @@ export const messageFacts: FactRows<
 }
 
 /** Agents believe what the daemon says, so a daemon speaks to the agents of its own machine, and of a run that it ends to who asked for it. */
-function maySend({ from, conversation }: MessageCreated, by: Saying): boolean {
-  if (from !== daemonName) return isAbroad(from) || by.speaksFor(from)
+function maySend({ id, from, conversation, n }: MessageCreated, by: Saying): boolean {
+  const { view } = by
+  // It has the next number, and a name of its own.
+  if (n !== (view.lastNumber(conversation) ?? 0) + 1 || view.message(id)) return false
+  if (from !== daemonName) return (isAbroad(from) || by.speaksFor(from)) && isIn(conversation, from, by)
   if (!isPair(conversation)) return false
   const [to] = directMembers(conversation).filter((name) => name !== daemonName)
   return to !== undefined && (by.speaksFor(to) || endsRunOf(to, by))
+}
+
+/** Who sends into a pair or group is in it. Into a channel anybody may send who is in it, or is of another workspace. */
+function isIn(conversation: string, from: string, { view, facts }: Saying): boolean {
+  if (!isChannel(conversation)) return conversation === broadcast || directMembers(conversation).includes(from)
+  const enters = (fact: Fact) => fact.type === 'channel.joined' && fact.agent === from && fact.channel === conversation
+  return isAbroad(from) || view.isMember(from, conversation) || facts.some(enters)
 }
 
 function endsRunOf(parent: string, { facts, view }: Saying): boolean {

@@ -35,7 +35,6 @@ export interface Saying {
   homeAt(agent: string, epoch: number): string | undefined
 }
 
-export const anyMachine = () => true
 /** Only the administrator of the database, whose entries are not asked. */
 export const noMachine = () => false
 export const ownerMachine = (_: unknown, { machine, view }: Saying): boolean => view.owner() === machine

@@ -23,6 +23,11 @@ export const approvalRefusals = {
     ...denied,
     text: (d: RefusalDetails) => `Approval ${d.id} is for a person to answer, on the page or at a terminal: ${d.why}.`,
   },
+  'approval.elsewhere': {
+    ...denied,
+    text: (d: RefusalDetails) =>
+      `Approval ${d.id} is asked for on ${d.machine}, and only that machine lets its programs go on. Answer it there: agent-relay approvals`,
+  },
   'approval.too-many': {
     retry: true,
     http: 503,

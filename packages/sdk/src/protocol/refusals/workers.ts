@@ -24,6 +24,10 @@ export const workerRefusals = {
     text: (d: RefusalDetails) =>
       `Worker "${d.name}" ran on ${d.machine}. Give it its task again there, or hire another one here.`,
   },
+  'worker.runs-elsewhere': {
+    ...denied,
+    text: (d: RefusalDetails) => `Worker "${d.name}" runs on ${d.machine}, and only from there can you ${d.what}.`,
+  },
   'worker.exited': {
     ...clash,
     text: (d: RefusalDetails) => {

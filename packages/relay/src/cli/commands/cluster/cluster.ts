@@ -7,6 +7,7 @@ import type { CliCommand, Context, NamedCommand } from '../../command.ts'
 import { counted, oneLine } from '../../text.ts'
 import { init } from './init.ts'
 import { clusterStatus, machineText } from './machine-text.ts'
+import { raise } from './raise.ts'
 import { reconcile } from './reconcile.ts'
 import { membership } from './server.ts'
 
@@ -19,7 +20,7 @@ const status: NamedCommand = {
   run,
 }
 
-export const cluster: CliCommand = { commands: [status, init, reconcile] }
+export const cluster: CliCommand = { commands: [status, init, raise, reconcile] }
 
 async function run({ env, print }: Context): Promise<void> {
   const place = membership(dataDir(env))

@@ -58,7 +58,7 @@ async function runList({ env, print }: Context): Promise<void> {
 async function runInvite(context: Context): Promise<void> {
   const { args, print } = context
   const name = args[0] as string
-  const server = adminOf(context, 'invite')
+  const server = adminOf(context, 'machine invite')
   const invitation = await asAdmin(context, server, (client) => inviteMachine(client, name))
   const line = lineOf({ ...server, ...invitation })
   if (print.isJson) return void (await print.json({ machine: name, invitation: line }))

@@ -31,7 +31,7 @@ async function run(context: Context<RevokeOptions>): Promise<void> {
       `${name} is this machine, which would lock itself out. Do it on another one: agent-relay machine revoke ${name}`,
       exits.refused,
     )
-  const server = adminOf(context, 'revoke')
+  const server = adminOf(context, 'machine revoke')
   if (!options.yes) await confirm(name)
   const revoked = await asAdmin(context, server, (client) => revokeMachine(client, name))
   const refused = refusals[revoked.kind]?.(name)

@@ -92,7 +92,7 @@ export function adminOf({ args, env }: Pick<Context, 'args' | 'env'>, command: s
   const user = named?.user ?? place.admin ?? env.PGUSER
   if (user === undefined)
     throw new CommandError(
-      `Who administers the database? Say it: agent-relay machine ${command} ${args[0]} postgres://admin@${placeText(place)}`,
+      `Who administers the database? Say it: agent-relay ${command} ${args[0]} postgres://admin@${placeText(place)}`,
       exits.usage,
     )
   const { host, port, database, ca } = { ...place, ...named }

@@ -1,0 +1,57 @@
+// `cluster raise`: a shared workspace gets the newest format, in which every entry is judged, and a machine that owns it. Whoever administers the
+// database does it, also to give a workspace another owner.
+
+import { dataDir } from '@agent-relay/sdk/internal/discover'
+import { raiseFormat } from '../../../cluster/postgres/administrator.ts'
+import { actAsOwner } from '../../../cluster/postgres/machines.ts'
+import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { yes } from '../../options.ts'
+import { provePerson } from '../../person.ts'
+import { adminOf, asAdmin, membership } from './server.ts'
+
+interface RaiseOptions {
+  owner?: string
+  yes?: boolean
+}
+
+export const raise: NamedCommand<RaiseOptions> = {
+  name: 'raise',
+  args: '<workspace> [url]',
+  takes: 'projects',
+  text: 'give a shared workspace the newest format and an owner machine; daemons of older versions stop there until they are updated',
+  options: { owner: { flags: '--owner <machine>', text: 'the machine that owns it from now on (else this one)' }, yes },
+  examples: ['agent-relay cluster raise team', 'agent-relay cluster raise team --owner ci-box --yes'],
+  isNobody: true,
+  run,
+}
+
+async function run(context: Context<RaiseOptions>): Promise<void> {
+  const { args, options, env, print } = context
+  const workspace = args[0] as string
+  await provePerson(env)
+  const owner = options.owner ?? membership(dataDir(env)).machine
+  const server = adminOf(context, 'cluster raise')
+  if (!options.yes) await confirm(workspace, owner)
+  const before = await asAdmin(context, server, (client) =>
+    actAsOwner(client, () => raiseFormat(client, workspace, owner)),
+  )
+  if (before === undefined)
+    throw new CommandError(
+      `The cluster has no workspace ${workspace} of a format that this version knows, or no machine ${owner}. See: agent-relay cluster status`,
+      exits.refused,
+    )
+  if (print.isJson) return void (await print.json({ workspace, owner, before }))
+  await print.line(`${workspace} belongs to ${owner} now, and each of its entries is judged.`)
+}
+
+async function confirm(workspace: string, owner: string): Promise<void> {
+  if (!process.stdin.isTTY)
+    throw new CommandError(
+      `Daemons of older versions would stop at ${workspace}, and nobody can be asked here. To do it: agent-relay cluster raise ${workspace} --owner ${owner} --yes`,
+      exits.usage,
+    )
+  const prompts = await import('@clack/prompts')
+  const message = `Raise ${workspace}, with ${owner} as its owner? Machines whose Agent Relay is older stop there until they are updated.`
+  if ((await prompts.confirm({ message, initialValue: false })) !== true)
+    throw new CommandError('Cancelled. Nothing was changed.', exits.refused)
+}
