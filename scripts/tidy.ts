@@ -2,7 +2,7 @@
 // stable API to ask, and Biome's formatting (one statement's end stands at its own indentation) makes text reliable enough.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import { fileReaders, readsFiles } from './tidy-files.ts'
+import { changesDisk, fileReaders, readsFiles } from './tidy-files.ts'
 import { cycles, folderCircles, repeatedLimits, typedLists } from './tidy-rooms.ts'
 import { measuredTime } from './tidy-time.ts'
 import { oddWords, wordsTwice, wordsWithoutFile } from './tidy-words.ts'
@@ -237,6 +237,7 @@ function faultsOf(source: Source): string[] {
         ? `${path}: reads no file any more; take it off the list of file readers`
         : `${path}: reads a file by itself; use readForeignFile, or say in tidy why the file is ours`,
     )
+  findings.push(...changesDisk(source))
   if (path.startsWith('packages/relay/')) findings.push(...standingFaults(source))
   for (const [room, name] of Object.entries(oneRoom))
     if (name.test(code) && !path.startsWith(room)) findings.push(`${path}: names what belongs to ${room}`)

@@ -83,6 +83,11 @@ export async function allSubmodulesIn(git: Git, path: string, depth = depthMax):
   return found
 }
 
+/** The git directory that all checkouts of its repository share, without links in its path. */
+export async function commonOf(git: Git, directory: string): Promise<string> {
+  return (await git.run(directory, ['rev-parse', '--path-format=absolute', '--git-common-dir'])).trimEnd()
+}
+
 async function mainOf(git: Git, top: string): Promise<string> {
   const [main] = await worktreesOf(git, top)
   const path = main && !main.isBare ? realDirectory(main.path) : undefined
@@ -119,6 +124,11 @@ async function lines(git: Git, directory: string, args: string[]): Promise<strin
 
 function none(directory: string, why: string): RefusalError {
   return new RefusalError('worktree.none', { directory, why })
+}
+
+/** The branch of the worktree with this name. */
+export function branchOf(name: string): string {
+  return `relay/${name}`
 }
 
 export function refOf({ branch }: { branch: string }): string {

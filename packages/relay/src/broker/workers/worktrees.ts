@@ -70,10 +70,10 @@ export class WorkerWorktrees {
   }
 
   /** Answers why it stays. */
-  async #end({ id: worker, worktree, pid }: WithWorktree, discard: boolean): Promise<string | undefined> {
-    if (!discard) return (await this.#must().leave(worktree, { worker, hasRun: pid !== undefined })).kept
-    await this.#must().discard(worktree, worker)
-    return undefined
+  async #end({ id: worker, worktree, pid, cwd }: WithWorktree, discard: boolean): Promise<string | undefined> {
+    const keeper = this.#must()
+    const by = { worker, hasRun: pid !== undefined, cwd }
+    return (discard ? await keeper.discard(worktree, by) : await keeper.leave(worktree, by)).kept
   }
 
   /** Why it cannot go now: somebody works in it. */
