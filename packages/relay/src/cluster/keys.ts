@@ -166,6 +166,7 @@ const ofReaction = ({ message }: { message: string }) => [`t:${message}`]
 const writes: Writes = {
   'workspace.began': nothing,
   'workspace.key-issued': nothing,
+  'workspace.restored': () => ['w', 'r'],
   'workspace.policy-set': () => ['p'],
   'agent.registered': ({ agent: { name, handle } }) => {
     const called = handle === undefined ? [name] : [name, handle]

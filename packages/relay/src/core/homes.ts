@@ -68,6 +68,7 @@ const speakers: { readonly [T in Fact['type']]: TextField<Extract<Fact, { type: 
   'action.invoked': 'caller',
   'workspace.began': undefined,
   'workspace.key-issued': undefined,
+  'workspace.restored': undefined,
   'workspace.policy-set': undefined,
   'agent.registered': undefined,
   'agent.updated': undefined,

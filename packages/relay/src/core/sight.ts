@@ -199,6 +199,7 @@ const agentAndHolders = {
 const audiences: { readonly [T in Fact['type']]: Audience<Extract<Fact, { type: T }>> } = {
   'workspace.began': holder,
   'workspace.key-issued': holder,
+  'workspace.restored': everyone,
   'workspace.policy-set': everyone,
   'agent.registered': everyone,
   'agent.updated': everyone,

@@ -227,6 +227,7 @@ type OfMessage = 'message.created' | `delivery.${string}` | `reaction.${string}`
 type Staying =
   | 'workspace.began'
   | 'workspace.key-issued'
+  | 'workspace.restored'
   | 'workspace.policy-set'
   | 'channel.created'
   | 'channel.joined'
