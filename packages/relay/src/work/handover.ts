@@ -4,6 +4,7 @@
 import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readForeignText } from '@agent-relay/sdk/internal/discover'
+import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import type { Worktree } from '@agent-relay/sdk/protocol'
 import { hasPassed } from '../machine/clock.ts'
 import { isInside } from '../machine/working-directory.ts'
@@ -32,7 +33,7 @@ export async function markOf(git: Git, worktree: Worktree): Promise<Partial<Work
   const text = own === undefined ? undefined : readForeignText(join(own, markFile))
   if (text === undefined) return undefined
   try {
-    return known(JSON.parse(text), worktree.path)
+    return known(parseJson(text) as Record<string, unknown>, worktree.path)
   } catch {
     return {}
   }
