@@ -12,7 +12,7 @@ const linksMax = 40
 /** A path with more parts names no file here: looking at it part by part would hold up everybody. */
 const partsMax = 256
 /** What `.git` and `commondir` say is a path. */
-const pointerBytesMax = 8 * 1024
+export const pointerBytesMax = 8 * 1024
 
 /** What a lookout is asked: paths begin at `cwd`. */
 export interface Question {
