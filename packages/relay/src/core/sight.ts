@@ -263,10 +263,12 @@ export function audienceOf(fact: Fact): Audience<Fact> {
   return audiences[fact.type] as Audience<Fact>
 }
 
+/** All that this version knows. */
+export const factTypes = Object.keys(audiences) as Fact['type'][]
+
 /** The types of facts with this audience. */
 export function typesTo(to: Audience<Fact>['to']): Fact['type'][] {
-  const types = Object.keys(audiences) as Fact['type'][]
-  return types.filter((type) => audiences[type].to === to)
+  return factTypes.filter((type) => audiences[type].to === to)
 }
 
 function isAmong(names: Iterable<string | undefined>, agent: string | undefined): boolean {

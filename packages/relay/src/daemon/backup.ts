@@ -11,6 +11,7 @@ import type { CredentialsFile } from '../machine/credentials-file.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
 import { writeNewFile } from '../machine/new-file.ts'
 import { version } from '../machine/version.ts'
+import { columnFault } from '../store/column-check.ts'
 import { contentsOf, idOf, isBlank } from '../store/contents.ts'
 import { damaged } from '../store/damage.ts'
 import { schemaFault } from '../store/schema.ts'
@@ -108,7 +109,8 @@ export async function prepare(
     const path = join(folder, 'relay.db')
     extract(backup, kept, path)
     const fault = schemaFault(path) ?? soundnessOf(path)
-    if (fault !== 'ok') throw invalid(backup.path, `${kept.name}: ${fault}`)
+    const found = fault === 'ok' ? columnFault(path) : fault
+    if (found !== undefined) throw invalid(backup.path, `${kept.name}: ${found}`)
     const settled = await settle(kept, path, trust)
     directory.markPlaced(folder, { id: kept.id, key: settled.key })
     return { folder, id: kept.id, ...settled }

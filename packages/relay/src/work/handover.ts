@@ -4,6 +4,7 @@
 import { readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { readForeignText } from '@agent-relay/sdk/internal/discover'
+import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import type { Worktree } from '@agent-relay/sdk/protocol'
 import { isInside } from '../machine/working-directory.ts'
 import type { Copied } from './changes.ts'
@@ -83,7 +84,7 @@ export function markIn(folder: string, path: string): Partial<WorktreeMark> | un
 /** A worker may be able to write where the mark lies: what is not as we write it is not believed, and no file outside the worktree is a copy of ours. */
 function known(text: string, path: string): Partial<WorktreeMark> {
   try {
-    const { worker, copied, isSettingUp } = JSON.parse(text)
+    const { worker, copied, isSettingUp } = parseJson(text) as Record<string, unknown>
     const files = Object.entries(copied ?? {}).filter(
       ([file, digest]) => typeof digest === 'string' && isInside(join(path, file), path),
     )
