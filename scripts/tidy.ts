@@ -131,7 +131,9 @@ function sources(root: string, folder: string): Source[] {
 }
 
 function zoneOf(path: string): string {
-  if (/^packages\/sdk\/src\/internal\/(?:clean|clis|command-words|parse-json|pipe-limits|printed|waits)\.ts$/.test(path))
+  if (
+    /^packages\/sdk\/src\/internal\/(?:clean|clis|command-words|parse-json|pipe-limits|printed|waits)\.ts$/.test(path)
+  )
     return 'text'
   if (/^packages\/sdk\/src\/(?:errors|internal\/(?:discover|paths|foreign-file|injection))\.ts$/.test(path))
     return 'discover'
