@@ -14,6 +14,7 @@ export const sizedElsewhere = [
   'packages/mcp/tests/pipe-restart.test.ts',
   'packages/sdk/tests/relay-cuts.test.ts',
   'packages/relay/tests/work/worktree-random.test.ts',
+  'packages/relay/tests/work/worktree-removal.test.ts',
   'packages/relay/tests/supervisor/worker-hostile.test.ts',
   'packages/relay/tests/daemon/rest.test.ts',
 ]

@@ -1,4 +1,4 @@
-// The house rule about files: who may read one by itself. tidy.ts asks it.
+// The house rules about files: who may read one by itself, and which file of work/ alone changes anything on a disk. tidy.ts asks them.
 
 /** Who may read a file by itself, and why it is safe. All others use sdk/src/internal/foreign-file.ts, which neither waits nor reads without end. */
 export const readsFiles =
@@ -39,5 +39,31 @@ export const fileReaders: Record<string, string> = {
     "the kernel's files about a process, and what a trial's own daemon wrote",
   'packages/relay/src/prove/scenarios/full-disk.ts': "what a trial's own daemon wrote",
   'packages/relay/src/prove/harness/strace.ts': 'what strace wrote in a directory of the trial',
+  'packages/relay/src/work/own-files.ts': 'opens folders alone, to hold them',
   'packages/relay/src/machine/sync.ts': 'reads nothing: what was just written is synced',
+}
+
+const work = 'packages/relay/src/work/'
+/** What of `node:fs` any file of work/ may use: it looks, and changes nothing. */
+const looking = [
+  'accessSync',
+  'constants',
+  'existsSync',
+  'lstatSync',
+  'readdirSync',
+  'readlinkSync',
+  'realpathSync',
+  'statSync',
+]
+const fromFs =
+  /\bimport\s+([^'"]*?)\s*\bfrom\s*['"](?:node:)?fs(?:\/promises)?['"]|\b(?:import|require)\(\s*['"](?:node:)?fs\b/g
+
+/** What a file of work/ takes of `node:fs` that could remove, move or write something. In a repository of somebody else's only own-files.ts does that. */
+export function changesDisk({ path, code }: { path: string; code: string }): string[] {
+  if (!path.startsWith(work) || path === `${work}own-files.ts`) return []
+  const taken = [...code.matchAll(fromFs)].flatMap(([all, names]) => (names ?? all).replace(/[{}]/g, '').split(','))
+  const changing = taken
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && !/^type\s/.test(name) && !looking.includes(name))
+  return changing.map((name) => `${path}: takes ${name} of node:fs; only work/own-files.ts changes anything on a disk`)
 }

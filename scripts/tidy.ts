@@ -2,7 +2,7 @@
 // stable API to ask, and Biome's formatting (one statement's end stands at its own indentation) makes text reliable enough.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import { fileReaders, readsFiles } from './tidy-files.ts'
+import { changesDisk, fileReaders, readsFiles } from './tidy-files.ts'
 import { cycles, folderCircles, repeatedLimits, typedLists } from './tidy-rooms.ts'
 import { measuredTime } from './tidy-time.ts'
 import { oddWords, wordsTwice, wordsWithoutFile } from './tidy-words.ts'
@@ -131,7 +131,9 @@ function sources(root: string, folder: string): Source[] {
 }
 
 function zoneOf(path: string): string {
-  if (/^packages\/sdk\/src\/internal\/(?:clean|clis|command-words|pipe-limits|printed|waits)\.ts$/.test(path))
+  if (
+    /^packages\/sdk\/src\/internal\/(?:clean|clis|command-words|parse-json|pipe-limits|printed|waits)\.ts$/.test(path)
+  )
     return 'text'
   if (/^packages\/sdk\/src\/(?:errors|internal\/(?:discover|paths|foreign-file|injection))\.ts$/.test(path))
     return 'discover'
@@ -237,6 +239,7 @@ function faultsOf(source: Source): string[] {
         ? `${path}: reads no file any more; take it off the list of file readers`
         : `${path}: reads a file by itself; use readForeignFile, or say in tidy why the file is ours`,
     )
+  findings.push(...changesDisk(source))
   if (path.startsWith('packages/relay/')) findings.push(...standingFaults(source))
   for (const [room, name] of Object.entries(oneRoom))
     if (name.test(code) && !path.startsWith(room)) findings.push(`${path}: names what belongs to ${room}`)

@@ -61,6 +61,20 @@ describe('a planted fault is found', () => {
     ['a file read by itself', `${relay}/wires/x.ts`, "readFileSync('a')", /use readForeignFile, or say in tidy/],
     ['a stale file reader', `${relay}/machine/trust.ts`, 'export const a = 1', /take it off the list of file readers/],
     [
+      'a removal in work',
+      `${relay}/work/x.ts`,
+      "import {\n  lstatSync,\n  rmSync,\n} from 'node:fs'",
+      /work\/x\.ts: takes rmSync of node:fs; only work\/own-files\.ts/,
+    ],
+    [
+      'a write in work',
+      `${relay}/work/x.ts`,
+      "import { writeFile } from 'node:fs/promises'",
+      /takes writeFile of node:fs/,
+    ],
+    ['all of node:fs in work', `${relay}/work/x.ts`, "import * as fs from 'node:fs'", /takes \* as fs of node:fs/],
+    ['node:fs in work, loaded late', `${relay}/work/x.ts`, "await import('node:fs')", /takes import\('node:fs of/],
+    [
       'the broker in runs',
       `${relay}/runs/x.ts`,
       "import '../broker/engine.ts'",

@@ -125,6 +125,20 @@ describe.skipIf(found.path === undefined)(`Markdown on the page, ${inChromium}`,
     await devtools.detach()
   })
 
+  it('finds the colours of code in a thread of its own, also of code whose grammar takes long', async () => {
+    const { page } = world
+    const eve = await world.agent('Eve', { channels: ['#colours'] })
+    const slow = 'a\n'.repeat(4_500)
+    const { id } = await eve.messages.send('#colours', `\`\`\`cpp\n${slow}\`\`\`\n\n\`\`\`ts\nconst after = 1\n\`\`\``)
+    await world.show('talk', '#colours', id)
+    const row = page.locator(`.message[data-message="${id}"]`)
+    const unfold = row.getByRole('button', { name: /^Show all/ })
+    if ((await unfold.count()) > 0) await unfold.click()
+    await row.locator('.hljs-keyword', { hasText: 'const' }).waitFor()
+    expect(await row.locator('pre').first().textContent()).toBe(slow.trimEnd())
+    expect(page.workers().map((worker) => worker.url())).toEqual([expect.stringContaining('colours-thread')])
+  })
+
   it('says where a link leads that pretends to lead elsewhere', async () => {
     const { page } = world
     const eve = await world.agent('Eve', { channels: ['#trap'] })

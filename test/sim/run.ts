@@ -11,6 +11,7 @@ import { Workspace } from '../../packages/relay/src/broker/workspace.ts'
 import type { RuleInput, RuleName } from '../../packages/relay/src/core/decide.ts'
 import type { Journal } from '../../packages/relay/src/core/journal.ts'
 import { RefusalError } from '../../packages/relay/src/core/refusal-error.ts'
+import { faultIn } from '../../packages/relay/src/store/column-check.ts'
 import type { Database } from '../../packages/relay/src/store/database.ts'
 import { Store } from '../../packages/relay/src/store/store.ts'
 import { loud } from '../../packages/relay/tests/broker/loud.ts'
@@ -349,6 +350,7 @@ export class Run {
     const before = dump(store.database)
     store.rebuild()
     same('the tables rebuilt from the journal', dump(store.database), before)
+    same('what a restore would find wrong in a column', faultIn(store.database), undefined)
   }
 
   // Looking

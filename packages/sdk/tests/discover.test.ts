@@ -153,6 +153,15 @@ describe('discoverSocket', () => {
     },
   )
 
+  it.each([129, 100_000])('refuses a config that nests %d levels deep', async (depth) => {
+    configure(cwd, `{"project": "only", "other": ${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`)
+    const why = 'nested deeper than 128 levels'
+    const refused = { code: 'config.invalid', message: expect.stringContaining(`config.json: ${why}. Nothing was`) }
+    await expect(findDaemon({ cwd, env })).rejects.toMatchObject({ ...refused, details: { why } })
+    configure(cwd, `{"project": "only", "other": ${'['.repeat(127)}${']'.repeat(127)}}`)
+    expect(findProjectConfig(cwd)).toMatchObject({ project: 'only' })
+  })
+
   it('says what a workspace name is', async () => {
     configure(cwd, { project: 'my app' })
     await expect(findDaemon({ cwd, env })).rejects.toThrow('"project" is not a workspace name: 1 to 64 letters, digits')
@@ -301,14 +310,18 @@ describe('paths', () => {
   })
 
   it('loads no more than node: modules and our own light files', () => {
-    const source = ['internal/discover', 'internal/paths', 'errors', 'internal/foreign-file']
+    const light = ['discover', 'paths', 'foreign-file', 'parse-json', 'pipe-limits'].map((name) => `internal/${name}`)
+    const source = [...light, 'errors']
       .map((name) => readFileSync(join(import.meta.dirname, '../src', `${name}.ts`), 'utf8'))
       .join('\n')
     const imports = [...source.matchAll(/^import (?!type )[^']*'([^']+)'|^} from '([^']+)'/gm)].map(
       (found) => found[1] ?? found[2],
     )
     expect(new Set(imports)).toEqual(
-      new Set(['node:fs', 'node:net', 'node:path', '../errors.ts', './foreign-file.ts', './paths.ts']),
+      new Set([
+        ...['node:fs', 'node:net', 'node:path', '../errors.ts'],
+        ...['./foreign-file.ts', './parse-json.ts', './paths.ts', './pipe-limits.ts'],
+      ]),
     )
   })
 })

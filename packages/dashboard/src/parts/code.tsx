@@ -3,13 +3,16 @@
 
 import { createElement, Fragment, type ReactNode, useEffect, useState } from 'react'
 import { Copy } from './bits.tsx'
+import { Colours, type ColourThread } from './colours.ts'
 import type { CodeNode } from './highlight.ts'
 
-/** Longer code, and code with a longer line, has no colours: the time to find them grows with the square of a line's length. */
-const [highlightedCharsMax, highlightedLineCharsMax] = [10_000, 500]
+/** Longer code has no colours: even as text it is long enough to draw. */
+const colouredCharsMax = 10_000
 
-const isHighlightable = (code: string): boolean =>
-  code.length <= highlightedCharsMax && code.split('\n').every((line) => line.length <= highlightedLineCharsMax)
+/** Its thread is started when the first code with a language is shown. */
+const colours = new Colours(
+  () => new Worker(new URL('./colours-thread.ts', import.meta.url), { type: 'module' }) as ColourThread,
+)
 
 export function Code({ text, language }: { text: string; language: string }) {
   const code = text.replace(/\n$/, '')
@@ -32,10 +35,9 @@ function Coloured({ code, language }: { code: string; language: string }) {
   const [nodes, setNodes] = useState<readonly CodeNode[]>()
   useEffect(() => {
     setNodes(undefined)
-    if (language === '' || !isHighlightable(code)) return
+    if (language === '' || code.length > colouredCharsMax) return
     let isCurrent = true
-    // Loaded when the first code with a language is shown.
-    void import('./highlight.ts').then(({ highlighted }) => isCurrent && setNodes(highlighted(code, language)))
+    void colours.of({ code, language }).then((found) => isCurrent && setNodes(found))
     return () => {
       isCurrent = false
     }

@@ -1,4 +1,4 @@
-// The colours of code, by highlight.js with the languages that agents write most. Loaded only when code with a language is shown.
+// The colours of code, by highlight.js with the languages that agents write most. It may take long: only the thread of colours.ts loads it.
 
 import { common, createLowlight } from 'lowlight'
 
@@ -6,10 +6,19 @@ export type CodeNode = string | { className: string; children: CodeNode[] }
 
 const lowlight = createLowlight(common)
 
-/** Undefined: the language is not known. */
+/** Code in more pieces is shown without colours: drawing them would hold up the page. */
+const piecesMax = 5_000
+
+/** Undefined: the language is not known, or the code has too many pieces. */
 export function highlighted(code: string, language: string): readonly CodeNode[] | undefined {
   const name = language.toLowerCase()
-  return lowlight.registered(name) ? lowlight.highlight(name, code).children.map(nodeOf) : undefined
+  if (!lowlight.registered(name)) return undefined
+  const nodes = lowlight.highlight(name, code).children.map(nodeOf)
+  return piecesOf(nodes) > piecesMax ? undefined : nodes
+}
+
+function piecesOf(nodes: readonly CodeNode[]): number {
+  return nodes.reduce((sum, node) => sum + 1 + (typeof node === 'string' ? 0 : piecesOf(node.children)), 0)
 }
 
 type Child = ReturnType<typeof lowlight.highlight>['children'][number]

@@ -1,7 +1,7 @@
 // An entry of our name that starts somebody else's program: what it starts, and the question before it is replaced.
 
 import { createInterface } from 'node:readline/promises'
-import { cleanLine } from '@agent-relay/sdk/internal/clean'
+import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { serverName } from '@agent-relay/sdk/internal/clis'
 import { isOwnEntry, readEntry } from '../careful/index.ts'
 import { isLaunched } from '../launcher.ts'
@@ -39,7 +39,7 @@ function shown(entry: unknown): string {
   const { url } = (entry ?? {}) as { url?: unknown }
   const words = commandOf(entry)
   const text = words.length > 0 ? words.join(' ') : typeof url === 'string' ? url : JSON.stringify(entry)
-  return cleanLine(text).slice(0, shownMax)
+  return cleanLineForModel(text).slice(0, shownMax)
 }
 
 export function leftAlone({ name, title }: Editor, file: string, foreign: string, fix: string): FileOutcome {

@@ -1,7 +1,7 @@
 // `@agent-relay/mcp/install`: adds the server to editors and CLIs and takes it out again, with a line about each. Also the command line of `agent-relay-mcp install`.
 
 import { parseArgs } from 'node:util'
-import { clean } from '@agent-relay/sdk/internal/clean'
+import { cleanForModel } from '@agent-relay/sdk/internal/clean'
 import { inWords } from '@agent-relay/sdk/internal/clis'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 import { Untouched } from '../careful/index.ts'
@@ -62,7 +62,7 @@ export async function runInstall(options: InstallOptions = {}): Promise<InstallR
   const { around, wish, names, say } = prepare(options)
   const { known, unknown } = meant(names, around)
   const isNone = known.length === 0 && unknown.length === 0
-  const talk: Say = options.json ? () => {} : (text) => say(clean(text))
+  const talk: Say = options.json ? () => {} : (text) => say(cleanForModel(text))
   const { command = shellWord(launcherScript) } = options
   if (isNone) noneDetected(talk, command)
   if (isNone) return end({ why: 'No supported editors detected.', editors: [], unknown, exit: 1 }, options, say)
@@ -147,7 +147,7 @@ export async function runUninstall(options: InstallOptions = {}): Promise<Instal
   const { known, unknown } = meant(names, around, () =>
     editors.filter((editor) => isInstalled(editor, wish.isProject, around)),
   )
-  const talk: Say = options.json ? () => {} : (text) => say(clean(text))
+  const talk: Say = options.json ? () => {} : (text) => say(cleanForModel(text))
   for (const name of unknown) unknownEditor(talk, name)
   // What was put last goes first: directories that several editors share are empty when the first comes.
   const outcomes = known.toReversed().flatMap((editor) => {

@@ -17,14 +17,18 @@ export class Hub {
     return () => this.#listeners.delete(listener)
   }
 
-  /** A listener that fails has lost a hint. What was committed stands, and the other listeners and the sender are still told. */
   tell(entries: Entry[]): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(entries)
-      } catch (error) {
-        this.#onTrouble(error as Error)
-      }
+    tellEach(this.#listeners, entries, this.#onTrouble)
+  }
+}
+
+/** A listener that fails has lost a hint, by a damaged page of the database for example. What happened stands, and the others are still told. */
+export function tellEach<T>(listeners: Iterable<(news: T) => void>, news: T, onTrouble: (error: Error) => void): void {
+  for (const listener of listeners) {
+    try {
+      listener(news)
+    } catch (error) {
+      onTrouble(error as Error)
     }
   }
 }

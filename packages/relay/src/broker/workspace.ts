@@ -3,7 +3,7 @@
 import { daemonName, type Ids, refusal } from '@agent-relay/sdk/protocol'
 import { isInUse } from '../core/agents.ts'
 import { RefusalError } from '../core/refusal-error.ts'
-import { type Clock, isAhead } from '../machine/clock.ts'
+import { type Clock, guarded, isAhead } from '../machine/clock.ts'
 import type { HooksFolder } from '../machine/hooks-folder.ts'
 import { Store } from '../store/store.ts'
 import { Actions } from './actions.ts'
@@ -97,15 +97,16 @@ export class Workspace {
   readonly registering = new Map<string, Promise<unknown>>()
 
   constructor(options: WorkspaceOptions) {
-    const { name, databasePath, besidePaths, searchPath, clock, ids, sharing, onFatal, onTrouble } = options
+    const { name, databasePath, besidePaths, searchPath, ids, sharing, onFatal, onTrouble } = options
     const { reads = sharedReads } = options
+    const clock = guarded(options.clock, onTrouble)
     this.name = name
     this.reads = reads
     this.clock = clock
     this.ids = ids
     this.store = new Store(databasePath, besidePaths, sharing?.machine)
     this.hub = new Hub(onTrouble)
-    this.sessions = new Sessions(clock, ids, sharing?.machine)
+    this.sessions = new Sessions(clock, ids, onTrouble, sharing?.machine)
     const own = { store: this.store, hub: this.hub, clock, ids }
     const shared = sharing?.open({ ...own, ...this.#shown(), name, onTrouble })
     this.elsewhere = shared?.elsewhere

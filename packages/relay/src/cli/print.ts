@@ -1,8 +1,8 @@
 // The two streams: data on stdout, talk on stderr. Colour, tables that fit, JSON. The commands decide what is printed.
 
-import { clean, unseen } from '@agent-relay/sdk/internal/clean'
+import { tagOpens, unseen } from '@agent-relay/sdk/internal/clean'
 import { asTyped, type Repeated } from './own-name.ts'
-import { pad, shorten, widthOf } from './text.ts'
+import { clean, pad, shorten, widthOf } from './text.ts'
 
 type Env = Record<string, string | undefined>
 
@@ -83,9 +83,8 @@ export class Print {
     })
   }
 
-  /** Escapes the characters that JSON allows and a terminal may act on; the value stays the same. */
-  json(value: unknown): Promise<boolean> {
-    return this.line(JSON.stringify(value).replace(unseen, escaped))
+  json(value: unknown, indent?: number): Promise<boolean> {
+    return this.line(safeJson(JSON.stringify(value, null, indent)))
   }
 
   /** Prints data byte for byte. */
@@ -189,6 +188,14 @@ function fit(columns: Column[], rows: string[][], max: number): number[] {
     widths[shrinkable.indexOf(widest)] = Math.max(shrunkColumnsMin, widest - Math.max(1, total() - max))
   }
   return widths
+}
+
+/**
+ * JSON in which the characters are escaped that a terminal may act on, and those that open a tag, by which a host speaks to the model that reads
+ * this. The value stays the same for programs.
+ */
+export function safeJson(json: string): string {
+  return json.replace(unseen, escaped).replace(tagOpens, escaped)
 }
 
 export function escaped(text: string): string {

@@ -1,8 +1,16 @@
 // Text for a terminal: clean, cut and padded to a width. Nothing here knows a stream or a message.
 
-import { cleanLine } from '@agent-relay/sdk/internal/clean'
+import { cleanForModel, cleanLineForModel, tagOpens } from '@agent-relay/sdk/internal/clean'
 
-export { clean, cleanLine as oneLine } from '@agent-relay/sdk/internal/clean'
+// An agent runs these commands in its shell, and its model reads what they print: the tags of its host are taken out here as in a tool's answer.
+/** For everything that the command line prints and that others wrote. */
+export const clean = (text: string): string => cleanForModel(text)
+/** The same on one line. */
+export const oneLine = cleanLineForModel
+/** The same for a part of a stream: the next part may end a tag that begins here, so the sign that opens it is taken out at once. */
+export const cleanPart = (text: string): string => clean(text).replace(unfinishedTag, '&lt;')
+/** Behind it blanks, and at most as many letters as a tag's name has with all that may stand around it. */
+const unfinishedTag = new RegExp(`${tagOpens.source}(?=[\\s/]*[^>]{0,60}$)`, 'g')
 
 let segmenter: Intl.Segmenter | undefined
 /** Making it takes 20 ms, a fifth of what a short command takes, and most texts are plain. */
@@ -72,5 +80,5 @@ export function counted(count: number, noun: string): string {
 
 /** A path as its owner would write it. */
 export function homely(path: string, home: string | undefined): string {
-  return cleanLine(home && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path)
+  return oneLine(home && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path)
 }

@@ -6,6 +6,7 @@ import { isInCharge, type Reader, sees, seesAllRuns } from './sight.ts'
 import { type Refused, refuse } from './verdict.ts'
 import type { RunRow, View, WorkerRow } from './view.ts'
 import { notYours } from './workers.ts'
+import { backupMachine } from './world.ts'
 
 /** How many former workers are looked through for a name like the one that was given. */
 const formerMax = 200
@@ -59,7 +60,8 @@ export function formerRun(
   return { run, contract: view.runs.contract(run.id) }
 }
 
-/** What ran before its workspace was shared, or after it was taken back, is of no machine by name. */
+/** What ran before its workspace was shared, or after it was taken back, is of no machine by name. What came with a backup is never of this one: whoever made that chose its words. */
 function isElsewhere(former: { machine?: string }, machine: string | undefined): boolean {
+  if (former.machine === backupMachine) return true
   return former.machine !== undefined && machine !== undefined && former.machine !== machine
 }

@@ -23,6 +23,8 @@ export interface EditInput {
   trees?: readonly string[]
   /** The checkout in which a git command is about to touch files that it does not name. */
   sweeps?: string
+  /** A path of it that names another file for each process: nobody can say whether that file is claimed. */
+  unclear?: string
   /** Another agent is live: while there is none, nothing is claimed. */
   hasOthers: boolean
   /** The agent has been warned of this git command. */
@@ -83,6 +85,8 @@ export function edit(view: View, command: Command<EditInput>): Verdict {
     if (count > 0)
       return record([{ type: 'claim.denied', what: 'edit', ...crossing(by, first, count) }], { isDenied: true })
   }
+  if (policy !== 'warn' && !input.isLate && input.unclear !== undefined && hasOtherClaims(view, command))
+    return record([], { isDenied: true })
   const { named, swept, elsewhere } = met(view, command)
   const isSweepDenied = policy === 'strict' || (policy === 'deny' && !input.isWarned)
   const isDenied = (named.length > 0 && policy !== 'warn') || (swept.length > 0 && isSweepDenied)
@@ -104,6 +108,11 @@ export function edit(view: View, command: Command<EditInput>): Verdict {
   const news = elsewhere.filter(({ file }) => fresh.has(file))
   if (news.length > 0) facts.push({ type: 'claim.passed', what: 'edit', why: 'worktree', ...crossing(by, news) })
   return record([...facts, ...kept], { isDenied: false })
+}
+
+/** Whether anybody else has any file of this machine in hand. */
+function hasOtherClaims(view: View, { by, at, world }: Command<EditInput>): boolean {
+  return view.claims.below('/', world.machine).some((claim) => claim.agent !== by && stands(claim, at))
 }
 
 /** How many more claims the agent may have. */

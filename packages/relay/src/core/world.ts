@@ -1,5 +1,8 @@
 // What a rule may know outside the tables, as it stood when its command was decided: who is connected, here or on another machine.
 
+/** Where the workers and runs of a backup ran that was restored. No machine has this name: nothing of them is done on any. */
+export const backupMachine = 'the machine of a backup'
+
 export interface World {
   /** The machine of this daemon: what a command starts, it starts there. Unset where the workspace lives on one machine alone. */
   readonly machine?: string

@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { createGunzip, gzip } from 'node:zlib'
 import type { RelayEvent } from '@agent-relay/sdk'
 import { recordingLine } from '@agent-relay/sdk/internal/client'
+import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { syncFolder } from '../machine/sync.ts'
 import type { Gone } from '../store/pruning.ts'
 
@@ -82,7 +83,7 @@ async function* eventsIn(path: string): AsyncGenerator<ArchivedEvent> {
     for await (const chunk of file.pipe(text).setEncoding('utf8')) {
       const lines = `${rest}${chunk}`.split('\n')
       rest = lines.pop() as string
-      for (const line of lines) yield JSON.parse(line) as ArchivedEvent
+      for (const line of lines) yield parseJson(line) as ArchivedEvent
     }
   } catch (error) {
     // The file ends within a slice.

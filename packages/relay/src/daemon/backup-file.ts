@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import { isProjectName } from '@agent-relay/sdk/internal/discover'
+import { JsonDepthError, parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { DatabaseContents } from '../store/contents.ts'
 
@@ -164,10 +165,10 @@ function withFile<T>(path: string, work: (file: number) => T): T {
 function noteAt<T>({ file, start, bytes }: Span, path: string): T {
   if (bytes > noteBytesMax) throw invalid(path, 'a note in it is too long')
   try {
-    const note: unknown = JSON.parse(textAt(file, start, bytes).toString('utf8'))
+    const note = parseJson(textAt(file, start, bytes).toString('utf8'))
     if (typeof note === 'object' && note !== null) return note as T
-  } catch {
-    // Said below.
+  } catch (error) {
+    if (error instanceof JsonDepthError) throw invalid(path, `a note in it is ${error.message}`)
   }
   throw invalid(path, 'a note in it is not JSON')
 }

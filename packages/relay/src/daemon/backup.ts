@@ -11,6 +11,7 @@ import type { CredentialsFile } from '../machine/credentials-file.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
 import { writeNewFile } from '../machine/new-file.ts'
 import { version } from '../machine/version.ts'
+import { columnFault } from '../store/column-check.ts'
 import { contentsOf, idOf, isBlank } from '../store/contents.ts'
 import { damaged } from '../store/damage.ts'
 import { schemaFault } from '../store/schema.ts'
@@ -24,7 +25,7 @@ import {
   readDatabase,
   writeAll,
 } from './backup-file.ts'
-import { distrust, nothingReset, type Reset } from './distrust.ts'
+import { distrust, letGo, nothingReset, type Reset } from './distrust.ts'
 import { KnownWorkspaces } from './known-workspaces.ts'
 
 export { copyDatabase } from '../store/snapshot.ts'
@@ -78,6 +79,8 @@ export interface Placeable {
 export interface Prepared extends Placeable {
   isKeyNew: boolean
   reset: Reset
+  /** How many worktrees of its workers it does not look after any more. */
+  worktrees: number
   /** With other machines, when the backup was made. The copy lives on this one alone. */
   wasShared: boolean
 }
@@ -106,7 +109,8 @@ export async function prepare(
     const path = join(folder, 'relay.db')
     extract(backup, kept, path)
     const fault = schemaFault(path) ?? soundnessOf(path)
-    if (fault !== 'ok') throw invalid(backup.path, `${kept.name}: ${fault}`)
+    const found = fault === 'ok' ? columnFault(path) : fault
+    if (found !== undefined) throw invalid(backup.path, `${kept.name}: ${found}`)
     const settled = await settle(kept, path, trust)
     directory.markPlaced(folder, { id: kept.id, key: settled.key })
     return { folder, id: kept.id, ...settled }
@@ -148,7 +152,6 @@ function extract(backup: Backup, kept: Backup['workspaces'][number], path: strin
   }
 }
 
-/** Programs of the workspace that the backup was made of may still run: the copy must not take them for its own, and end them. */
 async function settle(
   kept: KeptWorkspace,
   databasePath: string,
@@ -162,12 +165,11 @@ async function settle(
   const options = { name: kept.name, databasePath, searchPath: ':memory:', clock: systemClock, ids }
   const workspace = new Workspace({ ...options, onFatal, onTrouble: () => {} })
   try {
-    const { store, workers } = workspace
+    const { store } = workspace
     if (workspace.id !== kept.id) throw damaged(databasePath, `its id is ${workspace.id}, not ${kept.id}`)
     const wasShared = store.isShared
     if (wasShared) store.takeBack()
-    for (const { id } of store.view.workers.running())
-      await workers.reports.report({ id, status: 'exited', reason: 'the workspace was restored from a backup' })
+    const worktrees = await letGo(workspace)
     const isKey = (key: string | undefined) => key !== undefined && workspace.isKey(key)
     const isOwn = isKey(ownersKey)
     const former = [ownersKey, keepsKey ? kept.key : undefined].find(isKey)
@@ -175,7 +177,7 @@ async function settle(
     // The id alone proves nothing: everybody who was ever in the workspace has seen it.
     const reset = isOwn ? nothingReset : distrust(workspace)
     if (fault) throw fault
-    return { key, isKeyNew: former === undefined, reset, wasShared }
+    return { key, isKeyNew: former === undefined, reset, worktrees, wasShared }
   } finally {
     workspace.close()
   }

@@ -1,12 +1,12 @@
-// What a workspace from a backup loses, unless its owner's own key opens it: every token, and what its policy allows to others. Whoever made the
-// file chose both, and would keep a way in. Its key: backup.ts.
+// What a workspace from a backup loses. Always: its workers and runs, which were on another disk, or on this one at another time. Unless its owner's
+// own key opens it: every token, and what its policy allows to others. Whoever made the file chose all of that, and would keep a way in. Its key: backup.ts.
 
 import { daemonName, type Fact, type Policy } from '@agent-relay/sdk/protocol'
 import type { Workspace } from '../broker/workspace.ts'
 import { firstPolicy } from '../core/workspaces.ts'
 
-/** Agents that one entry tells of. */
-const agentsPerEntry = 500
+/** What one entry tells. */
+const factsPerEntry = 500
 /** The parts of a policy that let somebody do something. */
 const grants = ['approve', 'spawn', 'writers', 'terminal'] as const
 
@@ -19,21 +19,42 @@ export interface Reset {
 
 export const nothingReset: Reset = { tokens: 0, policy: [] }
 
+const reason = 'the workspace was restored from a backup'
+
+/**
+ * What ran has ended, and what lies on a disk for it is let go. Programs of the workspace that the backup was made of may still run: the copy must
+ * not take them for its own, and end them. Resolves to how many worktrees the copy would have looked after.
+ */
+export async function letGo(workspace: Workspace): Promise<number> {
+  const { store, workers, runs } = workspace
+  const worktrees = store.view.workers.withWorktree().length
+  for (const { id } of store.view.workers.running()) await workers.reports.report({ id, status: 'exited', reason })
+  for (const { id, harness } of store.view.runs.running())
+    if (harness !== 'external') await runs.reports.end(id, `T${reason.slice(1)}.`)
+  append(workspace, [{ type: 'workspace.restored' }])
+  return worktrees
+}
+
 /** Nobody is connected yet, so there is nobody to tell and no command to answer. */
-export function distrust({ store, clock, ids }: Workspace): Reset {
+function append({ store, clock, ids }: Workspace, facts: readonly Fact[]): void {
+  store.transact(() => {
+    for (let from = 0; from < facts.length; from += factsPerEntry)
+      store.append({
+        ...{ at: clock.now(), by: daemonName, cause: ids('d'), rule: 'workspace.restore', outcome: {} },
+        facts: facts.slice(from, from + factsPerEntry),
+      })
+  })
+}
+
+export function distrust(workspace: Workspace): Reset {
+  const { store } = workspace
   const before = store.view.policy()
   const policy = grants.filter((part) => JSON.stringify(before[part]) !== JSON.stringify(firstPolicy[part]))
   const tokens = store.queries.tokenHashes().length
   const facts = [...store.view.agents()].map(({ name }): Fact => ({ type: 'agent.tokens-revoked', agent: name }))
   if (policy.length > 0) facts.push({ type: 'workspace.policy-set', policy: reset(before) })
-  store.transact(() => {
-    for (let from = 0; from < facts.length; from += agentsPerEntry)
-      store.append({
-        ...{ at: clock.now(), by: daemonName, cause: ids('d'), rule: 'workspace.restore', outcome: {} },
-        facts: facts.slice(from, from + agentsPerEntry),
-      })
-    store.forgetTokens()
-  })
+  append(workspace, facts)
+  store.forgetTokens()
   return { tokens, policy }
 }
 

@@ -3,6 +3,7 @@
 
 import { createReadStream, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { JsonDepthError, parseJson } from '@agent-relay/sdk/internal/parse-json'
 import {
   AgentName,
   Body,
@@ -149,7 +150,7 @@ const Imported = Message.extend({ id: MessageId, thread: Thread.optional(), repl
 
 /** The file may come from anybody, so every field that is stored is looked at. */
 function messageOf(line: string, path: string, at: number): Message | undefined {
-  const value = parsed(line)
+  const value = parsed(line, path, at)
   if (typeof value !== 'object' || value === null) throw invalid(path, `line ${at} is not a JSON object`)
   const { fact, type, message: told } = value as Record<string, unknown>
   const isEvent = fact !== undefined && type !== undefined
@@ -172,10 +173,11 @@ function isParty(name: string): boolean {
   return name.split(':').length <= 2 && name.split(':').every((part) => AgentName.safeParse(part).success)
 }
 
-function parsed(line: string): unknown {
+function parsed(line: string, path: string, at: number): unknown {
   try {
-    return JSON.parse(line)
-  } catch {
+    return parseJson(line)
+  } catch (error) {
+    if (error instanceof JsonDepthError) throw invalid(path, `line ${at} is ${error.message}`)
     return undefined
   }
 }

@@ -12,7 +12,7 @@ const linksMax = 40
 /** A path with more parts names no file here: looking at it part by part would hold up everybody. */
 const partsMax = 256
 /** What `.git` and `commondir` say is a path. */
-const pointerBytesMax = 8 * 1024
+export const pointerBytesMax = 8 * 1024
 
 /** What a lookout is asked: paths begin at `cwd`. */
 export interface Question {
@@ -30,10 +30,14 @@ export interface Looked {
   /** The directories among the trees, as their files' identities begin. */
   trees: string[]
   root?: string
+  /** The first of the paths that names another file for each process, such as `/proc/self/cwd/a.txt`. */
+  unclear?: string
 }
 
 export function look({ cwd, files, trees = [], directory }: Question): Looked {
+  const all = directory === undefined ? [...files, ...trees] : [...files, ...trees, directory]
   return {
+    unclear: all.find((file) => isUnclear(cwd, file)),
     places: files.map((file) => placeOf(cwd, file) ?? null),
     trees: outermost(trees.flatMap((file) => treeOf(cwd, file))),
     root: directory === undefined ? undefined : rootOf(directory),
@@ -66,6 +70,20 @@ export function placeOf(cwd: string, file: string): Place | undefined {
   const way = relative(root, path).split(sep).join('/')
   if (way === '.git' || way.startsWith('.git/') || isDirectory(path)) return undefined
   return { path: ignoresCase(root) ? folded(path) : path, root, file: way, repository }
+}
+
+/** Of the process that looks; undefined where the system has no such directories. */
+const ownProcess = process.platform === 'linux' ? realPath('/proc/self') : undefined
+
+/**
+ * Whether the path, or a link on its way, goes through the directory of whichever process opens it. A lookout works in its own such directory, so that
+ * what goes through `/proc/self/cwd` ends there too. A descriptor itself is left alone: `/dev/stderr` is one, and what it leads to was opened before.
+ */
+function isUnclear(cwd: string, file: string): boolean {
+  const path = isAbsolute(cwd) && ownProcess !== undefined ? realPath(resolve(cwd, file)) : undefined
+  if (path === undefined || ownProcess === undefined) return false
+  const way = relative(ownProcess, path)
+  return !way.startsWith('..') && !/^fd\/[^/]+$/.test(way)
 }
 
 /** The checkout that a directory is in. */

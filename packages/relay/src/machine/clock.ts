@@ -32,6 +32,19 @@ export const systemClock: Clock = {
   },
 }
 
+/** The same clock. Work that fails at its time is reported and does not end the process: a damaged database concerns its own workspace alone. */
+export function guarded(clock: Clock, onTrouble: (error: Error) => void): Clock {
+  const after: Clock['after'] = (ms, work) =>
+    clock.after(ms, () => {
+      try {
+        work()
+      } catch (error) {
+        onTrouble(error as Error)
+      }
+    })
+  return { now: () => clock.now(), steady: () => clock.steady(), after }
+}
+
 /** A clock that is set back is rarely set back further: an hour is what a mistaken time zone makes. */
 const stepBackMsMax = 3_600_000
 

@@ -4,6 +4,7 @@
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readForeignText, spoolName } from '@agent-relay/sdk/internal/discover'
+import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { limits, operations } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 
@@ -66,7 +67,7 @@ function namesIn(folder: string): string[] {
 
 function read(path: string): LateEdit | undefined {
   try {
-    return LateEdit.parse(JSON.parse(readForeignText(path, { bytesMax: noteBytesMax }) ?? ''))
+    return LateEdit.parse(parseJson(readForeignText(path, { bytesMax: noteBytesMax }) ?? ''))
   } catch {
     return undefined
   }

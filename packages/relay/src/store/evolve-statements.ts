@@ -71,6 +71,8 @@ export const rareStatements = {
       session = excluded.session, until = excluded.until`,
   home: 'INSERT INTO homes (agent, epoch, machine) VALUES (?, ?, ?)',
   worktreeRemoved: 'UPDATE workers SET worktree = NULL WHERE id = ?',
+  workersRestored: 'UPDATE workers SET machine = ?, worktree = NULL',
+  runsRestored: 'UPDATE runs SET machine = ?',
   approval: `INSERT INTO approvals (n, id, agent, vendor, tool, input, is_exact, directory, choices, digest, machine, at, hidden_chars)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   approvalClosed:

@@ -5,6 +5,7 @@ import { type Entry, type Fact, limits, toolNameOf } from '@agent-relay/sdk/prot
 import { type JournalEntry, machineOf, type Origin } from '../core/journal.ts'
 import { usdParts } from '../core/spend.ts'
 import type { AgentRow } from '../core/view.ts'
+import { backupMachine } from '../core/world.ts'
 import { Concerns } from './concerns.ts'
 import type { Database, Statement } from './database.ts'
 import { rareStatements, statements } from './evolve-statements.ts'
@@ -78,6 +79,10 @@ export class Evolve {
   readonly #appliers: Appliers = {
     'workspace.began': ({ id }) => this.#sql.meta.run('id', id),
     'workspace.key-issued': ({ hash }) => this.#sql.meta.run('key', hash),
+    'workspace.restored': () => {
+      this.#sql.workersRestored.run(backupMachine)
+      this.#sql.runsRestored.run(backupMachine)
+    },
     'workspace.policy-set': ({ policy }) => this.#sql.meta.run('policy', JSON.stringify(policy)),
     'workspace.raised': ({ format }) => this.#sql.meta.run('format', `${format}`),
     'workspace.owned': ({ machine }) => this.#sql.meta.run('owner', machine),

@@ -90,7 +90,9 @@ export async function reportExit(
   const { id, worktree, cwd } = row
   const hasRun = (exit.pid ?? row.pid) !== undefined
   const leave = (tree: Worktree) =>
-    isShared(ledger, id, tree) ? { kept: 'others still work in it' } : worktrees.leave(tree, { worker: id, hasRun })
+    isShared(ledger, id, tree)
+      ? { kept: 'others still work in it' }
+      : worktrees.leave(tree, { worker: id, hasRun, cwd })
   const left = worktree && (await leave(worktree))
   const isWorktreeRemoved = left !== undefined && left.kept === undefined
   await ledger.report({ ...exit, id, status: 'exited', isWorktreeRemoved, kept: left?.kept })
@@ -103,10 +105,10 @@ export async function reportExit(
 /** The worktree of a worker whose exit is recorded already goes too, unless it holds work or others still work in it. */
 export async function leaveWorktree(
   { ledger, worktrees }: Exits,
-  { id, worktree, pid }: Pick<WorkerRow, 'id' | 'worktree' | 'pid'>,
+  { id, worktree, pid, cwd }: Pick<WorkerRow, 'id' | 'worktree' | 'pid' | 'cwd'>,
 ): Promise<void> {
   if (!worktree || isShared(ledger, id, worktree)) return
-  const { kept } = await worktrees.leave(worktree, { worker: id, hasRun: pid !== undefined })
+  const { kept } = await worktrees.leave(worktree, { worker: id, hasRun: pid !== undefined, cwd })
   if (kept === undefined) await ledger.forgetWorktree(id)
 }
 

@@ -31,6 +31,12 @@ export interface ApiCall {
   left: Promise<boolean>
 }
 
+/**
+ * Operations that must not use a session that others share. A registration binds its session to a name; and an approval may be settled by the session
+ * that has asked for it: any other request under the same name could close it.
+ */
+const isAlone: ReadonlySet<string> = new Set(['agent.register', 'approval.ask'])
+
 interface Kept {
   dispatch: Dispatch
   opening: Promise<Session>
@@ -55,8 +61,7 @@ export class Api {
   async call(principal: Principal, call: ApiCall): Promise<HttpAnswer> {
     this.pending++
     try {
-      // A registration binds its session to a name, so it must not use a session that others share.
-      if (call.operation === 'agent.register') return await this.#callOnce(principal, call)
+      if (isAlone.has(call.operation)) return await this.#callOnce(principal, call)
       // Keyed by the kind of credential too: a session opened with the key ends with the key.
       const proof = principal.token !== undefined ? 'token' : principal.key !== undefined ? 'key' : 'open'
       const key = `${principal.dispatch.workspace.id}/${proof}/${principal.agent ?? ''}`

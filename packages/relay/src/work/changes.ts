@@ -1,12 +1,11 @@
 // What a worktree holds that is nowhere else: commits, files that are not committed, work that git was told not to look at. Writes nothing.
 
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { copyForeignFile, readForeignFile } from '@agent-relay/sdk/internal/discover'
 import type { Worktree, WorktreeChanges } from '@agent-relay/sdk/protocol'
 import type { Git } from './git.ts'
+import { withScratch } from './own-files.ts'
 import { exists, gitlinksIn, submodulesIn } from './repository.ts'
 
 /** Files that were copied into a worktree, with the SHA-256 of each: as long as they are the same they are not work. */
@@ -63,11 +62,6 @@ export async function uncommittedOf(git: Git, path: string, copied: Copied): Pro
 async function statusOf(git: Git, path: string): Promise<string[]> {
   const status = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=all', notInside]
   return listOf(await git.run(path, status))
-}
-
-/** Nothing differs but files that are missing. */
-export async function lacksOnly(git: Git, path: string): Promise<boolean> {
-  return (await statusOf(git, path)).every((entry) => entry.startsWith(' D '))
 }
 
 /** The file in the worktree is the copy that was put there. One that a link leads to is not: it may be the user's own. */
@@ -136,8 +130,7 @@ const plainly = ['--no-ext-diff', '--no-textconv', '--no-color', '--no-renames',
 export async function diffOf(git: Git, worktree: Worktree): Promise<{ text: string; isCut: boolean }> {
   const { path } = worktree
   const own = (await git.run(path, ['rev-parse', '--absolute-git-dir'])).trimEnd()
-  const scratch = mkdtempSync(join(tmpdir(), 'relay-diff-'))
-  try {
+  return withScratch(async (scratch) => {
     // New files are listed in a copy of the index: the worker's own is left alone.
     const index = join(scratch, 'index')
     await copyForeignFile(join(own, 'index'), index, { bytesMax: indexBytesMax })
@@ -147,9 +140,7 @@ export async function diffOf(git: Git, worktree: Worktree): Promise<{ text: stri
     const text = await git.run(path, ['diff', ...plainly, await forkOf(git, worktree), '--'], { env })
     const isCut = Buffer.byteLength(text) > diffBytesMax
     return { text: isCut ? Buffer.from(text).subarray(0, diffBytesMax).toString() : text, isCut }
-  } finally {
-    rmSync(scratch, { recursive: true, force: true })
-  }
+  })
 }
 
 function listOf(text: string): string[] {

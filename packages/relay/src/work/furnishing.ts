@@ -3,14 +3,14 @@
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { isPlainDirectory, readForeignFile } from '@agent-relay/sdk/internal/discover'
+import { readForeignFile } from '@agent-relay/sdk/internal/discover'
 import type { Worktree } from '@agent-relay/sdk/protocol'
 import type { ProjectSettings } from '../machine/trust.ts'
 import { isInside } from '../machine/working-directory.ts'
-import { type Copied, isSame } from './changes.ts'
+import type { Copied } from './changes.ts'
 import type { Git } from './git.ts'
+import { makeFolder, writeNew } from './own-files.ts'
 import { exists } from './repository.ts'
 
 export type WorktreeSettings = NonNullable<ProjectSettings['worktree']>
@@ -22,31 +22,17 @@ const setupOutputBytesMax = 16 * 1024 * 1024
 const setupShownChars = 2_000
 
 /** Copies the named files that are there and not in the commit. What is a link, or reached by one, is refused. */
-export function copyFiles({ repository, path }: Worktree, files: readonly string[] = []): Copied {
+export async function copyFiles({ repository, path }: Worktree, files: readonly string[] = []): Promise<Copied> {
   const copied: Record<string, string> = {}
   for (const name of files) {
     const [from, to] = [within(repository, name), within(path, name)]
     const found = exists(to) ? undefined : readForeignFile(from, { within: repository })
     if (!found) continue
-    makeWay(path, dirname(to))
-    writeFileSync(to, found.bytes, { flag: 'wx', mode: found.stats.mode & 0o777 })
+    await makeFolder(dirname(to))
+    await writeNew(to, found.bytes, found.stats.mode & 0o777)
     copied[relative(path, to)] = createHash('sha256').update(found.bytes).digest('hex')
   }
   return copied
-}
-
-/** Takes away what was copied and is still the same. */
-export function dropCopies(path: string, copied: Copied): void {
-  for (const file of Object.keys(copied)) if (isSame(path, file, copied)) rmSync(join(path, file))
-}
-
-/** Makes the directories down to `directory`, of which none may be a link. */
-export function makeWay(top: string, directory: string): void {
-  let way = top
-  for (const step of relative(top, directory).split('/')) {
-    way = join(way, step)
-    if (!isPlainDirectory(way)) mkdirSync(way)
-  }
 }
 
 /** Each at the commit that the checkout around it names, without a branch: that of the worktree, or of a submodule that was named before. */
@@ -60,7 +46,7 @@ export async function addSubmodules(git: Git, { repository, path }: Worktree, na
     if (commit === undefined) throw new Error(`worktree.submodules: ${name} is not a submodule`)
     if (!exists(join(from, '.git')))
       throw new Error(`the submodule ${name} is not there. Fetch it: git submodule update --init ${name}`)
-    makeWay(path, dirname(to))
+    await makeFolder(dirname(to))
     await git.run(from, ['worktree', 'add', '--detach', '--', to, commit])
     tops.push(to)
   }

@@ -12,8 +12,10 @@ export type Env = Readonly<Record<string, string | undefined>>
 /** git itself said no, with what it printed. */
 export class GitError extends Error {
   readonly code: number | undefined
+  /** It said nothing in its time, and was ended. */
+  readonly isLate: boolean
 
-  constructor(verb: string, code: number | undefined, stderr: string) {
+  constructor(verb: string, code: number | undefined, stderr: string, isLate = false) {
     const said = stderr
       .split('\n')
       .map((line) => line.trim())
@@ -22,6 +24,7 @@ export class GitError extends Error {
       `git ${verb}: ${(said.find((line) => /^(?:fatal|error):/.test(line)) ?? said.at(-1) ?? 'failed').slice(0, 500)}`,
     )
     this.code = code
+    this.isLate = isLate
   }
 }
 
@@ -147,15 +150,15 @@ export class Git {
         const { code, killed } = (error ?? {}) as { code?: unknown; killed?: boolean }
         if (!error || (typeof code === 'number' && mayExit.includes(code))) return done(stdout)
         const why = killed ? `took longer than ${timeoutMs / 1000} s` : typeof code === 'string' ? `${code}` : stderr
-        fail(new GitError(args[0] as string, typeof code === 'number' ? code : undefined, why))
+        fail(new GitError(args[0] as string, typeof code === 'number' ? code : undefined, why, killed === true))
       })
       child.stdin?.end()
     })
   }
 
   /** The first line of what git prints; undefined where it prints none, and where it says no (exit code 1). Any other failure is not a no: it rejects. */
-  async line(directory: string, args: readonly string[]): Promise<string | undefined> {
-    return (await this.run(directory, args, { mayExit: [1] })).split('\n')[0] || undefined
+  async line(directory: string, args: readonly string[], options: GitOptions = {}): Promise<string | undefined> {
+    return (await this.run(directory, args, { ...options, mayExit: [1] })).split('\n')[0] || undefined
   }
 
   #environment(more: Record<string, string> = {}): Record<string, string> {

@@ -1,19 +1,18 @@
-// The mark beside git's own files about a worktree, which says for which worker it was made, and whether it was handed over; and what is done about worktrees that
-// git had not finished making or removing when it was cut off.
+// What shows for which worker a worktree was made: git's own folder about it, `worktrees/NAME` in the repository's git directory, with our mark in it. The
+// mark also says whether the worktree was handed over, and which files were copied into it.
 
-import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { readForeignText } from '@agent-relay/sdk/internal/discover'
+import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import type { Worktree } from '@agent-relay/sdk/protocol'
-import { hasPassed } from '../machine/clock.ts'
 import { isInside } from '../machine/working-directory.ts'
 import type { Copied } from './changes.ts'
 import type { Git } from './git.ts'
-import { exists, refOf } from './repository.ts'
+import { replace } from './own-files.ts'
+import { commonOf, exists } from './repository.ts'
 
 const markFile = 'agent-relay.json'
-/** git holds a lock on a branch for a few milliseconds; it waits for one as long as `core.filesRefLockTimeout` says. */
-const deadLockMs = 1_000
 
 export interface WorktreeMark {
   /** The id of the worker that it was made for. */
@@ -22,84 +21,85 @@ export interface WorktreeMark {
   copied: Copied
   /** It was not handed over yet. */
   isSettingUp?: boolean
-  /** It was found clean, and its removal has begun. */
-  isLeaving?: boolean
 }
 
-/** Undefined where git had not finished making it. */
-export async function markOf(git: Git, worktree: Worktree): Promise<Partial<WorktreeMark> | undefined> {
-  const own = await ownOf(git, worktree)
-  const text = own === undefined ? undefined : readForeignText(join(own, markFile))
-  if (text === undefined) return undefined
+export interface WorktreeRecord {
+  /** git's folder about it. */
+  folder: string
+  /** Undefined where we did not make it. */
+  mark?: Partial<WorktreeMark>
+}
+
+/** The reason of the lock under which git makes it. git writes it before it writes anything else about a worktree, so that one which is half made has a mark, too. */
+export function lockReason(worker: string): string {
+  return `agent-relay makes it for ${worker}`
+}
+
+/** Undefined where git knows of none. `worker`: also one of this worker's for which git has not noted yet where it lies. */
+export async function recordOf(
+  git: Git,
+  { repository, path }: Worktree,
+  worker?: string,
+): Promise<WorktreeRecord | undefined> {
+  const folders = recordsIn(await commonOf(git, repository))
+  const begun = (folder: string) => worker !== undefined && textOf(folder, 'locked') === lockReason(worker)
+  const folder =
+    folders.find((each) => placeOf(each) === path) ?? folders.find((each) => placeOf(each) === undefined && begun(each))
+  return folder === undefined ? undefined : { folder, mark: markIn(folder, path) }
+}
+
+/** git's folders about the worktrees of the repository that has this git directory. */
+export function recordsIn(common: string): string[] {
+  const all = join(common, 'worktrees')
+  return exists(all) ? readdirSync(all).map((name) => join(all, name)) : []
+}
+
+/** Where the worktree lies that git's folder is about. */
+export function placeOf(folder: string): string | undefined {
+  const file = textOf(folder, 'gitdir')
+  return file && basename(file) === '.git' ? dirname(file) : undefined
+}
+
+/** Both lead to each other: the file `.git` of the worktree at `path`, which may be moved away, and git's folder about it. */
+export function leadsTo(path: string, folder: string): boolean {
+  return textOf(path, '.git') === `gitdir: ${folder}`
+}
+
+/** What git cannot read of a file that is a link, or no file, counts as missing. */
+function textOf(folder: string, name: string): string | undefined {
   try {
-    return known(JSON.parse(text), worktree.path)
+    return readForeignText(join(folder, name), { within: dirname(folder) })?.trim() || undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function markIn(folder: string, path: string): Partial<WorktreeMark> | undefined {
+  const text = textOf(folder, markFile)
+  if (text !== undefined) return known(text, path)
+  const [, worker] = new RegExp(`^${lockReason('(\\S+)')}$`).exec(textOf(folder, 'locked') ?? '') ?? []
+  return worker === undefined ? undefined : { worker, copied: {}, isSettingUp: true }
+}
+
+/** A worker may be able to write where the mark lies: what is not as we write it is not believed, and no file outside the worktree is a copy of ours. */
+function known(text: string, path: string): Partial<WorktreeMark> {
+  try {
+    const { worker, copied, isSettingUp } = parseJson(text) as Record<string, unknown>
+    const files = Object.entries(copied ?? {}).filter(
+      ([file, digest]) => typeof digest === 'string' && isInside(join(path, file), path),
+    )
+    return {
+      ...(typeof worker === 'string' ? { worker } : {}),
+      copied: Object.fromEntries(files) as Copied,
+      isSettingUp: isSettingUp === true,
+    }
   } catch {
     return {}
   }
 }
 
-/** A worker may be able to write where the mark lies: what is not as we write it is not believed, and no file outside the worktree is a copy of ours. */
-function known(mark: Record<string, unknown>, path: string): Partial<WorktreeMark> {
-  const { worker, copied, isSettingUp, isLeaving } = mark
-  const files = Object.entries(copied ?? {}).filter(
-    ([file, digest]) => typeof digest === 'string' && isInside(join(path, file), path),
-  )
-  return {
-    ...(typeof worker === 'string' ? { worker } : {}),
-    copied: Object.fromEntries(files),
-    isSettingUp: isSettingUp === true,
-    isLeaving: isLeaving === true,
-  }
-}
-
-/** Its path was free again, and another worker has it now. */
-export function isOfAnother(mark: Partial<WorktreeMark> | undefined, worker: string): boolean {
-  return mark?.worker !== undefined && mark.worker !== worker
-}
-
 export async function writeMark(git: Git, worktree: Worktree, mark: WorktreeMark): Promise<void> {
-  const own = await ownOf(git, worktree)
-  if (own === undefined) throw new Error(`git does not know ${worktree.path} as a worktree`)
-  // Beside it first: what stands at its path may be a link.
-  const aside = join(own, `${markFile}.new`)
-  rmSync(aside, { force: true })
-  writeFileSync(aside, JSON.stringify(mark), { flag: 'wx', mode: 0o600 })
-  renameSync(aside, join(own, markFile))
-}
-
-/** The directory of git's own files about it: found from the repository, since its own `.git` may be missing. */
-async function ownOf(git: Git, { repository, path }: Worktree): Promise<string | undefined> {
-  const common = await git.run(repository, ['rev-parse', '--path-format=absolute', '--git-common-dir'])
-  const all = join(common.trimEnd(), 'worktrees')
-  const names = exists(all) ? readdirSync(all) : []
-  const own = names.find((name) => readForeignText(join(all, name, 'gitdir'))?.trim() === join(path, '.git'))
-  return own === undefined ? undefined : join(all, own)
-}
-
-/** git that was cut off while it wrote its files about a worktree refuses to list any of the repository's worktrees afterwards. */
-export async function dropHalfMade(git: Git, worktree: Worktree): Promise<void> {
-  const own = await ownOf(git, worktree)
-  if (own === undefined || exists(join(own, markFile))) return
-  const isWhole = ['HEAD', 'commondir'].every((name) => readForeignText(join(own, name))?.trim())
-  if (isWhole) return
-  rmSync(own, { recursive: true, force: true })
-  // Nothing was checked out yet: all that can be there is the file that leads to what was just removed.
-  if (readForeignText(join(worktree.path, '.git')) !== undefined) rmSync(join(worktree.path, '.git'))
-}
-
-/** Without its `.git`, which a removal that was cut off may have taken first, git would look at the checkout around it. */
-export async function restoreLink(git: Git, worktree: Worktree): Promise<void> {
-  const own = await ownOf(git, worktree)
-  if (own !== undefined && !exists(join(worktree.path, '.git')))
-    writeFileSync(join(worktree.path, '.git'), `gitdir: ${own}\n`, { flag: 'wx' })
-}
-
-/** git that was killed while it wrote the worktree's branch leaves its lock, which keeps everybody from that branch. True where one was removed. */
-export async function dropDeadLock(git: Git, worktree: Worktree): Promise<boolean> {
-  const asked = ['rev-parse', '--path-format=absolute', '--git-path', `${refOf(worktree)}.lock`]
-  const path = (await git.run(worktree.repository, asked)).trimEnd()
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (!found || !hasPassed(deadLockMs, Math.floor(found.mtimeMs), Date.now())) return false
-  rmSync(path, { force: true })
-  return true
+  const record = await recordOf(git, worktree)
+  if (!record) throw new Error(`git does not know ${worktree.path} as a worktree`)
+  await replace(join(record.folder, markFile), JSON.stringify(mark))
 }

@@ -7,7 +7,7 @@ import type { Worktree } from '@agent-relay/sdk/protocol'
 import { isInside } from '../machine/working-directory.ts'
 import { operationOf } from './changes.ts'
 import { type Env, Git, GitError } from './git.ts'
-import { checkoutOf } from './repository.ts'
+import { checkoutOf, commonOf } from './repository.ts'
 
 /** Signing a commit may need to ask the person. */
 const signing = [
@@ -59,10 +59,6 @@ export async function merge(env: Env, directory: string, worktree: Worktree): Pr
   }
   const after = (await git.run(top, ['rev-parse', 'HEAD'])).trimEnd()
   return { into: top, before, after, conflicts: [] }
-}
-
-async function commonOf(git: Git, directory: string): Promise<string> {
-  return git.run(directory, ['rev-parse', '--path-format=absolute', '--git-common-dir'])
 }
 
 async function mustBeClean(git: Git, top: string): Promise<void> {

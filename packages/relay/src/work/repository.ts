@@ -2,9 +2,11 @@
 
 import { lstatSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { UnsafeFileError } from '@agent-relay/sdk/internal/discover'
 import { RefusalError } from '../core/refusal-error.ts'
 import { isInside, realDirectory } from '../machine/working-directory.ts'
 import { type Git, GitError } from './git.ts'
+import { mustBeFiles } from './git-files.ts'
 
 export interface CheckoutState {
   /** The directory of this checkout, without links in its path. */
@@ -25,18 +27,38 @@ export interface ListedWorktree {
   isBare: boolean
 }
 
-/** Refuses what is not a directory of a checkout, or has no commit yet. */
+/** git reads a few small files for it. */
+const lookMs = 10_000
+
+/** Refuses what is not a directory of a checkout, or has no commit yet; and a repository at whose files git would wait. */
 export async function checkoutOf(git: Git, directory: string): Promise<CheckoutState> {
+  try {
+    mustBeFiles(directory)
+    return await stateOf(git, directory)
+  } catch (error) {
+    if (error instanceof UnsafeFileError)
+      throw none(directory, `${error.path}: ${error.why}. Remove it, then try again`)
+    if (!(error instanceof GitError && error.isLate)) throw error
+    const fix = 'Remove what `find .git -type p` shows in its checkout, then try again'
+    throw none(directory, `git did not answer in ${lookMs / 1_000} s. ${fix}`)
+  }
+}
+
+async function stateOf(git: Git, directory: string): Promise<CheckoutState> {
+  const options = { timeoutMs: lookMs }
   const where = ['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-dir', '--git-common-dir']
-  const [top = '', own, common] = await lines(git, directory, where).catch((error: unknown) => {
-    throw error instanceof GitError ? none(directory, 'git says it is in no checkout') : error
-  })
+  const [top = '', own, common] = await git.run(directory, where, options).then(
+    (text) => text.split('\n'),
+    (error: unknown) => {
+      throw error instanceof GitError && !error.isLate ? none(directory, 'git says it is in no checkout') : error
+    },
+  )
   // A repository's configuration can name any directory as its checkout: only one that holds this directory and a .git counts.
   if (realDirectory(top) !== top || !isInside(directory, top) || !exists(join(top, '.git')))
     throw none(directory, `its repository names ${top} as its checkout`)
-  const head = await git.line(top, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'])
+  const head = await git.line(top, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], options)
   if (head === undefined) throw none(directory, 'its repository has no commit yet')
-  const branch = await git.line(top, ['symbolic-ref', '--quiet', '--short', 'HEAD'])
+  const branch = await git.line(top, ['symbolic-ref', '--quiet', '--short', 'HEAD'], options)
   return { top, root: own === common ? top : await mainOf(git, top), head, branch }
 }
 
@@ -83,6 +105,11 @@ export async function allSubmodulesIn(git: Git, path: string, depth = depthMax):
   return found
 }
 
+/** The git directory that all checkouts of its repository share, without links in its path. */
+export async function commonOf(git: Git, directory: string): Promise<string> {
+  return (await git.run(directory, ['rev-parse', '--path-format=absolute', '--git-common-dir'])).trimEnd()
+}
+
 async function mainOf(git: Git, top: string): Promise<string> {
   const [main] = await worktreesOf(git, top)
   const path = main && !main.isBare ? realDirectory(main.path) : undefined
@@ -113,12 +140,13 @@ export function exists(path: string): boolean {
   }
 }
 
-async function lines(git: Git, directory: string, args: string[]): Promise<string[]> {
-  return (await git.run(directory, args)).split('\n')
-}
-
 function none(directory: string, why: string): RefusalError {
   return new RefusalError('worktree.none', { directory, why })
+}
+
+/** The branch of the worktree with this name. */
+export function branchOf(name: string): string {
+  return `relay/${name}`
 }
 
 export function refOf({ branch }: { branch: string }): string {

@@ -1,6 +1,6 @@
 // What claims ask of the rest: a file system that answers, a journal that takes every cause.
 
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeIds } from '@agent-relay/sdk/protocol'
@@ -49,3 +49,25 @@ test('a holder is told also where the path is as long as a path can be, by a cau
   await until(() => causes.filter((cause) => cause.startsWith('claim/')).length === 2)
   expect(Math.max(...causes.map((cause) => cause.length))).toBeLessThanOrEqual(1_500)
 })
+
+test.runIf(existsSync('/proc/self/cwd'))(
+  'an edit of a path that names another file for each process is denied while others hold claims',
+  async () => {
+    const file = '/proc/self/cwd/a.txt'
+    expect(await edit('bob', file)).toEqual({ isDenied: false, met: [] })
+    await edit('bob', 'b.txt')
+    // One's own claims are in nobody's way but others'.
+    expect((await edit('bob', file)).isDenied).toBe(false)
+    await edit('ada', 'a.txt')
+    const denied = await edit('bob', file)
+    expect(denied).toMatchObject({ isDenied: true, met: [] })
+    expect(denied.text).toMatch(/^\/proc\/self\/cwd\/a\.txt names another file .* Name the file by its plain path\.$/)
+    await workspace.engine.submit({
+      rule: 'workspace.set-policy',
+      input: { claims: 'warn' },
+      by: 'ada',
+      cause: ids('c'),
+    })
+    expect((await edit('bob', file)).isDenied).toBe(false)
+  },
+)

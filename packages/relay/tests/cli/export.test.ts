@@ -142,6 +142,7 @@ describe('import', () => {
 
   const hostile: [string, unknown][] = [
     ['no JSON', '{'],
+    ['JSON that nests too deep', { other: JSON.parse(`${'['.repeat(1_000)}${']'.repeat(1_000)}`) }],
     ['no message', { type: 'x' }],
     ['a wrong name', { from: '../x' }],
     ['a wrong address', { to: '#../x' }],

@@ -33,6 +33,7 @@ const command = ['/bin/sh', '-c', 'touch /tmp/owned']
 export const samples: Samples = {
   'workspace.began': ({ fresh }) => ({ type: 'workspace.began', id: fresh }),
   'workspace.key-issued': ({ fresh }) => ({ type: 'workspace.key-issued', hash: fresh }),
+  'workspace.restored': () => ({ type: 'workspace.restored' }),
   'workspace.policy-set': () => ({ type: 'workspace.policy-set', policy: { ...firstPolicy, spawn: 'all' } as never }),
   'workspace.raised': () => ({ type: 'workspace.raised', format: 2 }),
   'workspace.owned': ({ next }) => ({ type: 'workspace.owned', machine: next }),

@@ -5,14 +5,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeIds, type Refusal } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { PlayClock } from '../../../../test/plays/clock.ts'
 import { aWhile } from '../../../../test/until.ts'
 import { Dispatch } from '../../src/broker/dispatch.ts'
 import type { Session } from '../../src/broker/sessions/session.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
 import { RefusalError } from '../../src/core/refusal-error.ts'
-import { systemClock } from '../../src/machine/clock.ts'
+import { guarded, systemClock } from '../../src/machine/clock.ts'
 import { fixesOf } from '../../src/store/damage.ts'
 import { loud } from '../broker/loud.ts'
+import { makeRepository } from '../work/repository-world.ts'
 import { plantDamage } from './damage-world.ts'
 
 let directory: string
@@ -40,7 +42,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-async function open(databasePath = path): Promise<void> {
+async function open(databasePath = path, onTrouble: (error: Error) => void = loud.onTrouble): Promise<void> {
   workspace = new Workspace({
     name: 'damage',
     databasePath,
@@ -48,6 +50,7 @@ async function open(databasePath = path): Promise<void> {
     clock: systemClock,
     ids: makeIds(),
     ...loud,
+    onTrouble,
   })
   await workspace.begin(() => {})
   const lag = () => ({ p50: 0, p99: 0, max: 0 })
@@ -133,4 +136,40 @@ test('a damaged search index is made again, and searches go on', async () => {
   expect(await call(await enter('ada'), 'message.search', { text: 'needle' })).toMatchObject({
     messages: [{ body: 'needle' }],
   })
+})
+
+test('a session whose end meets damage ends, and so do those after it; the damage is told', async () => {
+  workspace.close()
+  const other = join(directory, 'claims.db')
+  const troubles: Error[] = []
+  await open(other, (error) => void troubles.push(error))
+  const repository = join(directory, 'repository')
+  makeRepository(repository)
+  const [ada, bob] = [await enter('ada'), await enter('bob')]
+  const files = Array.from({ length: 200 }, (_, n) => `file-${n}-of-many.txt`)
+  await call(ada, 'claim.add', { cwd: repository, files })
+  // The file goes bad while it is open: only what was read before is still known.
+  workspace.store.database.exec('PRAGMA wal_checkpoint(FULL)')
+  while (readFileSync(other).includes('file-150-of-many')) plantDamage(other, 'file-150-of-many')
+  workspace.store.database.exec('PRAGMA shrink_memory')
+  for (const session of [ada, bob]) {
+    workspace.sessions.end(session)
+    expect(session.ended.aborted).toBe(true)
+  }
+  expect(troubles.map((error) => (error as RefusalError).refusal?.code)).toContain('workspace.damaged')
+  expect(await call(await enter('bob'), 'channel.list', {})).toMatchObject({ channels: [{ name: '#general' }] })
+})
+
+test('work that meets damage at its time ends nothing but itself', async () => {
+  const clock = new PlayClock()
+  const troubles: Error[] = []
+  const done: string[] = []
+  const { after } = guarded(clock, (error) => void troubles.push(error))
+  after(10, () => {
+    throw new Error('damaged')
+  })
+  after(20, () => void done.push('later'))
+  await clock.passes(30)
+  expect(troubles.map(({ message }) => message)).toEqual(['damaged'])
+  expect(done).toEqual(['later'])
 })

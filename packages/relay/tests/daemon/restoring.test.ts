@@ -122,6 +122,63 @@ describe('SQL that is not ours', () => {
   })
 })
 
+describe('columns with something else in them than we write', () => {
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+  const entry = (facts: string, at = '1') =>
+    `INSERT INTO journal (seq, at, by, cause, rule, facts, outcome) VALUES (900, ${at}, 'Eve', 'c', 'r', '${facts}', '{}')`
+  const worker = (column: string, value: string) => `INSERT INTO workers (id, name, parent, cli, cwd, is_injected, wish,
+    status, at, changed_at, task) VALUES ('w', 'W', 'Eve', 'plain', '/', 0, 'run', 'exited', 1, 1, 1);
+    UPDATE workers SET ${column} = ${value}`
+  const action = `INSERT INTO actions (name, tool, provider, session, description, input_schema, timeout_ms)
+    VALUES ('a', 'a', 'Eve', 's', 'x', '[', 1)`
+  const run = `INSERT INTO runs (id, agent, parent, harness, status, started_at, contract)
+    VALUES ('r', 'Eve', 'Eve', 'loop', 'flying', 1, 1)`
+  const approval = (choices: string, how: string) =>
+    `INSERT INTO approvals (n, id, agent, vendor, tool, input, is_exact, choices, digest, at, how)
+      VALUES (1, 'ap-1', 'Eve', 'claude', 'Bash', 'x', 1, '${choices}', 'd', 1, '${how}')`
+  const invocation = `INSERT INTO bodies VALUES (901, 'no JSON'); INSERT INTO invocations (id, action, caller, at, until, input)
+    VALUES ('i', 'a', 'Eve', 1, 1, 901)`
+  test.each([
+    ['journal.facts', entry('{')],
+    ['journal.facts', entry('{"type":"message.created"}')],
+    ['journal.facts', entry('[7]')],
+    ['journal.facts', entry('[{"type":"no.such"}]')],
+    ['journal.facts', entry('[{"type":["message.created"]}]')],
+    ['journal.facts', entry(deep)],
+    ['journal.at', entry('[]', '9007199254740993')],
+    ['journal.at', entry('[]', '8640000000000001')],
+    ['journal.outcome', "UPDATE journal SET outcome = 'garbage'"],
+    ['meta.value', "UPDATE meta SET value = '[' WHERE name = 'policy'"],
+    ['meta.value', `UPDATE meta SET value = '{"approve":7}' WHERE name = 'policy'`],
+    ['agents.type', "UPDATE agents SET type = 'god'"],
+    ['tokens.agent', 'UPDATE tokens SET agent = 9223372036854775807'],
+    ['actions.input_schema', action],
+    ['invocations.input', invocation],
+    ['workers.status', worker('status', "'flying'")],
+    ['workers.wish', worker('wish', "'fly'")],
+    ['workers.command', worker('command', "'sh'")],
+    ['workers.worktree', worker('worktree', "'[]'")],
+    ['workers.changed_at', worker('changed_at', '1 << 62')],
+    ['runs.status', run],
+    ['approvals.choices', approval('{}', 'gone')],
+    ['approvals.how', approval('[]', 'somehow')],
+  ])('%s: it is refused, by the column', async (column, change) => {
+    sql(source, change)
+    const why = expect.stringContaining(`app: its column ${column} holds something else than `)
+    await expect(prepared(backupOf(source))).rejects.toMatchObject({
+      refusal: { code: 'file.invalid', details: { why } },
+    })
+    expect(left()).toEqual([])
+  })
+
+  test('what an older version cannot bring up to date is refused too', async () => {
+    const path = join(root, 'old.db')
+    sql(path, readFileSync(new URL('../store/released-0.1.0.sql', import.meta.url), 'utf8'))
+    sql(path, `UPDATE meta SET value = '${id}' WHERE name = 'id'; UPDATE journal SET facts = '{'`)
+    await expect(prepared(backupOf(path))).rejects.toMatchObject({ refusal: { code: 'file.invalid' } })
+  })
+})
+
 describe('keys, tokens and policy', () => {
   const inside = ({ folder }: Prepared) => {
     const store = new Store(join(folder, 'relay.db'))

@@ -1,7 +1,7 @@
 // A lookout: it answers as checkout.ts does; one that is held up is given up, does not hold up others, and leaves no process behind.
 
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
@@ -87,3 +87,22 @@ test('a process that is killed from outside is started again', async () => {
   await until(() => !processes().includes(pid as number))
   expect((await lookout.look(asked('one'), 'Ann'))?.places[0]?.file).toBe('a.txt')
 })
+
+test.runIf(existsSync('/proc/self/cwd'))(
+  'a path that names another file for each process is unclear, also behind a link; a descriptor is not',
+  async () => {
+    const cwd = join(base, 'one')
+    symlinkSync('/proc/self/cwd/a.txt', join(cwd, 'link.txt'))
+    const unclear = async (...files: string[]) => (await lookout.look({ cwd, files }, 'Ann'))?.unclear
+    for (const file of [
+      ...['/proc/self/cwd/a.txt', '/proc/thread-self/cwd/a.txt', '/proc/self/cwd/sub/new.txt', 'link.txt'],
+      ...['/proc/self/cwd/../one/a.txt', '/proc/self/task/1/cwd/a.txt', '/dev/fd/19/a.txt'],
+    ])
+      expect(await unclear('a.txt', file)).toBe(file)
+    const plain = ['a.txt', '/dev/null', '/dev/stdout', '/dev/fd/2', '/proc/self/fd/1', `/proc/self/root${cwd}/a.txt`]
+    expect(await unclear(...plain, `/proc/${process.pid}/cwd/a.txt`)).toBeUndefined()
+    expect(await lookout.look({ cwd, files: [], directory: '/proc/self/cwd' }, 'Ann')).toMatchObject({
+      unclear: '/proc/self/cwd',
+    })
+  },
+)

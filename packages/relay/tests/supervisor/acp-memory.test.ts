@@ -52,3 +52,16 @@ test('a line that comes byte by byte costs little more than its bytes, and is he
   stdout.emit('data', Buffer.from('\n'))
   expect(heard).toEqual(['m', { text }])
 })
+
+test('a message that nests deeper than any does is passed over, and the next is heard', () => {
+  const heard: string[] = []
+  const strays: string[] = []
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()]
+  const ignored = { onRequest() {}, onStuck() {} }
+  const onNote = (method: string) => void heard.push(method)
+  new AcpWire(stdin, stdout, { ...ignored, onNote, onStray: (text) => void strays.push(text) })
+  stdout.emit('data', Buffer.from(`{"method":"deep","params":${'['.repeat(100_000)}${']'.repeat(100_000)}}\n`))
+  stdout.emit('data', Buffer.from('{"method":"next"}\n'))
+  expect(heard).toEqual(['next'])
+  expect(strays).toEqual([expect.stringMatching(/^{"method":"deep"/)])
+})

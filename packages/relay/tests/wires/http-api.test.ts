@@ -174,6 +174,39 @@ describe('every operation', () => {
   })
 })
 
+test('an approval that a request waits for is closed by that request alone', async () => {
+  const workspace = (await world.daemon.open('home')).workspace
+  const open = () => workspace.store.view.approvals.of('Ada')
+  const asked = {
+    key: 'k',
+    vendor: 'claude',
+    tool: 'Bash',
+    input: 'rm -rf ~',
+    choices: [{ id: 'allow', kind: 'allow' }],
+  }
+  const leaving = new AbortController()
+  const headers = { 'content-type': 'application/json', ...world.as('Ada') }
+  const ask = (signal?: AbortSignal) =>
+    fetch(`${world.url}/api/approval.ask`, { method: 'POST', headers, body: JSON.stringify(asked), signal })
+  const over = ask(leaving.signal).catch(() => 'left')
+  await until(() => open().length === 1)
+  const [{ id } = { id: '' }] = open()
+  for (const how of ['terminal', 'timeout', 'cancelled'])
+    expect((await world.api('approval.settle', { key: 'k', how, kind: 'allow' }, world.as('Ada'))).body).toEqual({})
+  // Another that calls its own by the same key takes nobody's place.
+  const other = new AbortController()
+  const second = ask(other.signal).catch(() => 'left')
+  await until(() => open().length === 2)
+  other.abort()
+  expect(await second).toBe('left')
+  await until(() => open().length === 1)
+  expect(workspace.store.view.approvals.byId(id)?.closed).toBeUndefined()
+  leaving.abort()
+  expect(await over).toBe('left')
+  await until(() => open().length === 0)
+  expect(workspace.store.view.approvals.byId(id)?.closed).toMatchObject({ how: 'gone' })
+})
+
 describe('a call id that was used', () => {
   /**
    * Registering never takes the caller's id; what is typed is not stored, so nothing could be answered twice; and an agent that was briefed a

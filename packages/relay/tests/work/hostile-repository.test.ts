@@ -252,6 +252,45 @@ test('an index that nobody writes to holds up nothing', async () => {
   await expect(keeper.diff(worktree)).rejects.toThrow('this is a FIFO, not a file')
 })
 
+test.each([
+  ...['HEAD', 'index', 'config', 'packed-refs', 'commondir', 'gitdir', 'shallow', 'config.worktree'],
+  ...['info/exclude', 'info/attributes', 'info/sparse-checkout', 'objects/info/alternates', 'refs/heads/main'],
+])('.git/%s as a FIFO, or as a link to a device, is refused by name before git waits for it', async (name) => {
+  const path = join(repository, '.git', name)
+  for (const make of [() => execFileSync('mkfifo', [path]), () => symlinkSync('/dev/zero', path)]) {
+    rmSync(path, { force: true })
+    mkdirSync(join(path, '..'), { recursive: true })
+    make()
+    await expect(keeper.plan({ name: 'Ann', directory: join(repository, 'sub') })).rejects.toMatchObject({
+      refusal: {
+        code: 'worktree.none',
+        details: { why: expect.stringMatching(/ this is a (FIFO|device), not a file\. Remove it/) },
+      },
+      message: expect.stringContaining(path),
+    })
+  }
+})
+
+test('the same for the files of a worktree, whose .git is a file', async () => {
+  const tree = join(root, 'tree')
+  git(repository, 'worktree', 'add', '-q', tree)
+  expect((await keeper.plan({ name: 'Ann', directory: tree })).worktree.repository).toBe(repository)
+  const head = join(repository, '.git/worktrees/tree/HEAD')
+  rmSync(head)
+  execFileSync('mkfifo', [head])
+  await expect(keeper.plan({ name: 'Ann', directory: tree })).rejects.toThrow(`${head}: this is a FIFO, not a file`)
+})
+
+test('at any other file git waits for ten seconds at most, and the refusal says what to look for', async () => {
+  const id = git(repository, 'rev-parse', 'HEAD')
+  const object = join(repository, '.git/objects', id.slice(0, 2), id.slice(2))
+  rmSync(object)
+  execFileSync('mkfifo', [object])
+  await expect(keeper.plan({ name: 'Ann', directory: repository })).rejects.toMatchObject({
+    refusal: { code: 'worktree.none', details: { why: expect.stringContaining('find .git -type p') } },
+  })
+})
+
 test('work that git was told to overlook, a commit without a branch and an open rebase are work', async () => {
   const worktree = await make()
   const kept = async () => (await keeper.leave(worktree, ran)).kept

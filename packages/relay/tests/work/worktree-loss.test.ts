@@ -148,7 +148,7 @@ test('two workspaces that plan the same worktree: who comes second harms nothing
   })
   // An old row of the same path, whose own worktree somebody has removed.
   answers.push(await second.leave(theirs, { worker: 'w0', hasRun: true }))
-  await second.discard(theirs, 'w0')
+  await second.discard(theirs, { worker: 'w0', hasRun: true })
   expect(answers).toEqual([{}, {}, {}])
   expect(oursIn(repository)).toEqual({ paths: ['Ann'], branches: ['relay/Ann'], listed: [mine.path] })
   expect(await first.leave(mine, { worker: 'w1', hasRun: true })).toEqual({})

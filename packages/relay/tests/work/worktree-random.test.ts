@@ -76,7 +76,7 @@ class History {
       this.#check()
     }
     for (const each of this.#hired.filter(({ isGone }) => !isGone)) {
-      await this.#keeper.discard(each.worktree, each.worker)
+      await this.#keeper.discard(each.worktree, each)
       each.isGone = true
     }
     expect(oursIn(this.#repository)).toEqual({ paths: [], branches: [], listed: [] })
@@ -145,13 +145,13 @@ class History {
     else expect(hired.files + hired.commits, kept).toBeGreaterThan(0)
   }
 
-  /** Dies in the middle of making or removing a worktree, with the git that did it; the next one ends what it finds. */
+  /** Dies in the middle of making or removing a worktree, by the git that did it; the next one ends what it finds. */
   async #killed(work: (keeper: Worktrees) => Promise<unknown>): Promise<void> {
     const folder = `${this.#repository}-killed`
     const ms = `0.00${this.#random(10)}${this.#random(10)}`
     mkdirSync(folder, { recursive: true })
     const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim()
-    const script = `#!/bin/sh\ncase "$*" in *"worktree add"*|*"worktree remove"*) exec timeout -s KILL ${ms} ${real} "$@";; esac\nexec ${real} "$@"\n`
+    const script = `#!/bin/sh\ncase "$*" in *"worktree add"*|*" status "*) exec timeout -s KILL ${ms} ${real} "$@";; esac\nexec ${real} "$@"\n`
     writeFileSync(join(folder, 'git'), script)
     chmodSync(join(folder, 'git'), 0o755)
     await work(keeperWith(`${folder}:${process.env.PATH}`)).catch(() => {})
@@ -176,7 +176,7 @@ class History {
   async #discard(): Promise<void> {
     const hired = this.#some()
     if (!hired || this.#random(3) > 0) return
-    await this.#keeper.discard(hired.worktree, hired.worker)
+    await this.#keeper.discard(hired.worktree, hired)
     hired.isGone = true
   }
 

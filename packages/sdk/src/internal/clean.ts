@@ -142,6 +142,8 @@ const exactTags = [
 /** The sign that opens a tag, its wide and small forms, and what looks like it. */
 const opens = '<\u226e\uff1c\ufe64\u2039\u02c2\u1438\u276e\u2329\u27e8\u3008'
 const hasOpen = new RegExp(`[${opens}]`)
+/** For callers that escape every one of them, as JSON can, instead of looking for tags. */
+export const tagOpens = new RegExp(`[${opens}]`, 'g')
 
 /** Before each of them: what a tag's name is looked for in ends at the next. */
 const atOpen = new RegExp(`(?=[${opens}])`)

@@ -25,6 +25,7 @@ export {
   type ForeignFile,
   foreignFileBytesMax,
   isPlainDirectory,
+  mustBeFile,
   readForeignFile,
   readForeignText,
   UnsafeFileError,

@@ -46,6 +46,7 @@ const texts: { [Name in TextName]: Words<Name> } = {
   'reaction.removed': (of) => `${of('agent')} takes ${of('emoji')} back`,
   'workspace.began': () => 'the workspace begins',
   'workspace.key-issued': () => 'the workspace gets a new key',
+  'workspace.restored': () => 'the workspace is restored from a backup',
   'workspace.policy-set': (_, { by }) => `${by} changes the policy`,
   'workspace.raised': (of) => `the workspace has format ${of('format')} from here on`,
   'workspace.owned': (of) => `the workspace belongs to the machine ${of('machine')} now`,

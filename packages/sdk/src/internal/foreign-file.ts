@@ -144,7 +144,8 @@ function open(path: string, mayBeLink: boolean): number | undefined {
   }
 }
 
-function mustBeFile(path: string, stats: Stats): void {
+/** Throws `UnsafeFileError` for anything else than a regular file. */
+export function mustBeFile(path: string, stats: Stats): void {
   if (stats.isFile()) return
   const what = stats.isSymbolicLink()
     ? 'a link'

@@ -4,6 +4,7 @@
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { RelayError } from '../errors.ts'
 import { readForeignText, UnsafeFileError } from './foreign-file.ts'
+import { JsonDepthError, parseJson } from './parse-json.ts'
 
 /** Loaded only where it is needed: loading it takes half a millisecond. */
 const os = () => process.getBuiltinModule('node:os')
@@ -122,9 +123,9 @@ function readProjectFile(directory: string): ProjectFile | undefined {
   if (text === undefined) return undefined
   let value: unknown
   try {
-    value = JSON.parse(text)
-  } catch {
-    throw badConfig(path, 'not valid JSON')
+    value = parseJson(text)
+  } catch (error) {
+    throw badConfig(path, error instanceof JsonDepthError ? error.message : 'not valid JSON')
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw badConfig(path, 'not a JSON object')
   return { path, directory, text, value: value as Record<string, unknown> }

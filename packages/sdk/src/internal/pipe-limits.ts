@@ -3,6 +3,7 @@
 export const pipeLimits = {
   lineBytesMax: 12 * 1024 * 1024,
   idCharsMax: 200,
+  jsonDepthMax: 128,
   claimFilesMax: 1_000,
   claimTreesMax: 100,
 } as const

@@ -22,6 +22,10 @@ export interface WorkspaceKeyIssued {
   type: 'workspace.key-issued'
   hash: string
 }
+/** All that was written before came with a backup. What it tells of workers and runs was on another disk: nothing of it is started, removed or written here. */
+export interface WorkspaceRestored {
+  type: 'workspace.restored'
+}
 /** The whole policy, as it holds from now on. */
 export interface WorkspacePolicySet {
   type: 'workspace.policy-set'
@@ -250,6 +254,7 @@ export interface WorkerWorktreeRemoved {
 export type Fact =
   | WorkspaceBegan
   | WorkspaceKeyIssued
+  | WorkspaceRestored
   | WorkspacePolicySet
   | MachineFact
   | AgentRegistered

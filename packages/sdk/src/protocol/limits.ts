@@ -15,8 +15,8 @@ export const limits = {
   requestBytesMax: 1 * MiB,
   /** All that a connection over the network may send before it has shown a credential. */
   helloBytesMax: 64 * KiB,
-  /** How deep JSON may nest that a client sends, on any wire. No frame or call of ours is deeper than ten; an action's schema or input may be. */
-  jsonDepthMax: 128,
+  /** How deep JSON may nest that others wrote, on any wire and in files. No frame or call of ours is deeper than ten; an action's schema or input may be. */
+  jsonDepthMax: pipeLimits.jsonDepthMax,
   /** One line that the daemon sends: the largest is a run's payload again, compressed and in base64. */
   answerBytesMax: 12 * MiB,
   /** An inbox or history answer stops before this many bytes of bodies and says how many more wait. */

@@ -32,6 +32,12 @@ export function deniedText(by: string, claims: readonly ClaimRow[], how: Crossed
   return `${shownCommand(how.git)} would touch files that others are editing in this checkout: ${listed(claims)}. It was not run. Name your own files instead. ${next}`
 }
 
+/** Where an edit was denied and no claim is there to name: the path is unclear, or whoever had the file has let it go since. */
+export function unmetText(unclear: string | undefined): string {
+  if (unclear === undefined) return 'Another agent was editing it a moment ago. Try again.'
+  return `${shownName(unclear)} names another file for each process that opens it, so nobody can say whether that file is claimed. Your edit was not made. Name the file by its plain path.`
+}
+
 /** What the holder of the claims, or the agent that met them, is told in a message. */
 export function noticeText(by: string, claims: readonly ClaimRow[], to: 'holder' | 'agent', how: Crossed): string {
   const files = names(claims)

@@ -23,7 +23,7 @@ import { dayTokenMs } from '../sessions/credentials.ts'
 import { ClaimHint, liveAgents } from './claim-hint.ts'
 import { ClaimRenewals } from './claim-renewals.ts'
 import type { CommitReader } from './claim-runtime.ts'
-import { deniedText, noticeText, shownMax } from './claim-texts.ts'
+import { deniedText, noticeText, shownMax, unmetText } from './claim-texts.ts'
 
 /** An agent that has had no session for this long is gone. Its host connects again within a second or two when the daemon was restarted. */
 const leaveMs = 15_000
@@ -95,11 +95,8 @@ export class Claims {
     const isAbout = named.length > 0 ? named : swept
     if (isDenied && input.git) this.#warn(warningOf(by, input.git))
     const crossed = isDenied || isAbout.length > 0 ? isAbout : elsewhere
-    // Whoever had it may have let it go since.
     if (crossed.length === 0)
-      return isDenied
-        ? { isDenied: true, met: [], text: 'Another agent was editing it a moment ago. Try again.' }
-        : { isDenied: false, met: [] }
+      return isDenied ? { isDenied: true, met: [], text: unmetText(asked.unclear) } : { isDenied: false, met: [] }
     const git = named.length > 0 ? undefined : input.git?.command
     const how = { isDenied: isDenied === true, git, isElsewhere: crossed === elsewhere, policy }
     this.#tell(by, crossed, how)
@@ -150,9 +147,11 @@ export class Claims {
     const { git, ...named } = input
     const looked = await lookout.look({ ...named, directory: git?.directory }, by)
     if (!looked) return undefined
-    const { places, trees, root: sweeps } = looked
-    if (places.every((place) => place === null) && trees.length === 0 && sweeps === undefined) return undefined
+    const { places, trees, root: sweeps, unclear } = looked
+    const isNothing = places.every((place) => place === null) && trees.length === 0 && sweeps === undefined
+    if (isNothing && unclear === undefined) return undefined
     return {
+      unclear,
       places: distinct(places.filter((place) => place !== null)),
       trees,
       sweeps,

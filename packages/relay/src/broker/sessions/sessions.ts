@@ -6,6 +6,7 @@ import type { RefusalError } from '../../core/refusal-error.ts'
 import type { World } from '../../core/world.ts'
 import type { Clock } from '../../machine/clock.ts'
 import { onMachine } from '../elsewhere.ts'
+import { tellEach } from '../hub.ts'
 import { hashOf, newSecret } from './credentials.ts'
 import { agentAt, type Moment, type Provisional, type Session, type Traits } from './session.ts'
 import { ownStanding, type Standing } from './standing.ts'
@@ -18,6 +19,7 @@ export class Sessions implements World {
   readonly machine: string | undefined
   readonly #clock: Clock
   readonly #ids: Ids
+  readonly #onTrouble: (error: Error) => void
   readonly #live = new Map<string, { session: Session; abort: AbortController }>()
   readonly #byAgent = new Map<string, Set<Session>>()
   readonly #byCli = new Map<string, Set<Session>>()
@@ -31,8 +33,9 @@ export class Sessions implements World {
   readonly #hooked = new Set<string>()
   readonly #changed = new Set<(agent: string) => void>()
 
-  constructor(clock: Clock, ids: Ids, machine?: string) {
+  constructor(clock: Clock, ids: Ids, onTrouble: (error: Error) => void, machine?: string) {
     this.machine = machine
+    this.#onTrouble = onTrouble
     this.#clock = clock
     this.#ids = ids
     this.#began = this.#now()
@@ -277,7 +280,7 @@ export class Sessions implements World {
   }
 
   #tell(agent: string): void {
-    for (const listener of this.#changed) listener(agent)
+    tellEach(this.#changed, agent, this.#onTrouble)
   }
 }
 

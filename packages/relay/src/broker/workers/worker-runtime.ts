@@ -106,13 +106,23 @@ export interface WorktreeKeeper {
   plan(request: { name: string; directory: string }): Promise<PlannedWorktree>
   /** Resolves when it is ready for its worker. */
   make(worktree: Worktree, options: MakeWorktree): Promise<void>
-  /** Its worker is gone: removes it unless it holds work. What was made for another worker is not touched. */
-  leave(worktree: Worktree, of: { worker: string; hasRun: boolean }): Promise<EndedWorktree>
+  /** Its worker is gone: removes it unless it holds work. What was not made for this worker is not touched, whatever the row says. */
+  leave(worktree: Worktree, by: LeftBy): Promise<EndedWorktree>
   /** Undefined where it is not there any more. */
   changes(worktree: Worktree): Promise<WorktreeChanges | undefined>
   diff(worktree: Worktree): Promise<{ text: string; isCut: boolean }>
-  /** Removes it with all that it holds, and its branch, if it was made for this worker. */
-  discard(worktree: Worktree, worker: string): Promise<void>
+  /** The same, with all the work that it holds, and its branch. */
+  discard(worktree: Worktree, by: LeftBy): Promise<EndedWorktree>
+}
+
+/** The worker that has left a worktree. */
+export interface LeftBy {
+  /** Its id. */
+  worker: string
+  /** Its program was started, so that work may be in it. */
+  hasRun: boolean
+  /** Where in the worktree it worked; left out: in all of it. */
+  cwd?: string
 }
 
 export interface PlannedWorktree {
@@ -135,7 +145,7 @@ export interface MakeWorktree {
   onSetup(what: string): Promise<void>
 }
 
-/** `kept` says what it holds; left out where it was removed. */
+/** `kept` says what it holds, or why it is not removed; left out where it was. */
 export interface EndedWorktree {
   kept?: string
   changes?: WorktreeChanges

@@ -250,14 +250,7 @@ export class Workers {
   #worker(row: WorkerRow): Worker {
     const { id, name, cli, model, parent, cwd, worktree, control, reason, pid, code, at, changedAt, again } = row
     return {
-      id,
-      name,
-      cli,
-      model,
-      parent,
-      cwd,
-      worktree,
-      control,
+      ...{ id, name, cli, model, parent, cwd, worktree, control },
       status: this.#statusOf(row),
       reason,
       pid,
@@ -271,16 +264,20 @@ export class Workers {
 
   /** Resolves to the row once it is as wished, or when nobody waits any more. */
   #until(id: string, isDone: (row: WorkerRow) => boolean, abandoned: AbortSignal): Promise<WorkerRow> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const look = () => {
-        const row = this.#store.view.workers.byId(id) as WorkerRow
-        if (!isDone(row) && !abandoned.aborted) return
+        try {
+          const row = this.#store.view.workers.byId(id) as WorkerRow
+          if (!isDone(row) && !abandoned.aborted) return
+          resolve(row)
+        } catch (damage) {
+          reject(damage)
+        }
         stop()
         abandoned.removeEventListener('abort', look)
-        resolve(row)
       }
-      const isAboutIt = (fact: Fact) => fact.type === 'worker.changed' && fact.id === id
       const stop = this.#hub.listen((entries) => {
+        const isAboutIt = (fact: Fact) => fact.type === 'worker.changed' && fact.id === id
         if (entries.some(({ facts }) => facts.some(isAboutIt))) look()
       })
       abandoned.addEventListener('abort', look)

@@ -5,6 +5,7 @@ import type { OutputOf, ParsedInputOf, Worker, Worktree } from '@agent-relay/sdk
 import { RefusalError } from '../../core/refusal-error.ts'
 import { isInCharge, type Reader, sees, seesAllRuns } from '../../core/sight.ts'
 import type { WorkerRow } from '../../core/view.ts'
+import { backupMachine } from '../../core/world.ts'
 import { isInside } from '../../machine/working-directory.ts'
 import { type Asking, causeOf, type Parts } from '../call.ts'
 import type { WorktreeKeeper } from './worker-runtime.ts'
@@ -35,7 +36,7 @@ export class WorkerWorktrees {
       rows.map(async (row) => {
         const worker = this.#parts.describe(row)
         try {
-          const changes = await this.#must().changes(row.worktree)
+          const changes = await this.#keeperOf(row).changes(row.worktree)
           return changes ? { ...worker, changes } : { ...worker, error: 'its worktree is not there any more' }
         } catch (error) {
           return { ...worker, error: (error as Error).message }
@@ -47,7 +48,7 @@ export class WorkerWorktrees {
 
   async diff(reader: Reader, { name }: ParsedInputOf<'worker.diff'>): Promise<OutputOf<'worker.diff'>> {
     const row = this.#named(reader, name)
-    return { worker: this.#parts.describe(row), ...(await this.#must().diff(row.worktree)) }
+    return { worker: this.#parts.describe(row), ...(await this.#keeperOf(row).diff(row.worktree)) }
   }
 
   /** Removes those that were left and hold no work; with `discard` the named one, whatever it holds. */
@@ -70,10 +71,11 @@ export class WorkerWorktrees {
   }
 
   /** Answers why it stays. */
-  async #end({ id: worker, worktree, pid }: WithWorktree, discard: boolean): Promise<string | undefined> {
-    if (!discard) return (await this.#must().leave(worktree, { worker, hasRun: pid !== undefined })).kept
-    await this.#must().discard(worktree, worker)
-    return undefined
+  async #end(row: WithWorktree, discard: boolean): Promise<string | undefined> {
+    const { id: worker, worktree, pid, cwd } = row
+    const keeper = this.#keeperOf(row)
+    const by = { worker, hasRun: pid !== undefined, cwd }
+    return (discard ? await keeper.discard(worktree, by) : await keeper.leave(worktree, by)).kept
   }
 
   /** Why it cannot go now: somebody works in it. */
@@ -93,12 +95,17 @@ export class WorkerWorktrees {
   #named(reader: Reader, name: string): WithWorktree {
     const seen = this.#seen(reader)
     const found = seen.findLast((row) => row.name === name || row.worktree.branch === name)
-    if (!found) throw new RefusalError('worktree.unknown', { name })
-    return found
+    if (found) return found
+    const { view } = this.#parts.store
+    const row = view.workers.byName(name)
+    const isRestored = row?.machine === backupMachine && sees(view, reader, 'worker', row)
+    throw new RefusalError('worktree.unknown', { name, isRestored })
   }
 
-  #must(): WorktreeKeeper {
+  /** A path on another machine means nothing here: what lies there on this disk is somebody else's. */
+  #keeperOf({ name, machine }: WithWorktree): WorktreeKeeper {
     if (!this.#keeper) throw new RefusalError('worker.unavailable')
+    if (machine !== this.#parts.sessions.machine) throw new RefusalError('worktree.elsewhere', { name, machine })
     return this.#keeper
   }
 }

@@ -5,7 +5,7 @@ import { limits } from '@agent-relay/sdk/wire'
 import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'
 import { readNamed } from '../stdin.ts'
-import { clean, oneLine } from '../text.ts'
+import { oneLine } from '../text.ts'
 
 const list: NamedCommand = {
   name: 'list',
@@ -54,7 +54,7 @@ async function runInvoke(context: Context<InvokeOptions>): Promise<void> {
       client.call('action.invoke', { name, input, timeoutMs: options.timeout }),
     )
     if (print.isJson) await print.json(done)
-    else if (done.ok) await print.line(clean(JSON.stringify(done.output, null, 2)))
+    else if (done.ok) await print.json(done.output ?? null, 2)
     if (!done.ok) throw new CommandError(failureText(done), exits.refused, { isAnswered: true })
   })
 }

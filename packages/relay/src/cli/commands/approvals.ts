@@ -117,7 +117,10 @@ async function runAnswer(
   })
 }
 
-/** Whoever allows something sees what it is, and says so where that is not all of it. */
+/**
+ * Whoever allows something sees what it is, and says so where that is not all of it. Tags are shown as they are: a person decides on exactly
+ * this text, and no agent comes here.
+ */
 async function mustSee({ print }: Context, { id, agent, tool, input, hidden }: Approval): Promise<void> {
   const lines = clean(input).split('\n')
   const all = [oneLine(`${agent} wants ${tool}:`), ...lines.map((line) => `  ${line}`)]

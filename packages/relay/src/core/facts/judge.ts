@@ -49,9 +49,10 @@ const speakersOfFormat1: { readonly [T in Fact['type']]?: string } = {
 }
 
 function saidInFormat1(fact: Fact, by: Saying): boolean {
-  // Nobody may make itself the owner of a workspace that has begun.
+  // Nobody may make itself the owner of a workspace that has begun. The others are younger than that format.
   if (fact.type === 'workspace.raised' || fact.type === 'workspace.owned')
     return by.view.lastNumber(generalChannel) === undefined
+  if (['workspace.restored', 'machine.revoked', 'machine.admitted'].includes(fact.type)) return false
   if (fact.type === 'agent.homed' || fact.type === 'deliveries.noted') return rowOf(fact).said(fact, by)
   const field = speakersOfFormat1[fact.type]
   return field === undefined || by.speaksFor((fact as unknown as Record<string, string>)[field] as string)

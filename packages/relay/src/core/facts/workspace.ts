@@ -10,6 +10,7 @@ const machines = () => [keys.machines]
 export const workspaceFacts: FactRows<
   | 'workspace.began'
   | 'workspace.key-issued'
+  | 'workspace.restored'
   | 'workspace.policy-set'
   | 'workspace.raised'
   | 'workspace.owned'
@@ -18,6 +19,14 @@ export const workspaceFacts: FactRows<
 > = {
   'workspace.began': { shape: { id: text }, said: noMachine, seen: holder, writes: noKey, over: 'never' },
   'workspace.key-issued': { shape: { hash: text }, said: ownerMachine, seen: holder, writes: noKey, over: 'never' },
+  // Only where a backup is restored, while nobody shares it.
+  'workspace.restored': {
+    shape: {},
+    said: noMachine,
+    seen: everyone,
+    writes: () => [keys.workers, keys.runs],
+    over: 'never',
+  },
   'workspace.policy-set': {
     shape: { policy: (value) => Policy.safeParse(value).success },
     said: ownerMachine,

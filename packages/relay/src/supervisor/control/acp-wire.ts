@@ -2,6 +2,7 @@
 // answered once, and what the program writes besides is passed over. What the messages mean is decided in acp-control.ts.
 
 import type { Readable, Writable } from 'node:stream'
+import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { errors } from './acp-words.ts'
 
 /** A step of an agent may hold a whole file, twice. A longer line is passed over; if it was a request, it is refused. */
@@ -127,7 +128,7 @@ export class AcpWire {
   #hear(text: string): void {
     let message: { id?: unknown; method?: unknown; params?: unknown; result?: unknown; error?: unknown }
     try {
-      message = JSON.parse(text)
+      message = parseJson(text) as typeof message
     } catch {
       return this.#listener.onStray(text.slice(0, strayCharsMax))
     }

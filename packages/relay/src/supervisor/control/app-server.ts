@@ -2,6 +2,7 @@
 // decided in codex-daemon.ts. What the server says is not trusted: it is bounded, and what does not fit the schemas is passed over.
 
 import { connect } from 'node:net'
+import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { limits } from '@agent-relay/sdk/protocol'
 import type { WebSocket } from 'ws'
@@ -176,7 +177,7 @@ export class AppServer {
   #hear(text: string): void {
     let message: { id?: unknown; method?: unknown; params?: unknown; result?: unknown; error?: unknown }
     try {
-      message = JSON.parse(text) ?? {}
+      message = (parseJson(text) as typeof message) ?? {}
     } catch {
       return
     }

@@ -51,6 +51,16 @@ export const workerRefusals = {
   'worker.too-many': { ...busy, text: (d: RefusalDetails) => `${d.count} workers are running, which is the most.` },
   'worker.unavailable': { ...usage, http: 501, text: () => 'This relay starts no workers.' },
   'worktree.none': { ...usage, text: (d: RefusalDetails) => `There can be no worktree for ${d.directory}: ${d.why}.` },
-  'worktree.unknown': { ...absent, text: (d: RefusalDetails) => `No worker "${d.name}" has a worktree.` },
+  'worktree.unknown': {
+    ...absent,
+    text: (d: RefusalDetails) => {
+      const why = d.isRestored ? ' It came with a backup: nothing on this disk is looked at or removed for it.' : ''
+      return `No worker "${d.name}" has a worktree.${why}`
+    },
+  },
+  'worktree.elsewhere': {
+    ...clash,
+    text: (d: RefusalDetails) => `The worktree of "${d.name}" is on ${d.machine ?? 'another machine'}. Ask there.`,
+  },
   'worktree.person': { ...denied, text: () => 'Only a person discards the work of a worker. Ask one.' },
 }

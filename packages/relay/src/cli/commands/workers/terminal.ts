@@ -6,7 +6,7 @@ import { type CliCommand, CommandError, type Context, exits } from '../../comman
 import { withClient, withPerson } from '../../connection.ts'
 import { awaitEnding, ended } from '../../ending.ts'
 import { logLinesDefault } from '../../options.ts'
-import { clean, oneLine } from '../../text.ts'
+import { clean, cleanPart, oneLine } from '../../text.ts'
 import { TerminalFilter } from './terminal-filter.ts'
 
 /** Ctrl-] */
@@ -44,7 +44,7 @@ async function runLogs(context: Context<LogsOptions>): Promise<void> {
     const ending = awaitEnding()
     const exit = await follow(client, name, ending, ({ data, isPast }) => {
       // Past output is part of the screen that was printed above.
-      if (!isPast) void (print.isJson ? print.json({ name, data }) : process.stdout.write(clean(data)))
+      if (!isPast) void (print.isJson ? print.json({ name, data }) : process.stdout.write(cleanPart(data)))
     })
     if (exit !== undefined) print.say(oneLine(exit))
   })

@@ -3,7 +3,6 @@
 import { createWriteStream } from 'node:fs'
 import { resolve } from 'node:path'
 import type { RelayClient, RelayEvent } from '@agent-relay/sdk'
-import { unseen } from '@agent-relay/sdk/internal/clean'
 import { recordingLine } from '@agent-relay/sdk/internal/client'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import type { Message } from '@agent-relay/sdk/protocol'
@@ -13,7 +12,7 @@ import { DataDirectory } from '../../../machine/data-directory.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import { addressText } from '../../lines.ts'
-import { escaped } from '../../print.ts'
+import { safeJson } from '../../print.ts'
 import { clean, counted, homely, oneLine } from '../../text.ts'
 import { mustBeOnDisk } from './backup.ts'
 import { givenFile, withPlacer } from './restore.ts'
@@ -111,7 +110,7 @@ async function exportAll(client: RelayClient, options: ExportOptions, workspace:
 }
 
 function line(value: RelayEvent | Message, hasBodies: boolean): string {
-  return recordingLine(value, !hasBodies).replace(unseen, escaped)
+  return safeJson(recordingLine(value, !hasBodies))
 }
 
 /** A body is quoted, so that no line of it can pass for the head of another message. */

@@ -97,13 +97,13 @@ function stoppedText({ name, isThere, missing }: Stop, why: string, again: strin
   return `Workspace ${name} ${what}: ${why}${rest}`
 }
 
-interface Restored extends Pick<Prepared, 'isKeyNew' | 'reset' | 'wasShared'> {
+interface Restored extends Pick<Prepared, 'isKeyNew' | 'reset' | 'worktrees' | 'wasShared'> {
   name: string
   id: string
   messages: number
 }
 
-function sayRestored(print: Print, { name, messages, isKeyNew, reset, wasShared }: Restored): void {
+function sayRestored(print: Print, { name, messages, isKeyNew, reset, worktrees, wasShared }: Restored): void {
   const key = isKeyNew ? ` It has a new key: agent-relay workspace key ${name}` : ''
   print.say(`Workspace ${name} is restored, with ${counted(messages, 'message')}.${key}`)
   const { tokens, policy } = reset
@@ -112,6 +112,10 @@ function sayRestored(print: Print, { name, messages, isKeyNew, reset, wasShared 
   const asNew = policy.length > 0 ? [`its policy is that of a new one in ${inWords(policy)}`] : []
   const lost = [...revoked, ...asNew].join(', and ')
   if (lost !== '') print.say(`  No key of yours opened it, so ${lost}.`)
+  if (worktrees > 0)
+    print.say(
+      `  It no longer looks after ${counted(worktrees, 'worktree')} of its workers. What is on this disk stays: git worktree list`,
+    )
   if (wasShared)
     print.say('  It was shared with other machines. This copy lives on this one alone, and they go on without it.')
 }

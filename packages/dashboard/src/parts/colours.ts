@@ -1,0 +1,83 @@
+// Finds the colours of code in a thread of its own: for some texts the grammars take time that grows with the square of the length, and a message
+// must not hold the page. What takes too long gets no colours. The grammars are in highlight.ts; the thread is colours-thread.ts.
+
+import type { CodeNode } from './highlight.ts'
+
+/** A screenful of code takes a few milliseconds. */
+const colourMs = 300
+
+export interface AskedColours {
+  code: string
+  language: string
+}
+
+export type FromThread = { isReady: true } | { nodes: readonly CodeNode[] | undefined }
+
+/** The part of a browser's Worker that is used. */
+export interface ColourThread {
+  onmessage: ((event: { data: FromThread }) => void) | null
+  onerror: ((event: never) => void) | null
+  postMessage(asked: AskedColours): void
+  terminate(): void
+}
+
+interface Waiting {
+  asked: AskedColours
+  done(nodes: readonly CodeNode[] | undefined): void
+}
+
+export class Colours {
+  readonly #start: () => ColourThread
+  readonly #waiting: Waiting[] = []
+  #thread: ColourThread | undefined
+  #isReady = false
+  #alarm: ReturnType<typeof setTimeout> | undefined
+
+  constructor(start: () => ColourThread) {
+    this.#start = start
+  }
+
+  /** Undefined: the language is not known, or it would take too long. */
+  of(asked: AskedColours): Promise<readonly CodeNode[] | undefined> {
+    return new Promise((done) => {
+      this.#waiting.push({ asked, done })
+      if (this.#waiting.length === 1) this.#next()
+    })
+  }
+
+  /** One at a time: what is cut off is what was asked last. The time to load the thread is not the code's. */
+  #next(): void {
+    const [first] = this.#waiting
+    if (!first) return
+    this.#thread ??= this.#load()
+    if (!this.#isReady) return
+    this.#thread.postMessage(first.asked)
+    this.#alarm = setTimeout(() => this.#giveUp(), colourMs)
+  }
+
+  #load(): ColourThread {
+    const thread = this.#start()
+    thread.onmessage = ({ data }) => {
+      if (this.#thread !== thread) return
+      if ('nodes' in data) return this.#answer(data.nodes)
+      this.#isReady = true
+      this.#next()
+    }
+    thread.onerror = () => this.#thread === thread && this.#giveUp()
+    return thread
+  }
+
+  /** The next gets a thread of its own: this one may never end what it does. */
+  #giveUp(): void {
+    this.#thread?.terminate()
+    this.#thread = undefined
+    this.#isReady = false
+    this.#answer(undefined)
+  }
+
+  #answer(nodes: readonly CodeNode[] | undefined): void {
+    clearTimeout(this.#alarm)
+    this.#waiting.shift()?.done(nodes)
+    this.#next()
+  }
+}

@@ -1,0 +1,139 @@
+// Does every column hold what we write there? Asked of a file that may come from anybody, before it is read as a workspace. Whether its pages are
+// whole and its values have the types of their columns: soundness.ts. Whether the columns are ours: schema.ts.
+
+import {
+  AgentRole,
+  AgentType,
+  ApprovalChoice,
+  approvalHows,
+  Claim,
+  controls,
+  messageKinds,
+  routes,
+  runStatuses,
+  workerStates,
+} from '@agent-relay/sdk/protocol'
+import { factTypes } from '../core/facts/table.ts'
+import { RefusalError } from '../core/refusal-error.ts'
+import { Database } from './database.ts'
+import { beginWith } from './migrations.ts'
+
+/** What a value must be, in words, and as a condition of SQL on the column. */
+interface Expected {
+  what: string
+  sql(column: string): string
+}
+
+function oneOf(words: readonly string[]): Expected {
+  return { what: `one of ${words.join(', ')}`, sql: (column) => `${column} IN (${listOf(words)})` }
+}
+
+const json: Expected = {
+  what: 'JSON',
+  // SQLite's own functions take a text to end at U+0000.
+  sql: (column) => `json_valid(${column}) AND instr(${column}, char(0)) = 0`,
+}
+
+/** JSON of this type, of which this is true besides. */
+function jsonOf(type: 'array' | 'object', what: string, more: (column: string) => string = () => '1'): Expected {
+  return {
+    what,
+    sql: (c) => `CASE WHEN ${json.sql(c)} THEN json_type(${c}) = '${type}' AND ${more(c)} ELSE 0 END`,
+  }
+}
+
+const list = jsonOf('array', 'a list as JSON')
+const object = jsonOf('object', 'an object as JSON')
+const facts = jsonOf('array', 'a list of facts that this version knows', (column) => {
+  const isKnown = `type = 'object' AND coalesce(json_extract(value, '$.type'), '') IN (${listOf(factTypes)})`
+  return `NOT EXISTS (SELECT 1 FROM json_each(${column}) WHERE NOT (${isKnown}))`
+})
+/** The number of an entry whose body is JSON. */
+const jsonBody: Expected = {
+  what: 'an entry with JSON',
+  sql: (column) => `coalesce((SELECT ${json.sql('body')} FROM bodies WHERE bodies.seq = ${column}), 1)`,
+}
+
+const policy = jsonOf('object', 'a policy', (column) => {
+  const isOf = (field: string, type: string) => `coalesce(json_type(${column}, '$.${field}'), '${type}') = '${type}'`
+  return `${isOf('approve', 'array')} AND ${isOf('terminal', 'object')}`
+})
+
+/** Besides the types, which the tables demand by themselves. */
+const expected: Record<string, Record<string, Expected>> = {
+  meta: { value: { what: policy.what, sql: (column) => `name <> 'policy' OR ${policy.sql(column)}` } },
+  journal: { facts, outcome: json },
+  local_journal: { facts, outcome: json },
+  agents: { type: oneOf(AgentType.options), role: oneOf(AgentRole.options) },
+  messages: { kind: oneOf(messageKinds) },
+  receipts: { route: oneOf(routes) },
+  actions: { input_schema: object, output_schema: object, available_to: list },
+  invocations: { input: jsonBody, output: jsonBody },
+  workers: {
+    ...{ command: list, args: list, worktree: object, asked: object },
+    ...{ status: oneOf(workerStates), wish: oneOf(['run', 'paused', 'gone']), control: oneOf(controls) },
+  },
+  runs: { status: oneOf(runStatuses) },
+  claims: { how: oneOf(Claim.shape.how.options) },
+  approvals: { choices: list, how: oneOf(approvalHows), kind: oneOf(ApprovalChoice.shape.kind.options) },
+}
+
+/** What JavaScript can count to, and the last moment that it knows. */
+const [numberMax, timeMax] = [Number.MAX_SAFE_INTEGER, 8.64e15]
+const times = /^(?:at|until|since|horizon|\w+_at)$/
+
+function expectedNumber(name: string): Expected {
+  const isTime = times.test(name)
+  const max = isTime ? timeMax : numberMax
+  return {
+    what: isTime ? 'a time' : 'a number that can be read',
+    sql: (column) => `${column} BETWEEN -${max} AND ${max}`,
+  }
+}
+
+/** Of the first column with something else in it, what it must be; undefined where there is none. Brings the tables up to date first. */
+export function columnFault(path: string): string | undefined {
+  let database: Database | undefined
+  try {
+    database = new Database(path)
+    return beginWith(database, faultIn)
+  } catch (error) {
+    if (error instanceof RefusalError) throw error
+    // A step to the present version reads what is in the columns too.
+    return (error as Error).message
+  } finally {
+    if (database?.isOpen) database.close()
+  }
+}
+
+export function faultIn(database: Database): string | undefined {
+  const names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+  for (const [table] of database.prepare(names).all()) {
+    const checks = checksOf(database, table as string)
+    if (checks.length === 0) continue
+    // All of a table's in one walk; 1 where any row holds something else.
+    const broken = checks.map(
+      ([column, { sql }]) => `max(NOT ("${column}" IS NULL OR (${sql(`"${table}"."${column}"`)})))`,
+    )
+    const row = database.prepare(`SELECT ${broken.join(', ')} FROM "${table}"`).get() ?? []
+    const found = checks.find((_, n) => row[n] === 1)
+    if (found) return `its column ${table}.${found[0]} holds something else than ${found[1].what}`
+  }
+  return undefined
+}
+
+function checksOf(database: Database, table: string): [column: string, expected: Expected][] {
+  const columns = database.prepare(`SELECT name, type FROM pragma_table_info('${table}')`).all()
+  return columns.flatMap(([name, type]): [string, Expected][] => {
+    const column = name as string
+    const own = expected[table]?.[column]
+    return [
+      ...(type === 'INTEGER' ? [[column, expectedNumber(column)] as [string, Expected]] : []),
+      ...(own ? [[column, own] as [string, Expected]] : []),
+    ]
+  })
+}
+
+function listOf(words: readonly string[]): string {
+  return words.map((word) => `'${word}'`).join(', ')
+}

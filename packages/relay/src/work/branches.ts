@@ -1,0 +1,54 @@
+// The branch of a worker's worktree: made, and removed where nothing is lost with it. Only as it was looked at: whoever has moved it meanwhile keeps it.
+
+import { lstatSync } from 'node:fs'
+import type { Worktree } from '@agent-relay/sdk/protocol'
+import { hasPassed } from '../machine/clock.ts'
+import { unmerged } from './changes.ts'
+import type { Git } from './git.ts'
+import { removeFile } from './own-files.ts'
+import { refOf, worktreesOf } from './repository.ts'
+
+/** git holds a lock on a branch for a few milliseconds; it waits for one as long as `core.filesRefLockTimeout` says. */
+const deadLockMs = 1_000
+
+/** Fails if there is such a branch by now: then it is not ours. */
+export function makeBranch(git: Git, worktree: Worktree): Promise<void> {
+  const { base } = worktree
+  return setBranch(git, worktree, [refOf(worktree), base, '0'.repeat(base.length)])
+}
+
+/** Unless it has commits that are on no other branch, or somebody has checked it out. */
+export async function dropBranch(git: Git, worktree: Worktree): Promise<void> {
+  const tip = await tipOf(git, worktree)
+  const isInUse = (await worktreesOf(git, worktree.repository)).some(({ ref }) => ref === refOf(worktree))
+  if (tip === undefined || isInUse || (await unmerged(git, worktree)) !== 0) return
+  await setBranch(git, worktree, ['-d', refOf(worktree), tip])
+}
+
+/** With the commits that are on it alone. */
+export async function discardBranch(git: Git, worktree: Worktree): Promise<void> {
+  const tip = await tipOf(git, worktree)
+  if (tip !== undefined) await setBranch(git, worktree, ['-d', refOf(worktree), tip])
+}
+
+export function tipOf(git: Git, worktree: Worktree): Promise<string | undefined> {
+  return git.line(worktree.repository, ['rev-parse', '--verify', '--quiet', refOf(worktree)])
+}
+
+async function setBranch(git: Git, worktree: Worktree, args: readonly string[]): Promise<void> {
+  const set = () => git.run(worktree.repository, ['update-ref', ...args])
+  await set().catch(async (error) => {
+    if (!(await dropDeadLock(git, worktree))) throw error
+    await set()
+  })
+}
+
+/** git that was killed while it wrote the branch leaves its lock, which keeps everybody from that branch. True where one was removed. */
+async function dropDeadLock(git: Git, worktree: Worktree): Promise<boolean> {
+  const asked = ['rev-parse', '--path-format=absolute', '--git-path', `${refOf(worktree)}.lock`]
+  const path = (await git.run(worktree.repository, asked)).trimEnd()
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (!found || !hasPassed(deadLockMs, Math.floor(found.mtimeMs), Date.now())) return false
+  await removeFile(path)
+  return true
+}

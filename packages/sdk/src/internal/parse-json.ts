@@ -1,0 +1,57 @@
+// The one parser of JSON that others wrote, on a wire or in a file: only as deep as a limit allows. Loaded by the pipe and the hooks: no imports but
+// their limits.
+
+import { pipeLimits } from './pipe-limits.ts'
+
+/** The text is valid so far, but nests deeper than the limit. */
+export class JsonDepthError extends Error {
+  constructor(depthMax: number) {
+    super(`nested deeper than ${depthMax} levels`)
+    this.name = 'JsonDepthError'
+  }
+}
+
+/** Throws a JsonDepthError, or the SyntaxError of JSON.parse. */
+export function parseJson(text: string, depthMax: number = pipeLimits.jsonDepthMax): unknown {
+  // Checked before it is parsed: a million brackets in one line would become a hundred megabytes of arrays before anyone could refuse them,
+  // and whatever walks a value by recursion (JSON.stringify, a schema) would run out of stack.
+  if (isDeeperThan(text, depthMax)) throw new JsonDepthError(depthMax)
+  return JSON.parse(text)
+}
+
+function isDeeperThan(text: string, depthMax: number): boolean {
+  return hasMoreOpenings(text, depthMax) && reachesDepth(text, depthMax)
+}
+
+/** Native searches: ordinary frames have a handful of openings and are never walked. */
+function hasMoreOpenings(text: string, count: number): boolean {
+  if (text.length <= count) return false
+  let left = count
+  for (const opening of ['{', '['])
+    for (let at = text.indexOf(opening); at >= 0; at = text.indexOf(opening, at + 1)) if (--left < 0) return true
+  return false
+}
+
+const [quote, backslash, openArray, closeArray, openObject, closeObject] = [34, 92, 91, 93, 123, 125]
+
+function reachesDepth(text: string, depthMax: number): boolean {
+  let depth = 0
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i)
+    if (char === quote) i = endOfString(text, i)
+    else if (char === openArray || char === openObject) {
+      if (++depth > depthMax) return true
+    } else if (char === closeArray || char === closeObject) depth--
+  }
+  return false
+}
+
+/** Searched, not walked: a payload of eight million characters is one string. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let escapes = end
+    while (text.charCodeAt(escapes - 1) === backslash) escapes--
+    if ((end - escapes) % 2 === 0) return end
+  }
+  return text.length
+}
