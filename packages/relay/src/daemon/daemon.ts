@@ -186,7 +186,7 @@ export class Daemon {
     this.#directory.hooks.withdraw()
     const opened = await this.#open.stopOpening()
     for (const { workspace } of opened) workspace.waits.stopAll()
-    const wires = [this.#control, this.#http, ...this.#open.wires]
+    const wires = [this.#control, this.#http, ...this.#open.sockets.all]
     const quiet = Promise.all(wires.map((wire) => wire?.quiet()))
     let timer: NodeJS.Timeout | undefined
     await Promise.race([quiet, new Promise((resolve) => (timer = setTimeout(resolve, stopMs)))])
@@ -197,7 +197,7 @@ export class Daemon {
     await Promise.all(opened.map(({ supervisor }) => supervisor.close()))
     // Before the sockets of the workspaces: while it listens, a workspace without a socket counts as closed, and its clients would give up.
     const controlClosed = this.#control?.close('daemon.stopping')
-    await Promise.all(this.#open.wires.map((wire) => wire.close('daemon.stopping')))
+    await Promise.all(this.#open.sockets.all.map((wire) => wire.close('daemon.stopping')))
     await Promise.all(opened.map(({ workspace }) => workspace.engine.leave?.()))
     for (const { workspace } of opened) workspace.close()
     await this.#cluster.close()

@@ -164,8 +164,11 @@ export function lookAtEnd(databasePath: string): { workspace?: string; noted?: J
   const noted = readEnd(databasePath)
   return lookInto(databasePath, (first) => {
     const workspace = first('value', "meta WHERE name = 'id'")?.[0] as string | undefined
+    // The note of another workspace says nothing about this one.
+    const isItsOwn = workspace === undefined || workspace === noted?.workspace
     const gapIn = (table: string, isLocal: boolean, end: LastEntry = nothing): Gap[] => {
-      if (end.seq === 0 || lastOf(first(columns, `${table} WHERE seq = ${end.seq}`)).mark === end.mark) return []
+      if (!isItsOwn || end.seq === 0 || lastOf(first(columns, `${table} WHERE seq = ${end.seq}`)).mark === end.mark)
+        return []
       return [{ isLocal, noted: end, found: lastOf(first(columns, `${table} ORDER BY seq DESC LIMIT 1`)) }]
     }
     const [gap] = [...gapIn('journal', false, noted?.journal), ...gapIn('local_journal', true, noted?.local)]
