@@ -217,6 +217,15 @@ describe('a workspace that several machines share', () => {
     expect(lookAtEnd(older).gap).toMatchObject({ isLocal: true, noted: { seq, at: 1_002 }, found: { at: 1_001 } })
   })
 
+  test('once it has lost some of that, it goes on with numbers that the others have never heard of', () => {
+    const store = shared()
+    const older = copied('older.db')
+    store.transact(() => void store.appendLocal(draft('l2')))
+    const cut = opened(older, 'laptop')
+    cut.transact(() => void cut.appendLocal(draft('l9')))
+    expect(cut.local?.lastSeq).toBeGreaterThan(store.local?.lastSeq as number)
+  })
+
   test('taken back, it has one journal, and that is what is noted', () => {
     const store = shared()
     store.takeBack()
