@@ -19,6 +19,7 @@ export const fileReaders: Record<string, string> = {
   'packages/mcp/src/install/workspace-key.ts': 'the data directory',
   'packages/relay/src/machine/cluster-file.ts': 'opens what it has just made, exclusively',
   'packages/relay/src/machine/config.ts': 'the data directory',
+  'packages/relay/src/daemon/recovering.ts': 'the data directory',
   'packages/relay/src/machine/data-directory.ts': 'the data directory',
   'packages/relay/src/daemon/agent-hosts.ts': 'written by the daemon alone, into the data directory',
   'packages/relay/src/machine/trust.ts': 'the data directory',

@@ -21,7 +21,8 @@ export interface OpenWorkspacesOptions {
   /** Everything of it on disk goes. */
   forget(name: string): void
   onTrouble(error: Error): void
-  onServed(names: string[]): void
+  /** One is served that was not, or the other way round. */
+  onServed(): void
 }
 
 interface Served {
@@ -213,7 +214,7 @@ export class OpenWorkspaces {
     const opened: OpenWorkspace = { ...built, wire: await this.#listen(name, built) }
     this.#served.set(name, { id: built.workspace.id, restsSince: 0 })
     this.#uses.set(name, { opened, usedAt: performance.now() })
-    if (isNew) this.#tellServed()
+    if (isNew) this.#options.onServed()
     this.#restUnused(undefined, opened)
     this.#closed.freeIfMany()
     return { ...opened, key }
@@ -242,12 +243,7 @@ export class OpenWorkspaces {
     await this.sockets.close(name, code)
     this.#served.delete(name)
     if (code === 'workspace.removed') this.#options.forget(name)
-    this.#tellServed()
-  }
-
-  /** One that cannot be opened is not forgotten: the next start tries again, and says why. */
-  #tellServed(): void {
-    this.#options.onServed([...new Set([...this.names(), ...this.sockets.faulty()])])
+    this.#options.onServed()
   }
 
   #look(): void {

@@ -195,6 +195,5 @@ export function notInstalled(program: string, install: string): string {
 }
 
 export function databaseFixes(d: RefusalDetails): string {
-  const recover = d.recover === undefined ? '' : `To go on with what is left: ${d.recover}\n`
-  return `${recover}To go on with a copy of it: ${d.copy}\nTo start over, keeping what is there: ${d.startOver}`
+  return `To go on with a copy of it: ${d.copy}\nTo start over, keeping what is there: ${d.startOver}`
 }

@@ -13,6 +13,7 @@ import { exporting, importing } from './export.ts'
 import { key } from './key.ts'
 import { policy } from './policy.ts'
 import { prune } from './prune.ts'
+import { recover } from './recover.ts'
 import { restore } from './restore.ts'
 import { share, unshare } from './share.ts'
 
@@ -174,7 +175,7 @@ const remove: NamedCommand<RemoveOptions> = {
 export const workspace: CliCommand = {
   commands: [
     ...[create, list, open, close, key, remove, policy, share, unshare],
-    ...[backup, restore, exporting, importing, prune],
+    ...[backup, restore, recover, exporting, importing, prune],
   ],
 }
 
