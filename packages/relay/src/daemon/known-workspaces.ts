@@ -65,17 +65,16 @@ export class KnownWorkspaces {
     if (loss !== undefined) return lost(path, loss)
     if (!isKnown) return undefined
     try {
-      const { workspace, noted, gap } = lookAtEnd(path)
+      const { workspace, expected, gap } = lookAtEnd(path)
       const kept = this.#idsOf(name)
       // A key may be kept on another machine alone.
-      const own = kept.length === 0 && noted ? [noted.workspace] : kept
+      const own = kept.length === 0 && expected ? [expected.workspace] : kept
       const isAnother = workspace !== undefined && own.length > 0 && !own.includes(workspace)
       if (isAnother) return swapped(path, this.#told(workspace), own.map((id) => this.#told(id)).join(' or '))
       return gap && cut(path, gap)
     } catch (error) {
-      // Whoever opens it is told anything else.
       if (fileFaultOf(error)) return error as RefusalError
-      return undefined
+      throw error
     }
   }
 

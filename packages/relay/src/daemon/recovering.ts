@@ -1,5 +1,5 @@
 // Recovering: a person goes on with what is left of a workspace whose database lacks what was stored in it. Which one does: known-workspaces.ts. This
-// runs in the process of whoever asked: until the note is gone no daemon opens the workspace.
+// runs in the process of whoever asked: while the end file is there no daemon opens the workspace.
 
 import { constants, copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -9,7 +9,7 @@ import { endPathOf } from '../store/journal-end.ts'
 
 export type { Gap } from '../store/journal-end.ts'
 
-/** Keeps a copy of the files as they are, and answers its folder. Then the database counts as whole: the next to open it begins a new note. */
+/** Keeps a copy of the files as they are, and answers its folder. Then the database counts as whole: whoever opens it next begins a new end file. */
 export function recover(directory: DataDirectory, name: string): string {
   const path = directory.database(name)
   const folder = directory.damagedPlace(name)

@@ -2,7 +2,7 @@
 // open once it was put in order.
 
 import type { Refusal } from '@agent-relay/sdk/protocol'
-import { RefusalError } from '../core/refusal-error.ts'
+import { bareText, RefusalError } from '../core/refusal-error.ts'
 import { fileFaultOf } from '../store/damage.ts'
 import { ownersParty, SocketWire } from '../wires/socket.ts'
 import type { LeavingCode, OpenWorkspace } from './open-workspace.ts'
@@ -35,6 +35,10 @@ export class WorkspaceSockets {
   /** What is wrong with its files. */
   faultOf(name: string): Refusal | undefined {
     return this.#faults.get(name)
+  }
+
+  faultTexts(): string[] {
+    return [...this.#faults].map(([name, fault]) => `Workspace ${name} is not open: ${bareText(fault)}`)
   }
 
   /** The workspace is open. Its socket is made if there is none. */

@@ -20,7 +20,7 @@ interface Stored {
 /** What was stored and is gone: see Gap in journal-end.ts. */
 interface Lack {
   isLocal: boolean
-  noted: Stored
+  expected: Stored
   found: Stored
 }
 
@@ -30,14 +30,14 @@ export function cut(path: string, lack: Lack): RefusalError {
   return new RefusalError('workspace.damaged', { path, reason: lackText(lack), lack, recover, ...fixesOf(path) })
 }
 
-function lackText({ isLocal, noted, found }: Lack): string {
+function lackText({ isLocal, expected, found }: Lack): string {
   const told = ({ seq, at }: Stored) => `entry ${seq} of ${new Date(at).toISOString()}`
   const journal = isLocal ? 'what this machine has decided by itself' : 'its journal'
-  if (found.seq >= noted.seq)
-    return `${told(noted)} was stored, and is not in ${journal}: this is an older copy that has gone on, or another one`
+  if (found.seq >= expected.seq)
+    return `${told(expected)} was stored, and is not in ${journal}: this is an older copy that has gone on, or another one`
   const ends = found.seq === 0 ? `${journal} is empty` : `${journal} ends with ${told(found)}`
-  const gone = noted.seq - found.seq
-  return `${ends}, but ${told(noted)} was stored${isLocal ? '' : `: ${gone} ${gone === 1 ? 'entry is' : 'entries are'} gone`}`
+  const gone = expected.seq - found.seq
+  return `${ends}, but ${told(expected)} was stored${isLocal ? '' : `: ${gone} ${gone === 1 ? 'entry is' : 'entries are'} gone`}`
 }
 
 /** The database of another workspace lies in the place of this one's. Each is told with its name, where it is known. */

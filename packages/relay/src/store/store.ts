@@ -11,7 +11,7 @@ import { Evolve } from './evolve.ts'
 import { FinishedRows } from './finished.ts'
 import { History } from './history.ts'
 import { type ReadJournal, SqliteJournal } from './journal.ts'
-import { EndNote, type JournalEnd } from './journal-end.ts'
+import { EndFile, type JournalEnd } from './journal-end.ts'
 import { type LocalEntry, LocalJournal } from './local-journal.ts'
 import { beginWith, replaceRows } from './migrations.ts'
 import { Pruning } from './pruning.ts'
@@ -46,7 +46,7 @@ export class Store {
   readonly #local: LocalJournal | undefined
   readonly #meta: Statement
   readonly #files: SameFiles
-  readonly #end: EndNote
+  readonly #end: EndFile
   #copying: Promise<void> = Promise.resolve()
 
   /**
@@ -74,7 +74,7 @@ export class Store {
     if (machine !== undefined) this.#local = new LocalJournal(this.#database)
     this.#meta = this.#database.prepare('SELECT value FROM meta WHERE name = ?')
     this.#files = new SameFiles([path, `${path}-wal`, ...beside], (file) => beside.includes(file) || isWhole(file))
-    this.#end = new EndNote(this.#database)
+    this.#end = new EndFile(this.#database)
     if (!this.#end.isBegun) this.#end.write(this.#nextEnd())
   }
 
@@ -94,7 +94,7 @@ export class Store {
 
   /**
    * All of it or nothing; a rollback also undoes what the mirrors in memory were told. The files are looked at before, since a commit may copy
-   * the log into the database, and after it, before anybody is told that something was stored. Where the journal ends is noted then.
+   * the log into the database, and after it, before anybody is told that something was stored. The end file follows.
    */
   transact<T>(work: () => T extends Promise<unknown> ? never : T): T {
     const from = performance.now()

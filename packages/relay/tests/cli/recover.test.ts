@@ -3,6 +3,7 @@
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { isAlive } from '../../../../test/is-alive.ts'
 import { until } from '../../../../test/until.ts'
 import { isRunning } from '../../src/daemon/inspect.ts'
 import { endPathOf, readEnd } from '../../src/store/journal-end.ts'
@@ -28,6 +29,16 @@ const bodies = Array.from({ length: 12 }, (_, n) => `number ${n}`)
 const gone =
   /app\/relay\.db is damaged \(its journal ends with entry \d+ of .*, but entry \d+ of .* was stored: \d+ entr(y is|ies are) gone\)/
 const fix = 'To go on with what is left: agent-relay workspace recover app\n'
+
+/** What the page is told when it opens. */
+async function pageSession(workspace: string): Promise<{ faults: string[] }> {
+  const url = new URL((await world.json<{ url: string }>(['dashboard', '--project', workspace])).url)
+  const headers = { origin: url.origin, 'x-relay-page': '1', 'content-type': 'application/json' }
+  const body = JSON.stringify({ code: url.searchParams.get('code') })
+  const login = await fetch(`${url.origin}/session`, { method: 'POST', headers, body })
+  const cookie = login.headers.get('set-cookie')?.split(';')[0] as string
+  return (await fetch(`${url.origin}/session`, { headers: { cookie } })).json() as Promise<{ faults: string[] }>
+}
 
 function cutLog(): void {
   const log = `${databaseOf('app')}-wal`
@@ -64,13 +75,14 @@ test('every command says what is gone, nothing is opened, and the files stay as 
   }
   expect((await world.run(['workspace', 'list'])).stdout).toMatch(/^app +damaged +see below/m)
   expect((await world.run(['daemon', 'status'])).stdout).toMatch(/^damaged +app$/m)
+  expect((await pageSession('other')).faults).toEqual([expect.stringMatching(gone)])
   expect(files()).toEqual(before)
 })
 
 test('it goes on with what is left once a person has agreed, and keeps the files as they were', async () => {
   await killedAfter(bodies)
   cutLog()
-  const noted = readEnd(databaseOf('app'))?.journal
+  const last = readEnd(databaseOf('app'))?.journal
   const unasked = await world.launch(['workspace', 'recover', 'app'])
   expect([unasked.code, unasked.stderr]).toEqual([
     2,
@@ -84,7 +96,7 @@ test('it goes on with what is left once a person has agreed, and keeps the files
     open: boolean
   }
   const recovered = await world.json<Recovered>(['workspace', 'recover', 'app', '--yes'])
-  expect(recovered).toMatchObject({ gone: { through: { seq: noted?.seq } }, open: false })
+  expect(recovered).toMatchObject({ gone: { through: { seq: last?.seq } }, open: false })
   const kept = ['', '-wal', '.end'].map((end) =>
     readFileSync(join(recovered.kept, `relay.db${end}`)).toString('latin1'),
   )
@@ -124,8 +136,10 @@ test('a log that was removed: what is left may be nothing', async () => {
 
 test('the database of another workspace is not adopted: both are named', async () => {
   await killedAfter(bodies)
-  await world.run(['daemon', 'start', '--project', 'other'])
+  const { pid } = await world.json<{ pid: number }>(['daemon', 'start', '--project', 'other'])
   await world.run(['daemon', 'stop'])
+  // It has the files open until its process has ended.
+  await until(() => !isAlive(pid))
   renameSync(databaseOf('app'), join(world.root, 'own.db'))
   rmSync(`${databaseOf('app')}-wal`, { force: true })
   copyFileSync(databaseOf('other'), databaseOf('app'))

@@ -112,7 +112,7 @@ describe('an older copy of the database lies in its place', () => {
   test('once it is put in order it is open for whoever comes to its socket', async () => {
     await start()
     await expect(socketConnector(socketPathOf(dataDir, 'app'))({})).rejects.toMatchObject({ code: 'workspace.damaged' })
-    // As the fix does that goes on with a copy: what was there is moved away, the note with it.
+    // As the fix does that goes on with a copy: what was there is moved away, the end file with it.
     rmSync(endPathOf(databaseOf('app')))
     const ada = await socketConnector(socketPathOf(dataDir, 'app'))({ name: 'ada' })
     expect(await ada.call('message.list', { conversation: '#general' }, `c${calls++}`)).toMatchObject({
@@ -128,7 +128,7 @@ describe('the database of another workspace lies in its place', () => {
   const words = /relay\.db is the database of workspace "other" \(w_\w+\), and its own is workspace "app" \(w_\w+\)/
   const swaps: Record<string, () => void> = {
     'the file alone': () => copyFileSync(databaseOf('other'), databaseOf('app')),
-    'the file, and no note': () => {
+    'the file, and no end file': () => {
       copyFileSync(databaseOf('other'), databaseOf('app'))
       rmSync(endPathOf(databaseOf('app')))
     },

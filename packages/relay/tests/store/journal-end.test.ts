@@ -1,4 +1,4 @@
-// The note of the journal's end: when it is written, and what a look at a database and its note finds.
+// The end file: when it is written, and what a look at a database and its end file finds.
 
 import {
   copyFileSync,
@@ -63,14 +63,14 @@ function copied(name: string): string {
 const slot = 512
 const turns = () => {
   const text = readFileSync(endPathOf(path), 'latin1')
-  return [0, slot].map((from) => Number(/^\[(\d+),/.exec(text.slice(from))?.[1] ?? 0))
+  return [0, slot].map((from) => Number(/^\[1,(\d+),/.exec(text.slice(from))?.[1] ?? 0))
 }
 
-test('the note follows every commit that adds an entry: one write for a commit, none for a commit that adds nothing', () => {
+test('the end file follows every commit that adds an entry: one write for a commit, none for a commit that adds nothing', () => {
   const store = begun()
   say(store, 'm1', 'm2')
-  const noted = readEnd(path)
-  expect(noted).toMatchObject({ workspace: 'w_app', journal: { seq: 3, at: 1_002 }, local: { seq: 0 } })
+  const end = readEnd(path)
+  expect(end).toMatchObject({ workspace: 'w_app', journal: { seq: 3, at: 1_002 }, local: { seq: 0 } })
   const before = Math.max(...turns())
   store.transact(() => {
     for (let n = 3; n <= 40; n++) store.append(draft(`m${n}`))
@@ -88,27 +88,27 @@ test('the note follows every commit that adds an entry: one write for a commit, 
   expect(lookAtEnd(path)).toMatchObject({ workspace: 'w_app', gap: undefined })
 })
 
-test('a workspace of before there were notes begins with one when it is opened', () => {
+test('a workspace of before there were end files begins with one when it is opened', () => {
   const store = begun()
   say(store, 'm1')
   const old = copied('old.db')
   rmSync(endPathOf(old))
-  expect(lookAtEnd(old)).toEqual({ workspace: 'w_app', noted: undefined, gap: undefined })
+  expect(lookAtEnd(old)).toEqual({ workspace: 'w_app', expected: undefined, gap: undefined })
   opened(old)
   expect(readEnd(old)).toEqual(readEnd(path))
 })
 
-test('an older note is no gap: the process was killed before the note, or a power cut took its last writes', () => {
+test('an older end is no gap: the process was killed before it was written, or a power cut took its last writes', () => {
   const store = begun()
   say(store, 'm1')
-  const note = readFileSync(endPathOf(path))
+  const file = readFileSync(endPathOf(path))
   say(store, 'm2', 'm3')
   const found = copied('found.db')
-  writeFileSync(endPathOf(found), note)
-  expect(lookAtEnd(found)).toMatchObject({ noted: { journal: { seq: 2 } }, gap: undefined })
+  writeFileSync(endPathOf(found), file)
+  expect(lookAtEnd(found)).toMatchObject({ expected: { journal: { seq: 2 } }, gap: undefined })
 })
 
-describe('a torn note', () => {
+describe('a torn end file', () => {
   const tear = (file: string, from: number, bytes: number) => {
     const content = readFileSync(file)
     writeFileSync(file, content.fill(0, from, from + bytes))
@@ -123,15 +123,15 @@ describe('a torn note', () => {
   })
 
   test.each(['is empty', 'is full of zeros', 'has two torn records', 'is a text'])(
-    'a note that %s counts as none',
+    'an end file that %s counts as none',
     (how) => {
       say(begun(), 'm1', 'm2')
       const found = copied('found.db')
-      const note = endPathOf(found)
-      if (how === 'is empty') truncateSync(note)
-      if (how === 'is full of zeros') writeFileSync(note, Buffer.alloc(2 * slot))
-      if (how === 'has two torn records') for (const from of [0, slot]) tear(note, from + 50, 10)
-      if (how === 'is a text') writeFileSync(note, 'somebody’s\tnotes\n'.repeat(100))
+      const file = endPathOf(found)
+      if (how === 'is empty') truncateSync(file)
+      if (how === 'is full of zeros') writeFileSync(file, Buffer.alloc(2 * slot))
+      if (how === 'has two torn records') for (const from of [0, slot]) tear(file, from + 50, 10)
+      if (how === 'is a text') writeFileSync(file, 'somebody’s\tnotes\n'.repeat(100))
       expect(readEnd(found)).toBeUndefined()
       expect(lookAtEnd(found).gap).toBeUndefined()
       opened(found)
@@ -141,12 +141,12 @@ describe('a torn note', () => {
 })
 
 describe('what was stored and is gone', () => {
-  test('a log that was cut: the last number that is there, and the one that was noted, with their times', () => {
+  test('a log that was cut: the last number that is there, and the one that was stored last, with their times', () => {
     say(begun(), ...Array.from({ length: 20 }, (_, n) => `m${n + 1}`))
     const found = copied('found.db')
     truncateSync(`${found}-wal`, Math.floor(statSync(`${found}-wal`).size * 0.9))
     const { gap } = lookAtEnd(found)
-    expect(gap).toMatchObject({ isLocal: false, noted: { seq: 21, at: 1_020 } })
+    expect(gap).toMatchObject({ isLocal: false, expected: { seq: 21, at: 1_020 } })
     expect(gap?.found.seq).toBeLessThan(21)
     expect(gap?.found.at).toBe(999 + (gap?.found.seq as number))
   })
@@ -155,7 +155,7 @@ describe('what was stored and is gone', () => {
     say(begun(), 'm1')
     const found = copied('found.db')
     rmSync(`${found}-wal`)
-    expect(lookAtEnd(found)).toMatchObject({ workspace: undefined, gap: { noted: { seq: 2 }, found: { seq: 0 } } })
+    expect(lookAtEnd(found)).toMatchObject({ workspace: undefined, gap: { expected: { seq: 2 }, found: { seq: 0 } } })
   })
 
   test('an older copy of the database, also once it has gone on to the same number', () => {
@@ -164,11 +164,11 @@ describe('what was stored and is gone', () => {
     const older = copied('older.db')
     rmSync(endPathOf(older))
     say(store, 'm2', 'm3')
-    copyFileSync(endPathOf(path), join(directory, 'note'))
+    copyFileSync(endPathOf(path), join(directory, 'kept'))
     const goneOn = opened(older)
     for (const cause of ['x1', 'x2', 'x3']) {
-      copyFileSync(join(directory, 'note'), endPathOf(older))
-      expect(lookAtEnd(older).gap).toMatchObject({ noted: { seq: 4 }, found: { seq: goneOn.journal.lastSeq } })
+      copyFileSync(join(directory, 'kept'), endPathOf(older))
+      expect(lookAtEnd(older).gap).toMatchObject({ expected: { seq: 4 }, found: { seq: goneOn.journal.lastSeq } })
       say(goneOn, cause)
     }
   })
@@ -189,10 +189,10 @@ test('the database of another workspace says whose it is', () => {
   const other = join(directory, 'other.db')
   say(begun('w_other', other), 'm1', 'm2')
   copyFileSync(endPathOf(path), endPathOf(other))
-  expect(lookAtEnd(other)).toMatchObject({ workspace: 'w_other', noted: { workspace: 'w_app' } })
+  expect(lookAtEnd(other)).toMatchObject({ workspace: 'w_other', expected: { workspace: 'w_app' } })
 })
 
-test('an entry that lost its facts to pruning is still the one that was noted', () => {
+test('an entry that lost its facts to pruning is still the one that was stored last', () => {
   const store = begun()
   say(store, 'm1')
   store.database.exec("UPDATE journal SET facts = '[]', outcome = '{\"pruned\":1}' WHERE seq = 2")
@@ -207,14 +207,14 @@ describe('a workspace that several machines share', () => {
     return store
   }
 
-  test('what this machine has decided by itself is noted too, and missed', () => {
+  test('what this machine has decided by itself has an end too, and is missed', () => {
     const store = shared()
     const older = copied('older.db')
     store.transact(() => void store.appendLocal(draft('l2')))
     copyFileSync(endPathOf(path), endPathOf(older))
     const seq = store.local?.lastSeq
     expect(readEnd(path)).toMatchObject({ journal: { seq: 1 }, local: { seq } })
-    expect(lookAtEnd(older).gap).toMatchObject({ isLocal: true, noted: { seq, at: 1_002 }, found: { at: 1_001 } })
+    expect(lookAtEnd(older).gap).toMatchObject({ isLocal: true, expected: { seq, at: 1_002 }, found: { at: 1_001 } })
   })
 
   test('once it has lost some of that, it goes on with numbers that the others have never heard of', () => {
@@ -226,26 +226,26 @@ describe('a workspace that several machines share', () => {
     expect(cut.local?.lastSeq).toBeGreaterThan(store.local?.lastSeq as number)
   })
 
-  test('taken back, it has one journal, and that is what is noted', () => {
+  test('taken back, it has one journal, and its end is that of this one', () => {
     const store = shared()
     store.takeBack()
     expect(readEnd(path)).toMatchObject({ journal: { seq: 2 }, local: { seq: 0 } })
     expect(lookAtEnd(path).gap).toBeUndefined()
   })
 
-  test('a copy that takes its place with fewer entries is noted from then on', () => {
+  test('a copy that takes its place with fewer entries raises no alarm', () => {
     const store = shared()
     say(store, 'm1', 'm2')
     const fresh = join(directory, 'fresh.db')
     begun('w_app', fresh)
     store.replaceWith(fresh)
-    expect(lookAtEnd(path)).toMatchObject({ noted: undefined, gap: undefined })
+    expect(lookAtEnd(path)).toMatchObject({ expected: undefined, gap: undefined })
     opened()
     expect(readEnd(path)?.journal.seq).toBe(1)
   })
 })
 
-test('a database in memory has no note', () => {
+test('a database in memory has no end file', () => {
   const memory = opened(':memory:')
   say(memory, 'm1')
   expect(existsSync(endPathOf(':memory:'))).toBe(false)

@@ -10,6 +10,8 @@ import {
   isAlive,
   socketPathOf,
 } from '@agent-relay/sdk/internal/discover'
+import type { Refusal } from '@agent-relay/sdk/protocol'
+import type { KnownWorkspaces } from '../../../daemon/known-workspaces.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory, dataDirectoryFault } from '../../../machine/data-directory.ts'
 import { version } from '../../../machine/version.ts'
@@ -156,7 +158,7 @@ export const databases: Check = async ({ env }) => {
   const damaged = names.flatMap((workspace): Finding[] => {
     const path = place.database(workspace)
     // Asked first, because opening an empty one would delete its log, and a cut log would be put away.
-    const refused = known.faultOf(workspace)?.refusal
+    const refused = faultIn(known, workspace)
     const why = refused ? String(refused.details.reason) : soundnessOf(path)
     if (why === 'ok') return []
     const text = `the database of workspace ${workspace} is ${refused?.code === 'workspace.lost' ? 'lost' : 'damaged'}: ${why}`
@@ -166,6 +168,15 @@ export const databases: Check = async ({ env }) => {
     return [{ check: 'databases', state: 'fault', text, fix }]
   })
   return damaged.length > 0 ? damaged : [{ check: 'databases', state: 'ok', text: `${names.length} whole` }]
+}
+
+/** What else keeps it from being read is found when it is looked through. */
+function faultIn(known: KnownWorkspaces, workspace: string): Refusal | undefined {
+  try {
+    return known.faultOf(workspace)?.refusal
+  } catch {
+    return undefined
+  }
 }
 
 function projects(directory: string): string[] {

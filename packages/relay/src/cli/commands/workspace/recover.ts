@@ -44,9 +44,9 @@ async function run({ args, options, env, print }: Context<RecoverOptions>): Prom
   const { recover } = await import('../../../daemon/recovering.ts')
   const kept = recover(directory, workspace)
   const isOpen = await opened(workspace, env)
-  const { noted, found, isLocal } = gap
+  const { expected, found, isLocal } = gap
   const told = ({ seq, at }: { seq: number; at: number }) => ({ seq, ts: new Date(at).toISOString() })
-  const gone = { after: told(found), through: told(noted), isLocal }
+  const gone = { after: told(found), through: told(expected), isLocal }
   if (print.isJson) return void (await print.json({ workspace, gone, kept, open: isOpen }))
   print.say(`The files as they were are kept: ${homely(kept, env.HOME)}`)
   const goesOn = found.seq === 0 ? 'begins again, with nothing in it' : `goes on after entry ${found.seq}`
@@ -65,14 +65,14 @@ async function gapOf(workspace: string, directory: DataDirectory, env: Env): Pro
   return fault?.refusal.details.lack as Gap | undefined
 }
 
-function goneText({ isLocal, noted, found }: Gap): string {
-  const until = dateTimeOf(noted.at)
+function goneText({ isLocal, expected, found }: Gap): string {
+  const until = dateTimeOf(expected.at)
   if (isLocal) return `what this machine has decided by itself is gone from ${dateTimeOf(found.at)} to ${until}.`
-  if (found.seq >= noted.seq)
-    return `entry ${noted.seq}, stored ${until}, is gone, and another has its number: this is another copy of the database.`
-  const gone = counted(noted.seq - found.seq, 'entry').replace('entrys', 'entries')
+  if (found.seq >= expected.seq)
+    return `entry ${expected.seq}, stored ${until}, is gone, and another has its number: this is another copy of the database.`
+  const gone = counted(expected.seq - found.seq, 'entry').replace('entrys', 'entries')
   const since = found.seq === 0 ? `stored until ${until}` : `stored between ${dateTimeOf(found.at)} and ${until}`
-  return `${gone} after number ${found.seq}, ${since}, ${noted.seq - found.seq === 1 ? 'is' : 'are'} gone.`
+  return `${gone} after number ${found.seq}, ${since}, ${expected.seq - found.seq === 1 ? 'is' : 'are'} gone.`
 }
 
 async function confirm(workspace: string): Promise<void> {
