@@ -8,6 +8,7 @@ import { measureChannels } from './channels.ts'
 import { measureClaims } from './claims.ts'
 import { measureCluster } from './cluster.ts'
 import { measureDelivery } from './delivery.ts'
+import { measureEndFile } from './end-file.ts'
 import {
   measureBackup,
   measureDisk,
@@ -37,6 +38,7 @@ const only = onlyAt > 0 ? process.argv[onlyAt + 1] : undefined
 
 const parts: Record<string, () => Promise<Measure[]>> = {
   sends: () => measureSends(isShort ? { rounds: 2, ms: 700 } : { rounds: 7, ms: 1_500 }),
+  'end-file': () => measureEndFile(isShort ? { rounds: 3, commits: 100 } : { rounds: 9, commits: 300 }),
   person: () => measurePerson(isShort ? { rounds: 3, ms: 700 } : { rounds: 7, ms: 1_000 }),
   delivery: () => measureDelivery(isShort ? { rounds: 2, ms: 1_000 } : { rounds: 5, ms: 3_000 }),
   cluster: () => measureCluster(isShort ? { rounds: 2, ms: 700 } : { rounds: 7, ms: 1_500 }),

@@ -21,6 +21,8 @@ export interface ConnectionState {
   workspace: string
   /** Those that this login opens. */
   workspaces: readonly string[]
+  /** What keeps others of them from being opened. */
+  faults: readonly string[]
   /** The person's agent. */
   agent: string
   version: string
@@ -38,6 +40,7 @@ export const connection = new Cell<ConnectionState>({
   phase: 'entering',
   workspace: '',
   workspaces: [],
+  faults: [],
   agent: '',
   version: '',
   isOpen: false,
@@ -114,7 +117,9 @@ async function onlyOther(): Promise<string | undefined> {
 /** A workspace may have been made since. */
 export async function findWorkspaces(): Promise<void> {
   const answer = await session()
-  if (answer?.ok) change({ workspaces: (await answer.json()).workspaces })
+  if (!answer?.ok) return
+  const { workspaces, faults = [] } = await answer.json()
+  change({ workspaces, faults })
 }
 
 async function open(after?: RelayError): Promise<void> {
@@ -125,10 +130,10 @@ async function open(after?: RelayError): Promise<void> {
       return change({ phase: 'locked', why: (await onlyOther()) ?? after?.message })
     }
     if (answer?.ok) {
-      const { workspace, workspaces, agent = '', isOpen = false, hasDemo = false } = await answer.json()
+      const { workspace, workspaces, faults = [], agent = '', isOpen = false, hasDemo = false } = await answer.json()
       // What is kept in this browser is kept by the path: begin again there.
       if (chosenWorkspace === undefined) return location.replace(`${pathOf(workspace)}${location.hash}`)
-      change({ workspace, workspaces, agent, isOpen, hasDemo })
+      change({ workspace, workspaces, faults, agent, isOpen, hasDemo })
       try {
         await client.connect()
         return

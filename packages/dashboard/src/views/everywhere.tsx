@@ -4,6 +4,7 @@ import { cleanLine } from '@agent-relay/sdk/internal/page'
 import { useEffect } from 'react'
 import { wantsText } from '../parts/approval.tsx'
 import { Count, Failure } from '../parts/bits.tsx'
+import { Faults } from '../parts/faults.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { previewOf } from '../parts/markdown-tree.ts'
 import { Ago } from '../parts/time.tsx'
@@ -19,6 +20,7 @@ export function Everywhere() {
   return (
     <div className="everywhere">
       <h1 className="title">All workspaces</h1>
+      <Faults />
       {all.map((each) => (
         <One key={each.name} workspace={each} />
       ))}

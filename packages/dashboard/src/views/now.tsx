@@ -3,6 +3,7 @@
 import { type Conversation, cleanLine } from '@agent-relay/sdk/internal/page'
 import { memo, useMemo, useState } from 'react'
 import { Count, Empty, Face, Failure, Kind, State } from '../parts/bits.tsx'
+import { Faults } from '../parts/faults.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { InHand } from '../parts/in-hand.tsx'
 import { previewOf } from '../parts/markdown-tree.ts'
@@ -31,6 +32,7 @@ export function Now() {
     <div className="now">
       <div className="now-main">
         <h1 className="title">Now</h1>
+        <Faults />
         <Needs />
         <Agents />
         <InHand />

@@ -123,6 +123,12 @@ export function sayVersion(print: Print, running: string): void {
   print.say(`This is agent-relay ${version}, but the daemon runs ${running}. To update it: agent-relay daemon restart`)
 }
 
+/** What keeps workspaces from being opened, with what helps. */
+export function sayFaults(print: Print, workspaces: readonly { name: string; fault?: string }[]): void {
+  for (const { name, fault } of workspaces)
+    if (fault !== undefined) print.say(`Workspace ${name} is not open: ${fault}`)
+}
+
 interface Identity {
   /** Undefined where nobody was named: the person at the keyboard. */
   name?: string

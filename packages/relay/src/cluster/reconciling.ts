@@ -87,7 +87,7 @@ async function bringBackMore(moving: Moving): Promise<Reconciled> {
 }
 
 function removeDatabase(path: string): void {
-  for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
+  for (const end of ['', '-wal', '-shm', '.end']) rmSync(`${path}${end}`, { force: true })
 }
 
 async function isDiverged({ name: workspace, id, store, cluster }: Moving): Promise<boolean> {

@@ -14,6 +14,7 @@ import { version } from '../machine/version.ts'
 import { columnFault } from '../store/column-check.ts'
 import { contentsOf, idOf, isBlank } from '../store/contents.ts'
 import { damaged } from '../store/damage.ts'
+import { lookAtEnd } from '../store/journal-end.ts'
 import { schemaFault } from '../store/schema.ts'
 import { soundnessOf } from '../store/soundness.ts'
 import {
@@ -139,7 +140,10 @@ export function isPlaced(directory: DataDirectory, name: string, id: string): bo
 
 /** The home that every daemon makes is no loss while nobody was in it. */
 export function isBlankHome(directory: DataDirectory, name: string): boolean {
-  return name === homeWorkspace && directory.has(name) && isBlank(directory.database(name))
+  if (name !== homeWorkspace || !directory.has(name)) return false
+  // What it lacks may be all that was in it.
+  const path = directory.database(name)
+  return lookAtEnd(path).gap === undefined && isBlank(path)
 }
 
 function extract(backup: Backup, kept: Backup['workspaces'][number], path: string): void {

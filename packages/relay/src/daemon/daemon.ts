@@ -22,8 +22,9 @@ import { SocketWire } from '../wires/socket.ts'
 import { AgentHosts } from './agent-hosts.ts'
 import { whileAttended } from './attendance.ts'
 import { type Built, buildWorkspace, type Shared, sharedByAll } from './build-workspace.ts'
-import { ClusterAccess, isUnreached } from './cluster-access.ts'
+import { ClusterAccess } from './cluster-access.ts'
 import { DemoStage } from './demo-stage.ts'
+import { FirstOpenings } from './first-openings.ts'
 import { acquireLock } from './inspect.ts'
 import { KnownWorkspaces } from './known-workspaces.ts'
 import { agentProcessesOf } from './open-workspace.ts'
@@ -83,8 +84,7 @@ export class Daemon {
   readonly #known: KnownWorkspaces
   readonly #cluster: ClusterAccess
   readonly #open: OpenWorkspaces
-  /** Those that wait until their cluster answers. */
-  readonly #unreached = new Set<string>()
+  readonly #first: FirstOpenings
   readonly #demo: DemoStage
   #control: SocketWire | undefined
   #http: HttpWire | undefined
@@ -116,9 +116,10 @@ export class Daemon {
         this.#http?.endPages()
       },
       onTrouble: options.onTrouble,
-      onServed: (names) =>
-        options.isMemory || this.#known.serve([...new Set([...names, ...this.#unreached])], options.onTrouble),
+      onServed: () => this.#remember(),
     })
+    const { onTrouble } = options
+    this.#first = new FirstOpenings({ open: (name) => this.open(name), cluster: this.#cluster, onTrouble })
     this.#demo = new DemoStage(this.#open, options)
   }
 
@@ -132,7 +133,8 @@ export class Daemon {
       daemon.#known.finish()
       directory.hooks.begin()
       daemon.#http = await daemon.#listenHttp()
-      for (const name of new Set([...(options.opens ?? []), ...daemon.#known.remembered])) await daemon.#openFirst(name)
+      await daemon.#first.openAll([...(options.opens ?? []), ...daemon.#known.remembered])
+      daemon.#remember()
       // Last: who gets an answer here finds everything else in place.
       const control = new ControlSocket(ownerControls(daemon.#ownedDaemon()), version)
       daemon.#control = await SocketWire.listen(controlSocketPath(options.dataDir), control)
@@ -158,18 +160,11 @@ export class Daemon {
     return { entry: this.#entry(name), dispatch, workspace, created: isNew && key !== undefined, key }
   }
 
-  /** One that could not be opened closes no other; one whose cluster is out of reach is opened by itself when that is back. */
-  async #openFirst(name: string): Promise<void> {
-    const { onTrouble } = this.#options
-    try {
-      await this.open(name)
-    } catch (error) {
-      onTrouble(error as Error)
-      if (!isUnreached(error)) return
-      this.#unreached.add(name)
-      const opened = this.#cluster.isBack().then(async (isBack) => void (isBack && (await this.open(name))))
-      void opened.catch(onTrouble).finally(() => this.#unreached.delete(name))
-    }
+  /** They are opened again at the next start. One that cannot be opened because of its files is among them: the next start says so again. */
+  #remember(): void {
+    const { isMemory, onTrouble } = this.#options
+    const names = [...this.#open.names(), ...this.#open.sockets.faulty(), ...this.#first.awaited]
+    if (!isMemory) this.#known.serve([...new Set(names)], onTrouble)
   }
 
   /** With everything in it, for good. */
@@ -186,7 +181,7 @@ export class Daemon {
     this.#directory.hooks.withdraw()
     const opened = await this.#open.stopOpening()
     for (const { workspace } of opened) workspace.waits.stopAll()
-    const wires = [this.#control, this.#http, ...this.#open.wires]
+    const wires = [this.#control, this.#http, ...this.#open.sockets.all]
     const quiet = Promise.all(wires.map((wire) => wire?.quiet()))
     let timer: NodeJS.Timeout | undefined
     await Promise.race([quiet, new Promise((resolve) => (timer = setTimeout(resolve, stopMs)))])
@@ -197,7 +192,7 @@ export class Daemon {
     await Promise.all(opened.map(({ supervisor }) => supervisor.close()))
     // Before the sockets of the workspaces: while it listens, a workspace without a socket counts as closed, and its clients would give up.
     const controlClosed = this.#control?.close('daemon.stopping')
-    await Promise.all(this.#open.wires.map((wire) => wire.close('daemon.stopping')))
+    await Promise.all(this.#open.sockets.all.map((wire) => wire.close('daemon.stopping')))
     await Promise.all(opened.map(({ workspace }) => workspace.engine.leave?.()))
     for (const { workspace } of opened) workspace.close()
     await this.#cluster.close()

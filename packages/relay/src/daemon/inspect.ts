@@ -6,7 +6,7 @@ import { controlSocketPath, isAlive } from '@agent-relay/sdk/internal/discover'
 import { DaemonLock } from '../store/lock.ts'
 
 export { mustBeKnown } from '../store/contents.ts'
-export { fixesOf, lossOf } from '../store/damage.ts'
+export { fixesOf } from '../store/damage.ts'
 export { soundnessOf } from '../store/soundness.ts'
 
 export function lockPathOf(dataDir: string): string {

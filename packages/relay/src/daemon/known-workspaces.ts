@@ -5,7 +5,8 @@ import { projectDir } from '@agent-relay/sdk/internal/discover'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { CredentialsFile } from '../machine/credentials-file.ts'
 import type { DataDirectory, PlacedKey } from '../machine/data-directory.ts'
-import { lossOf, lost } from '../store/damage.ts'
+import { cut, fileFaultOf, lossOf, lost, swapped } from '../store/damage.ts'
+import { lookAtEnd } from '../store/journal-end.ts'
 
 export class KnownWorkspaces {
   readonly #credentials: CredentialsFile
@@ -39,10 +40,9 @@ export class KnownWorkspaces {
    */
   async opening<T>(name: string, build: (isNew: boolean) => Promise<T>): Promise<T> {
     this.#finishPlacing(name)
-    const path = this.#directory.database(name)
     const isKnown = this.has(name)
-    const loss = lossOf(path, isKnown)
-    if (loss !== undefined) throw lost(path, loss)
+    const fault = this.faultOf(name, isKnown)
+    if (fault) throw fault
     if (isKnown) return build(false)
     // The key that an unfinished beginning kept was never told to anybody.
     if (this.#directory.isBeginning(name)) this.#forget(name)
@@ -53,6 +53,43 @@ export class KnownWorkspaces {
       this.#abandon(name)
       throw error
     }
+  }
+
+  /**
+   * Why its database must not be opened: it is missing, it lacks what was stored, or it is another workspace's. The files stay as they are.
+   * `isKnown`: there was a workspace of this name before.
+   */
+  faultOf(name: string, isKnown = true): RefusalError | undefined {
+    const path = this.#directory.database(name)
+    const loss = lossOf(path, isKnown)
+    if (loss !== undefined) return lost(path, loss)
+    if (!isKnown) return undefined
+    try {
+      const { workspace, expected, gap } = lookAtEnd(path)
+      const kept = this.#idsOf(name)
+      // A key may be kept on another machine alone.
+      const own = kept.length === 0 && expected ? [expected.workspace] : kept
+      const isAnother = workspace !== undefined && own.length > 0 && !own.includes(workspace)
+      if (isAnother) return swapped(path, this.#told(workspace), own.map((id) => this.#told(id)).join(' or '))
+      return gap && cut(path, gap)
+    } catch (error) {
+      if (fileFaultOf(error)) return error as RefusalError
+      throw error
+    }
+  }
+
+  #idsOf(name: string): string[] {
+    try {
+      return this.#credentials.idsOf(name, this.#directory.realPath)
+    } catch {
+      // Whoever needs a key from that file is told what is wrong with it.
+      return []
+    }
+  }
+
+  #told(id: string): string {
+    const name = this.#credentials.nameOf(id, this.#directory.realPath)
+    return name === undefined ? `workspace ${id}` : `workspace "${name}" (${id})`
   }
 
   /** Its database is whole and its key is kept: from now on it may answer. */

@@ -5,11 +5,12 @@ import type { Dispatch } from '../broker/dispatch.ts'
 import { hashOf } from '../broker/sessions/credentials.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { Descriptors } from '../machine/descriptors.ts'
-import { ownersParty, SocketWire } from '../wires/socket.ts'
+import type { SocketWire } from '../wires/socket.ts'
 import type { Built } from './build-workspace.ts'
 import { isUnused, type LeavingCode, type OpenWorkspace, takeDown, usersOf } from './open-workspace.ts'
 import { ClosedDatabases, type RestLimits, restLimits } from './resting.ts'
 import { WorkspacePins } from './workspace-pins.ts'
+import { WorkspaceSockets } from './workspace-sockets.ts'
 
 export interface OpenWorkspacesOptions {
   /** A lift's, and one in memory, stay open. */
@@ -20,12 +21,12 @@ export interface OpenWorkspacesOptions {
   /** Everything of it on disk goes. */
   forget(name: string): void
   onTrouble(error: Error): void
-  onServed(names: string[]): void
+  /** One is served that was not, or the other way round. */
+  onServed(): void
 }
 
 interface Served {
   id: string
-  wire: SocketWire
   restsSince: number
   /** While it is at rest: the hashes of its key and tokens, to tell whom it may be opened for. */
   hashes?: ReadonlySet<string>
@@ -37,6 +38,7 @@ interface Use {
 }
 
 export class OpenWorkspaces {
+  readonly sockets: WorkspaceSockets
   readonly #options: OpenWorkspacesOptions
   readonly #limits: RestLimits
   readonly #descriptors = new Descriptors()
@@ -53,6 +55,7 @@ export class OpenWorkspaces {
     this.#options = options
     this.#limits = { ...restLimits, ...options.limits }
     this.#closed = new ClosedDatabases(this.#limits.closedMax)
+    this.sockets = new WorkspaceSockets(this, options.socketPath)
     this.#timer = setInterval(() => this.#look(), this.#limits.idleMs / 4)
     this.#timer.unref()
   }
@@ -112,7 +115,7 @@ export class OpenWorkspaces {
     const release = this.pin(name)
     try {
       await this.#leaving.get(name)
-      if (!this.#served.has(name)) return undefined
+      if (!this.#isThere(name)) return undefined
       return await work(await this.open(name))
     } finally {
       release()
@@ -175,7 +178,7 @@ export class OpenWorkspaces {
   /** Until somebody opens it again. What is in it stays. Who asks for it meanwhile waits until `meanwhile` is over. */
   async close(name: string, isForced: boolean, meanwhile?: () => Promise<unknown>): Promise<void> {
     await Promise.all([this.#opening.get(name), this.#leaving.get(name)])
-    if (!this.#served.has(name)) throw new RefusalError('workspace.closed', { workspace: name })
+    if (!this.#isThere(name)) throw new RefusalError('workspace.closed', { workspace: name })
     await this.#stopServing(name, isForced, 'workspace.closed', meanwhile)
   }
 
@@ -199,18 +202,19 @@ export class OpenWorkspaces {
     return [...this.#uses.values()].map(({ opened }) => opened)
   }
 
-  get wires(): SocketWire[] {
-    return [...this.#served.values()].map(({ wire }) => wire)
+  /** Open, at rest, or kept from being opened by its files. */
+  #isThere(name: string): boolean {
+    return this.#served.has(name) || this.sockets.faultOf(name) !== undefined
   }
 
   async #openNow(name: string): Promise<OpenWorkspace & { key?: string }> {
-    const { key, ...built } = await this.#withRoom(() => this.#options.build(name))
+    const build = () => this.#options.build(name)
+    const { key, ...built } = await this.#withRoom(build).catch((error) => this.sockets.refuse(name, error))
     const isNew = !this.#served.has(name)
-    const wire = this.#served.get(name)?.wire ?? (await this.#listen(name, built))
-    const opened: OpenWorkspace = { ...built, wire }
-    this.#served.set(name, { id: built.workspace.id, wire, restsSince: 0 })
+    const opened: OpenWorkspace = { ...built, wire: await this.#listen(name, built) }
+    this.#served.set(name, { id: built.workspace.id, restsSince: 0 })
     this.#uses.set(name, { opened, usedAt: performance.now() })
-    if (isNew) this.#options.onServed(this.names())
+    if (isNew) this.#options.onServed()
     this.#restUnused(undefined, opened)
     this.#closed.freeIfMany()
     return { ...opened, key }
@@ -225,13 +229,8 @@ export class OpenWorkspaces {
   }
 
   async #listen(name: string, { workspace, runner, supervisor }: Built): Promise<SocketWire> {
-    const party = ownersParty(async (work) => {
-      const answer = await this.visit(name, ({ dispatch }) => work(dispatch))
-      if (!answer) throw new RefusalError('workspace.removed', { workspace: name })
-      return answer
-    })
     try {
-      return await this.#withRoom(() => SocketWire.listen(this.#options.socketPath(name), party))
+      return await this.#withRoom(() => this.sockets.serve(name))
     } catch (error) {
       await Promise.all([runner.close(), supervisor.close()])
       workspace.close()
@@ -241,11 +240,10 @@ export class OpenWorkspaces {
 
   async #leaveNow(name: string, opened: OpenWorkspace | undefined, code: LeavingCode): Promise<void> {
     if (opened) await takeDown(opened, code)
-    // At rest, or too damaged to be opened.
-    else await this.#served.get(name)?.wire.close(code, { workspace: name })
+    await this.sockets.close(name, code)
     this.#served.delete(name)
     if (code === 'workspace.removed') this.#options.forget(name)
-    this.#options.onServed(this.names())
+    this.#options.onServed()
   }
 
   #look(): void {

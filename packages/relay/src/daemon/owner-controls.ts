@@ -12,7 +12,6 @@ import { ownerOf, setOwner } from '../machine/config.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
 import { version } from '../machine/version.ts'
 import { idOf } from '../store/contents.ts'
-import { lossOf, lost } from '../store/damage.ts'
 import { copyInThread } from '../store/snapshot.ts'
 import type { HttpOptions, HttpWire } from '../wires/http.ts'
 import type { PageLogin } from '../wires/page-login.ts'
@@ -31,7 +30,7 @@ export interface OwnedDaemon {
   directory: DataDirectory
   known: KnownWorkspaces
   open(name: string): Promise<{ entry: WorkspaceEntry; workspace: Workspace; created: boolean; key?: string }>
-  workspaces: Pick<OpenWorkspaces, 'names' | 'pin' | 'visit' | 'close'>
+  workspaces: Pick<OpenWorkspaces, 'names' | 'sockets' | 'pin' | 'visit' | 'close'>
   cluster: ClusterAccess
   remove(name: string, isForced?: boolean): Promise<void>
   /** The one that has this key. */
@@ -200,12 +199,14 @@ function mustKnow(daemon: OwnedDaemon, workspace: string): string {
 export function entryOf(name: string, dataDir: string, served: OpenWorkspaces, cluster: ClusterAccess): WorkspaceEntry {
   const id = served.idOf(name)
   const opened = served.opened(name)
+  const fault = served.sockets.faultOf(name)
   const [users, workers] = opened ? [usersOf(opened), workersOf(opened.workspace)] : [[], []]
   return {
     name,
     id,
     open: id !== undefined,
     ...(served.isAtRest(name) ? { atRest: true } : {}),
+    ...(fault ? { fault: bareText(fault) } : {}),
     ...(cluster.isShared(name) ? { shared: true } : {}),
     ...(users.length > 0 ? { users } : {}),
     ...(workers.length > 0 ? { workers } : {}),
@@ -216,7 +217,11 @@ export function entryOf(name: string, dataDir: string, served: OpenWorkspaces, c
 }
 
 function entriesOf(daemon: OwnedDaemon): WorkspaceEntry[] {
-  const names = new Set([...daemon.directory.workspaces(), ...daemon.workspaces.names()])
+  const names = new Set([
+    ...daemon.directory.workspaces(),
+    ...daemon.workspaces.names(),
+    ...daemon.workspaces.sockets.faulty(),
+  ])
   return [...names].sort().map((name) => {
     const entry = daemon.entry(name)
     return { ...entry, bytes: fileBytes(entry.path) }
@@ -246,12 +251,11 @@ async function rotateKey(daemon: OwnedDaemon, name: string): Promise<OutputOf<'w
 }
 
 /** One that is closed is copied as it lies there. */
-async function copy({ workspaces, directory }: OwnedDaemon, workspace: string, path: string): Promise<Copied> {
-  const database = directory.database(workspace)
-  const loss = lossOf(database, true)
-  if (loss !== undefined) throw lost(database, loss)
+async function copy({ workspaces, directory, known }: OwnedDaemon, workspace: string, path: string): Promise<Copied> {
+  const fault = known.faultOf(workspace)
+  if (fault) throw fault
   const copied = await workspaces.visit(workspace, ({ workspace }) => workspace.store.copyTo(path).then(() => true))
-  if (!copied) await copyInThread(database, path)
+  if (!copied) await copyInThread(directory.database(workspace), path)
   return { workspace, path }
 }
 

@@ -8,6 +8,7 @@ export function servedWorkspaces(open: OpenWorkspaces, home: string | undefined)
   return {
     all: () => open.dispatches(),
     names: () => open.names(),
+    faults: () => open.sockets.faultTexts(),
     home: () => home,
     rouse: (credential, name) => open.rouse(credential, name),
     named: async (which) => {

@@ -42,6 +42,12 @@ export class CredentialsFile {
     return Object.values(this.#read().workspaces).flatMap((kept) => (isIn(kept, dataDir) ? kept.name : []))
   }
 
+  /** The ids of all that this data directory has had under a name. */
+  idsOf(name: string, dataDir: string): string[] {
+    const all = Object.entries(this.#read().workspaces)
+    return all.flatMap(([id, kept]) => (kept.name === name && kept.dataDir === dataDir ? id : []))
+  }
+
   /** The name under which this data directory has the workspace. */
   nameOf(workspaceId: string, dataDir: string): string | undefined {
     const kept = this.#read().workspaces[workspaceId]

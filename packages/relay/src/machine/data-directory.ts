@@ -136,15 +136,18 @@ export class DataDirectory {
   /** In one step. What lies there without a database is put beside, into `damaged`. */
   place(workspace: string, folder: string): void {
     const place = projectDir(this.path, workspace)
-    const damaged = join(this.path, 'damaged')
     mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
     if (this.isBeginning(workspace)) this.abandon(workspace)
-    else if (existsSync(place)) {
-      mkdirSync(damaged, { recursive: true, mode: 0o700 })
-      renameSync(place, join(mkdtempSync(join(damaged, 'w-')), workspace))
-    }
+    else if (existsSync(place)) renameSync(place, this.damagedPlace(workspace))
     renameSync(folder, place)
     syncFolder(dirname(place))
+  }
+
+  /** Where a folder with damaged files of it can be put: nothing is there. */
+  damagedPlace(workspace: string): string {
+    const damaged = join(this.path, 'damaged')
+    mkdirSync(damaged, { recursive: true, mode: 0o700 })
+    return join(mkdtempSync(join(damaged, 'w-')), workspace)
   }
 
   /** The one that is there is put aside first, where removed ones lie, and back if the new one does not get there. */

@@ -1,13 +1,48 @@
 // A file that is not the database that was written: the refusals that say so, with the commands that help. It is found out in database.ts,
-// soundness.ts, same-files.ts and migrations.ts.
+// soundness.ts, same-files.ts, migrations.ts and daemon/known-workspaces.ts.
 
 import { statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import type { Refusal } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
 
 export function damaged(path: string, reason: string): RefusalError {
   return new RefusalError('workspace.damaged', { path, reason, ...fixesOf(path) })
+}
+
+/** An entry of a journal, and when it was stored. */
+interface Stored {
+  seq: number
+  at: number
+}
+
+/** What was stored and is gone: see Gap in journal-end.ts. */
+interface Lack {
+  isLocal: boolean
+  expected: Stored
+  found: Stored
+}
+
+/** The database is whole, but lacks what was stored in it. A person can go on with what is left. */
+export function cut(path: string, lack: Lack): RefusalError {
+  const recover = `agent-relay workspace recover ${quotedWord(workspaceOf(path))}`
+  return new RefusalError('workspace.damaged', { path, reason: lackText(lack), lack, recover, ...fixesOf(path) })
+}
+
+function lackText({ isLocal, expected, found }: Lack): string {
+  const told = ({ seq, at }: Stored) => `entry ${seq} of ${new Date(at).toISOString()}`
+  const journal = isLocal ? 'what this machine has decided by itself' : 'its journal'
+  if (found.seq >= expected.seq)
+    return `${told(expected)} was stored, and is not in ${journal}: this is an older copy that has gone on, or another one`
+  const ends = found.seq === 0 ? `${journal} is empty` : `${journal} ends with ${told(found)}`
+  const gone = expected.seq - found.seq
+  return `${ends}, but ${told(expected)} was stored${isLocal ? '' : `: ${gone} ${gone === 1 ? 'entry is' : 'entries are'} gone`}`
+}
+
+/** The database of another workspace lies in the place of this one's. Each is told with its name, where it is known. */
+export function swapped(path: string, found: string, own: string): RefusalError {
+  return lost(path, `${path} is the database of ${found}, and its own is ${own}`)
 }
 
 /** The file was removed, replaced or cut while it was being written. */
@@ -30,6 +65,12 @@ export function lossOf(path: string, isKnown: boolean): string | undefined {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
   if (log > 0) return `${found}, although ${log} bytes of its log lie beside it in ${basename(path)}-wal`
   return isKnown ? found : undefined
+}
+
+/** The refusal, if it says that the files of a workspace keep it from being opened. */
+export function fileFaultOf(error: unknown): Refusal | undefined {
+  if (!(error instanceof RefusalError)) return undefined
+  return /^workspace\.(?:damaged|lost|newer)$/.test(error.refusal.code) ? error.refusal : undefined
 }
 
 /** Was this very file found damaged? */

@@ -134,6 +134,38 @@ class TellingStatement implements Statement {
   }
 }
 
+/** The first row of `SELECT columns FROM rest`; undefined where there is none, or no such table. */
+export type First = (columns: string, rest: string) => Row | undefined
+
+/**
+ * Reads from a file that stays as it is, with its log: a connection that may write puts the log away when it is closed. Rows come by a function
+ * of SQL, since the replacement driver would keep the file open until prepared statements were collected as garbage.
+ */
+export function lookInto<T>(path: string, work: (first: First) => T): T {
+  let row: Row | undefined
+  const driver = new Driver(path, { readOnly: true })
+  try {
+    driver.exec('PRAGMA trusted_schema = OFF; PRAGMA busy_timeout = 2000')
+    driver.function('told', { varargs: true }, (...values: Row) => {
+      row = values
+      return null
+    })
+    return work((columns, rest) => {
+      row = undefined
+      try {
+        driver.exec(`SELECT told(${columns}) FROM ${rest}`)
+      } catch (error) {
+        if (!/no such table/.test((error as Error).message)) throw error
+      }
+      return row
+    })
+  } catch (error) {
+    throw told(error, path)
+  } finally {
+    driver.close()
+  }
+}
+
 class LaterStatement implements Statement {
   readonly #database: Database
   readonly #sql: string

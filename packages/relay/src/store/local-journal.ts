@@ -50,12 +50,12 @@ export class LocalJournal {
   }
 
   /**
-   * Undefined where its command has an entry already. The first number is a time: should this file be lost and the machine begin again, its
-   * numbers must lie above those that it has told the others before.
+   * Undefined where its command has an entry already. A number is a time, or the next one: should this file be lost or cut and the machine go
+   * on, its numbers must lie above those that it has told the others before.
    */
   write(draft: Draft, afterSeq: number): LocalEntry | undefined {
     const { at, by, cause, rule, digest, facts, outcome } = draft
-    const seq = (this.#lastSeq === 0 ? at : this.#lastSeq) + 1
+    const seq = Math.max(at, this.#lastSeq) + 1
     const texts = [rule, digest ?? null, JSON.stringify(facts), JSON.stringify(outcome)]
     try {
       this.#sql.insert.run(seq, afterSeq, at, by, cause, ...texts)

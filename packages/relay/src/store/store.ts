@@ -11,6 +11,7 @@ import { Evolve } from './evolve.ts'
 import { FinishedRows } from './finished.ts'
 import { History } from './history.ts'
 import { type ReadJournal, SqliteJournal } from './journal.ts'
+import { EndFile, type JournalEnd } from './journal-end.ts'
 import { type LocalEntry, LocalJournal } from './local-journal.ts'
 import { beginWith, replaceRows } from './migrations.ts'
 import { Pruning } from './pruning.ts'
@@ -45,6 +46,7 @@ export class Store {
   readonly #local: LocalJournal | undefined
   readonly #meta: Statement
   readonly #files: SameFiles
+  readonly #end: EndFile
   #copying: Promise<void> = Promise.resolve()
 
   /**
@@ -72,6 +74,8 @@ export class Store {
     if (machine !== undefined) this.#local = new LocalJournal(this.#database)
     this.#meta = this.#database.prepare('SELECT value FROM meta WHERE name = ?')
     this.#files = new SameFiles([path, `${path}-wal`, ...beside], (file) => beside.includes(file) || isWhole(file))
+    this.#end = new EndFile(this.#database)
+    if (!this.#end.isBegun) this.#end.write(this.#nextEnd())
   }
 
   /** What this machine has decided by itself, in a workspace that it shares with others. For reading; it is written with `appendLocal`. */
@@ -90,16 +94,21 @@ export class Store {
 
   /**
    * All of it or nothing; a rollback also undoes what the mirrors in memory were told. The files are looked at before, since a commit may copy
-   * the log into the database, and after it, before anybody is told that something was stored.
+   * the log into the database, and after it, before anybody is told that something was stored. The end file follows.
    */
   transact<T>(work: () => T extends Promise<unknown> ? never : T): T {
     const from = performance.now()
     this.#mustBeSame()
     const [lastSeq, lastLocal] = [this.#journal.lastSeq, this.#local?.lastSeq ?? 0]
     let result: T
+    let end: JournalEnd | undefined
     this.#tables.begin()
     try {
-      result = this.#database.transact(work)
+      result = this.#database.transact(() => {
+        const done = work()
+        end = this.#nextEnd()
+        return done
+      })
     } catch (error) {
       this.#tables.undo()
       this.#journal.rewind(lastSeq)
@@ -108,8 +117,13 @@ export class Store {
     }
     this.#tables.keep()
     this.#mustBeSame()
+    this.#end.write(end)
     this.commitTimes.note(performance.now() - from)
     return result
+  }
+
+  #nextEnd(): JournalEnd | undefined {
+    return this.#end.next(this.#journal.lastSeq, this.#local?.lastSeq ?? 0)
   }
 
   /** Does the work, answers what came of it, and undoes every change that it made: for commands that see each other before any is stored. */
@@ -169,8 +183,9 @@ export class Store {
 
   /** The workspace lives on this machine alone again: what was decided here alone follows all that was shared. Its rows are there already. */
   takeBack(): void {
+    this.#end.forget()
     this.transact(() => {
-      const local = new LocalJournal(this.#database)
+      const local = this.#local ?? new LocalJournal(this.#database)
       for (const { seq: _, afterSeq: __, ...draft } of local.after(0)) {
         const entry = { ...draft, seq: this.#journal.lastSeq + 1 }
         // An id that was used in both journals.
@@ -192,6 +207,7 @@ export class Store {
 
   /** All that another file of the same shape has comes in the place of all that this one has, in one step. Then this store can only be closed. */
   replaceWith(path: string): void {
+    this.#end.forget()
     replaceRows(this.#database, path)
   }
 
@@ -262,6 +278,7 @@ export class Store {
 
   /** Closing copies the log into the database. A log that was cut is left to the end of the process instead. */
   close(): void {
+    this.#end.close()
     if (!this.#files.look()?.isCut) this.#database.close()
   }
 }

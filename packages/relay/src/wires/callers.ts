@@ -11,6 +11,8 @@ export interface ServedWorkspaces {
   /** The workspaces that are not at rest. */
   all(): Dispatch[]
   names(): string[]
+  /** Of each workspace that cannot be opened because of its files: its name, and what is wrong with them. */
+  faults(): string[]
   /** Opens the workspaces that a credential may belong to, or, without one, the workspace of this name, until the returned function is called. */
   rouse(credential: string | undefined, name: string | undefined): Promise<() => void>
   /** Finds a workspace by its id or its name and opens it if it is at rest. It stays open until it is released. */
@@ -46,6 +48,11 @@ export class Callers {
   constructor(served: ServedWorkspaces, isOpen: boolean) {
     this.#served = served
     this.isOpen = isOpen
+  }
+
+  /** What keeps workspaces from being opened: for whoever may see all of them. */
+  faults(): string[] {
+    return this.#served.faults()
   }
 
   /** Throws what is to be answered. An unknown key and an unknown workspace cannot be told apart. */

@@ -86,7 +86,8 @@ export function mountPage(app: Hono<never>, { login, callers, connections, playD
     const { dispatch, human, workspaces, isAll } = access
     const { name: workspace } = dispatch.workspace
     const hasDemo = isAll && playDemo !== undefined
-    return c.json({ workspace, workspaces, agent: human, isOpen: callers.isOpen, hasDemo }, 200, guards)
+    const own = { workspace, workspaces, agent: human, isOpen: callers.isOpen, hasDemo }
+    return c.json({ ...own, faults: isAll ? callers.faults() : [] }, 200, guards)
   })
   page.post('/session', async (c) => {
     mustBePage(c)

@@ -170,7 +170,7 @@ describe('a damaged file is refused by name, and stays byte for byte as it is', 
     expect(refusal.message).toContain(path)
     expect(refusal.message).toMatch(/It was left as it is\.\nTo go on with a copy of it: agent-relay daemon stop; /)
     expect(readFileSync(path).equals(before)).toBe(true)
-    expect(readdirSync(directory).filter((name) => !/^relay\.db(\.origin)?(-wal|-shm)?$/.test(name))).toEqual([])
+    expect(readdirSync(directory).filter((name) => !/^relay\.db(\.origin)?(-wal|-shm|\.end)?$/.test(name))).toEqual([])
   })
 })
 

@@ -25,7 +25,7 @@ const WorkspaceStatus = z.object({
 })
 export type WorkspaceStatus = z.infer<typeof WorkspaceStatus>
 
-/** What the files of a workspace take on the disk. */
+/** What the files of a workspace take on the disk, in bytes. */
 const FileBytes = z.object({ database: z.number(), log: z.number(), search: z.number(), archive: z.number() })
 
 const WorkspaceEntry = z.object({
@@ -34,6 +34,7 @@ const WorkspaceEntry = z.object({
   open: z.boolean(),
   /** Of one that is open: nobody uses it, so its database is closed until somebody does. */
   atRest: z.boolean().optional(),
+  fault: z.string().optional().describe('Why it cannot be opened, and what helps.'),
   /** Several machines share it. */
   shared: z.boolean().optional(),
   /** The directory that it was named after. */
@@ -44,7 +45,6 @@ const WorkspaceEntry = z.object({
   workers: z.array(z.string()).optional(),
   socketPath: z.string(),
   path: z.string(),
-  /** What its files take on the disk, in bytes. */
   bytes: FileBytes.optional(),
 })
 export type WorkspaceEntry = z.infer<typeof WorkspaceEntry>

@@ -12,7 +12,10 @@ export const fileRefusals = {
   },
   'workspace.damaged': {
     ...unreadable,
-    text: (d: RefusalDetails) => `${d.path} is damaged (${d.reason}). It was left as it is.\n${databaseFixes(d)}`,
+    text: (d: RefusalDetails) => {
+      const recover = d.recover === undefined ? '' : `To go on with what is left: ${d.recover}\n`
+      return `${d.path} is damaged (${d.reason}). It was left as it is.\n${recover}${databaseFixes(d)}`
+    },
   },
   'workspace.lost': {
     ...unreadable,

@@ -3,7 +3,7 @@
 import { uptimeText } from '@agent-relay/sdk/internal/client'
 import type { Env } from '@agent-relay/sdk/internal/discover'
 import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
-import { sayVersion } from '../../connection.ts'
+import { sayFaults, sayVersion } from '../../connection.ts'
 import { control } from '../../control-socket.ts'
 import type { Print } from '../../print.ts'
 import { homely } from '../../text.ts'
@@ -59,7 +59,8 @@ async function runStatus({ env, print }: Context): Promise<void> {
 async function sayStatus(print: Print, found: Awaited<ReturnType<typeof statusOf>>, env: Env): Promise<void> {
   const { version: running, pid, uptimeMs, residentMb, lagMs, workspaces } = found
   const open = workspaces.filter((workspace) => workspace.open).map(({ name }) => name)
-  const shut = workspaces.filter((workspace) => !workspace.open).map(({ name }) => name)
+  const damaged = workspaces.filter(({ fault }) => fault !== undefined).map(({ name }) => name)
+  const shut = workspaces.filter(({ open, fault }) => !open && fault === undefined).map(({ name }) => name)
   await print.table(
     [{ head: '' }, { head: '' }],
     [
@@ -69,8 +70,10 @@ async function sayStatus(print: Print, found: Awaited<ReturnType<typeof statusOf
       ['data', homely(found.dataDir, env.HOME)],
       ['log', homely(logPath(found.dataDir), env.HOME)],
       ['open', open.join(', ') || 'no workspace'],
+      ...(damaged.length > 0 ? [['damaged', damaged.join(', ')]] : []),
       ...(shut.length > 0 ? [['not open', shut.join(', ')]] : []),
     ],
   )
+  sayFaults(print, workspaces)
   sayAttended(print, found.endsUnattended)
 }

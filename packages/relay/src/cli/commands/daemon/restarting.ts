@@ -4,6 +4,7 @@ import { dataDir, type Env, isAlive } from '@agent-relay/sdk/internal/discover'
 import type { Link } from '@agent-relay/sdk/wire'
 import { usualPort } from '../../../machine/http-port.ts'
 import { CommandError, exits } from '../../command.ts'
+import { sayFaults } from '../../connection.ts'
 import { nextId, reachControl } from '../../control-socket.ts'
 import type { Print } from '../../print.ts'
 import { type HttpWish, httpArgs, httpWish } from './http.ts'
@@ -32,7 +33,8 @@ export async function restartDaemon(env: Env, print: Print): Promise<Restarted> 
     const { socketPath } = await link.call('workspace.open', { workspace, mustExist: true }, nextId('c'))
     if (!(await isAlive(socketPath))) throw new CommandError(`The socket ${socketPath} does not answer.`, exits.busy)
   }
-  const { pid, version } = await statusOf(link)
+  const { pid, version, workspaces } = await statusOf(link)
+  sayFaults(print, workspaces)
   await link.close()
   return { pid, version, workspaces: open }
 }

@@ -2,7 +2,7 @@
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import type { CliOptions, Context, NamedCommand } from '../../command.ts'
-import { chooseWorkspace, sayVersion } from '../../connection.ts'
+import { chooseWorkspace, sayFaults, sayVersion } from '../../connection.ts'
 import type { Print } from '../../print.ts'
 import { homely } from '../../text.ts'
 import { type HttpOptions, hasHttpWish, httpArgs, httpOptions, httpWish, portMoved, portStays } from './http.ts'
@@ -66,7 +66,8 @@ export async function runStart(context: Context<StartOptions>): Promise<void> {
     const reaching = reachAndOpen(() => reachOrSpawn(env, args, (text) => print.say(text)), context, env)
     const { link, opened, childPid } = await (options.quiet ? reaching : print.during('starting the daemon', reaching))
     sayVersion(print, link.welcome.version)
-    const { pid, http, endsUnattended } = await statusOf(link)
+    const { pid, http, endsUnattended, workspaces } = await statusOf(link)
+    sayFaults(print, workspaces)
     const isNew = pid === childPid
     if (!whileAttended) sayAttended(print, endsUnattended)
     const moved = isNew ? portMoved(wish, http?.port) : undefined

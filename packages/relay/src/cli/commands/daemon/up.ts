@@ -5,7 +5,7 @@ import { credentialsPath, dataDir, type Env, homeWorkspace } from '@agent-relay/
 import type { Daemon } from '../../../daemon/daemon.ts'
 import { version } from '../../../machine/version.ts'
 import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
-import { chooseWorkspace, keyOf, loginName, ownersConnector, sayVersion } from '../../connection.ts'
+import { chooseWorkspace, keyOf, loginName, ownersConnector, sayFaults, sayVersion } from '../../connection.ts'
 import { nextId } from '../../control-socket.ts'
 import { awaitEnding, ended, outliveTasks } from '../../ending.ts'
 import { sayLosses, showFeed } from '../../feed.ts'
@@ -66,8 +66,10 @@ async function run(context: Context<UpOptions>): Promise<void> {
     daemon = reached.daemon
     if (daemon && !options.memory) keepLauncher(env, onTrouble)
     sayVersion(print, link.welcome.version)
-    const { http: port, endsUnattended } = await link.call('daemon.status', {}, nextId('c'))
+    const { http: port, endsUnattended, workspaces } = await link.call('daemon.status', {}, nextId('c'))
     sayAttended(print, endsUnattended)
+    // A daemon of this process has said so when it started.
+    if (!daemon) sayFaults(print, workspaces)
     const page = port && (await pageLink(env, opened.name))
     void link.close()
     endLightStart()

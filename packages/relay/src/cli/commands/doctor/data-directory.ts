@@ -10,6 +10,8 @@ import {
   isAlive,
   socketPathOf,
 } from '@agent-relay/sdk/internal/discover'
+import type { Refusal } from '@agent-relay/sdk/protocol'
+import type { KnownWorkspaces } from '../../../daemon/known-workspaces.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory, dataDirectoryFault } from '../../../machine/data-directory.ts'
 import { version } from '../../../machine/version.ts'
@@ -140,29 +142,41 @@ export const databases: Check = async ({ env }) => {
   const directory = dataDir(env)
   // Imported here because they load the store.
   const { KnownWorkspaces } = await import('../../../daemon/known-workspaces.ts')
-  const { fixesOf, lossOf, soundnessOf } = await import('../../../daemon/inspect.ts')
+  const { fixesOf, soundnessOf } = await import('../../../daemon/inspect.ts')
   const place = isDirectory(directory) ? new DataDirectory(directory) : undefined
-  const knownIn = (path: DataDirectory) => {
+  const known = place && new KnownWorkspaces(new CredentialsFile(credentialsPath(env)), place)
+  const namesIn = () => {
     try {
-      return new KnownWorkspaces(new CredentialsFile(credentialsPath(env)), path).names()
+      return known?.names()
     } catch {
       // The file of keys is damaged; the check of the keys says so.
-      return path.workspaces()
+      return place?.workspaces()
     }
   }
-  const names = place ? knownIn(place) : []
-  if (!place || names.length === 0) return [{ check: 'databases', state: 'ok', text: 'none yet' }]
+  const names = namesIn() ?? []
+  if (!place || !known || names.length === 0) return [{ check: 'databases', state: 'ok', text: 'none yet' }]
   const damaged = names.flatMap((workspace): Finding[] => {
     const path = place.database(workspace)
-    // Asked first, because opening an empty one would delete its log.
-    const loss = lossOf(path, true)
-    const why = loss ?? soundnessOf(path)
+    // Asked first, because opening an empty one would delete its log, and a cut log would be put away.
+    const refused = faultIn(known, workspace)
+    const why = refused ? String(refused.details.reason) : soundnessOf(path)
     if (why === 'ok') return []
-    const text = `the database of workspace ${workspace} is ${loss ? 'lost' : 'damaged'}: ${why}`
+    const text = `the database of workspace ${workspace} is ${refused?.code === 'workspace.lost' ? 'lost' : 'damaged'}: ${why}`
     const { copy, startOver } = fixesOf(path)
-    return [{ check: 'databases', state: 'fault', text, fix: `with a copy: ${copy}   or to start over: ${startOver}` }]
+    const recover = refused?.details.recover === undefined ? '' : `with what is left: ${refused.details.recover}   `
+    const fix = `${recover}with a copy: ${copy}   or to start over: ${startOver}`
+    return [{ check: 'databases', state: 'fault', text, fix }]
   })
   return damaged.length > 0 ? damaged : [{ check: 'databases', state: 'ok', text: `${names.length} whole` }]
+}
+
+/** What else keeps it from being read is found when it is looked through. */
+function faultIn(known: KnownWorkspaces, workspace: string): Refusal | undefined {
+  try {
+    return known.faultOf(workspace)?.refusal
+  } catch {
+    return undefined
+  }
 }
 
 function projects(directory: string): string[] {

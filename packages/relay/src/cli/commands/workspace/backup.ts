@@ -40,12 +40,16 @@ async function runBackup({ args, options, env, print }: Context<BackupOptions>):
     if (names.length === 0) throw new CommandError('There is no workspace to back up.', exits.refused)
     const path = resolve(file)
     const { copyDatabase, makeBackup } = await import('../../../daemon/backup.ts')
+    const { KnownWorkspaces } = await import('../../../daemon/known-workspaces.ts')
+    const keys = new CredentialsFile(credentialsPath(env))
+    const known = new KnownWorkspaces(keys, directory)
     const copy = async (workspace: string, to: string): Promise<void> => {
       print.progress(`copying ${workspace}`)
-      if (link) await link.call('workspace.copy', { workspace, to }, nextId('c'))
-      else copyDatabase(directory.database(workspace), to)
+      if (link) return void (await link.call('workspace.copy', { workspace, to }, nextId('c')))
+      const fault = known.faultOf(workspace)
+      if (fault) throw fault
+      copyDatabase(directory.database(workspace), to)
     }
-    const keys = new CredentialsFile(credentialsPath(env))
     const keyOf = options.withKeys ? (id: string) => keys.keyOf(id) : undefined
     const kept = await makeBackup({ path, names, copy, keyOf }).finally(() => print.progress())
     const workspaces = kept.map(({ key, ...rest }) => ({ ...rest, withKey: key !== undefined }))

@@ -4,7 +4,7 @@ import { homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import { sizeText } from '@agent-relay/sdk/internal/size-text'
 import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
-import { sayVersion } from '../../connection.ts'
+import { sayFaults, sayVersion } from '../../connection.ts'
 import { control, nextId } from '../../control-socket.ts'
 import { yes } from '../../options.ts'
 import { counted, homely, oneLine } from '../../text.ts'
@@ -13,6 +13,7 @@ import { exporting, importing } from './export.ts'
 import { key } from './key.ts'
 import { policy } from './policy.ts'
 import { prune } from './prune.ts'
+import { recover } from './recover.ts'
 import { restore } from './restore.ts'
 import { share, unshare } from './share.ts'
 
@@ -71,15 +72,16 @@ async function runList({ env, print }: Context): Promise<void> {
         roomOf(entry),
       ]),
     )
-    const [shut] = workspaces.filter(({ open }) => !open)
+    sayFaults(print, workspaces)
+    const [shut] = workspaces.filter(({ open, fault }) => !open && fault === undefined)
     if (shut) print.say(`To open one: agent-relay workspace open ${shut.name}`)
   } finally {
     await link.close()
   }
 }
 
-function stateOf({ open, atRest, shared }: WorkspaceEntry): string {
-  const state = !open ? 'not open' : atRest ? 'at rest' : 'open'
+function stateOf({ open, atRest, shared, fault }: WorkspaceEntry): string {
+  const state = fault !== undefined ? 'damaged' : !open ? 'not open' : atRest ? 'at rest' : 'open'
   return shared ? `${state}, shared` : state
 }
 
@@ -92,7 +94,8 @@ function roomOf({ bytes }: WorkspaceEntry): string {
   return `${sizeText(all)}${parts.length === 0 ? '' : ` (most of it: ${parts.map(([name]) => name).join(', ')})`}`
 }
 
-function whyOf({ name, open, directory, users = [] }: WorkspaceEntry, home: string | undefined): string {
+function whyOf({ name, open, directory, users = [], fault }: WorkspaceEntry, home: string | undefined): string {
+  if (fault !== undefined) return 'see below'
   if (!open) return 'nobody has opened it'
   const project = directory === undefined ? 'opened by its name' : `project of ${oneLine(homely(directory, home))}`
   const why = name === homeWorkspace ? 'agents outside a project meet here' : project
@@ -172,7 +175,7 @@ const remove: NamedCommand<RemoveOptions> = {
 export const workspace: CliCommand = {
   commands: [
     ...[create, list, open, close, key, remove, policy, share, unshare],
-    ...[backup, restore, exporting, importing, prune],
+    ...[backup, restore, recover, exporting, importing, prune],
   ],
 }
 

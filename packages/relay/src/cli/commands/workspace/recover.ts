@@ -1,0 +1,100 @@
+// `workspace recover`: says what a workspace lacks of what was stored in it, and goes on with what is left once a person has agreed.
+
+import { credentialsPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
+import { nearest } from '../../../core/nearest.ts'
+import { RefusalError } from '../../../core/refusal-error.ts'
+import type { Gap } from '../../../daemon/recovering.ts'
+import { meantProject } from '../../../machine/config.ts'
+import { CredentialsFile } from '../../../machine/credentials-file.ts'
+import { DataDirectory } from '../../../machine/data-directory.ts'
+import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { nextId, reachControl } from '../../control-socket.ts'
+import { yes } from '../../options.ts'
+import { provePerson } from '../../person.ts'
+import { counted, dateTimeOf, homely } from '../../text.ts'
+import { mustBeOnDisk } from './backup.ts'
+
+interface RecoverOptions {
+  yes?: boolean
+}
+
+export const recover: NamedCommand<RecoverOptions> = {
+  name: 'recover',
+  args: '<name>',
+  takes: 'projects',
+  text: 'go on with what is left of a workspace whose database was cut: says what is gone, and keeps a copy of the files',
+  options: { yes },
+  examples: ['agent-relay workspace recover frontend', 'agent-relay workspace recover frontend --yes'],
+  isNobody: true,
+  run,
+}
+
+async function run({ args, options, env, print }: Context<RecoverOptions>): Promise<void> {
+  mustBeOnDisk(env)
+  const workspace = meantProject('/', env, args[0])
+  await provePerson(env)
+  const directory = new DataDirectory(dataDir(env))
+  const gap = await gapOf(workspace, directory, env)
+  if (!gap) {
+    if (print.isJson) return void (await print.json({ workspace, gone: null }))
+    return void (await print.line(`Workspace ${workspace} has all that was stored in it. Nothing was changed.`))
+  }
+  print.say(`Workspace ${workspace}: ${goneText(gap)}`)
+  if (!options.yes) await confirm(workspace)
+  const { recover } = await import('../../../daemon/recovering.ts')
+  const kept = recover(directory, workspace)
+  const isOpen = await opened(workspace, env)
+  const { expected, found, isLocal } = gap
+  const told = ({ seq, at }: { seq: number; at: number }) => ({ seq, ts: new Date(at).toISOString() })
+  const gone = { after: told(found), through: told(expected), isLocal }
+  if (print.isJson) return void (await print.json({ workspace, gone, kept, open: isOpen }))
+  print.say(`The files as they were are kept: ${homely(kept, env.HOME)}`)
+  const goesOn = found.seq === 0 ? 'begins again, with nothing in it' : `goes on after entry ${found.seq}`
+  const open = isOpen ? '' : ` To open it: agent-relay daemon start --project ${workspace}`
+  await print.line(`Workspace ${workspace} ${goesOn}.${open}`)
+}
+
+/** Refused with the fix where this cannot help: the database is gone, damaged, or another workspace's. */
+async function gapOf(workspace: string, directory: DataDirectory, env: Env): Promise<Gap | undefined> {
+  const { KnownWorkspaces } = await import('../../../daemon/known-workspaces.ts')
+  const known = new KnownWorkspaces(new CredentialsFile(credentialsPath(env)), directory)
+  if (!known.has(workspace))
+    throw new RefusalError('workspace.unknown', { workspace, nearest: nearest(workspace, known.names()) })
+  const fault = known.faultOf(workspace)
+  if (fault && fault.refusal.details.lack === undefined) throw fault
+  return fault?.refusal.details.lack as Gap | undefined
+}
+
+function goneText({ isLocal, expected, found }: Gap): string {
+  const until = dateTimeOf(expected.at)
+  if (isLocal) return `what this machine has decided by itself is gone from ${dateTimeOf(found.at)} to ${until}.`
+  if (found.seq >= expected.seq)
+    return `entry ${expected.seq}, stored ${until}, is gone, and another has its number: this is another copy of the database.`
+  const gone = counted(expected.seq - found.seq, 'entry').replace('entrys', 'entries')
+  const since = found.seq === 0 ? `stored until ${until}` : `stored between ${dateTimeOf(found.at)} and ${until}`
+  return `${gone} after number ${found.seq}, ${since}, ${expected.seq - found.seq === 1 ? 'is' : 'are'} gone.`
+}
+
+async function confirm(workspace: string): Promise<void> {
+  if (!process.stdin.isTTY)
+    throw new CommandError(
+      `Nobody can be asked here whether to go on without that. To do it: agent-relay workspace recover ${workspace} --yes`,
+      exits.usage,
+    )
+  const prompts = await import('@clack/prompts')
+  const message = 'Go on without that? A copy of the files as they are is kept.'
+  if ((await prompts.confirm({ message, initialValue: false })) !== true)
+    throw new CommandError('Cancelled. Nothing was changed.', exits.refused)
+}
+
+/** False where no daemon runs. */
+async function opened(workspace: string, env: Env): Promise<boolean> {
+  const link = await reachControl(env)
+  if (!link) return false
+  try {
+    await link.call('workspace.open', { workspace, mustExist: true }, nextId('c'))
+    return true
+  } finally {
+    await link.close()
+  }
+}

@@ -1,0 +1,78 @@
+// The sockets of the daemon's workspaces. One that cannot be opened because of its files has a socket too: whoever comes is told why, and finds it
+// open once it was put in order.
+
+import type { Refusal } from '@agent-relay/sdk/protocol'
+import { bareText, RefusalError } from '../core/refusal-error.ts'
+import { fileFaultOf } from '../store/damage.ts'
+import { ownersParty, SocketWire } from '../wires/socket.ts'
+import type { LeavingCode, OpenWorkspace } from './open-workspace.ts'
+
+/** Opens the workspace for whoever comes. Undefined where there is none. */
+interface Visited {
+  visit<T>(name: string, work: (opened: OpenWorkspace) => Promise<T>): Promise<T | undefined>
+}
+
+export class WorkspaceSockets {
+  readonly #workspaces: Visited
+  readonly #pathOf: (name: string) => string
+  readonly #wires = new Map<string, SocketWire>()
+  readonly #faults = new Map<string, Refusal>()
+
+  constructor(workspaces: Visited, pathOf: (name: string) => string) {
+    this.#workspaces = workspaces
+    this.#pathOf = pathOf
+  }
+
+  get all(): SocketWire[] {
+    return [...this.#wires.values()]
+  }
+
+  /** The workspaces that cannot be opened because of their files. */
+  faulty(): string[] {
+    return [...this.#faults.keys()]
+  }
+
+  /** What is wrong with its files. */
+  faultOf(name: string): Refusal | undefined {
+    return this.#faults.get(name)
+  }
+
+  faultTexts(): string[] {
+    return [...this.#faults].map(([name, fault]) => `Workspace ${name} is not open: ${bareText(fault)}`)
+  }
+
+  /** The workspace is open. Its socket is made if there is none. */
+  async serve(name: string): Promise<SocketWire> {
+    const wire = this.#wires.get(name) ?? (await this.#listen(name))
+    this.#faults.delete(name)
+    return wire
+  }
+
+  /** The workspace could not be opened, which is thrown on. Where that comes from its files, it is remembered. */
+  async refuse(name: string, error: unknown): Promise<never> {
+    const fault = fileFaultOf(error)
+    if (fault) this.#faults.set(name, fault)
+    // Its folder may be gone too. Then nobody can come.
+    if (fault && !this.#wires.has(name)) await this.#listen(name).catch(() => {})
+    throw error
+  }
+
+  /** The workspace is no longer served. */
+  async close(name: string, code: LeavingCode): Promise<void> {
+    const wire = this.#wires.get(name)
+    this.#wires.delete(name)
+    this.#faults.delete(name)
+    await wire?.close(code, { workspace: name })
+  }
+
+  async #listen(name: string): Promise<SocketWire> {
+    const party = ownersParty(async (work) => {
+      const answer = await this.#workspaces.visit(name, ({ dispatch }) => work(dispatch))
+      if (!answer) throw new RefusalError('workspace.removed', { workspace: name })
+      return answer
+    })
+    const wire = await SocketWire.listen(this.#pathOf(name), party)
+    this.#wires.set(name, wire)
+    return wire
+  }
+}

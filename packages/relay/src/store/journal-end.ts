@@ -1,0 +1,180 @@
+// The end file: a small file beside a workspace's database that says which entry was stored last. It lies outside SQLite's log, so a start finds
+// out when a log or database was cut, removed, or replaced by an older one. What is refused then: daemon/known-workspaces.ts.
+//
+// It is written after each commit and before its answers, and is never synced. Killing the process loses nothing of it; a power cut may leave an
+// older one, or none, and neither raises an alarm.
+
+import { createHash } from 'node:crypto'
+import { closeSync, constants, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { type Database, lookInto, type Row, type Statement } from './database.ts'
+
+/** The last entry of a journal. Number 0: there is none. */
+export interface LastEntry {
+  seq: number
+  at: number
+  /** Tells this entry from another one with the same number. Made of what pruning leaves as it is. */
+  check: string
+}
+
+export interface JournalEnd {
+  /** The workspace's own id. */
+  workspace: string
+  journal: LastEntry
+  /** Of what this machine has decided by itself, where the workspace is shared. */
+  local: LastEntry
+}
+
+export function endPathOf(databasePath: string): string {
+  return `${databasePath}.end`
+}
+
+/** Two records are written in turn, each in a sector of its own: where a power cut leaves half of one, the other one is whole. */
+const slotBytes = 512
+const slots = [0, 1] as const
+/** A record of another format is not understood, and counts for nothing. */
+const format = 1
+const nothing: LastEntry = { seq: 0, at: 0, check: '' }
+const columns = 'seq, at, by, cause, rule'
+
+/** Writes the end file of one open database. */
+export class EndFile {
+  #file: number | undefined
+  readonly #id: Statement
+  readonly #last: Record<'journal' | 'local', Statement>
+  #workspace: string | undefined
+  /** Of the record that was written last. */
+  #turn: number
+  #written: JournalEnd | undefined
+
+  constructor(database: Database) {
+    this.#id = database.prepare("SELECT value FROM meta WHERE name = 'id'")
+    this.#last = database.prepareAll({
+      journal: `SELECT ${columns} FROM journal ORDER BY seq DESC LIMIT 1`,
+      local: `SELECT ${columns} FROM local_journal ORDER BY seq DESC LIMIT 1`,
+    })
+    const path = endPathOf(database.path)
+    const found = recordsOf(path).at(-1)
+    this.#turn = found?.turn ?? 0
+    this.#written = found?.end
+    if (database.path !== ':memory:') this.#file = openedFile(path, found !== undefined)
+  }
+
+  get isBegun(): boolean {
+    return this.#written !== undefined
+  }
+
+  /** The end as the database has it now. Undefined where the file says so already, or cannot. Asked inside the transaction. */
+  next(lastSeq: number, lastLocal: number): JournalEnd | undefined {
+    if (this.#file === undefined) return undefined
+    if (this.#written?.journal.seq === lastSeq && this.#written.local.seq === lastLocal) return undefined
+    this.#workspace ??= this.#id.get()?.[0] as string | undefined
+    if (this.#workspace === undefined) return undefined
+    const local = lastLocal === 0 ? nothing : lastOf(this.#last.local.get())
+    return { workspace: this.#workspace, journal: lastOf(this.#last.journal.get()), local }
+  }
+
+  /** What was committed counts, whether or not this can be written: an older end raises no alarm. */
+  write(end: JournalEnd | undefined): void {
+    if (!end || this.#file === undefined) return
+    const turn = this.#turn + 1
+    const line = lineOf(turn, end)
+    try {
+      if (line.length <= slotBytes) writeSync(this.#file, line, (turn % slots.length) * slotBytes)
+      this.#turn = turn
+      this.#written = end
+    } catch {
+      // The disk is full, or fails: it is tried again with the next commit.
+    }
+  }
+
+  /** Before the journal's end goes back on purpose. On the disk, since the database may be changed before a power cut. */
+  forget(): void {
+    if (this.#file === undefined) return
+    this.#written = undefined
+    ftruncateSync(this.#file)
+    fsyncSync(this.#file)
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file)
+    this.#file = undefined
+  }
+}
+
+/** Undefined where no file can be made beside the database: it is used without. */
+function openedFile(path: string, isThere: boolean): number | undefined {
+  const { O_RDWR, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants
+  try {
+    return openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW | (isThere ? 0 : O_TRUNC), 0o600)
+  } catch {
+    return undefined
+  }
+}
+
+/** What the end file says; undefined where there is none, or none that is whole. */
+export function readEnd(databasePath: string): JournalEnd | undefined {
+  return recordsOf(endPathOf(databasePath)).at(-1)?.end
+}
+
+/** The records that are whole, the older one first. */
+function recordsOf(path: string): { turn: number; end: JournalEnd }[] {
+  const text = textOf(path)
+  const records = slots.flatMap((slot) => recordOf(text.slice(slot * slotBytes, (slot + 1) * slotBytes)) ?? [])
+  return records.sort((a, b) => a.turn - b.turn)
+}
+
+/** Empty where there is no such file. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return ''
+  }
+}
+
+function recordOf(slot: string): { turn: number; end: JournalEnd } | undefined {
+  const [content = '', check] = (slot.split('\n')[0] as string).split('\t')
+  if (check === undefined || check !== digestOf(content)) return undefined
+  const [found, turn, end] = JSON.parse(content)
+  return found === format ? { turn, end } : undefined
+}
+
+function lineOf(turn: number, end: JournalEnd): string {
+  const content = JSON.stringify([format, turn, end])
+  return `${content}\t${digestOf(content)}\n`
+}
+
+function lastOf(row: Row | undefined): LastEntry {
+  return row ? { seq: row[0] as number, at: row[1] as number, check: digestOf(JSON.stringify(row)) } : nothing
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+}
+
+/** The database lacks what was stored in it. */
+export interface Gap {
+  /** In the journal of what this machine has decided by itself. */
+  isLocal: boolean
+  /** What the end file says. */
+  expected: LastEntry
+  /** The last entry that is there. */
+  found: LastEntry
+}
+
+/** Which workspace's database lies at this path, and what it lacks. The end file is read first: a daemon may be writing both. */
+export function lookAtEnd(databasePath: string): { workspace?: string; expected?: JournalEnd; gap?: Gap } {
+  const expected = readEnd(databasePath)
+  return lookInto(databasePath, (first) => {
+    const workspace = first('value', "meta WHERE name = 'id'")?.[0] as string | undefined
+    // The end of another workspace says nothing about this one.
+    const isItsOwn = workspace === undefined || workspace === expected?.workspace
+    const gapIn = (table: string, isLocal: boolean, end: LastEntry = nothing): Gap[] => {
+      if (!isItsOwn || end.seq === 0 || lastOf(first(columns, `${table} WHERE seq = ${end.seq}`)).check === end.check)
+        return []
+      return [{ isLocal, expected: end, found: lastOf(first(columns, `${table} ORDER BY seq DESC LIMIT 1`)) }]
+    }
+    const [gap] = [...gapIn('journal', false, expected?.journal), ...gapIn('local_journal', true, expected?.local)]
+    return { workspace, expected, gap }
+  })
+}
