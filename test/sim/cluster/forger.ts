@@ -3,12 +3,22 @@
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import type { ClusterJournal } from '../../../packages/relay/src/cluster/cluster-journal.ts'
+import { keysOf } from '../../../packages/relay/src/cluster/keys.ts'
 import { factTypes, rowOf } from '../../../packages/relay/src/core/facts/table.ts'
 import type { FakeCluster } from '../../../packages/relay/tests/cluster/fake-cluster.ts'
 import { samples } from '../../../packages/relay/tests/core/fact-samples.ts'
 import type { Random } from '../random.ts'
 
 export const forger = 'rogue'
+
+/** It says that it decides, and which keys its facts write: machines cannot see either of an entry, so that is for the database to demand. */
+function keysIn(facts: readonly Fact[]): string[] {
+  try {
+    return facts.flatMap(keysOf)
+  } catch {
+    return []
+  }
+}
 
 const types = factTypes.filter((type) => type !== 'agent.homed')
 const garbage: readonly unknown[] = [null, -1, 0.5, '', 'x'.repeat(2_000), [], {}, true]
@@ -38,7 +48,15 @@ export class Forger {
     const by = random.pick(['agent-relay', 'notes:kim', 'mallory', random.pick(target.agents)])
     const { seq, mark } = this.#cluster.entries.at(-1) ?? { seq: 0, mark: '' }
     const draft = { at: this.#cluster.now(), by, cause: `forged ${++this.#count}`, rule: 'x', outcome: {}, facts }
-    void this.#journal.append({ known: { seq, mark }, reads: 'none', writes: [], homes: [], drafts: [draft] })
+    this.#journal
+      .append({
+        known: { seq, mark },
+        reads: [],
+        writes: keysIn(facts),
+        homes: [],
+        drafts: [draft],
+      })
+      .catch(() => {})
     return `${by}: ${facts.map(({ type }) => type)}`
   }
 

@@ -187,6 +187,15 @@ function refused(view: View, workspace: string, { agent, type }: Objection): { r
   return { refusal: refusal('machine.not-allowed', { type, owner: view.owner() }) }
 }
 
+/**
+ * Of an entry of this machine that counts for nothing: another machine has written at the same moment what contradicts it, and has not said which
+ * keys that changes.
+ */
+export function voidRefusal(seq: number, { workspace, replica }: Pick<Deciding, 'workspace' | 'replica'>) {
+  const why = replica.store.journal.originOf(seq)?.voidFor
+  return why === undefined ? undefined : refusal('cluster.void', { workspace, why })
+}
+
 /** The agent acts on another machine, which is named. */
 export function elsewhere(view: View, agent: string): { refusal: Refusal } {
   return { refusal: refusal('agent.elsewhere', { name: agent, machine: view.home(agent)?.machine }) }

@@ -2,11 +2,10 @@
 // entry that its machine may not have written, or that makes no sense, counts for nothing here and on every other machine: all of them judge it
 // by the entries before it.
 
-import { daemonName } from '@agent-relay/sdk/protocol'
 import type { Hub } from '../broker/hub.ts'
 import { type Objection, objectionTo } from '../core/facts/judge.ts'
 import { isKnownFact, misshapen } from '../core/facts/table.ts'
-import { administratorMark, copyMark, type JournalEntry, type Origin } from '../core/journal.ts'
+import { administratorMark, copyMark, type JournalEntry, type Origin, type VoidEntry } from '../core/journal.ts'
 import { sharedFormat } from '../core/workspaces.ts'
 import { isUnfit, type Store } from '../store/store.ts'
 import { beginning, type Place, type SharedEntry } from './cluster-journal.ts'
@@ -33,12 +32,15 @@ class Unfit extends Error {
 export class Replica {
   readonly store: Store
   readonly hub: Hub
+  readonly #onVoid: (entry: VoidEntry) => void
   #known: Place
   #halted: Halted | undefined
 
-  constructor(store: Store, hub: Hub) {
+  /** `onVoid` is told of each entry that counts for nothing. */
+  constructor(store: Store, hub: Hub, onVoid: (entry: VoidEntry) => void = () => {}) {
     this.store = store
     this.hub = hub
+    this.#onVoid = onVoid
     const { lastSeq, lastMark } = store.journal
     if (lastSeq > 0 && lastMark === undefined) throw new Error('this workspace is not a copy of a shared one')
     this.#known = lastSeq === 0 ? beginning : { seq: lastSeq, mark: lastMark as string }
@@ -66,6 +68,8 @@ export class Replica {
     if (!last) return
     this.#known = { seq: last.seq, mark: last.mark }
     this.hub.tell(taken)
+    for (const { seq, machine, voidFor } of taken)
+      if (voidFor !== undefined) this.#onVoid({ seq, machine, why: voidFor })
   }
 
   /** `unfit`: those that could not be applied, with the reason. Everything begins again with the next one that is found. */
@@ -88,7 +92,9 @@ export class Replica {
 
   #write(entry: SharedEntry, unfitFor?: string): JournalEntry & Origin {
     const why = this.#isStrict(entry) ? (unfitFor ?? this.#whyVoid(entry)) : undefined
-    const written = why === undefined ? entry : voided(entry, why)
+    // The first entry of a command answers it.
+    const isSecond = this.store.journal.answered(entry.by, entry.cause) !== undefined
+    const written = why === undefined ? entry : voided(isSecond ? { ...entry, cause: `void ${entry.seq}` } : entry, why)
     try {
       if (!this.store.apply([written])) throw new Error(`a command has two entries, the second is ${entry.seq}`)
     } catch (error) {
@@ -116,8 +122,8 @@ export class Replica {
 
   #whyNot(entry: SharedEntry): Halted | undefined {
     const isTrusted = entry.mark.startsWith(copyMark) || entry.mark.startsWith(administratorMark)
-    const isRaised = ({ type, format }: { type: string; format?: number }) =>
-      type === 'workspace.raised' && (format as number) > sharedFormat
+    const isRaised = ({ type, format }: { type: string; format?: unknown }) =>
+      type === 'workspace.raised' && typeof format === 'number' && format > sharedFormat
     if (isTrusted && entry.facts.some(isRaised)) return { kind: 'newer' }
     if (this.#isStrict(entry)) return undefined
     if (!entry.facts.every(isKnownFact)) return { kind: 'newer' }
@@ -134,10 +140,9 @@ export class Replica {
   }
 }
 
-/** Its command's id is free again: whoever really gave the command must not be answered by it. */
-function voided({ seq, at, machine, mark }: SharedEntry, voidFor: string): JournalEntry & Origin {
-  const command = { by: daemonName, cause: `void ${seq}`, rule: 'void', outcome: {}, facts: [] }
-  return { seq, at, ...command, machine, mark, voidFor }
+/** Whoever gave the command is told that it came to nothing. */
+function voided({ seq, at, by, cause, machine, mark }: SharedEntry, voidFor: string): JournalEntry & Origin {
+  return { seq, at, by, cause, rule: 'void', outcome: {}, facts: [], machine, mark, voidFor }
 }
 
 function objectionText({ type, agent }: Objection, machine: string): string {

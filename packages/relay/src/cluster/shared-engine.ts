@@ -12,7 +12,7 @@ import type { RuleName } from '../core/decide.ts'
 import type { World } from '../core/world.ts'
 import type { Clock } from '../machine/clock.ts'
 import { isFatal } from '../store/store.ts'
-import { type Decided, decideBatch, elsewhere, type Pending, stored, undecided } from './batch.ts'
+import { type Decided, decideBatch, elsewhere, type Pending, stored, undecided, voidRefusal } from './batch.ts'
 import {
   type Append,
   type Appended,
@@ -208,7 +208,8 @@ export class SharedEngine implements Engine {
         const seq = draft === undefined ? replica.known.seq : (appended.numbered[draft]?.seq as number)
         batch.splice(batch.indexOf(pending), 1)
         // Nothing left to do, or a refusal, may mean that it was done before.
-        const before = draft === undefined ? this.#answeredBefore(pending) : undefined
+        const voided = draft === undefined ? undefined : voidRefusal(seq, this.#options)
+        const before = draft === undefined ? this.#answeredBefore(pending) : voided && { refusal: voided }
         pending.resolve(before ?? ('refusal' in reply ? reply : { ...reply, seq }))
       }
     } else replica.apply(appended.missed)
@@ -253,8 +254,9 @@ export class SharedEngine implements Engine {
       if (stopped) this.stop(stopped)
       return this.#closed ? { refusal: this.#closed } : (answer as T)
     } catch (error) {
-      if (!(error instanceof ClusterUnreachable)) throw error
-      return { refusal: refusal('cluster.unreachable', { workspace }) }
+      if (error instanceof ClusterUnreachable) return { refusal: refusal('cluster.unreachable', { workspace }) }
+      this.#fail(error as Error)
+      return { refusal: refusal('fault', { why: (error as Error).message }) }
     }
   }
 
@@ -278,7 +280,7 @@ export class SharedEngine implements Engine {
   #answeredBefore({ submission }: Pending): Reply | undefined {
     const answered = this.#options.replica.store.journal.answered(submission.by, submission.cause)
     if (!answered) return undefined
-    const reused = reuseOf(answered, submission)
+    const reused = voidRefusal(answered.seq, this.#options) ?? reuseOf(answered, submission)
     return reused ? { refusal: reused } : { seq: answered.seq, outcome: answered.outcome, repeat: true }
   }
 

@@ -52,7 +52,9 @@ export class SharedWorkspace implements Engine {
     this.#others = others
     const { store, hub, clock, ids, here, onTrouble } = parts
     const world = worldWith(here, others.elsewhere)
-    const replica = new Replica(store, hub)
+    const replica = new Replica(store, hub, ({ seq, machine: other, why }) =>
+      onTrouble(new Error(`entry ${seq} of the machine ${other} in "${parts.name}" counts for nothing: ${why}`)),
+    )
     // Stamped by the clock of the workspace; what is waited for is the network, by that of this computer.
     const own = { replica, journal, onTrouble, clock: { ...systemClock, now: () => clock.now() } }
     this.#deciding = { workspace: parts.name, replica, clock: own.clock, ids, world }

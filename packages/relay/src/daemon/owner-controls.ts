@@ -200,6 +200,7 @@ export function entryOf(name: string, dataDir: string, served: OpenWorkspaces, c
   const id = served.idOf(name)
   const opened = served.opened(name)
   const fault = served.sockets.faultOf(name)
+  const voids = opened?.workspace.store.journal.voids() ?? []
   const [users, workers] = opened ? [usersOf(opened), workersOf(opened.workspace)] : [[], []]
   return {
     name,
@@ -208,6 +209,7 @@ export function entryOf(name: string, dataDir: string, served: OpenWorkspaces, c
     ...(served.isAtRest(name) ? { atRest: true } : {}),
     ...(fault ? { fault: bareText(fault) } : {}),
     ...(cluster.isShared(name) ? { shared: true } : {}),
+    ...(voids.length > 0 ? { voids } : {}),
     ...(users.length > 0 ? { users } : {}),
     ...(workers.length > 0 ? { workers } : {}),
     directory: ownerOf(dataDir, name),

@@ -208,10 +208,9 @@ export class Evolve {
     'run.started': (fact, entry) => {
       const { seq, at, body } = entry
       const { id, agent, parent, harness, model = null, cwd = null, worktree, again = null } = fact
-      const machine = machineOf(fact, entry)
       this.#keepBody(seq, body)
-      const ownTree = worktree === undefined ? null : Number(worktree)
-      this.#sql.runStarted.run(id, agent, parent, harness, model, cwd, machine, ownTree, again, at, seq)
+      const place = [cwd, machineOf(fact, entry), worktree === undefined ? null : Number(worktree)]
+      this.#sql.runStarted.run(id, agent, parent, harness, model, ...place, again, at, seq)
     },
     'run.completed': ({ id, summary, payloadBytes = null }, { seq, at, payload }) => {
       if (payload !== undefined) this.#sql.payload.run(seq, payload)
@@ -220,9 +219,8 @@ export class Evolve {
     'run.stopped': ({ id, reason = null }, { at }) => this.#sql.runStopped.run(at, reason, id),
     'claim.made': (fact, entry) => {
       const { path, root, file, repository, agent, how, until } = fact
-      const { at } = entry
-      this.#sql.claimsOver.run(at)
-      this.#sql.claimed.run(path, machineOf(fact, entry) ?? '', root, file, repository, agent, how, at, until)
+      this.#sql.claimsOver.run(entry.at)
+      this.#sql.claimed.run(path, machineOf(fact, entry) ?? '', root, file, repository, agent, how, entry.at, until)
     },
     // It may be written down a while after the edit.
     'claim.renewed': ({ path, machine = '', until }) =>

@@ -10,6 +10,9 @@ import type { EntryNumbers, EntryRange } from './visible.ts'
 /** Entries whose stored text is looked through at once, for one type. One entry may hold a thousand facts. */
 const entriesPerScan = 256
 
+/** Of entries that count for nothing, so many are shown. */
+const voidsShown = 3
+
 const statements = {
   insert: 'INSERT INTO journal (seq, at, by, cause, rule, digest, facts, outcome) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
   answered: 'SELECT seq, rule, digest, outcome FROM journal WHERE cause = ? AND by = ?',
@@ -26,7 +29,7 @@ const statements = {
   last: 'SELECT max(seq) FROM journal',
   origin: 'INSERT INTO origins (seq, machine, mark, void_for) VALUES (?, ?, ?, ?)',
   voids: 'SELECT seq, machine, void_for FROM origins WHERE void_for IS NOT NULL ORDER BY seq DESC LIMIT (? + 0)',
-  originOf: 'SELECT machine, mark FROM origins WHERE seq = ?',
+  originOf: 'SELECT machine, mark, void_for FROM origins WHERE seq = ?',
   adopt: 'INSERT INTO origins (seq, machine, mark) SELECT seq, ?, ? || seq FROM journal WHERE seq <= ?',
   disown: 'DELETE FROM origins',
   keepPayload: 'INSERT OR IGNORE INTO payloads (seq, gzip) VALUES (?, ?)',
@@ -89,12 +92,12 @@ export class SqliteJournal implements Journal {
 
   /** Where an entry came from, if that was a cluster. */
   originOf(seq: number): Origin | undefined {
-    const [machine, mark] = (this.#sql.originOf.get(seq) ?? []) as string[]
-    return machine === undefined || mark === undefined ? undefined : { machine, mark }
+    const [machine, mark, voidFor] = (this.#sql.originOf.get(seq) ?? []) as (string | null)[]
+    return machine == null || mark == null ? undefined : { machine, mark, ...(voidFor == null ? {} : { voidFor }) }
   }
 
   /** Entries that count for nothing, the newest first, with the machine that appended each and the reason. */
-  voids(limit: number): VoidEntry[] {
+  voids(limit = voidsShown): VoidEntry[] {
     return this.#sql.voids.all(limit).map(([seq, machine, why]) => ({ seq, machine, why }) as VoidEntry)
   }
 

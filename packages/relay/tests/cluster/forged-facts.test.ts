@@ -4,6 +4,7 @@
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { afterEach, expect, test } from 'vitest'
 import { dump } from '../../../../test/sim/audit.ts'
+import { until } from '../../../../test/until.ts'
 import type { Reply } from '../../src/broker/engine.ts'
 import type { RuleInput, RuleName } from '../../src/core/decide.ts'
 import { factTypes, rowOf } from '../../src/core/facts/table.ts'
@@ -45,6 +46,11 @@ async function equipped() {
   const ada = await equip(desk, 'ada', 'desk')
   const mallory = await equip(rogue, 'mallory', 'rogue')
   await world.settled()
+  // Once it has begun to forge, rogue's own daemon takes in nothing more.
+  const settled = async () =>
+    void (await until(() =>
+      [desk, laptop].every(({ store }) => store.journal.lastSeq === world.cluster.entries.length),
+    ))
   const forge = async (facts: readonly Fact[], by = 'agent-relay') => {
     const { seq, mark } = world.cluster.entries.at(-1) as { seq: number; mark: string }
     const drafts = facts.map((fact, i) => ({
@@ -57,12 +63,12 @@ async function equipped() {
     }))
     const append = { known: { seq, mark }, reads: 'none', writes: [], homes: [], drafts } as const
     const appended = await world.cluster.start('rogue').append(append)
-    await world.settled()
+    await settled()
     return appended
   }
   const rows = () => [desk, laptop].map(({ store }) => dump(store.database))
   const voids = () => desk.store.journal.voids(1_000)
-  return { ...world, desk, laptop, rogue, ada, mallory, forge, rows, voids }
+  return { ...world, settled, desk, laptop, rogue, ada, mallory, forge, rows, voids }
 }
 
 /** They change nothing that is another's: a name is taken for a conversation that nobody has. */
@@ -108,9 +114,12 @@ test('with a field that is not what it must be it changes no row', async () => {
   const before = rows()
   const broken = factTypes.flatMap((type) => {
     const fact = samples[type](ada)
-    const fields = Object.keys(rowOf(fact).shape).filter((name) => name in fact)
+    const shape = rowOf(fact).shape as Record<string, (value: unknown) => boolean>
+    const fields = Object.keys(shape).filter((name) => name in fact)
     return fields.flatMap((name) =>
-      [{ __proto__: null }, [[]], -0.5, null].map((value) => ({ ...fact, [name]: value })),
+      [{ __proto__: null }, [[]], -0.5, null]
+        .filter((value) => !shape[name]?.(value))
+        .map((value) => ({ ...fact, [name]: value })),
     )
   })
   // Said by the administrator, who may say anything, so that only the shape is in question.

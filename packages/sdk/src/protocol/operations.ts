@@ -16,8 +16,9 @@ import { runOperations } from './operations/runs.ts'
 import { spendOperations } from './operations/spend.ts'
 import { workerOperations } from './operations/workers.ts'
 
-export type { WorkspaceEntry, WorkspaceStatus } from './operations/daemon.ts'
+export type { WorkspaceStatus } from './operations/daemon.ts'
 export type { Network, OperationKind, OperationRule, Who } from './operations/rule.ts'
+export type { WorkspaceEntry } from './workspace-entry.ts'
 
 export const operations = {
   ...agentOperations,

@@ -2,7 +2,7 @@
 
 import type { ChannelJoined } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
-import { broadcast, directKey, isChannel } from '../conversations.ts'
+import { broadcast, directKey, generalChannel, isChannel } from '../conversations.ts'
 import type { Reader } from '../sight.ts'
 import type { View } from '../view.ts'
 import { mayEnd } from './agents.ts'
@@ -47,7 +47,8 @@ export const conversationFacts: FactRows<
   // Only one in which nothing was said and nobody else has been can be removed, which any machine can check.
   'channel.removed': {
     shape: { channel },
-    said: ({ channel }, { view }) => view.lastNumber(channel) === 0,
+    said: ({ channel: name }, { view, by }) =>
+      name !== generalChannel && view.lastNumber(name) === 0 && view.otherIn(by, name) === undefined,
     seen: everyone,
     writes: channelKeys,
     over: 'never',

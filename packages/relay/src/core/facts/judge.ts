@@ -29,7 +29,7 @@ export function objectionTo(
   if (view.isRevoked(machine)) return {}
   if (by !== daemonName && !isAbroad(by) && !speaksFor(by)) return { agent: by }
   const actsFor = (other: string | undefined) => other === machine || (other !== undefined && view.isRevoked(other))
-  const saying: Saying = { machine, view, facts, speaksFor, actsFor, homeAt }
+  const saying: Saying = { machine, view, by, facts, speaksFor, actsFor, homeAt }
   const wrong = facts.find((fact) => !(isStrict ? rowOf(fact).said : saidInFormat1)(fact, saying))
   return wrong && { type: wrong.type, ...agentIn(wrong) }
 }

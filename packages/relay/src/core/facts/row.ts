@@ -26,6 +26,8 @@ export interface Saying {
   readonly machine: string
   /** The workspace before the entry. */
   readonly view: View
+  /** Who gave the command. */
+  readonly by: string
   readonly facts: readonly Fact[]
   /** The agent is at home on the machine, or comes home with this entry. */
   speaksFor(agent: string): boolean

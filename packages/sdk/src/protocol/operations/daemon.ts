@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { limits } from '../limits.ts'
 import { Policy } from '../policy.ts'
 import { WorkspaceName } from '../words.ts'
+import { FileBytes, WorkspaceEntry } from '../workspace-entry.ts'
 import type { OperationTable } from './rule.ts'
 
 const WorkspaceStatus = z.object({
@@ -24,30 +25,6 @@ const WorkspaceStatus = z.object({
   residentMb: z.number(),
 })
 export type WorkspaceStatus = z.infer<typeof WorkspaceStatus>
-
-/** What the files of a workspace take on the disk, in bytes. */
-const FileBytes = z.object({ database: z.number(), log: z.number(), search: z.number(), archive: z.number() })
-
-const WorkspaceEntry = z.object({
-  name: z.string(),
-  id: z.string().optional(),
-  open: z.boolean(),
-  /** Of one that is open: nobody uses it, so its database is closed until somebody does. */
-  atRest: z.boolean().optional(),
-  fault: z.string().optional().describe('Why it cannot be opened, and what helps.'),
-  /** Several machines share it. */
-  shared: z.boolean().optional(),
-  /** The directory that it was named after. */
-  directory: z.string().optional(),
-  /** Who is connected, and whose programs run. */
-  users: z.array(z.string()).optional(),
-  /** Those whose programs run: they end with the daemon. */
-  workers: z.array(z.string()).optional(),
-  socketPath: z.string(),
-  path: z.string(),
-  bytes: FileBytes.optional(),
-})
-export type WorkspaceEntry = z.infer<typeof WorkspaceEntry>
 
 /** On the machine of the daemon, from its root. */
 const Path = z.string().min(1).max(limits.pathCharsMax)

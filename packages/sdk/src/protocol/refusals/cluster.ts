@@ -37,6 +37,13 @@ export const clusterRefusals = {
     text: (d) =>
       `A newer Agent Relay has written to "${d.workspace}" what this one does not know. What came before can be read. Update this one.`,
   },
+  'cluster.void': {
+    retry: false,
+    http: 409,
+    exit: 1,
+    text: (d) =>
+      `Another machine of "${d.workspace}" has written something that contradicts this at the same moment, so it counts for nothing (${d.why}). Do it again.`,
+  },
   'cluster.older': {
     ...stopped,
     text: () =>

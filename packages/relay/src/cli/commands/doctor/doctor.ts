@@ -54,8 +54,9 @@ async function allChecks(): Promise<Check[]> {
   const { daemon, data, databases, sockets } = await import('./data-directory.ts')
   const { editors, launcher } = await import('./editors.ts')
   const { hooks } = await import('./hooks.ts')
+  const { shared } = await import('./shared.ts')
   const { codex } = await import('./codex.ts')
-  return [node, project, data, daemon, sockets, databases, port, launcher, editors, hooks, clis, codex]
+  return [node, project, data, daemon, sockets, databases, shared, port, launcher, editors, hooks, clis, codex]
 }
 
 async function tryRepair({ state, repair }: Finding): Promise<boolean> {

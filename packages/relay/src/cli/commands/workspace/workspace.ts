@@ -73,6 +73,9 @@ async function runList({ env, print }: Context): Promise<void> {
       ]),
     )
     sayFaults(print, workspaces)
+    for (const { name, voids = [] } of workspaces)
+      for (const { seq, machine, why } of voids)
+        print.say(`In ${name}, entry ${seq} of the machine ${oneLine(machine)} counts for nothing: ${oneLine(why)}.`)
     const [shut] = workspaces.filter(({ open, fault }) => !open && fault === undefined)
     if (shut) print.say(`To open one: agent-relay workspace open ${shut.name}`)
   } finally {

@@ -1,0 +1,187 @@
+// An invited machine that keeps no rules, by hand in SQL, against real daemons on a real PostgreSQL: nothing of what it writes is done on another
+// machine, nobody stops, everybody names it, and it can be thrown out whatever it holds.
+
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Actor } from '../../../../test/plays/play.ts'
+import { until } from '../../../../test/until.ts'
+import { type Client, withClient } from '../../src/cluster/postgres/connection.ts'
+import { inviteMachine, revokeMachine } from '../../src/cluster/postgres/machines.ts'
+import { firstPolicy } from '../../src/core/workspaces.ts'
+import { Machine } from './machine.ts'
+import { PostgresServer, type PostgresWorld } from './postgres-server.ts'
+
+const workspace = 'team'
+const folder = mkdtempSync(join(tmpdir(), 'relay-hostile-'))
+const proof = join(folder, 'ran')
+let server: PostgresServer
+let world: PostgresWorld
+let laptop: Machine
+let box: Machine
+let rogue: Client
+let boot: number
+let causes = 0
+const actors: Actor[] = []
+/** Connections of the rogue, which end when it is thrown out. */
+const held: Client[] = []
+
+async function connected(address: Parameters<typeof withClient>[0]): Promise<Client> {
+  const client = await new Promise<Client>(
+    (resolve) => void withClient(address, (mine) => new Promise(() => resolve(mine))).catch(() => {}),
+  )
+  client.on('error', () => {})
+  held.push(client)
+  return client
+}
+
+beforeAll(async () => {
+  server = await PostgresServer.start()
+  world = await server.cluster('relay')
+  laptop = await Machine.start('laptop', world, { onTrouble: () => {} })
+  box = await Machine.start('box', world, { onTrouble: () => {} })
+  await laptop.open(workspace)
+  await laptop.control('workspace.share', { workspace })
+  await box.control('workspace.open', { workspace, mustExist: true })
+  rogue = await connected(await world.join('rogue'))
+  boot = (await rogue.query("SELECT boot FROM relay.hello_1('x')")).rows[0].boot
+})
+afterAll(async () => {
+  for (const actor of actors) await actor.leaves().catch(() => {})
+  for (const client of held) await client.end().catch(() => {})
+  await laptop?.close()
+  await box?.close()
+  server?.end()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const storeOf = async (machine: Machine) => (await machine.open(workspace)).workspace.store
+
+/** One entry with this text, at the end of the journal. */
+async function append(entry: string, by = 'agent-relay'): Promise<void> {
+  const { id } = (await laptop.open(workspace)).workspace
+  const drafts = JSON.stringify([{ at: Date.now(), by, cause: `rogue ${++causes}` }])
+  const values = [id, boot, 0, '', '"none"', '[]', '[]', drafts, JSON.stringify([entry]), '[]']
+  const { rows } = await rogue.query('SELECT * FROM relay.append_1($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)', values)
+  expect(rows[0].kind).toBe('ok')
+}
+
+const entry = (...facts: object[]) => JSON.stringify({ rule: 'x', outcome: {}, facts })
+
+async function enter(machine: Machine, name: string): Promise<Actor> {
+  const actor = new Actor(machine.connector(workspace), { name })
+  actors.push(actor)
+  await actor.client.connect()
+  return actor
+}
+
+const command = ['/bin/sh', '-c', `touch ${proof}`]
+const wished = {
+  type: 'worker.wished',
+  id: 'wk_1',
+  worker: 'ada',
+  parent: 'ada',
+  cli: 'sh',
+  command,
+  cwd: '/',
+  isInjected: false,
+}
+const hostile = {
+  'a program on the laptop': entry({ ...wished, machine: 'laptop' }),
+  'a run on the laptop': entry({
+    type: 'run.started',
+    id: 'run_1',
+    agent: 'ada',
+    parent: 'ada',
+    harness: 'loop',
+    machine: 'laptop',
+  }),
+  'a yes to what box asks': entry({
+    type: 'approval.closed',
+    id: 'ap-1',
+    agent: 'bob',
+    how: 'answered',
+    kind: 'allow',
+    choice: 'yes',
+  }),
+  'another key': entry({ type: 'workspace.key-issued', hash: 'mine' }),
+  'another policy': entry({ type: 'workspace.policy-set', policy: { ...firstPolicy, spawn: 'none' } }),
+  'another owner': entry({ type: 'workspace.owned', machine: 'rogue' }),
+  'the words of ada': entry({
+    type: 'message.created',
+    id: 'm_1',
+    conversation: '#general',
+    n: 1,
+    from: 'ada',
+    kind: 'free',
+  }),
+  'the words of the relay': entry({
+    type: 'message.created',
+    id: 'm_2',
+    conversation: '@ada,agent-relay',
+    n: 1,
+    from: 'agent-relay',
+    kind: 'free',
+  }),
+  'no JSON': 'not JSON',
+  'JSON that is no entry': '[1]',
+  'facts without a type': entry({ kind: 'x' }),
+  'an unknown fact': entry({ type: 'moon.landed' }),
+  'a known fact without its fields': entry({ type: 'message.created' }),
+}
+
+test('what it may not write is done nowhere and stops nobody, also after a restart, and it is named', async () => {
+  const [ada, bob] = [await enter(laptop, 'ada'), await enter(box, 'bob')]
+  const choices = [{ id: 'yes', label: 'Yes', kind: 'allow' as const }]
+  const asked = bob.call('approval.ask', { key: 'k', vendor: 'claude', tool: 'Bash', input: 'rm -rf ~', choices })
+  asked.catch(() => {})
+  await until(async () => (await storeOf(box)).view.approvals.of('bob').length === 1)
+  const key = (await storeOf(laptop)).meta('key')
+  for (const text of Object.values(hostile)) await append(text)
+  const count = Object.keys(hostile).length
+  for (const machine of [laptop, box])
+    await until(async () => (await storeOf(machine)).journal.voids(99).length === count)
+  const { view } = await storeOf(laptop)
+  expect([view.owner(), view.policy(), view.workers.running()]).toEqual(['laptop', firstPolicy, []])
+  expect((await storeOf(laptop)).meta('key')).toBe(key)
+  expect((await storeOf(box)).view.approvals.of('bob').length).toBe(1)
+  const { workspaces } = await laptop.control('workspace.list', {})
+  const last = { machine: 'rogue', why: 'id of its message.created is malformed' }
+  expect(workspaces.find(({ name }) => name === workspace)?.voids?.[0]).toMatchObject(last)
+  await ada.leaves()
+  await laptop.stop()
+  await laptop.start()
+  await laptop.open(workspace)
+  const again = await enter(laptop, 'ada')
+  await again.send('bob', 'on we go')
+  await bob.takes('on we go')
+  expect((await storeOf(laptop)).journal.voids(99).length).toBe(count)
+  expect(existsSync(proof)).toBe(false)
+})
+
+test('it is thrown out whatever it holds open, and its agents are free', async () => {
+  await rogue.query('BEGIN')
+  await rogue.query("SELECT relay.hello_1('x')")
+  await rogue.query('SELECT FROM relay.turn_1($1, $2, 0, $3)', [
+    (await laptop.open(workspace)).workspace.id,
+    boot + 1,
+    '',
+  ])
+  await rogue.query("ALTER ROLE CURRENT_USER PASSWORD 'x'")
+  expect(await world.asAdmin((client) => revokeMachine(client, 'rogue'))).toEqual({ kind: 'ok', ended: 1 })
+  for (const machine of [laptop, box]) await until(async () => (await storeOf(machine)).view.isRevoked('rogue'))
+  const ada = actors.at(-1) as Actor
+  expect((await ada.send('bob', 'still here')).id).toBeDefined()
+})
+
+test('an invitation can be withdrawn whatever its role has made', async () => {
+  const invited = await world.asAdmin((client) => inviteMachine(client, 'guest'))
+  const guest = await connected({ ...server.address, database: 'relay', ...invited })
+  await guest.query('SELECT lo_create(0)')
+  expect(await world.asAdmin((client) => revokeMachine(client, 'guest'))).toEqual({ kind: 'withdrawn' })
+  const { rowCount } = await world.asAdmin((client) =>
+    client.query('SELECT FROM pg_roles WHERE rolname = $1', [invited.user]),
+  )
+  expect(rowCount).toBe(0)
+})

@@ -1,0 +1,31 @@
+// A workspace as its owner sees it from outside: in lists, and in the answers of commands about it.
+
+import { z } from 'zod'
+
+/** What the files of a workspace take on the disk, in bytes. */
+export const FileBytes = z.object({ database: z.number(), log: z.number(), search: z.number(), archive: z.number() })
+
+export const WorkspaceEntry = z.object({
+  name: z.string(),
+  id: z.string().optional(),
+  open: z.boolean(),
+  /** Of one that is open: nobody uses it, so its database is closed until somebody does. */
+  atRest: z.boolean().optional(),
+  fault: z.string().optional().describe('Why it cannot be opened, and what helps.'),
+  /** Several machines share it. */
+  shared: z.boolean().optional(),
+  voids: z
+    .array(z.object({ seq: z.number(), machine: z.string(), why: z.string() }))
+    .optional()
+    .describe('The newest entries of other machines that count for nothing, and why.'),
+  /** The directory that it was named after. */
+  directory: z.string().optional(),
+  /** Who is connected, and whose programs run. */
+  users: z.array(z.string()).optional(),
+  /** Those whose programs run: they end with the daemon. */
+  workers: z.array(z.string()).optional(),
+  socketPath: z.string(),
+  path: z.string(),
+  bytes: FileBytes.optional(),
+})
+export type WorkspaceEntry = z.infer<typeof WorkspaceEntry>
