@@ -10,7 +10,8 @@ import { Budget, LongReads } from '../../src/broker/long-reads.ts'
 import { ClusterUnreachable } from '../../src/cluster/cluster-journal.ts'
 import type { Draft } from '../../src/core/journal.ts'
 import { atOnce } from '../../src/core/steps.ts'
-import { soundWire } from './fake-cluster.ts'
+import { firstPolicy, ownedBy } from '../../src/core/workspaces.ts'
+import { FakeCluster, soundWire } from './fake-cluster.ts'
 import { endAll, SharedDaemon, said, team } from './shared-daemon.ts'
 
 afterEach(endAll)
@@ -288,3 +289,57 @@ test.each(Object.keys(forged))(
     expect(said(await a.give('message.send', 'ada', { to: 'bob', body: 'x' }))).toBe(head + 2)
   },
 )
+
+test('a workspace of format 1 keeps its rules until it is raised: what came before counts as it did, what comes after is judged', async () => {
+  const cluster = new FakeCluster()
+  const old = cluster.start('one')
+  const add = async (facts: Fact[], cause: string, from = old) => {
+    const { seq, mark } = cluster.entries.at(-1) ?? { seq: 0, mark: '' }
+    const homes = facts.flatMap((fact) => (fact.type === 'agent.homed' ? [fact] : []))
+    const draft = { at: 1, by: 'agent-relay', cause, rule: 'x', outcome: {}, facts }
+    await from.append({ known: { seq, mark }, reads: [], writes: [], homes, drafts: [draft] })
+  }
+  const registered = (name: string, machine: string): Fact[] => [
+    { type: 'agent.registered', id: name, agent: { name, type: 'agent' } },
+    { type: 'agent.homed', agent: name, machine, epoch: 1 },
+  ]
+  const policy = (spawn: 'none' | 'all'): Fact[] => [
+    { type: 'workspace.policy-set', policy: { ...firstPolicy, spawn } as never },
+  ]
+  await add(
+    [
+      { type: 'workspace.began', id: 'w' },
+      { type: 'channel.created', channel: '#general' },
+      { type: 'conversation.opened', conversation: '*', members: [] },
+    ],
+    'begin',
+  )
+  await add(registered('ada', 'one'), 'ada')
+  const two = cluster.start('two')
+  await add(policy('all'), 'before', two)
+  const daemon = new SharedDaemon(cluster, 'three')
+  await until(() => daemon.store.journal.lastSeq === 3)
+  expect([daemon.store.view.format(), daemon.store.view.policy().spawn]).toEqual([1, 'all'])
+  cluster.proclaim(ownedBy('one'))
+  await add(policy('none'), 'after', two)
+  await until(() => daemon.store.journal.lastSeq === 5)
+  expect([daemon.store.view.format(), daemon.store.view.owner()]).toEqual([2, 'one'])
+  expect(daemon.store.view.policy().spawn).toBe('all')
+  expect(daemon.store.journal.voids()).toEqual([
+    { seq: 5, machine: 'two', why: 'two may not say workspace.policy-set' },
+  ])
+  await add(policy('none'), 'owner', old)
+  await until(() => daemon.store.view.policy().spawn === 'none')
+})
+
+test('in format 1 nobody makes itself the owner', async () => {
+  const cluster = new FakeCluster()
+  const [one, rogue] = [cluster.start('one'), cluster.start('rogue')]
+  const draft = (cause: string, facts: Fact[]) => ({ at: 1, by: 'agent-relay', cause, rule: 'x', outcome: {}, facts })
+  const append = { known: { seq: 0, mark: '' }, reads: [], writes: [], homes: [] }
+  await one.append({ ...append, drafts: [draft('begin', [{ type: 'channel.created', channel: '#general' }])] })
+  await rogue.append({ ...append, drafts: [draft('mine', ownedBy('rogue'))] })
+  const daemon = new SharedDaemon(cluster, 'two')
+  await until(() => daemon.stopped === 'forged')
+  expect(daemon.store.view.owner()).toBeUndefined()
+})

@@ -94,6 +94,22 @@ test('two machines share a workspace', async () => {
   for (const world of [laptop, box]) secrets.add(membership(world).password)
 })
 
+test('who administers the database gives the workspace another owner, which alone sets its policy from then on', async () => {
+  const policy = ['workspace', 'policy', 'set', '--worktree', 'on', '--project', 'team']
+  expect(await run(laptop, ['cluster', 'raise', 'team'], asBoss)).toMatchObject({ code: 2 })
+  expect(await run(laptop, ['cluster', 'raise', 'nothing', '--yes'], asBoss)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('The cluster has no workspace nothing'),
+  })
+  const raised = await run(laptop, ['cluster', 'raise', 'team', '--owner', 'box', '--yes'], asBoss)
+  expect(raised).toMatchObject({ code: 0, stdout: expect.stringContaining('team belongs to box now') })
+  await until(async () => {
+    const { code, stderr } = await run(laptop, policy)
+    return code !== 0 && stderr.includes('Only the machine that owns the workspace may do this: box')
+  })
+  expect((await run(laptop, ['cluster', 'raise', 'team', '--yes'], asBoss)).code).toBe(0)
+})
+
 test('it is not removed without a word, nor is this machine, nor one that there is not', async () => {
   const says = async (...args: string[]) => {
     const { code, stderr } = await run(laptop, ['machine', 'revoke', ...args], asBoss)
