@@ -69,7 +69,12 @@ const lateCommit = `{
       this.isOpen_ = true
       result = work()
     }`
-const early = { file: 'store/store.js', piece: 'result = this.#database.transact(work);', instead: lateCommit }
+const commits = `result = this.#database.transact(() => {
+                const done = work();
+                end = this.#nextEnd();
+                return done;
+            });`
+const early = { file: 'store/store.js', piece: commits, instead: lateCommit }
 const isMessage = "entries.some(({ facts }) => facts.some(({ type }) => type === 'message.created'))"
 
 const planted: Record<string, Planted> = {

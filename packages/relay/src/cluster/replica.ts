@@ -92,9 +92,7 @@ export class Replica {
 
   #write(entry: SharedEntry, unfitFor?: string): JournalEntry & Origin {
     const why = this.#isStrict(entry) ? (unfitFor ?? this.#whyVoid(entry)) : undefined
-    // The first entry of a command answers it.
-    const isSecond = this.store.journal.answered(entry.by, entry.cause) !== undefined
-    const written = why === undefined ? entry : voided(isSecond ? { ...entry, cause: `void ${entry.seq}` } : entry, why)
+    const written = why === undefined ? entry : this.#voided(entry, why)
     try {
       if (!this.store.apply([written])) throw new Error(`a command has two entries, the second is ${entry.seq}`)
     } catch (error) {
@@ -102,6 +100,13 @@ export class Replica {
       throw new Unfit(entry.seq, (error as Error).message)
     }
     return written
+  }
+
+  /** Whoever gave the command is told that it came to nothing, unless an earlier entry has answered it. */
+  #voided({ seq, at, by, cause, machine, mark }: SharedEntry, voidFor: string): JournalEntry & Origin {
+    const isSecond = this.store.journal.answered(by, cause) !== undefined
+    const own = isSecond ? `void ${seq}` : cause
+    return { seq, at, by, cause: own, rule: 'void', outcome: {}, facts: [], machine, mark, voidFor }
   }
 
   /** Entries that were copied when the workspace began to be shared are those of the machine that it lived on, and are not judged. */
@@ -138,11 +143,6 @@ export class Replica {
     const { view, queries } = this.store
     return objectionTo(view, entry.machine, entry, (agent, epoch) => queries.homeAt(agent, epoch))
   }
-}
-
-/** Whoever gave the command is told that it came to nothing. */
-function voided({ seq, at, by, cause, machine, mark }: SharedEntry, voidFor: string): JournalEntry & Origin {
-  return { seq, at, by, cause, rule: 'void', outcome: {}, facts: [], machine, mark, voidFor }
 }
 
 function objectionText({ type, agent }: Objection, machine: string): string {

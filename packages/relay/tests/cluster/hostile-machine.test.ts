@@ -155,6 +155,7 @@ test('what it may not write is done nowhere and stops nobody, also after a resta
   await laptop.open(workspace)
   const again = await enter(laptop, 'ada')
   await again.send('bob', 'on we go')
+  await until(async () => (await bob.call('inbox.peek', {})).messages.length === 1)
   await bob.takes('on we go')
   expect((await storeOf(laptop)).journal.voids(99).length).toBe(count)
   expect(existsSync(proof)).toBe(false)

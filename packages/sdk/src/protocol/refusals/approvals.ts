@@ -26,7 +26,7 @@ export const approvalRefusals = {
   'approval.elsewhere': {
     ...denied,
     text: (d: RefusalDetails) =>
-      `Approval ${d.id} is asked for on ${d.machine}, and only that machine lets its programs go on. Answer it there: agent-relay approvals`,
+      `Approval ${d.id} is asked for on ${d.machine}, and only that machine lets its programs go on. Answer it there.`,
   },
   'approval.too-many': {
     retry: true,
