@@ -157,7 +157,9 @@ export class ClusterRun {
   /** A standby takes over that lacks the last commits. */
   #failOver(lostCommits: number): void {
     this.hasLost = true
-    this.#note(`a standby takes over without ${lostCommits} commits`, () => this.cluster.failOver(lostCommits))
+    // How the workspace began to be shared is not lost: until then nothing is judged.
+    const lost = Math.min(lostCommits, this.cluster.commits - 1)
+    this.#note(`a standby takes over without ${lost} commits`, () => this.cluster.failOver(lost))
   }
 
   /** A machine is cut off while its question or the answer is on its way. */

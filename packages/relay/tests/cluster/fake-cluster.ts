@@ -106,6 +106,10 @@ export class FakeCluster {
     return this.#entries
   }
 
+  get commits(): number {
+    return this.#commits.length
+  }
+
   homeOf(agent: string): HomeMachine | undefined {
     return this.#homes.get(agent)
   }
