@@ -10,6 +10,7 @@ import { Hub } from 'agent-relay/dist/broker/hub.js'
 import { beginning, type ClusterJournal, type Place } from 'agent-relay/dist/cluster/cluster-journal.js'
 import { type ServerAddress, withClient } from 'agent-relay/dist/cluster/postgres/connection.js'
 import { inviteMachine, joinCluster } from 'agent-relay/dist/cluster/postgres/machines.js'
+import { moveEnd, moveIn } from 'agent-relay/dist/cluster/postgres/moving.js'
 import { PostgresCluster } from 'agent-relay/dist/cluster/postgres/postgres-cluster.js'
 import { migrate } from 'agent-relay/dist/cluster/postgres/schema.js'
 import { Replica } from 'agent-relay/dist/cluster/replica.js'
@@ -67,9 +68,14 @@ async function joinAs(address: ServerAddress): Promise<PostgresCluster> {
   return new PostgresCluster({ ...address, ...(await joinCluster({ ...address, ...invitation })) })
 }
 
+async function emptyWorkspace(cluster: PostgresCluster, id: string): Promise<void> {
+  await moveIn(cluster, id, id)
+  await moveEnd(cluster, id, 0)
+}
+
 /** Appends one after the other, which nothing has decided. */
 async function bareAppends(cluster: PostgresCluster): Promise<(count: number, lengthMs: number) => Promise<Answer>> {
-  await cluster.create('w_bare', 'bare')
+  await emptyWorkspace(cluster, 'w_bare')
   const journal = cluster.journal('w_bare')
   let known = beginning
   return (count, lengthMs) =>
@@ -91,9 +97,10 @@ async function appendTo(journal: ClusterJournal, known: Place, count: number): P
       facts: [fact],
       outcome: outcome as never,
       body: 'x'.repeat(bodyBytes),
+      writes: ['c:@a0,a1'],
     }
   })
-  const appended = await journal.append({ known, reads: ['c:@a0,a1'], writes: ['c:@a0,a1'], homes: [], drafts })
+  const appended = await journal.append({ known, reads: ['c:@a0,a1'], drafts })
   const last = appended.kind === 'ok' ? appended.numbered.at(-1) : undefined
   if (!last) throw new Error(`an append was answered ${appended.kind}`)
   return last
@@ -101,7 +108,7 @@ async function appendTo(journal: ClusterJournal, known: Place, count: number): P
 
 /** Sends by the engine of a shared workspace, so many under way. */
 async function sharedEngine(cluster: PostgresCluster): Promise<(count: number, lengthMs: number) => Promise<Answer>> {
-  await cluster.create('w_shared', 'shared')
+  await emptyWorkspace(cluster, 'w_shared')
   const fail = (error: Error) => {
     throw error
   }

@@ -41,13 +41,13 @@ export function auditCluster(run: ClusterRun): void {
   }
 }
 
-/** Forged entries have no facts that count; whatever an honest machine has appended does. */
+/** Forged entries answer no command and have no facts that count; whatever an honest machine has appended does. */
 function counting({ journal }: Store, entries: SharedEntry[]): SharedEntry[] {
   const voids = journal.voids(entries.length)
   const wrong = voids.find(({ machine }) => machine !== forger)
   if (wrong) throw new Error(`entry ${wrong.seq} of ${wrong.machine} counts for nothing: ${wrong.why}`)
   const numbers = new Set(voids.map(({ seq }) => seq))
-  return entries.map((entry) => (numbers.has(entry.seq) ? { ...entry, facts: [] } : entry))
+  return entries.map((entry) => (numbers.has(entry.seq) ? { ...entry, cause: `void ${entry.seq}`, facts: [] } : entry))
 }
 
 /** The replica holds nothing that the cluster does not. */

@@ -113,8 +113,13 @@ export class ClusterRun {
   /** In every step. */
   #forge(): void {
     const machines = this.machines.map(({ name }) => name)
-    const what = this.#forger.forge({ agents: names, machines, messages: this.#messages })
+    const what = this.#forger.forge({ agents: names, machines, messages: this.#messages, causes: this.#nextCauses() })
     this.log.push(`${this.timeline.now - start} forged as ${what}`)
+  }
+
+  /** Of the last commands and of the next. */
+  #nextCauses(): string[] {
+    return [-2, -1, 0, 1, 2].map((ahead) => `c${this.#causes + ahead}`)
   }
 
   #note(line: string, work: () => void): void {
@@ -150,7 +155,8 @@ export class ClusterRun {
   }
 
   #homeOf(agent: string): Machine {
-    const home = this.cluster.homeOf(agent)?.machine
+    const [furthest] = [...this.machines].sort((a, b) => b.store.journal.lastSeq - a.store.journal.lastSeq)
+    const home = furthest?.store.view.home(agent)?.machine
     return this.machines.find(({ name }) => name === home) ?? this.random.pick(this.machines)
   }
 

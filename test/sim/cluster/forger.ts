@@ -1,9 +1,9 @@
-// A machine that keeps no rules: it appends facts of every type, of everybody's things, in everybody's name, whole and broken. What it says of
-// homes is left out: those the database keeps beside the entries, and decides by itself who may move them.
+// A machine that keeps no rules: it appends facts of every type, of everybody's things, in everybody's name, whole and broken. It also lies to the
+// database: about what its entries change, about which of them are notes, and about whose command they answer.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
-import type { ClusterJournal } from '../../../packages/relay/src/cluster/cluster-journal.ts'
-import { keysOf } from '../../../packages/relay/src/cluster/keys.ts'
+import type { ClusterJournal, Writes } from '../../../packages/relay/src/cluster/cluster-journal.ts'
+import { writesOf } from '../../../packages/relay/src/cluster/keys.ts'
 import { factTypes, rowOf } from '../../../packages/relay/src/core/facts/table.ts'
 import type { FakeCluster } from '../../../packages/relay/tests/cluster/fake-cluster.ts'
 import { samples } from '../../../packages/relay/tests/core/fact-samples.ts'
@@ -11,22 +11,14 @@ import type { Random } from '../random.ts'
 
 export const forger = 'rogue'
 
-/** It says that it decides, and which keys its facts write: machines cannot see either of an entry, so that is for the database to demand. */
-function keysIn(facts: readonly Fact[]): string[] {
-  try {
-    return facts.flatMap(keysOf)
-  } catch {
-    return []
-  }
-}
-
-const types = factTypes.filter((type) => type !== 'agent.homed')
 const garbage: readonly unknown[] = [null, -1, 0.5, '', 'x'.repeat(2_000), [], {}, true]
 
 export interface Target {
   agents: readonly string[]
   machines: readonly string[]
   messages: readonly string[]
+  /** Ids of commands that were given, or will be. */
+  causes: readonly string[]
 }
 
 export class Forger {
@@ -47,22 +39,26 @@ export class Forger {
     const facts = Array.from({ length: random.between(1, 3) }, () => this.#fact(target))
     const by = random.pick(['agent-relay', 'notes:kim', 'mallory', random.pick(target.agents)])
     const { seq, mark } = this.#cluster.entries.at(-1) ?? { seq: 0, mark: '' }
-    const draft = { at: this.#cluster.now(), by, cause: `forged ${++this.#count}`, rule: 'x', outcome: {}, facts }
-    this.#journal
-      .append({
-        known: { seq, mark },
-        reads: [],
-        writes: keysIn(facts),
-        homes: [],
-        drafts: [draft],
-      })
-      .catch(() => {})
+    const own = `forged ${++this.#count}`
+    const cause = random.chance(0.2) ? random.pick([own, ...target.causes]) : own
+    const draft = { at: this.#cluster.now(), by, cause, rule: 'x', outcome: {}, facts, writes: this.#writes(facts) }
+    this.#journal.append({ known: { seq, mark }, reads: [], drafts: [draft] }).catch(() => {})
     return `${by}: ${facts.map(({ type }) => type)}`
+  }
+
+  #writes(facts: readonly Fact[]): Writes {
+    const random = this.#random
+    return random.weighted<() => Writes>([
+      [4, () => truth(facts)],
+      [1, () => []],
+      [1, () => 'note'],
+      [1, () => ['a:ada', 'c:#general', 'o']],
+    ])()
   }
 
   #fact({ agents, machines, messages }: Target): Fact {
     const random = this.#random
-    const fact = samples[random.pick(types)]({
+    const fact = samples[random.pick(factTypes)]({
       agent: random.pick([...agents, 'mallory', 'agent-relay', 'notes:kim']),
       machine: random.pick([...machines, forger]),
       next: random.pick([...machines, forger]),
@@ -78,5 +74,14 @@ export class Forger {
     if (random.chance(0.6)) return fact
     const field = random.pick([...Object.keys(rowOf(fact).shape), 'type'])
     return { ...fact, [field]: random.pick(garbage) } as Fact
+  }
+}
+
+/** Facts that make no sense change nothing. */
+function truth(facts: readonly Fact[]): Writes {
+  try {
+    return writesOf(facts)
+  } catch {
+    return []
   }
 }

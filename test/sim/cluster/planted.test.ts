@@ -45,6 +45,16 @@ const saying = (change: (fact: Fact) => Fact): Plant =>
     drafts: append.drafts.map((draft) => ({ ...draft, facts: draft.facts.map(change) })),
   }))
 
+/** Changes which keys the cluster is told of. */
+const writing = (change: (keys: readonly string[]) => string[]): Plant =>
+  asking((append) => ({
+    ...append,
+    drafts: append.drafts.map(({ writes, ...draft }) => ({
+      ...draft,
+      writes: writes === 'note' ? writes : change(writes),
+    })),
+  }))
+
 const noting = (change: (receipt: NotedReceipt) => NotedReceipt) =>
   saying((fact) => (fact.type === 'deliveries.noted' ? { ...fact, receipts: fact.receipts.map(change) } : fact))
 
@@ -60,11 +70,8 @@ const atOnce =
 
 const faults: Record<string, Plant> = {
   'what was read is forgotten': asking((append) => ({ ...append, reads: [] })),
-  'what was written is forgotten': asking((append) => ({ ...append, writes: [] })),
-  'the numbers of conversations are not among the keys': asking((append) => ({
-    ...append,
-    writes: append.writes.filter((key) => !key.startsWith('c:')),
-  })),
+  'what was written is forgotten': writing(() => []),
+  'the numbers of conversations are not among the keys': writing((keys) => keys.filter((key) => !key.startsWith('c:'))),
   'a refusal is told without asking whether it still holds': atOnce(
     ({ drafts }) => drafts.length === 0,
     () => ({ kind: 'ok', numbered: [], missed: [] }),
@@ -122,7 +129,7 @@ const faults: Record<string, Plant> = {
   'a machine speaks for an agent of another': saying((fact) =>
     fact.type === 'message.created' && fact.n > 3 ? { ...fact, from: 'ada' } : fact,
   ),
-  'the cluster is not told of a home': asking((append) => ({ ...append, homes: [] })),
+  'the home of an agent is not among the keys': writing((keys) => keys.filter((key) => !key.startsWith('a:'))),
   'every machine takes itself for the home': (journal, machine) => {
     const mine = (entry: SharedEntry): SharedEntry => ({
       ...entry,

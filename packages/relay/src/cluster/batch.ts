@@ -9,8 +9,8 @@ import type { Command } from '../core/verdict.ts'
 import type { View } from '../core/view.ts'
 import type { World } from '../core/world.ts'
 import type { Clock } from '../machine/clock.ts'
-import type { Append, Appended, HomeMachine, Numbered, SharedEntry } from './cluster-journal.ts'
-import { keysOf, Reads, recordingView } from './keys.ts'
+import type { Append, Appended, Numbered, SharedDraft, SharedEntry } from './cluster-journal.ts'
+import { Reads, recordingView, writesOf } from './keys.ts'
 import type { Replica } from './replica.ts'
 
 export interface Pending {
@@ -35,7 +35,7 @@ interface DecidedCommand {
 
 interface Decision {
   reply: Reply
-  draft?: Draft
+  draft?: SharedDraft
 }
 
 export interface Deciding {
@@ -81,39 +81,38 @@ export function decideBatch(batch: readonly Pending[], deciding: Deciding): Deci
 
 /** What was decided of a batch so far. */
 class Taken {
-  readonly drafts: Draft[] = []
+  readonly drafts: SharedDraft[] = []
   readonly writes = new Set<string>()
   /** Every draft can be applied. */
   isSure = true
   readonly #reads = new Reads()
   readonly #commands: DecidedCommand[] = []
   readonly #asked = new Set<string>()
-  readonly #homes = new Map<string, HomeMachine>()
+  readonly #moved = new Set<string>()
 
   /** The same command twice: the second is answered from the entry of the first, once that is stored. */
   has({ submission: { by, cause } }: Pending): boolean {
     return this.#asked.has(JSON.stringify([by, cause]))
   }
 
-  take(pending: Pending, { reply, draft }: Decision, reads: Reads): Draft | undefined {
-    const moves = draft ? homesOf(draft) : []
-    // A home moves once in an append; the second move comes with the next.
-    if (moves.some(({ agent }) => this.#homes.has(agent))) return undefined
-    for (const move of moves) this.#homes.set(move.agent, move)
+  take(pending: Pending, { reply, draft }: Decision, reads: Reads): SharedDraft | undefined {
+    // COMPAT(0.1): in format 1 a home moves once in an append; the second move comes with the next.
+    const moved = (draft?.facts ?? []).flatMap((fact) => (fact.type === 'agent.homed' ? [fact.agent] : []))
+    if (moved.some((agent) => this.#moved.has(agent))) return undefined
+    for (const agent of moved) this.#moved.add(agent)
     const { by, cause } = pending.submission
     this.#asked.add(JSON.stringify([by, cause]))
     this.#reads.add(reads)
     this.#commands.push({ pending, reply, ...(draft ? { draft: this.drafts.length } : {}) })
     if (!draft) return undefined
     this.drafts.push(draft)
-    for (const fact of draft.facts) for (const key of keysOf(fact)) this.writes.add(key)
+    if (draft.writes !== 'note') for (const key of draft.writes) this.writes.add(key)
     this.isSure &&= isPlain(draft, pending.submission)
     return draft
   }
 
   decided({ known }: Replica): Decided {
-    const [writes, homes] = [[...this.writes], [...this.#homes.values()]]
-    return { append: { known, reads: this.#reads.value, writes, homes, drafts: this.drafts }, commands: this.#commands }
+    return { append: { known, reads: this.#reads.value, drafts: this.drafts }, commands: this.#commands }
   }
 }
 
@@ -127,7 +126,7 @@ function isPlain({ facts }: Draft, { mint }: Submission<RuleName>): boolean {
 export function undecided(pending: Pending, { replica }: Deciding, error: Error): Decided {
   const reply = { refusal: refusal('fault', { why: error.message }) }
   return {
-    append: { known: replica.known, reads: 'all', writes: [], homes: [], drafts: [] },
+    append: { known: replica.known, reads: 'all', drafts: [] },
     commands: [{ pending, reply }],
   }
 }
@@ -169,15 +168,8 @@ function decideOne(
   const { facts, outcome, body, payload, found } = verdict
   const reply: Reply = { seq: 0, outcome, repeat: false, found }
   if (facts.length === 0) return { reply }
-  return { reply, draft: { at, by, cause, facts, rule, digest: digest?.(), outcome, body, payload } }
-}
-
-function homesOf({ facts }: Draft): HomeMachine[] {
-  return facts.flatMap((fact) => {
-    if (fact.type !== 'agent.homed') return []
-    const { agent, machine, epoch } = fact
-    return [{ agent, machine, epoch }]
-  })
+  const draft = { at, by, cause, facts, rule, digest: digest?.(), outcome, body, payload }
+  return { reply, draft: { ...draft, writes: writesOf(facts) } }
 }
 
 /** It would count for nothing on every machine, this one included. */
@@ -187,10 +179,7 @@ function refused(view: View, workspace: string, { agent, type }: Objection): { r
   return { refusal: refusal('machine.not-allowed', { type, owner: view.owner() }) }
 }
 
-/**
- * Of an entry of this machine that counts for nothing: another machine has written at the same moment what contradicts it, and has not said which
- * keys that changes.
- */
+/** Of an entry of this machine that counts for nothing. */
 export function voidRefusal(seq: number, { workspace, replica }: Pick<Deciding, 'workspace' | 'replica'>) {
   const why = replica.store.journal.originOf(seq)?.voidFor
   return why === undefined ? undefined : refusal('cluster.void', { workspace, why })

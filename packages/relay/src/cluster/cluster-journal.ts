@@ -12,31 +12,33 @@ export const pageEntriesMax = 2_000
 /** An entry may be stamped this much later than the cluster's own clock says: one machine's wrong clock must not become everybody's. */
 export const aheadMsMax = 1_000
 
-/** An entry of the shared journal. `isBroken`: its text could not be read, so that it has no facts. */
-export type SharedEntry = JournalEntry & Omit<Origin, 'voidFor'> & { isBroken?: true }
+/**
+ * What an entry changes, as conflict keys. The cluster believes it, and every machine checks it. `note`: nobody's decision depends on it.
+ */
+export type Writes = readonly string[] | 'note'
+
+/**
+ * An entry of the shared journal. `writes` is unset in entries that machines do not judge, and in those of before it was kept. `isBroken`: its
+ * text is no entry, or too long, so that it has no facts.
+ */
+export type SharedEntry = JournalEntry & Omit<Origin, 'voidFor'> & { writes?: Writes; isBroken?: true }
+
+export type SharedDraft = Draft & { writes: Writes }
+
+/** No line of a client is longer, so no command makes an entry that is. */
+export const entryBytesMax = 16 * 1024 * 1024
 
 /** How far a replica has seen: the number and the mark of its last entry. */
 export type Place = Pick<SharedEntry, 'seq' | 'mark'>
 
 export const beginning: Place = { seq: 0, mark: '' }
 
-/** Where an agent is at home. The epoch counts the moves, from 1. */
-export interface HomeMachine {
-  agent: string
-  machine: string
-  epoch: number
-}
-
 export interface Append {
   known: Place
-  /** Keys that the decisions read. `all`: they may depend on anything that was decided. `none`: a note, which depends on nothing. */
-  reads: readonly string[] | 'all' | 'none'
-  /** Keys that the facts change. */
-  writes: readonly string[]
-  /** Homes that the facts make or move. */
-  homes: readonly HomeMachine[]
+  /** Conflict keys that the decisions read. `all`: they may depend on anything that was decided. */
+  reads: readonly string[] | 'all'
   /** In order; no two of one command. Without any the append is a barrier: it says whether what was read still holds. */
-  drafts: readonly Draft[]
+  drafts: readonly SharedDraft[]
 }
 
 /** What the cluster adds to a draft. Its time is that of the draft unless that lies ahead, or before the entry before it. */
@@ -57,8 +59,9 @@ export type Stopped =
 export type Appended =
   /** Stored, or for a barrier: it still holds. `missed`: all entries between the known place and the first of these. */
   | { kind: 'ok'; numbered: Numbered[]; missed: SharedEntry[] }
-  /** Nothing was written: a key that was read has changed, one of the commands has an entry already, or more than a page is missing. */
+  /** Nothing was written: since the known place a key that was read has changed, or one of the commands got an entry; or more than a page is missing. */
   | { kind: 'behind'; missed: SharedEntry[] }
+  // COMPAT(0.1): in format 1 the cluster itself keeps the homes of agents.
   /** Nothing was written: the home of this agent is on another machine. */
   | { kind: 'denied'; agent: string; missed: SharedEntry[] }
   | Stopped

@@ -4,11 +4,12 @@
 // A method of the view that is not listed here reads everything, so that forgetting one costs speed and never truth. What was not found is
 // read as well.
 
+import { createHash } from 'node:crypto'
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { keys } from '../core/conflict-keys.ts'
 import { rowOf } from '../core/facts/table.ts'
 import type { ApprovalView, ClaimView, RunView, View, WorkerView } from '../core/view.ts'
-import type { Append } from './cluster-journal.ts'
+import type { Append, Writes } from './cluster-journal.ts'
 
 /** What decisions have read, taken together. */
 export class Reads {
@@ -17,7 +18,7 @@ export class Reads {
 
   note(keys: readonly string[] | 'all'): void {
     if (keys === 'all') this.#isAll = true
-    else for (const key of keys) this.#keys.add(key)
+    else for (const key of keys) this.#keys.add(keyText(key))
   }
 
   /** Does a decision that read these depend on what was written? */
@@ -29,10 +30,10 @@ export class Reads {
 
   add(others: Reads): void {
     this.#isAll ||= others.#isAll
-    this.note([...others.#keys])
+    for (const key of others.#keys) this.#keys.add(key)
   }
 
-  get value(): Exclude<Append['reads'], 'none'> {
+  get value(): Append['reads'] {
     return this.#isAll ? 'all' : [...this.#keys]
   }
 }
@@ -136,7 +137,25 @@ function noting<T extends object>(whole: T, listed: Listed<T>, reads: Reads, par
   })
 }
 
-/** The keys that a fact changes. */
-export function keysOf(fact: Fact): readonly string[] {
-  return rowOf(fact).writes(fact)
+/** What an entry with these facts changes. */
+export function writesOf(facts: readonly Fact[]): Writes {
+  if (facts.length > 0 && facts.every(({ type }) => type === 'deliveries.noted')) return 'note'
+  return [...new Set(facts.flatMap((fact) => rowOf(fact).writes(fact).map(keyText)))]
+}
+
+/** Whether an entry says all that its facts change. If it did not, whoever decides at the same moment would not be told of it. */
+export function covers(writes: Writes, facts: readonly Fact[]): boolean {
+  const changed = writesOf(facts)
+  if (changed === 'note') return true
+  return writes !== 'note' && changed.every((key) => writes.includes(key))
+}
+
+const keyCharsMax = 200
+/** What PostgreSQL cannot keep as text: NUL, and half of a pair that stands for one character. */
+export const oddText = /\0|\p{Surrogate}/u
+
+/** A key as it is compared by the cluster, which indexes no long text. */
+export function keyText(key: string): string {
+  if (key.length <= keyCharsMax && !oddText.test(key)) return key
+  return `sha256 ${createHash('sha256').update(JSON.stringify(key)).digest('base64url')}`
 }

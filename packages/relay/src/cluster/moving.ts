@@ -9,8 +9,8 @@ import { RefusalError } from '../core/refusal-error.ts'
 import { ownedBy } from '../core/workspaces.ts'
 import type { SharedFile } from '../machine/cluster-file.ts'
 import type { Store } from '../store/store.ts'
-import { type HomeMachine, type Place, pageEntriesMax } from './cluster-journal.ts'
-import { keysOf } from './keys.ts'
+import { type Place, pageEntriesMax } from './cluster-journal.ts'
+import { writesOf } from './keys.ts'
 import { copyPage, moveEnd, moveIn, type Page, takeBack } from './postgres/moving.ts'
 import type { PostgresCluster } from './postgres/postgres-cluster.ts'
 import { Replica } from './replica.ts'
@@ -90,20 +90,19 @@ function whole(store: Store, { seq, ...draft }: JournalEntry): Draft {
   return payload ? { ...draft, payload } : draft
 }
 
-function pageWith(drafts: readonly Draft[], homes: readonly HomeMachine[] = []): Page {
-  const writes = new Set(drafts.flatMap(({ facts }) => facts.flatMap(keysOf)))
-  return { drafts, writes: [...writes], homes }
+function pageWith(drafts: readonly Draft[]): Page {
+  const all = drafts.map(({ facts }) => writesOf(facts))
+  return { drafts, writes: [...new Set(all.flatMap((writes) => (writes === 'note' ? [] : writes)))] }
 }
 
 /** Whoever has lived in it so far lives on this machine. */
 function* homesFor(store: Store, machine: string, stamp: () => Pick<Draft, 'at' | 'cause'>): Generator<Page> {
   const names = [...store.view.agents()].map(({ name }) => name)
   for (let from = 0; from < names.length; from += homesMax) {
-    const homes = names.slice(from, from + homesMax).map((agent) => {
-      return { agent, machine, epoch: (store.view.home(agent)?.epoch ?? 0) + 1 }
+    const facts = names.slice(from, from + homesMax).map((agent): Fact => {
+      return { type: 'agent.homed', agent, machine, epoch: (store.view.home(agent)?.epoch ?? 0) + 1 }
     })
-    const facts = homes.map((home): Fact => ({ type: 'agent.homed', ...home }))
-    yield pageWith([{ ...stamp(), by: daemonName, rule: 'agent.home', outcome: {}, facts }], homes)
+    yield pageWith([{ ...stamp(), by: daemonName, rule: 'agent.home', outcome: {}, facts }])
   }
 }
 

@@ -2,10 +2,10 @@
 // depends on nothing and nobody's decision depends on it. What was not told before a crash is told after it.
 
 import { daemonName, type Fact, type Ids, type NotedReceipt, type Refusal, refusal } from '@agent-relay/sdk/protocol'
-import type { Draft } from '../core/journal.ts'
 import type { Alarm, Clock } from '../machine/clock.ts'
 import type { LocalEntry } from '../store/local-journal.ts'
-import type { Append, Appended } from './cluster-journal.ts'
+import type { Append, Appended, SharedDraft } from './cluster-journal.ts'
+import { writesOf } from './keys.ts'
 import type { Replica } from './replica.ts'
 
 /** Receipts elsewhere are this old at most, while the cluster is reached. */
@@ -82,20 +82,21 @@ export class Notes {
     for (const until = this.#last; this.#told < until && !this.#isStopped; ) {
       const draft = this.#nextNote()
       if (!draft) continue
-      const appended = await append({ known: replica.known, reads: 'none', writes: [], homes: [], drafts: [draft] })
+      const appended = await append({ known: replica.known, reads: [], drafts: [draft] })
       if ('refusal' in appended) return appended.refusal
     }
     return undefined
   }
 
   /** Undefined where there was nothing to tell up to a later place than before. */
-  #nextNote(): Draft | undefined {
+  #nextNote(): SharedDraft | undefined {
     const { clock, ids } = this.#options
     const { changed, through } = this.#changes()
     const facts = [...changed].flatMap(([agent, messages]) => this.#noteOf(agent, messages, through))
     if (facts.length === 0) this.#passed = through
     if (facts.length === 0) return undefined
-    return { at: clock.now(), by: daemonName, cause: ids('n'), rule: 'deliveries.note', outcome: {}, facts }
+    const stamp = { at: clock.now(), by: daemonName, cause: ids('n') }
+    return { ...stamp, rule: 'deliveries.note', outcome: {}, facts, writes: writesOf(facts) }
   }
 
   /** By agent and message. */

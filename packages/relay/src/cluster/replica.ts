@@ -9,6 +9,7 @@ import { administratorMark, copyMark, type JournalEntry, type Origin, type VoidE
 import { sharedFormat } from '../core/workspaces.ts'
 import { isUnfit, type Store } from '../store/store.ts'
 import { beginning, type Place, type SharedEntry } from './cluster-journal.ts'
+import { covers } from './keys.ts'
 
 /** It stands before an entry that it does not take in: nothing may be left out. */
 export type Halted =
@@ -102,11 +103,9 @@ export class Replica {
     return written
   }
 
-  /** Whoever gave the command is told that it came to nothing, unless an earlier entry has answered it. */
-  #voided({ seq, at, by, cause, machine, mark }: SharedEntry, voidFor: string): JournalEntry & Origin {
-    const isSecond = this.store.journal.answered(by, cause) !== undefined
-    const own = isSecond ? `void ${seq}` : cause
-    return { seq, at, by, cause: own, rule: 'void', outcome: {}, facts: [], machine, mark, voidFor }
+  /** The command has no entry yet: nobody can use up the id of another's command. */
+  #voided({ seq, at, by, machine, mark }: SharedEntry, voidFor: string): JournalEntry & Origin {
+    return { seq, at, by, cause: `void ${seq}`, rule: 'void', outcome: {}, facts: [], machine, mark, voidFor }
   }
 
   /** Entries that were copied when the workspace began to be shared are those of the machine that it lived on, and are not judged. */
@@ -115,12 +114,13 @@ export class Replica {
   }
 
   #whyVoid(entry: SharedEntry): string | undefined {
-    if (entry.isBroken) return 'it cannot be read'
+    if (entry.isBroken) return 'it is no entry, or too long'
     const unknown = entry.facts.find((fact) => !isKnownFact(fact))
     if (unknown) return 'it holds a fact of an unknown type'
     const odd = entry.facts.find(misshapen)
     if (odd) return `${misshapen(odd)} of its ${odd.type} is malformed`
     if (entry.mark.startsWith(administratorMark)) return undefined
+    if (entry.writes && !covers(entry.writes, entry.facts)) return 'it hides what it changes'
     const objection = this.#objection(entry)
     return objection && objectionText(objection, entry.machine)
   }

@@ -3,7 +3,8 @@
 //
 // * Decided on an old state? The cluster says so by the keys that were read. What was missed is applied, and the rest decided again.
 // * A refusal is an answer about the state, so it is told only once the cluster has confirmed that what it read still holds.
-// * No answer? It is not known whether it was stored. Asked again, the cluster says: a command has one entry, found by its sender and id.
+// * No answer? It is not known whether it was stored. Asked again, the cluster says: a command has one entry that counts, found by its sender
+//   and id, and nobody appends one before having seen the others.
 // * Three losses in a row? Then the cluster is asked for a turn, in which nobody else appends.
 
 import { type Ids, type Refusal, refusal } from '@agent-relay/sdk/protocol'
@@ -168,6 +169,8 @@ export class SharedEngine implements Engine {
 
   async #tryOnce(batch: Pending[], tries: Tries): Promise<void> {
     const { journal, replica } = this.#options
+    this.#settle(batch)
+    if (batch.length === 0) return
     let decided: Decided | undefined
     const decide = () => {
       decided = this.#decide(batch)
@@ -214,7 +217,6 @@ export class SharedEngine implements Engine {
       }
     } else replica.apply(appended.missed)
     if (replica.halted) return this.stop(replica.halted)
-    this.#settle(batch)
     if (appended.kind === 'behind' && appended.missed.length < pageEntriesMax) tries.losses++
     if (appended.kind === 'denied') this.#deny(batch, appended.agent)
   }
@@ -267,7 +269,7 @@ export class SharedEngine implements Engine {
     }
   }
 
-  /** What has come back by following was one of these: an answer that was lost, or a command that was asked twice. */
+  /** What the replica has was one of these: an answer that was lost, or a command that was asked twice. */
   #settle(batch: Pending[]): void {
     for (const each of [...batch]) {
       const reply = this.#answeredBefore(each)
@@ -280,7 +282,7 @@ export class SharedEngine implements Engine {
   #answeredBefore({ submission }: Pending): Reply | undefined {
     const answered = this.#options.replica.store.journal.answered(submission.by, submission.cause)
     if (!answered) return undefined
-    const reused = voidRefusal(answered.seq, this.#options) ?? reuseOf(answered, submission)
+    const reused = reuseOf(answered, submission)
     return reused ? { refusal: reused } : { seq: answered.seq, outcome: answered.outcome, repeat: true }
   }
 

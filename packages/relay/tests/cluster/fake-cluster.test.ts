@@ -1,7 +1,7 @@
 // The cluster in memory keeps the contract, and the suite finds clusters that do not.
 
 import { describe, expect, test } from 'vitest'
-import type { Append, ClusterJournal, Place } from '../../src/cluster/cluster-journal.ts'
+import type { Append, ClusterJournal, Place, Writes } from '../../src/cluster/cluster-journal.ts'
 import { checks, type OpenCluster } from './cluster-suite.ts'
 import { FakeCluster } from './fake-cluster.ts'
 
@@ -35,18 +35,18 @@ let copies = 0
 const appends = (change: (append: Append) => Append) =>
   changed((journal) => ({ append: (append) => journal.append(change(append)) }))
 
+const writing = (change: () => Writes) =>
+  appends((append) => ({ ...append, drafts: append.drafts.map((each) => ({ ...each, writes: change() })) }))
+
 const faults: Record<string, () => OpenCluster> = {
   'stores what read an old key': appends((append) => ({ ...append, reads: [] })),
-  'forgets which keys were written': appends((append) => ({ ...append, writes: [] })),
+  'forgets which keys were written': writing(() => []),
   'takes every append for one that depends on all': appends((append) => ({ ...append, reads: 'all' })),
-  'takes what depends on all for a note': appends((append) =>
-    append.reads === 'all' ? { ...append, reads: 'none' } : append,
-  ),
+  'takes every entry for a note': writing(() => 'note'),
   'stores a command twice': appends((append) => ({
     ...append,
     drafts: append.drafts.map((each, i) => ({ ...each, cause: `${each.cause} ${i} ${++copies}` })),
   })),
-  'forgets homes': appends((append) => ({ ...append, homes: [] })),
   'loses payloads': appends((append) => ({
     ...append,
     drafts: append.drafts.map(({ payload: _, ...each }) => each),

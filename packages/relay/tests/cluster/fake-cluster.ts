@@ -8,9 +8,9 @@ import {
   type ClusterJournal,
   ClusterUnreachable,
   type Followed,
-  type HomeMachine,
   type Place,
   pageEntriesMax,
+  type SharedDraft,
   type SharedEntry,
   type Stopped,
 } from '../../src/cluster/cluster-journal.ts'
@@ -34,11 +34,10 @@ export const soundWire: Wire = {
   hint: (arrive) => queueMicrotask(arrive),
 }
 
-/** What an append has changed besides its entries; a failover applies these again. */
+/** One append; a failover applies these again. */
 interface Commit {
   entries: SharedEntry[]
   payloads: (Uint8Array | undefined)[]
-  append: Pick<Append, 'reads' | 'writes' | 'homes'>
 }
 
 interface Turn {
@@ -55,9 +54,9 @@ export class FakeCluster {
   #commits: Commit[] = []
   #entries: SharedEntry[] = []
   readonly #payloads = new Map<number, Uint8Array>()
-  readonly #causes = new Set<string>()
+  /** The number of a command's last entry. */
+  readonly #causes = new Map<string, number>()
   readonly #keys = new Map<string, number>()
-  readonly #homes = new Map<string, HomeMachine>()
   #decided = 0
   #marks = 0
   /** Who has the workspace's lock, and who waits for it, in order. */
@@ -89,16 +88,10 @@ export class FakeCluster {
 
   /** What the administrator of the database tells all machines. */
   proclaim(facts: Draft['facts']): void {
-    const draft = {
-      at: this.now(),
-      by: 'agent-relay',
-      cause: `admin ${++this.#marks}`,
-      rule: 'cluster',
-      outcome: {},
-      facts,
-    }
+    const stamp = { at: this.now(), by: 'agent-relay', cause: `admin ${++this.#marks}` }
+    const draft = { ...stamp, rule: 'cluster', outcome: {}, facts, writes: [keys.machines] }
     const entry = { ...this.#entryOf('one', draft, 0), mark: `${administratorMark}${this.#marks}` }
-    this.#store({ entries: [entry], payloads: [], append: { reads: [], writes: [keys.machines], homes: [] } })
+    this.#store({ entries: [entry], payloads: [] })
     for (const listener of this.#listeners.keys()) listener(this.#entries.length)
   }
 
@@ -110,10 +103,6 @@ export class FakeCluster {
     return this.#commits.length
   }
 
-  homeOf(agent: string): HomeMachine | undefined {
-    return this.#homes.get(agent)
-  }
-
   /** The server dies and comes back: what waited for the lock is gone, what was committed is not. */
   crash(): void {
     for (const turn of this.#turns.splice(0)) turn.fail(new ClusterUnreachable('the server went', false))
@@ -123,7 +112,7 @@ export class FakeCluster {
   failOver(lostCommits: number): void {
     this.crash()
     const kept = this.#commits.slice(0, Math.max(0, this.#commits.length - lostCommits))
-    for (const map of [this.#payloads, this.#causes, this.#keys, this.#homes]) map.clear()
+    for (const map of [this.#payloads, this.#causes, this.#keys]) map.clear()
     this.#commits = []
     this.#entries = []
     this.#decided = 0
@@ -159,22 +148,16 @@ export class FakeCluster {
 
   // What one holder of the lock does
 
-  append(by: { machine: string; boot: number }, { known, reads, writes, homes, drafts }: Append): Appended {
+  append(by: { machine: string; boot: number }, { known, reads, drafts }: Append): Appended {
     const stopped = this.#stoppedAt(by, known)
     if (stopped) return stopped
     const missed = this.#page(known.seq, pageEntriesMax)
     const isFar = this.#entries.length - known.seq > pageEntriesMax
-    if (isFar || this.#isChanged(known.seq, reads) || drafts.some((draft) => this.#causes.has(causeOf(draft))))
-      return { kind: 'behind', missed }
-    if (homes.some((home) => home.epoch !== (this.#homes.get(home.agent)?.epoch ?? 0) + 1))
-      return { kind: 'behind', missed }
-    const stranger =
-      homes.find((home) => !this.#mayMove(by.machine, home))?.agent ??
-      drafts.find((draft) => !this.#maySpeak(by.machine, draft.by, homes))?.by
-    if (stranger !== undefined) return { kind: 'denied', agent: stranger, missed }
+    const isStored = (draft: Draft) => (this.#causes.get(causeOf(draft)) ?? 0) > known.seq
+    if (isFar || this.#isChanged(known.seq, reads) || drafts.some(isStored)) return { kind: 'behind', missed }
     if (drafts.length === 0) return { kind: 'ok', numbered: [], missed }
     const entries = drafts.map((draft, i) => this.#entryOf(by.machine, draft, i))
-    this.#store({ entries, payloads: drafts.map(({ payload }) => payload), append: { reads, writes, homes } })
+    this.#store({ entries, payloads: drafts.map(({ payload }) => payload) })
     for (const [listener, whose] of this.#listeners) if (whose !== by) listener(this.#entries.length)
     return { kind: 'ok', numbered: entries.map(({ seq, at, mark }) => ({ seq, at, mark })), missed }
   }
@@ -204,41 +187,29 @@ export class FakeCluster {
   }
 
   #isChanged(since: number, reads: Append['reads']): boolean {
-    if (reads === 'none') return false
     return reads === 'all' ? this.#decided > since : reads.some((key) => (this.#keys.get(key) ?? 0) > since)
   }
 
-  /** An agent without a home, such as the daemon itself or one of another workspace, may act through any machine. */
-  #maySpeak(machine: string, agent: string, moves: readonly HomeMachine[]): boolean {
-    const home = this.#homes.get(agent)
-    const next = moves.find((move) => move.agent === agent)
-    return home === undefined || home.machine === machine || next?.machine === machine
-  }
-
-  /** A machine takes a home to itself, or gives one of its own away, to a machine that there is. The daemons' own name has none. */
-  #mayMove(machine: string, { agent, machine: to }: HomeMachine): boolean {
-    return agent !== 'agent-relay' && this.#machines.has(to) && [to, this.#homes.get(agent)?.machine].includes(machine)
-  }
-
-  #entryOf(machine: string, { payload: _, ...draft }: Draft, i: number): SharedEntry {
+  #entryOf(machine: string, { payload: _, ...draft }: SharedDraft, i: number): SharedEntry {
     const at = Math.max(this.#entries.at(-1)?.at ?? 0, Math.min(draft.at, this.now() + aheadMsMax))
     return { ...draft, at, seq: this.#entries.length + 1 + i, machine, mark: `k${++this.#marks}` }
   }
 
   #store(commit: Commit): void {
-    const { entries, payloads, append } = commit
+    const { entries, payloads } = commit
+    const head = this.#entries.length + entries.length
     for (const [i, entry] of entries.entries()) {
       const last = this.#entries.at(-1)
       if (last && entry.at < last.at) entry.at = last.at
       this.#entries.push(frozen(entry))
-      this.#causes.add(causeOf(entry))
+      this.#causes.set(causeOf(entry), entry.seq)
       const payload = payloads[i]
       if (payload) this.#payloads.set(entry.seq, payload)
+      const { writes = [] } = entry
+      if (writes === 'note') continue
+      this.#decided = head
+      for (const key of writes) this.#keys.set(key, head)
     }
-    const head = this.#entries.length
-    if (append.reads !== 'none') this.#decided = head
-    for (const key of append.writes) this.#keys.set(key, head)
-    for (const home of append.homes) this.#homes.set(home.agent, home)
     this.#commits.push(commit)
   }
 
@@ -261,11 +232,11 @@ function frozen<T extends object>(value: T): T {
 function copyOf(append: Append): Append {
   const copy: Append = JSON.parse(JSON.stringify({ ...append, drafts: append.drafts.map(withoutPayload) }))
   for (const [i, { payload }] of append.drafts.entries())
-    if (payload) (copy.drafts[i] as Draft).payload = payload.slice()
+    if (payload) (copy.drafts[i] as SharedDraft).payload = payload.slice()
   return copy
 }
 
-function withoutPayload({ payload: _, ...draft }: Draft): Draft {
+function withoutPayload({ payload: _, ...draft }: SharedDraft): SharedDraft {
   return draft
 }
 

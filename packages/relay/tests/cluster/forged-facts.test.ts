@@ -6,8 +6,10 @@ import { afterEach, expect, test } from 'vitest'
 import { dump } from '../../../../test/sim/audit.ts'
 import { until } from '../../../../test/until.ts'
 import type { Reply } from '../../src/broker/engine.ts'
+import type { Writes } from '../../src/cluster/cluster-journal.ts'
+import { writesOf } from '../../src/cluster/keys.ts'
 import type { RuleInput, RuleName } from '../../src/core/decide.ts'
-import { factTypes, rowOf } from '../../src/core/facts/table.ts'
+import { factTypes, misshapen, rowOf } from '../../src/core/facts/table.ts'
 import { type Cast, samples } from '../core/fact-samples.ts'
 import { endAll, type SharedDaemon, said, team } from './shared-daemon.ts'
 
@@ -51,17 +53,18 @@ async function equipped() {
     void (await until(() =>
       [desk, laptop].every(({ store }) => store.journal.lastSeq === world.cluster.entries.length),
     ))
-  const forge = async (facts: readonly Fact[], by = 'agent-relay') => {
+  const forge = async (facts: readonly Fact[], by = 'agent-relay', writes?: Writes, cause?: string) => {
     const { seq, mark } = world.cluster.entries.at(-1) as { seq: number; mark: string }
     const drafts = facts.map((fact, i) => ({
       at: 1,
       by,
-      cause: `forged ${seq} ${i}`,
+      cause: cause ?? `forged ${seq} ${i}`,
       rule: 'x',
       outcome: {},
       facts: [fact],
+      writes: writes ?? writesOf([fact]),
     }))
-    const append = { known: { seq, mark }, reads: 'none', writes: [], homes: [], drafts } as const
+    const append = { known: { seq, mark }, reads: [], drafts }
     const appended = await world.cluster.start('rogue').append(append)
     await settled()
     return appended
@@ -131,14 +134,41 @@ test('with a field that is not what it must be it changes no row', async () => {
   expect(said(await desk.give('message.send', 'ada', { to: 'bob', body: 'on we go' }))).toBe(cluster.entries.length)
 })
 
-test('in the name of another agent the cluster does not take it, nor would any machine', async () => {
+test('in the name of another agent, or of nobody, it changes no row', async () => {
   const { forge, voids, rows } = await equipped()
   const before = rows()
   const fact: Fact = { type: 'channel.created', channel: '#new' }
-  expect(await forge([fact], 'ada')).toMatchObject({ kind: 'denied', agent: 'ada' })
-  await forge([fact], 'nobody')
-  expect(voids()).toEqual([expect.objectContaining({ why: 'rogue may not speak for nobody' })])
+  for (const by of ['ada', 'nobody']) await forge([fact], by)
+  expect(voids().map(({ why }) => why)).toEqual(['nobody', 'ada'].map((by) => `rogue may not speak for ${by}`))
   expect(rows()).toEqual(before)
+})
+
+test('the facts that are forged here are well formed, so that they are judged by who says them', async () => {
+  const { ada, mallory } = await equipped()
+  for (const cast of [ada, mallory])
+    expect(factTypes.filter((type) => misshapen(samples[type](cast)) !== undefined)).toEqual([])
+})
+
+test('without all that it changes it changes no row: whoever decides at that moment would overlook it', async () => {
+  const { mallory, forge, voids, rows } = await equipped()
+  const own = { ...mallory, next: 'desk', fresh: 'new' }
+  const before = rows()
+  const facts = factTypes.map((type) => samples[type](own)).filter((fact) => [writesOf([fact])].flat().length > 0)
+  const changing = facts.filter(({ type }) => type !== 'deliveries.noted')
+  for (const writes of [[], 'note'] as const) await forge(changing, 'agent-relay', writes)
+  const told = voids()
+  expect(told.length).toBe(2 * changing.length)
+  expect(new Set(told.map(({ why }) => why))).toEqual(new Set(['it hides what it changes']))
+  expect(rows()).toEqual(before)
+})
+
+test('nobody uses up the id of a command that another agent gives', async () => {
+  const { cluster, desk, forge, voids } = await equipped()
+  const cause = 'a command of ada'
+  await forge([{ type: 'channel.created', channel: '#new' }], 'ada', [], cause)
+  const seq = cluster.entries.length + 1
+  expect(said(await desk.give('message.send', 'ada', { to: 'mallory', body: 'x' }, cause))).toBe(seq)
+  expect(voids().length).toBe(1)
 })
 
 test('what a machine says of its own things counts', async () => {

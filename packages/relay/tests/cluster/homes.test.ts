@@ -8,7 +8,7 @@ import type { Reply } from '../../src/broker/engine.ts'
 import { Events } from '../../src/broker/events.ts'
 import { Budget, LongReads } from '../../src/broker/long-reads.ts'
 import { ClusterUnreachable } from '../../src/cluster/cluster-journal.ts'
-import type { Draft } from '../../src/core/journal.ts'
+import { writesOf } from '../../src/cluster/keys.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { firstPolicy, ownedBy } from '../../src/core/workspaces.ts'
 import { FakeCluster, soundWire } from './fake-cluster.ts'
@@ -268,16 +268,11 @@ test.each(Object.keys(forged))(
     const { cluster, a, b, message, settled } = await sent()
     const before = [a, b].map(({ store }) => dump(store.database))
     const head = cluster.entries.length
-    const rogue: Draft = {
-      at: 1,
-      by: 'agent-relay',
-      cause: 'r',
-      rule: 'x',
-      outcome: {},
-      ...(forged[what]?.(message) as { facts: Fact[] }),
-    }
+    const { facts } = (forged[what] as (message: string) => { facts: Fact[] })(message)
+    const stamp = { at: 1, by: 'agent-relay', cause: 'r', rule: 'x', outcome: {} }
+    const rogue = { ...stamp, facts, writes: writesOf(facts) }
     const known = { seq: head, mark: cluster.entries.at(-1)?.mark as string }
-    await cluster.start('rogue').append({ known, reads: 'none', writes: [], homes: [], drafts: [rogue] })
+    await cluster.start('rogue').append({ known, reads: [], drafts: [rogue] })
     await settled()
     for (const { store } of [a, b]) {
       expect(store.journal.voids(9)).toEqual([
@@ -295,9 +290,8 @@ test('a workspace of format 1 keeps its rules until it is raised: what came befo
   const old = cluster.start('one')
   const add = async (facts: Fact[], cause: string, from = old) => {
     const { seq, mark } = cluster.entries.at(-1) ?? { seq: 0, mark: '' }
-    const homes = facts.flatMap((fact) => (fact.type === 'agent.homed' ? [fact] : []))
-    const draft = { at: 1, by: 'agent-relay', cause, rule: 'x', outcome: {}, facts }
-    await from.append({ known: { seq, mark }, reads: [], writes: [], homes, drafts: [draft] })
+    const draft = { at: 1, by: 'agent-relay', cause, rule: 'x', outcome: {}, facts, writes: writesOf(facts) }
+    await from.append({ known: { seq, mark }, reads: [], drafts: [draft] })
   }
   const registered = (name: string, machine: string): Fact[] => [
     { type: 'agent.registered', id: name, agent: { name, type: 'agent' } },
@@ -335,8 +329,10 @@ test('a workspace of format 1 keeps its rules until it is raised: what came befo
 test('in format 1 nobody makes itself the owner', async () => {
   const cluster = new FakeCluster()
   const [one, rogue] = [cluster.start('one'), cluster.start('rogue')]
-  const draft = (cause: string, facts: Fact[]) => ({ at: 1, by: 'agent-relay', cause, rule: 'x', outcome: {}, facts })
-  const append = { known: { seq: 0, mark: '' }, reads: [], writes: [], homes: [] }
+  const draft = (cause: string, facts: Fact[]) => {
+    return { at: 1, by: 'agent-relay', cause, rule: 'x', outcome: {}, facts, writes: writesOf(facts) }
+  }
+  const append = { known: { seq: 0, mark: '' }, reads: [] }
   await one.append({ ...append, drafts: [draft('begin', [{ type: 'channel.created', channel: '#general' }])] })
   await rogue.append({ ...append, drafts: [draft('mine', ownedBy('rogue'))] })
   const daemon = new SharedDaemon(cluster, 'two')

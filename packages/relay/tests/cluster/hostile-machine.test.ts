@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Actor } from '../../../../test/plays/play.ts'
 import { until } from '../../../../test/until.ts'
+import { entryBytesMax } from '../../src/cluster/cluster-journal.ts'
 import { type Client, withClient } from '../../src/cluster/postgres/connection.ts'
 import { inviteMachine, revokeMachine } from '../../src/cluster/postgres/machines.ts'
 import { firstPolicy } from '../../src/core/workspaces.ts'
@@ -58,12 +59,29 @@ afterAll(async () => {
 
 const storeOf = async (machine: Machine) => (await machine.open(workspace)).workspace.store
 
+/** Every key that the facts below change. */
+const writes = [
+  'p',
+  'o',
+  'w',
+  'w:ada',
+  'r',
+  'r:run_1',
+  'q',
+  'c:#general',
+  'c:@ada,agent-relay',
+  'a:bob',
+  'a',
+  'e:#mine',
+  '#',
+]
+
 /** One entry with this text, at the end of the journal. */
-async function append(entry: string, by = 'agent-relay'): Promise<void> {
+async function append(entry: string, by = 'agent-relay', more: object = {}): Promise<void> {
   const { id } = (await laptop.open(workspace)).workspace
-  const drafts = JSON.stringify([{ at: Date.now(), by, cause: `rogue ${++causes}` }])
-  const values = [id, boot, 0, '', '"none"', '[]', '[]', drafts, JSON.stringify([entry]), '[]']
-  const { rows } = await rogue.query('SELECT * FROM relay.append_1($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)', values)
+  const drafts = JSON.stringify([{ at: Date.now(), by, cause: `rogue ${++causes}`, writes, ...more }])
+  const values = [id, boot, 0, '', '[]', '[]', drafts, JSON.stringify([entry]), '[]']
+  const { rows } = await rogue.query('SELECT * FROM relay.append_2($1,$2,$3,$4,$5,$6,$7,$8,$9)', values)
   expect(rows[0].kind).toBe('ok')
 }
 
@@ -124,6 +142,8 @@ const hostile = {
     from: 'agent-relay',
     kind: 'free',
   }),
+  'the home of bob': entry({ type: 'agent.homed', agent: 'bob', machine: 'rogue', epoch: 2 }),
+  'JSON that is too deep': `{"rule":"x","outcome":{},"facts":[],"more":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
   'no JSON': 'not JSON',
   'JSON that is no entry': '[1]',
   'facts without a type': entry({ kind: 'x' }),
@@ -159,6 +179,26 @@ test('what it may not write is done nowhere and stops nobody, also after a resta
   await bob.takes('on we go')
   expect((await storeOf(laptop)).journal.voids(99).length).toBe(count)
   expect(existsSync(proof)).toBe(false)
+})
+
+test('what it hides from the database, and what is too long to read, counts for nothing', async () => {
+  const mine = entry({ type: 'channel.created', channel: '#mine' })
+  const before = (await storeOf(box)).journal.voids(99).length
+  await append(mine, 'agent-relay', { writes: [] })
+  await append(mine, 'agent-relay', { writes: 'note' })
+  await append(mine, 'agent-relay', { writes: 7 })
+  await append(mine, 'agent-relay', { writes: undefined })
+  // As a database may hold it that was made before lengths were checked.
+  await world.asAdmin((client) => client.query('ALTER TABLE relay.journal DROP CONSTRAINT journal_entry_bytes'))
+  await append(JSON.stringify({ rule: 'x', outcome: {}, facts: [], body: 'x'.repeat(entryBytesMax) }))
+  for (const machine of [laptop, box])
+    await until(async () => (await storeOf(machine)).journal.voids(99).length === before + 5)
+  const voids = (await storeOf(box)).journal.voids(5)
+  expect(voids.map(({ why }) => why)).toEqual([
+    'it is no entry, or too long',
+    ...Array.from({ length: 4 }, () => 'it hides what it changes'),
+  ])
+  expect((await storeOf(box)).view.lastNumber('#mine')).toBeUndefined()
 })
 
 test('it is thrown out whatever it holds open, and its agents are free', async () => {

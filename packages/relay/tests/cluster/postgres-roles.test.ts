@@ -1,11 +1,13 @@
 // What a machine's role can do in the database, as whoever has stolen it would try: nothing but what its functions allow.
 
+import type { Fact } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Append, beginning, type ClusterJournal } from '../../src/cluster/cluster-journal.ts'
+import { type Append, beginning, type ClusterJournal, entryBytesMax } from '../../src/cluster/cluster-journal.ts'
 import { type Client, LoginRefused, type ServerAddress, withClient } from '../../src/cluster/postgres/connection.ts'
 import { inviteMachine, joinCluster, revokeMachine } from '../../src/cluster/postgres/machines.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
 import { migrate } from '../../src/cluster/postgres/schema.ts'
+import { emptyWorkspace } from './empty-workspace.ts'
 import { PostgresServer, type PostgresWorld } from './postgres-server.ts'
 
 const workspace = 'w_team'
@@ -23,18 +25,17 @@ beforeAll(async () => {
   thief = await world.join('thief')
   honest = await world.join('honest')
   daemon = new PostgresCluster(honest)
-  await daemon.create(workspace, 'team')
+  await emptyWorkspace(daemon, workspace)
   journal = daemon.journal(workspace)
-  await journal.append(note('bob', [{ agent: 'bob', machine: 'honest', epoch: 1 }]))
 })
 afterAll(async () => {
   await daemon?.close()
   server?.end()
 })
 
-function note(by: string, homes: Append['homes'] = []): Append {
-  const draft = { at: 1, by, cause: `c${++causes}`, rule: 'test', outcome: {}, facts: [] }
-  return { known: beginning, reads: 'none', writes: [], homes, drafts: [draft] }
+function entry(by: string, facts: Fact[] = []): Append {
+  const draft = { at: 1, by, cause: `c${++causes}`, rule: 'test', outcome: {}, facts, writes: [] }
+  return { known: beginning, reads: [], drafts: [draft] }
 }
 
 /** What the server says to a statement of the machine: the state of its refusal, or the rows. */
@@ -56,15 +57,11 @@ const count = async () => (await world.asAdmin((client) => client.query('SELECT 
 /** What is asked of append, in the thief's own hand: how it went, the state of its refusal, or nothing. */
 async function byHand(client: Client, changes: Record<string, unknown> = {}): Promise<unknown> {
   const asked = {
-    ...{ workspace, boot: 1, seq: 0, mark: '', reads: '"none"', writes: '[]', homes: '[]' },
+    ...{ workspace, boot: 1, seq: 0, mark: '', reads: '[]', homes: '[]' },
     ...{ drafts: JSON.stringify([{ at: 1, by: 'eve', cause: `t${++causes}` }]), entries: '["{}"]', payloads: '[]' },
     ...changes,
   }
-  const answer = await said(
-    client,
-    'SELECT * FROM relay.append_1($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)',
-    Object.values(asked),
-  )
+  const answer = await said(client, 'SELECT * FROM relay.append_2($1,$2,$3,$4,$5,$6,$7,$8,$9)', Object.values(asked))
   return Array.isArray(answer) ? answer[0]?.kind : answer
 }
 
@@ -90,6 +87,7 @@ test('it reads and writes no table, and calls no function that was not made for 
     'CREATE SCHEMA mine',
     'SELECT * FROM relay.self_1()',
     'SELECT * FROM relay.page_1(1, 0, 10)',
+    'SELECT * FROM relay.page_2(1, 0, 10)',
     "SELECT nextval('relay.machines_id_seq')",
     'SELECT pg_read_file($$/etc/passwd$$)',
     'SELECT * FROM pg_authid',
@@ -149,7 +147,7 @@ test('what it puts into its own temporary schema is never taken for what the fun
       'self_1() RETURNS int',
     ])
       await client.query(spy(head))
-    for (const name of ['machines', 'workspaces', 'journal', 'keys', 'homes', 'row_1', 'json', 'text'])
+    for (const name of ['machines', 'workspaces', 'journal', 'keys', 'homes', 'row_1', 'row_2', 'json', 'text'])
       await client.query(`CREATE TEMP TABLE "${name}" (id int)`)
     await client.query(spy('same(int, int) RETURNS boolean'))
     await client.query('CREATE OPERATOR pg_temp.= (LEFTARG = int, RIGHTARG = int, FUNCTION = pg_temp.same)')
@@ -173,21 +171,37 @@ describe('what it appends', () => {
   })
   afterAll(() => client?.end())
 
-  test('carries its own name, and is never said by an agent whose home is elsewhere', async () => {
+  test('carries its own name', async () => {
     expect(await byHand(client, { boot })).toBe('ok')
     const followed = await journal.follow(beginning, 1_000)
     const theirs = followed.kind === 'entries' ? followed.entries.filter(({ by }) => by === 'eve') : []
     expect(new Set(theirs.map(({ machine }) => machine))).toEqual(new Set(['thief']))
+  })
+
+  test('is in format 1 never said by an agent whose home is elsewhere; from format 2 on machines judge that, and the former function is shut', async () => {
+    const old = 'w_old'
+    await emptyWorkspace(daemon, old)
+    const format = (number: number) =>
+      world.asAdmin((admin) => admin.query('UPDATE relay.workspaces SET format = $1 WHERE id = $2', [number, old]))
+    await format(1)
+    const bobs: Fact = { type: 'agent.homed', agent: 'bob', machine: 'honest', epoch: 1 }
+    expect(await daemon.journal(old).append(entry('bob', [bobs]))).toMatchObject({ kind: 'ok' })
     const before = await count()
     const as = (by: string) => JSON.stringify([{ at: 1, by, cause: `t${++causes}` }])
-    const asBob = { boot, drafts: as('bob') }
+    const asBob = { workspace: old, boot, drafts: as('bob') }
     const move = (machine: string, epoch = 2) => JSON.stringify([{ agent: 'bob', machine, epoch }])
     expect(await byHand(client, asBob)).toBe('denied')
     expect(await byHand(client, { ...asBob, homes: move('honest') })).toBe('denied')
     expect(await byHand(client, { ...asBob, homes: move('thief', 1) })).toBe('behind')
     const daemons = JSON.stringify([{ agent: 'agent-relay', machine: 'thief', epoch: 1 }])
-    expect(await byHand(client, { boot, homes: daemons })).toBe('denied')
+    expect(await byHand(client, { workspace: old, boot, homes: daemons })).toBe('denied')
     expect(await count()).toBe(before)
+    const former = 'SELECT kind FROM relay.append_1($1, $2, 0, $3, $4, $4, $4, $5, $6, $4)'
+    const values = [old, boot, '', '[]', as('eve'), '["{}"]']
+    expect(await said(client, former, values)).toMatchObject([{ kind: 'ok' }, {}])
+    await format(2)
+    expect(await said(client, former, [...values.slice(0, 4), as('eve'), '["{}"]'])).toBe('0A000')
+    expect(await byHand(client, asBob)).toBe('ok')
   })
 
   test('is nothing where it is not whole, not text, or too much', async () => {
@@ -202,17 +216,18 @@ describe('what it appends', () => {
       { drafts: drafts({ by: 'x'.repeat(100_000) }) },
       { drafts: drafts({ at: 'soon' }) },
       { drafts: drafts({}, {}) },
-      { drafts: drafts({ cause: 'twice' }, { cause: 'twice' }), entries: '["{}", "{}"]' },
       { drafts: drafts(...Array.from({ length: 1_001 }, () => ({}))) },
       { drafts: '{}' },
       { drafts: '[1]' },
-      { writes: JSON.stringify(['x'.repeat(100_000)]) },
-      { writes: '"a"' },
+      { drafts: drafts({ writes: ['x'.repeat(100_000)] }) },
+      { drafts: drafts({ writes: Array.from({ length: 50_000 }, (_, i) => `k${i}`) }) },
+      { drafts: drafts(...Array.from({ length: 40 }, () => ({ writes: 'x'.repeat(250_000) }))) },
       { entries: '[]' },
       { entries: '["{}", "{}"]' },
       { payloads: '["not base64 !"]' },
       { workspace: 'another' },
-      { homes: '[{"agent":"eve","machine":"thief","epoch":1}, {"agent":"eve","machine":"thief","epoch":1}]' },
+      { entries: JSON.stringify(['x'.repeat(entryBytesMax + 1)]) },
+      { payloads: JSON.stringify([Buffer.alloc(entryBytesMax + 1).toString('base64')]) },
       { mark: 'a\0b' },
     ])
       expect([changes, await byHand(client, { boot, ...changes })]).toEqual([
@@ -230,7 +245,7 @@ describe('what it appends', () => {
     for (const level of ['REPEATABLE READ', 'SERIALIZABLE']) {
       await client.query(`BEGIN ISOLATION LEVEL ${level}`)
       await client.query('SELECT relay.list_1()')
-      expect(await journal.append(note('agent-relay'))).toMatchObject({ kind: 'ok' })
+      expect(await journal.append(entry('agent-relay'))).toMatchObject({ kind: 'ok' })
       expect(await byHand(client, { boot, reads: all })).toBe('40001')
       await client.query('ROLLBACK')
     }
@@ -253,7 +268,7 @@ test('an invitation works once and in time, and what it was given in is no longe
 test('a machine of another database of the same server sees nothing here', async () => {
   const elsewhere = await (await server.cluster('elsewhere')).join('honest')
   const here = new PostgresCluster({ ...elsewhere, database: world.address.database })
-  expect(await here.journal(workspace).append(note('eve'))).toEqual({ kind: 'revoked' })
+  expect(await here.journal(workspace).append(entry('eve'))).toEqual({ kind: 'revoked' })
   expect(await here.journal(workspace).follow(beginning, 10)).toEqual({ kind: 'revoked' })
   await here.close()
 })
@@ -261,7 +276,7 @@ test('a machine of another database of the same server sees nothing here', async
 test('once revoked it is thrown out, and let in no more', async () => {
   const gone = new PostgresCluster(await world.join('gone'))
   const mine = gone.journal(workspace)
-  expect(await mine.append(note('agent-relay'))).toMatchObject({ kind: 'ok' })
+  expect(await mine.append(entry('agent-relay'))).toMatchObject({ kind: 'ok' })
   const revoke = (name: string) => world.asAdmin((client) => revokeMachine(client, name))
   expect(await revoke('gone')).toEqual({ kind: 'ok', ended: 1 })
   const text = "SELECT FROM pg_stat_activity WHERE usename LIKE 'relay_gone%'"
@@ -269,7 +284,7 @@ test('once revoked it is thrown out, and let in no more', async () => {
   expect(await revoke('gone')).toEqual({ kind: 'ok', ended: 0 })
   expect(await revoke('nobody')).toEqual({ kind: 'unknown' })
   // The first question may find that its connection has ended; the next one is told why.
-  const told = await mine.append(note('agent-relay')).catch(() => mine.append(note('agent-relay')))
+  const told = await mine.append(entry('agent-relay')).catch(() => mine.append(entry('agent-relay')))
   expect(told).toEqual({ kind: 'revoked' })
   await gone.close()
 })

@@ -16,6 +16,7 @@ import { revokeMachine } from '../../src/cluster/postgres/machines.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
 import { pruneKeys } from '../../src/cluster/postgres/pruning.ts'
 import { checks, type OpenCluster } from './cluster-suite.ts'
+import { emptyWorkspace } from './empty-workspace.ts'
 import { PostgresServer, type PostgresWorld } from './postgres-server.ts'
 
 /** Every check gets a workspace of its own; machines and their connections are shared, since making them takes longest. */
@@ -46,7 +47,7 @@ class Machines {
         if (started.has(machine)) this.#daemons.delete(machine)
         started.add(machine)
         const daemon = await this.#daemon(machine)
-        await daemon.create(id, id)
+        await emptyWorkspace(daemon, id)
         return this.#patient(machine, daemon.journal(id))
       },
       revoke: async (machine) => {
@@ -113,14 +114,14 @@ describe.each(versions)('PostgreSQL%s', (_, programs) => {
 
   test('keys that no append can meet any more are forgotten, and hints come through', async () => {
     const daemon = new PostgresCluster(await world.join('pruner'))
-    await daemon.create('w_prune', 'prune')
+    await emptyWorkspace(daemon, 'w_prune')
     const journal = daemon.journal('w_prune')
     let known: Place = beginning
     const store = async (key: string, count: number) => {
       const drafts = Array.from({ length: count }, (_, i) => {
-        return { at: 1, by: 'ada', cause: `${key} ${i}`, rule: 'test', outcome: {}, facts: [] }
+        return { at: 1, by: 'ada', cause: `${key} ${i}`, rule: 'test', outcome: {}, facts: [], writes: [key] }
       })
-      const appended = await journal.append({ known, reads: 'none', writes: [key], homes: [], drafts })
+      const appended = await journal.append({ known, reads: [], drafts })
       if (appended.kind === 'ok') known = appended.numbered.at(-1) as Place
     }
     for (const [key, count] of Object.entries({ old: 1, older: 1_000, some: 1_000, new: 1 })) await store(key, count)
@@ -137,15 +138,23 @@ describe.each(versions)('PostgreSQL%s', (_, programs) => {
     /** Appends by a daemon of its own: a connection that ends has told the server what it read. */
     const appends = async (count: number, size: number) => {
       const daemon = new PostgresCluster(address)
-      await daemon.create('w_long', 'long')
+      await emptyWorkspace(daemon, 'w_long')
       const journal = daemon.journal('w_long')
       const followed = await journal.follow(beginning, pageEntriesMax)
       let known: Place = (followed.kind === 'entries' ? followed.entries.at(-1) : undefined) ?? beginning
       for (let i = 0; i < count; i++) {
         const drafts = Array.from({ length: size }, (_, k) => {
-          return { at: 1, by: 'ada', cause: `${known.seq} ${k}`, rule: 'test', outcome: {}, facts: [] }
+          return {
+            at: 1,
+            by: 'ada',
+            cause: `${known.seq} ${k}`,
+            rule: 'test',
+            outcome: {},
+            facts: [],
+            writes: ['a', `b${i}`],
+          }
         })
-        const appended = await journal.append({ known, reads: ['a'], writes: ['a', `b${i}`], homes: [], drafts })
+        const appended = await journal.append({ known, reads: ['a'], drafts })
         known = (appended.kind === 'ok' ? appended.numbered.at(-1) : undefined) ?? known
       }
       await daemon.close()

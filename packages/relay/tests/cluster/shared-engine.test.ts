@@ -81,14 +81,8 @@ test('into one hot channel everybody gets through, in turns where it must be', a
 
 /** Appended by who is not asked: the administrator of the database, or a machine that keeps no rules. */
 const appended = (cluster: FakeCluster, facts: unknown[], administrator?: 'administrator') => {
-  const draft = { at: 1, by: 'agent-relay', cause: 'later', rule: 'x', outcome: {}, facts }
-  const append = {
-    known: { seq: 0, mark: '' },
-    reads: 'none',
-    writes: [],
-    homes: [],
-    drafts: [draft as never],
-  } as const
+  const draft = { at: 1, by: 'agent-relay', cause: 'later', rule: 'x', outcome: {}, facts, writes: [] }
+  const append = { known: { seq: 0, mark: '' }, reads: [], drafts: [draft as never] }
   return administrator ? cluster.proclaim(facts as never) : cluster.start('three').append(append)
 }
 

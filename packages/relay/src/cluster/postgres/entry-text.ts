@@ -1,19 +1,28 @@
 // Entries as text that PostgreSQL can keep, and back again.
 
-import { createHash } from 'node:crypto'
 import type { Draft } from '../../core/journal.ts'
+import type { SharedDraft } from '../cluster-journal.ts'
+import { oddText } from '../keys.ts'
 
 /** The last three arguments of a function that stores drafts: what it decides by, the rest of each, and the payloads. */
-export function draftTexts(drafts: readonly Draft[]): [string, string, string] {
+export function draftTexts(drafts: readonly (Draft | SharedDraft)[]): [string, string, string] {
   const payloads = drafts.some(({ payload }) => payload) ? drafts.map(payloadOf) : []
-  return [
-    JSON.stringify(drafts.map(({ at, by, cause }) => ({ at, by: plainText(by), cause: plainText(cause) }))),
-    JSON.stringify(drafts.map(entryText)),
-    JSON.stringify(payloads),
-  ]
+  return [JSON.stringify(drafts.map(headOf)), JSON.stringify(drafts.map(entryText)), JSON.stringify(payloads)]
 }
 
-function entryText({ at: _, by: __, cause: ___, payload: ____, ...rest }: Draft): string {
+/** COMPAT(0.1): the homes that the drafts make or move, which the database keeps in format 1. */
+export function homesText(drafts: readonly Draft[]): string {
+  const homed = drafts.flatMap(({ facts }) => facts.flatMap((fact) => (fact.type === 'agent.homed' ? [fact] : [])))
+  return JSON.stringify(homed.map(({ agent, machine, epoch }) => ({ agent: plainText(agent), machine, epoch })))
+}
+
+function headOf(draft: Draft | SharedDraft) {
+  const { at, by, cause } = draft
+  return { at, by: plainText(by), cause: plainText(cause), ...('writes' in draft ? { writes: draft.writes } : {}) }
+}
+
+function entryText(draft: Draft): string {
+  const { at: _, by: __, cause: ___, payload: ____, writes: _____, ...rest } = draft as SharedDraft
   return JSON.stringify(rest)
 }
 
@@ -21,22 +30,11 @@ function payloadOf({ payload }: Draft): string | null {
   return payload ? Buffer.from(payload).toString('base64') : null
 }
 
-/** What the server cannot keep as text: NUL, and half of a pair that stands for one character. */
-const odd = /\0|\p{Surrogate}/u
-
 /** Any text as one that the server can keep; no two become the same. */
 export function plainText(text: string): string {
-  return odd.test(text) || text.startsWith('\\') ? `\\${JSON.stringify(text)}` : text
+  return oddText.test(text) || text.startsWith('\\') ? `\\${JSON.stringify(text)}` : text
 }
 
 export function fromPlain(text: string): string {
   return text.startsWith('\\') ? JSON.parse(text.slice(1)) : text
-}
-
-const keyCharsMax = 200
-
-/** A key as it is compared by the server, which indexes no long text. */
-export function keyText(key: string): string {
-  if (key.length <= keyCharsMax && !odd.test(key)) return key
-  return `sha256 ${createHash('sha256').update(JSON.stringify(key)).digest('base64url')}`
 }

@@ -9,10 +9,10 @@
 import { aheadMsMax, pageEntriesMax } from '../cluster-journal.ts'
 
 /** Text of entries that one answer carries at most, so that no replica has to hold all of a long absence at once. */
-const pageBytesMax = 8 * 1024 * 1024
+export const pageBytesMax = 8 * 1024 * 1024
 
 /** One append of a daemon has at most 256; this is for whoever calls by hand. */
-const draftsMax = 1_000
+export const draftsMax = 1_000
 
 /**
  * Every question here has an index. A plan that was made while a table was small would go through all of it, and is kept for as long as the
@@ -168,7 +168,11 @@ BEGIN
 END $$`
 
 /** All of it or nothing, in one statement. The lock is held to the commit, so numbers come in the order of commits and have no gaps. */
-const append = `CREATE FUNCTION relay.append_1(p_workspace text, p_boot int, p_seq bigint, p_mark text, p_reads json, p_writes json, p_homes json,
+const append = appendUnless('')
+
+/** `refusal`: a statement that is carried out once the workspace is known and locked. */
+export function appendUnless(refusal: string): string {
+  return `CREATE OR REPLACE FUNCTION relay.append_1(p_workspace text, p_boot int, p_seq bigint, p_mark text, p_reads json, p_writes json, p_homes json,
   p_drafts json, p_entries json, p_payloads json) RETURNS SETOF relay.row_1 LANGUAGE plpgsql STRICT ${secure} AS $$
 DECLARE w relay.workspaces; m relay.machines := relay.self_1(); v_kind text; v_agent text; v_ats text;
   v_stem text := left(replace(gen_random_uuid()::text, '-', ''), 16);
@@ -177,6 +181,7 @@ BEGIN
   -- Whoever is not of the workspace must not be able to hold it up.
   IF m.id IS NOT NULL THEN PERFORM FROM relay.workspaces WHERE id = p_workspace FOR NO KEY UPDATE; m := relay.self_1(); END IF;
   SELECT * INTO STRICT w FROM relay.workspaces WHERE id = p_workspace;
+  ${refusal}
   v_kind := relay.stopped_1(m, w.ws, p_boot, p_seq, p_mark);
   IF v_kind IS NULL THEN
     SELECT kind, agent INTO v_kind, v_agent FROM relay.objection_1(w, m.id, p_seq, p_reads, p_homes, p_drafts);
@@ -189,6 +194,7 @@ BEGIN
     RETURN QUERY SELECT * FROM relay.page_1(w.ws, p_seq, ${pageEntriesMax}) p WHERE p.seq <= w.head;
   END IF;
 END $$`
+}
 
 /** Those that the others call. Nobody but the owner may. */
 const inner = [self, stopped, page, objection, store]

@@ -3,15 +3,14 @@
 import type { Draft } from '../../core/journal.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import { sharedFormat } from '../../core/workspaces.ts'
-import type { HomeMachine, Place } from '../cluster-journal.ts'
-import { draftTexts, keyText, plainText } from './entry-text.ts'
+import type { Place } from '../cluster-journal.ts'
+import { draftTexts } from './entry-text.ts'
 import type { PostgresCluster } from './postgres-cluster.ts'
 
 /** Some entries of a workspace that is being copied. */
 export interface Page {
   drafts: readonly Draft[]
   writes: readonly string[]
-  homes: readonly HomeMachine[]
 }
 
 /** taken: the name belongs to another workspace. there: it is shared already. */
@@ -26,10 +25,10 @@ export function copyPage(
   cluster: PostgresCluster,
   id: string,
   { seq, stem }: { seq: number; stem: string },
-  { drafts, writes, homes }: Page,
+  { drafts, writes }: Page,
 ): Promise<boolean> {
-  const moved = homes.map(({ agent, epoch }) => ({ agent: plainText(agent), epoch }))
-  const texts = [JSON.stringify(writes.map(keyText)), JSON.stringify(moved), ...draftTexts(drafts)]
+  const noHomes = '[]'
+  const texts = [JSON.stringify(writes), noHomes, ...draftTexts(drafts)]
   return one(cluster, (boot) => ['copy_1', id, boot, seq, stem, ...texts])
 }
 

@@ -72,14 +72,6 @@ export class PostgresCluster {
     return this.#reader.ask(async () => (this.#self as Self).name)
   }
 
-  /** An empty workspace, or the one that was made before under this id and name. False: the name belongs to another one. */
-  create(id: string, name: string): Promise<boolean> {
-    return this.#writer.ask(async (client) => {
-      const { rows } = await client.query('SELECT relay.create_1($1, $2) AS ws', [id, name])
-      return rows[0].ws !== null
-    })
-  }
-
   workspaces(): Promise<Listed[]> {
     return this.#reader.ask(list)
   }

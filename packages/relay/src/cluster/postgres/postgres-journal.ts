@@ -1,5 +1,7 @@
 // The journal of one workspace in PostgreSQL: what is asked becomes one call of a function, and its rows become an answer.
 
+import { parseJson } from '@agent-relay/sdk/internal/parse-json'
+import { limits } from '@agent-relay/sdk/protocol'
 import type { Draft } from '../../core/journal.ts'
 import {
   type Append,
@@ -11,9 +13,10 @@ import {
   pageEntriesMax,
   type SharedEntry,
   type Stopped,
+  type Writes,
 } from '../cluster-journal.ts'
 import { type Client, type Connection, LoginRefused } from './connection.ts'
-import { draftTexts, fromPlain, keyText, plainText } from './entry-text.ts'
+import { draftTexts, fromPlain, homesText } from './entry-text.ts'
 
 /** What the journals of one daemon share. */
 export interface Seat {
@@ -27,8 +30,11 @@ export interface Seat {
   readonly hasHints: boolean
 }
 
-/** Kind, number, time, sender, cause, machine, mark, and the rest as JSON. Numbers come as text, since those of the server are longer than ours. */
-type Row = [string, string | null, string | null, string, string, string, string, string]
+/**
+ * Kind, number, time, sender, cause, machine, mark, the rest as JSON, and what it writes as JSON. Numbers come as text, since those of the server
+ * are longer than ours.
+ */
+type Row = [string, string | null, string | null, string, string, string, string, string, string | null]
 
 export class PostgresJournal implements ClusterJournal {
   readonly #workspace: string
@@ -67,7 +73,7 @@ export class PostgresJournal implements ClusterJournal {
   follow({ seq, mark }: Place, limit: number): Promise<Followed> {
     return this.#ask(this.#seat.reader, async (client) => {
       const values = [this.#workspace, this.#seat.boot, seq, mark, Math.min(limit, pageEntriesMax)]
-      return followedOf(await rowsOf(client, 'follow_1', values))
+      return followedOf(await rowsOf(client, 'follow_2', values))
     })
   }
 
@@ -100,17 +106,9 @@ export class PostgresJournal implements ClusterJournal {
     }
   }
 
-  #append(client: Client, { known, reads, writes, homes, drafts }: Append): Promise<Row[]> {
-    return rowsOf(client, 'append_1', [
-      this.#workspace,
-      this.#seat.boot,
-      known.seq,
-      known.mark,
-      JSON.stringify(typeof reads === 'string' ? reads : reads.map(keyText)),
-      JSON.stringify(writes.map(keyText)),
-      JSON.stringify(homes.map((home) => ({ ...home, agent: plainText(home.agent) }))),
-      ...draftTexts(drafts),
-    ])
+  #append(client: Client, { known: { seq, mark }, reads, drafts }: Append): Promise<Row[]> {
+    const values = [this.#workspace, this.#seat.boot, seq, mark, JSON.stringify(reads)]
+    return rowsOf(client, 'append_2', [...values, homesText(drafts), ...draftTexts(drafts)])
   }
 
   /** One write, so that the lock is held for one round trip only. Who stops in there is thrown out by the server. */
@@ -119,7 +117,7 @@ export class PostgresJournal implements ClusterJournal {
       const [, , rows] = await Promise.all([
         client.query('BEGIN'),
         client.query("SET LOCAL idle_in_transaction_session_timeout = '1s'"),
-        rowsOf(client, 'turn_1', [this.#workspace, this.#seat.boot, seq, mark]),
+        rowsOf(client, 'turn_2', [this.#workspace, this.#seat.boot, seq, mark]),
       ])
       return rows
     } catch (error) {
@@ -129,7 +127,7 @@ export class PostgresJournal implements ClusterJournal {
 }
 
 const texts: Record<string, string> = Object.fromEntries(
-  Object.entries({ append_1: 10, follow_1: 5, turn_1: 4 }).map(([name, count]) => {
+  Object.entries({ append_2: 9, follow_2: 5, turn_2: 4 }).map(([name, count]) => {
     return [name, `SELECT * FROM relay.${name}(${Array.from({ length: count }, (_, i) => `$${i + 1}`).join(', ')})`]
   }),
 )
@@ -165,18 +163,29 @@ function stoppedOf(kind: string, head: number): Stopped | undefined {
   return kind === 'revoked' || kind === 'fenced' ? { kind } : undefined
 }
 
-function entryOf([, seq, at, by, cause, machine, mark, entry]: Row): SharedEntry {
+function entryOf([, seq, at, by, cause, machine, mark, entry, writes]: Row): SharedEntry {
   const head = { seq: Number(seq), at: Number(at), machine, mark }
   try {
-    return { ...restOf(entry), by: fromPlain(by), cause: fromPlain(cause), ...head }
+    const named = { by: fromPlain(by), cause: fromPlain(cause), ...head }
+    return { ...restOf(entry), ...named, ...(writes === null ? {} : { writes: keysIn(writes) }) }
   } catch {
     return { by, cause, rule: '', outcome: {}, facts: [], isBroken: true, ...head }
   }
 }
 
+/** A machine may have written anything there: what are no keys are none. */
+function keysIn(text: string): Writes {
+  const found = parseJson(text)
+  if (found === 'note') return found
+  return Array.isArray(found) && found.every((key) => typeof key === 'string') ? found : []
+}
+
+/** What a client sent lies a few levels deep in the facts. */
+const entryDepthMax = limits.jsonDepthMax + 16
+
 /** What the database keeps of an entry as text, which it never looks into: a machine may have written anything there. */
 function restOf(text: string): Omit<Draft, 'at' | 'by' | 'cause'> {
-  const { facts, rule, digest, outcome, body } = JSON.parse(text)
+  const { facts, rule, digest, outcome, body } = parseJson(text, entryDepthMax) as Draft
   const isFact = (fact: unknown) => typeof (fact as { type?: unknown } | null)?.type === 'string'
   const isText = (value: unknown) => value === undefined || typeof value === 'string'
   const isSound = Array.isArray(facts) && facts.every(isFact) && typeof rule === 'string' && isObject(outcome)

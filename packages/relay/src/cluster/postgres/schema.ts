@@ -4,6 +4,7 @@
 import { administratorFunctions } from './administrator.ts'
 import type { Client } from './connection.ts'
 import { functions1, grants1, nameOf } from './functions.ts'
+import { judgedFunctions, judgedInner } from './judged-functions.ts'
 import { movingFunctions, movingFunctions2 } from './moving-functions.ts'
 import { presenceFunctions, presenceTables } from './presence-functions.ts'
 import { pruningFunctions } from './pruning.ts'
@@ -53,8 +54,15 @@ const step2 = [snapshots, ...presenceTables, ...functions2, ...rightsOf(function
 const functions3 = [...administratorFunctions, ...movingFunctions2]
 const step3 = [...functions3, ...rightsOf(movingFunctions2.map(nameOf))]
 
+const step4 = [
+  ...judgedInner,
+  ...judgedFunctions,
+  'DROP FUNCTION relay.create_1',
+  ...rightsOf(judgedFunctions.map(nameOf)),
+]
+
 /** Each is applied once, in order. One that was released is never changed. */
-const migrations: readonly (readonly string[])[] = [[...tables1, ...functions1, ...rights1], step2, step3]
+const migrations: readonly (readonly string[])[] = [[...tables1, ...functions1, ...rights1], step2, step3, step4]
 
 /** A number that no other program is likely to lock: two who make a cluster at once would meet half of each other's work. */
 const lockKey = 7_365_110

@@ -1,0 +1,9 @@
+// A shared workspace that nothing was copied into.
+
+import { moveEnd, moveIn } from '../../src/cluster/postgres/moving.ts'
+import type { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
+
+/** Asked again, it is the same. */
+export async function emptyWorkspace(cluster: PostgresCluster, id: string, name = id): Promise<void> {
+  if ((await moveIn(cluster, id, name)) === 'ok') await moveEnd(cluster, id, 0)
+}
