@@ -17,7 +17,7 @@ export interface Target {
   agents: readonly string[]
   machines: readonly string[]
   messages: readonly string[]
-  /** Ids of commands that were given, or will be. */
+  /** Ids of commands that agents gave, or will give. */
   causes: readonly string[]
 }
 
@@ -40,7 +40,9 @@ export class Forger {
     const by = random.pick(['agent-relay', 'notes:kim', 'mallory', random.pick(target.agents)])
     const { seq, mark } = this.#cluster.entries.at(-1) ?? { seq: 0, mark: '' }
     const own = `forged ${++this.#count}`
-    const cause = random.chance(0.2) ? random.pick([own, ...target.causes]) : own
+    // Who speaks as the daemon or from abroad may do so on any machine; the ids of their commands are random, and cannot be guessed.
+    const isGuess = target.agents.includes(by) && random.chance(0.3)
+    const cause = isGuess ? random.pick(target.causes) : own
     const draft = { at: this.#cluster.now(), by, cause, rule: 'x', outcome: {}, facts, writes: this.#writes(facts) }
     this.#journal.append({ known: { seq, mark }, reads: [], drafts: [draft] }).catch(() => {})
     return `${by}: ${facts.map(({ type }) => type)}`

@@ -13,7 +13,7 @@ import {
 import { playCluster } from './cluster-play.ts'
 import type { Plant } from './machines.ts'
 
-const seedsMax = 60
+const seedsMax = 200
 
 const asking =
   (change: (append: Append) => Append): Plant =>

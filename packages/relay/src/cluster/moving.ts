@@ -6,7 +6,7 @@ import { daemonName, type Fact, type Ids } from '@agent-relay/sdk/protocol'
 import { Hub } from '../broker/hub.ts'
 import { copyMark, type Draft, type JournalEntry } from '../core/journal.ts'
 import { RefusalError } from '../core/refusal-error.ts'
-import { ownedBy } from '../core/workspaces.ts'
+import { ownedBy, sharedFormat } from '../core/workspaces.ts'
 import type { SharedFile } from '../machine/cluster-file.ts'
 import type { Store } from '../store/store.ts'
 import { type Place, pageEntriesMax } from './cluster-journal.ts'
@@ -36,6 +36,7 @@ export interface Moving {
 /** Answers how many entries were copied. */
 export async function share(moving: Moving): Promise<number> {
   const { name, id, store, file, machine, cluster } = moving
+  if (store.view.format() > sharedFormat) throw new RefusalError('cluster.newer', { workspace: name })
   const stem = randomBytes(8).toString('hex')
   const begun = await moveIn(cluster, id, name)
   if (begun === 'taken') throw new RefusalError('cluster.name-taken', { workspace: name })
@@ -81,7 +82,10 @@ function* pagesOf({ store, machine, ids, now }: Moving): Generator<Page> {
   if (page.length > 0) yield pageWith(page)
   const stamp = () => ({ at: now(), cause: ids('d') })
   yield* homesFor(store, machine, stamp)
-  yield pageWith([{ ...stamp(), by: daemonName, rule: 'workspace.share', outcome: {}, facts: ownedBy(machine) }])
+  // Removed from another cluster, or so a restored backup says: in this one its administrator decides.
+  const admitted = store.queries.revokedMachines().map((other): Fact => ({ type: 'machine.admitted', machine: other }))
+  const facts = [...ownedBy(machine), ...admitted]
+  yield pageWith([{ ...stamp(), by: daemonName, rule: 'workspace.share', outcome: {}, facts }])
 }
 
 function whole(store: Store, { seq, ...draft }: JournalEntry): Draft {

@@ -15,8 +15,6 @@ import { covers } from './keys.ts'
 export type Halted =
   /** A format, or in format 1 a fact, that this version does not know. */
   | { kind: 'newer' }
-  /** Two answers, of before and after a failover, tell two histories. */
-  | { kind: 'diverged'; head: number }
   /** In format 1: a machine speaks for an agent that is at home on another one. The cluster cannot see that in the facts. */
   | { kind: 'forged'; machine: string; agent?: string; seq: number }
 
@@ -59,11 +57,9 @@ export class Replica {
   apply(entries: readonly SharedEntry[]): void {
     const fresh = entries.filter(({ seq }) => seq > this.#known.seq)
     if (fresh.length === 0 || this.#halted) return
+    // An answer of before a failover may come after one of after it, and tell another history. The cluster says which is lost when it is asked next.
     const same = entries.find(({ seq }) => seq === this.#known.seq)
-    if (same && same.mark !== this.#known.mark) {
-      this.#halted = { kind: 'diverged', head: (fresh.at(-1) as SharedEntry).seq }
-      return
-    }
+    if (same && same.mark !== this.#known.mark) return
     const taken = this.#take(fresh, new Map())
     const last = taken.at(-1)
     if (!last) return

@@ -1,6 +1,7 @@
 // Does every column hold what we write there? Asked of a file that may come from anybody, before it is read as a workspace. Whether its pages are
 // whole and its values have the types of their columns: soundness.ts. Whether the columns are ours: schema.ts.
 
+import type { Fact } from '@agent-relay/sdk/protocol'
 import {
   AgentRole,
   AgentType,
@@ -13,7 +14,7 @@ import {
   runStatuses,
   workerStates,
 } from '@agent-relay/sdk/protocol'
-import { factTypes } from '../core/facts/table.ts'
+import { factTypes, misshapen } from '../core/facts/table.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { Database } from './database.ts'
 import { beginWith } from './migrations.ts'
@@ -119,6 +120,21 @@ export function faultIn(database: Database): string | undefined {
     const found = checks.find((_, n) => row[n] === 1)
     if (found) return `its column ${table}.${found[0]} holds something else than ${found[1].what}`
   }
+  return factFault(database, 'journal') ?? factFault(database, 'local_journal')
+}
+
+const factRows = 1_000
+
+/** A fact whose fields are not what they must be would stop whoever reads the journal again: this machine, or one that the workspace is shared with. */
+function factFault(database: Database, table: string): string | undefined {
+  const page = database.prepare(`SELECT seq, facts FROM ${table} WHERE seq > ? ORDER BY seq LIMIT ${factRows}`)
+  for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)?.[0] as number))
+    for (const [seq, text] of rows)
+      for (const fact of JSON.parse(text as string) as Fact[]) {
+        // Policies had other fields once; the one that holds is looked at in its column.
+        const field = fact.type === 'workspace.policy-set' ? undefined : misshapen(fact)
+        if (field !== undefined) return `entry ${seq} of its ${table} holds a ${fact.type} whose ${field} is malformed`
+      }
   return undefined
 }
 

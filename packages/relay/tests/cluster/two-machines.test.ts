@@ -4,10 +4,13 @@
 import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { projectDir } from '@agent-relay/sdk/internal/discover'
+import type { Fact } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Actor, bodiesOf, refused } from '../../../../test/plays/play.ts'
 import { until } from '../../../../test/until.ts'
 import { withClient } from '../../src/cluster/postgres/connection.ts'
+import { Store } from '../../src/store/store.ts'
 import { Machine } from './machine.ts'
 import { PostgresServer } from './postgres-server.ts'
 
@@ -157,4 +160,26 @@ test('what the database has lost is noticed everywhere, and brought back once', 
   expect((await late2.send('bob', 'and on')).to).toBe('bob')
   await ada2.send('bob', 'back')
   await until(async () => (await bob2.call('inbox.peek', {})).messages.some(({ body }) => body === 'back'))
+})
+
+test('what a restored backup says of machines, of another cluster or made up, locks nobody out once it is shared', async () => {
+  const name = 'restored'
+  const path = join(projectDir(laptop.dataDir, name), 'relay.db')
+  const say = async (facts: Fact[]) => {
+    await laptop.open(name)
+    await laptop.stop()
+    const store = new Store(path)
+    store.transact(() => store.append({ at: 1, by: 'agent-relay', cause: 'c', rule: 'x', outcome: {}, facts }))
+    store.close()
+    await laptop.start()
+  }
+  await say(['laptop', 'box'].map((machine) => ({ type: 'machine.revoked', machine })))
+  await laptop.control('workspace.share', { workspace: name })
+  await box.control('workspace.open', { workspace: name, mustExist: true })
+  for (const machine of [laptop, box]) {
+    const actor = new Actor(machine.connector(name), { name: `${machine.name}-agent` })
+    actors.push(actor)
+    await actor.client.connect()
+    expect((await actor.send('#general', 'here')).id).toBeDefined()
+  }
 })

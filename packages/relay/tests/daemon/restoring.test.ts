@@ -171,6 +171,14 @@ describe('columns with something else in them than we write', () => {
     expect(left()).toEqual([])
   })
 
+  test('a fact whose fields are not what they must be is refused, by its entry', async () => {
+    sql(source, entry('[{"type":"machine.revoked","machine":7}]'))
+    const why = 'entry 900 of its journal holds a machine.revoked whose machine is malformed'
+    await expect(prepared(backupOf(source))).rejects.toMatchObject({
+      refusal: { code: 'file.invalid', details: { why: expect.stringContaining(why) } },
+    })
+  })
+
   test('what an older version cannot bring up to date is refused too', async () => {
     const path = join(root, 'old.db')
     sql(path, readFileSync(new URL('../store/released-0.1.0.sql', import.meta.url), 'utf8'))
