@@ -6,13 +6,12 @@ import { lstatSync, readlinkSync, realpathSync, type Stats, statSync } from 'nod
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { readForeignText } from '@agent-relay/sdk/internal/discover'
 import type { Place } from '../core/claims.ts'
+import { pointerBytesMax, type UnsafeGitFile, unsafeGitFile } from './git-files.ts'
 
 /** As the kernel has it. */
 const linksMax = 40
 /** A path with more parts names no file here: looking at it part by part would hold up everybody. */
 const partsMax = 256
-/** What `.git` and `commondir` say is a path. */
-export const pointerBytesMax = 8 * 1024
 
 /** What a lookout is asked: paths begin at `cwd`. */
 export interface Question {
@@ -22,6 +21,8 @@ export interface Question {
   trees?: readonly string[]
   /** Whose checkout is asked for. */
   directory?: string
+  /** Will git be asked about this directory? Then the files are looked at that it would open. */
+  isForGit?: boolean
 }
 
 export interface Looked {
@@ -32,15 +33,17 @@ export interface Looked {
   root?: string
   /** The first of the paths that names another file for each process, such as `/proc/self/cwd/a.txt`. */
   unclear?: string
+  unsafe?: UnsafeGitFile
 }
 
-export function look({ cwd, files, trees = [], directory }: Question): Looked {
+export function look({ cwd, files, trees = [], directory, isForGit }: Question): Looked {
   const all = directory === undefined ? [...files, ...trees] : [...files, ...trees, directory]
   return {
     unclear: all.find((file) => isUnclear(cwd, file)),
     places: files.map((file) => placeOf(cwd, file) ?? null),
     trees: outermost(trees.flatMap((file) => treeOf(cwd, file))),
     root: directory === undefined ? undefined : rootOf(directory),
+    unsafe: directory !== undefined && isForGit ? unsafeGitFile(directory) : undefined,
   }
 }
 

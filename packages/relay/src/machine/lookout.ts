@@ -49,6 +49,7 @@ export class Lookout {
     return new Promise((done) => {
       this.#wait({ asker, question, done })
       this.#next()
+      this.#hold()
     })
   }
 
@@ -125,10 +126,10 @@ export class Lookout {
     started.on('message', (message: FromProcess) => this.#process === started && this.#hear(message))
     started.on('error', () => this.#lost(started))
     started.on('exit', () => this.#lost(started))
-    // It must not keep a daemon alive that has nothing else to do.
+    // An idle one must not keep a daemon alive that has nothing else to do.
     started.unref()
-    started.channel?.unref()
     this.#process = started
+    this.#hold()
     this.#wake(startMs, () => started.kill('SIGKILL'))
     return started
   }
@@ -138,6 +139,14 @@ export class Lookout {
     else this.#answer(message.looked)
     this.#wake(idleMs, () => this.#dismiss())
     this.#next()
+    this.#hold()
+  }
+
+  /** Whoever waits for an answer does not end before it. */
+  #hold(): void {
+    const channel = this.#process?.channel
+    if (this.#asked || this.#count > 0) channel?.ref()
+    else channel?.unref()
   }
 
   #dismiss(): void {

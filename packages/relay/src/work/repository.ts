@@ -2,11 +2,10 @@
 
 import { lstatSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { UnsafeFileError } from '@agent-relay/sdk/internal/discover'
 import { RefusalError } from '../core/refusal-error.ts'
+import { lookout } from '../machine/lookout.ts'
 import { isInside, realDirectory } from '../machine/working-directory.ts'
 import { type Git, GitError } from './git.ts'
-import { mustBeFiles } from './git-files.ts'
 
 export interface CheckoutState {
   /** The directory of this checkout, without links in its path. */
@@ -32,12 +31,12 @@ const lookMs = 10_000
 
 /** Refuses what is not a directory of a checkout, or has no commit yet; and a repository at whose files git would wait. */
 export async function checkoutOf(git: Git, directory: string): Promise<CheckoutState> {
+  const looked = await lookout.look({ cwd: directory, files: [], directory, isForGit: true }, directory)
+  if (!looked) throw none(directory, 'its file system, or that of its repository, does not answer')
+  if (looked.unsafe) throw none(directory, `${looked.unsafe.path}: ${looked.unsafe.why}. Remove it, then try again`)
   try {
-    mustBeFiles(directory)
     return await stateOf(git, directory)
   } catch (error) {
-    if (error instanceof UnsafeFileError)
-      throw none(directory, `${error.path}: ${error.why}. Remove it, then try again`)
     if (!(error instanceof GitError && error.isLate)) throw error
     const fix = 'Remove what `find .git -type p` shows in its checkout, then try again'
     throw none(directory, `git did not answer in ${lookMs / 1_000} s. ${fix}`)

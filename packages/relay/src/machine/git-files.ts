@@ -1,10 +1,13 @@
 // The files of a repository that git opens whatever it is asked for. In the place of one somebody may have put a FIFO, at which git would wait, or a
-// device, which never ends: they are looked at before git is. What is in them is read by git.
+// device, which never ends: they are looked at before git is. What is in them is read by git. A file system may not answer: only a lookout looks
+// (lookout.ts).
 
 import { type Stats, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { mustBeFile, readForeignText } from '@agent-relay/sdk/internal/discover'
-import { pointerBytesMax } from '../machine/checkout.ts'
+import { mustBeFile, readForeignText, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
+
+/** What `.git` and `commondir` say, where they are files, is a path. */
+export const pointerBytesMax = 8 * 1024
 
 /** Of each checkout, and of what all checkouts of a repository share. */
 const own = ['HEAD', 'index', 'config.worktree', 'commondir', 'gitdir', 'info/sparse-checkout']
@@ -13,8 +16,24 @@ const shared = [
   ...['objects/info/alternates', 'objects/info/commit-graph'],
 ]
 
-/** Throws an `UnsafeFileError` that names the one which is no file. Where there is no checkout at all, git says so. */
-export function mustBeFiles(directory: string): void {
+/** Why a path that git would open must not be opened. */
+export interface UnsafeGitFile {
+  path: string
+  why: string
+}
+
+/** The first that is no file. Where there is no checkout at all, git says so. */
+export function unsafeGitFile(directory: string): UnsafeGitFile | undefined {
+  try {
+    mustBeFiles(directory)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof UnsafeFileError)) throw error
+    return { path: error.path, why: error.why }
+  }
+}
+
+function mustBeFiles(directory: string): void {
   const pointer = pointerAbove(directory)
   if (pointer === undefined) return
   const folder = statOf(pointer)?.isDirectory()
