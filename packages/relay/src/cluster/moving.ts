@@ -83,7 +83,7 @@ function* pagesOf({ store, machine, ids, now }: Moving): Generator<Page> {
   const stamp = () => ({ at: now(), cause: ids('d') })
   yield* homesFor(store, machine, stamp)
   // Removed from another cluster, or so a restored backup says: in this one its administrator decides.
-  const admitted = store.queries.revokedMachines().map((other): Fact => ({ type: 'machine.admitted', machine: other }))
+  const admitted = store.view.revoked().map((other): Fact => ({ type: 'machine.admitted', machine: other }))
   const facts = [...ownedBy(machine), ...admitted]
   yield pageWith([{ ...stamp(), by: daemonName, rule: 'workspace.share', outcome: {}, facts }])
 }

@@ -3,8 +3,7 @@
 //
 // * Decided on an old state? The cluster says so by the keys that were read. What was missed is applied, and the rest decided again.
 // * A refusal is an answer about the state, so it is told only once the cluster has confirmed that what it read still holds.
-// * No answer? It is not known whether it was stored. Asked again, the cluster says: a command has one entry that counts, found by its sender
-//   and id, and nobody appends one before having seen the others.
+// * No answer? It is not known whether it was stored. Asked again, the cluster says so if the replica has not seen the command's entry.
 // * Three losses in a row? Then the cluster is asked for a turn, in which nobody else appends.
 
 import { type Ids, type Refusal, refusal } from '@agent-relay/sdk/protocol'

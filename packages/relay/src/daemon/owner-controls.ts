@@ -22,6 +22,7 @@ import type { KnownWorkspaces } from './known-workspaces.ts'
 import { usersOf, workersOf } from './open-workspace.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 import { Pruning } from './pruning.ts'
+import { troubleOf } from './shared-trouble.ts'
 
 /** The daemon, as far as its owner's questions need it. */
 export interface OwnedDaemon {
@@ -200,7 +201,6 @@ export function entryOf(name: string, dataDir: string, served: OpenWorkspaces, c
   const id = served.idOf(name)
   const opened = served.opened(name)
   const fault = served.sockets.faultOf(name)
-  const voids = opened?.workspace.store.journal.voids() ?? []
   const [users, workers] = opened ? [usersOf(opened), workersOf(opened.workspace)] : [[], []]
   return {
     name,
@@ -209,7 +209,7 @@ export function entryOf(name: string, dataDir: string, served: OpenWorkspaces, c
     ...(served.isAtRest(name) ? { atRest: true } : {}),
     ...(fault ? { fault: bareText(fault) } : {}),
     ...(cluster.isShared(name) ? { shared: true } : {}),
-    ...(voids.length > 0 ? { voids } : {}),
+    ...(opened ? troubleOf(opened.workspace.store) : {}),
     ...(users.length > 0 ? { users } : {}),
     ...(workers.length > 0 ? { workers } : {}),
     directory: ownerOf(dataDir, name),

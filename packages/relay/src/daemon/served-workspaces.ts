@@ -1,14 +1,20 @@
 // The workspaces of the daemon as its HTTP port sees them.
 
+import { troubleTexts } from '../core/shared-trouble.ts'
 import type { ServedWorkspaces } from '../wires/callers.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
+import { troubleOf } from './shared-trouble.ts'
 
 /** `home` is the workspace that a caller without a credential means. */
 export function servedWorkspaces(open: OpenWorkspaces, home: string | undefined): ServedWorkspaces {
+  const troubleIn = (name: string) => {
+    const store = open.opened(name)?.workspace.store
+    return store ? troubleTexts({ name, ...troubleOf(store) }) : []
+  }
   return {
     all: () => open.dispatches(),
     names: () => open.names(),
-    faults: () => open.sockets.faultTexts(),
+    faults: () => [...open.sockets.faultTexts(), ...open.names().flatMap(troubleIn)],
     home: () => home,
     rouse: (credential, name) => open.rouse(credential, name),
     named: async (which) => {

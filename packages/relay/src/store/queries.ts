@@ -23,7 +23,6 @@ const statements = {
       AND s.conversation = m.conversation AND ${covers('m.n')})
     FROM messages m WHERE m.id = ?1`,
   homeAt: 'SELECT machine FROM homes WHERE agent = ? AND epoch = ?',
-  revokedMachines: "SELECT substr(name, 9) FROM meta WHERE name LIKE 'revoked %' ORDER BY name",
   lastEpoch: 'SELECT max(epoch) FROM homes WHERE agent = ? AND machine = ?',
   recipients: `SELECT s.agent FROM members s WHERE s.conversation = ?1 AND ${covers('?2')} AND s.agent > ?3
     ORDER BY s.agent LIMIT (?4 + 0)`,
@@ -160,11 +159,6 @@ export class Queries {
   #inThread(row: Row): ThreadStep {
     const [seq, bodyBytes] = [row[0] as number, row[9] as number]
     return row[10] === 1 ? { seq, waiting: { head: this.#view.head(row), bodyBytes, receipt: undefined } } : { seq }
-  }
-
-  /** The machines that were removed from the cluster. */
-  revokedMachines(): string[] {
-    return this.#sql.revokedMachines.all().map(([name]) => name as string)
   }
 
   /** The machine on which whoever had this name was at home in this epoch. */

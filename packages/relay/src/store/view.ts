@@ -32,6 +32,7 @@ const statements = {
   format: "SELECT value FROM meta WHERE name = 'format'",
   owner: "SELECT value FROM meta WHERE name = 'owner'",
   isRevoked: "SELECT 1 FROM meta WHERE name = 'revoked ' || ?",
+  revoked: "SELECT substr(name, 9) FROM meta WHERE name LIKE 'revoked %' ORDER BY name",
   message: `SELECT ${headColumns} FROM messages m WHERE m.id = ?`,
   beginning: 'SELECT substr(body, 1, ?) FROM messages WHERE seq = ?',
   // The names of pairs and groups begin with @.
@@ -98,6 +99,11 @@ export class SqliteView implements View {
 
   isRevoked(machine: string): boolean {
     return this.#sql.isRevoked.get(machine) !== undefined
+  }
+
+  /** The machines that were removed from the cluster. */
+  revoked(): string[] {
+    return this.#sql.revoked.all().map(([name]) => name as string)
   }
 
   agent(name: string): AgentRow | undefined {

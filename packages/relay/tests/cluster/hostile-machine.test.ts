@@ -10,6 +10,7 @@ import { until } from '../../../../test/until.ts'
 import { entryBytesMax } from '../../src/cluster/cluster-journal.ts'
 import { type Client, withClient } from '../../src/cluster/postgres/connection.ts'
 import { inviteMachine, revokeMachine } from '../../src/cluster/postgres/machines.ts'
+import { troubleTexts } from '../../src/core/shared-trouble.ts'
 import { firstPolicy } from '../../src/core/workspaces.ts'
 import { Machine } from './machine.ts'
 import { PostgresServer, type PostgresWorld } from './postgres-server.ts'
@@ -168,7 +169,11 @@ test('what it may not write is done nowhere and stops nobody, also after a resta
   expect((await storeOf(box)).view.approvals.of('bob').length).toBe(1)
   const { workspaces } = await laptop.control('workspace.list', {})
   const last = { machine: 'rogue', why: 'id of its message.created is malformed' }
-  expect(workspaces.find(({ name }) => name === workspace)?.voids?.[0]).toMatchObject(last)
+  const listed = workspaces.find(({ name }) => name === workspace)
+  expect(listed?.voids?.[0]).toMatchObject(last)
+  expect(listed && troubleTexts(listed)[0]).toMatch(
+    /^In team, entry \d+ of the machine rogue counts for nothing: id of its message.created is malformed\.$/,
+  )
   await ada.leaves()
   await laptop.stop()
   await laptop.start()

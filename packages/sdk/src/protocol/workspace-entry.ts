@@ -18,6 +18,7 @@ export const WorkspaceEntry = z.object({
     .array(z.object({ seq: z.number(), machine: z.string(), why: z.string() }))
     .optional()
     .describe('The newest entries of other machines that count for nothing, and why.'),
+  isUnjudged: z.boolean().optional().describe('An older version has shared it, so no entry of a machine is judged.'),
   /** The directory that it was named after. */
   directory: z.string().optional(),
   /** Who is connected, and whose programs run. */

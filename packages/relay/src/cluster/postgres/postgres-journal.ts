@@ -173,7 +173,7 @@ function entryOf([, seq, at, by, cause, machine, mark, entry, writes]: Row): Sha
   }
 }
 
-/** A machine may have written anything there: what are no keys are none. */
+/** A machine may have written anything there: what is not a list of keys names no key. */
 function keysIn(text: string): Writes {
   const found = parseJson(text)
   if (found === 'note') return found

@@ -2,8 +2,10 @@
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { type ClusterStatus, promiseOf } from '../../../cluster/postgres/status.ts'
+import { troubleTexts } from '../../../core/shared-trouble.ts'
 import { placeText } from '../../../machine/cluster-file.ts'
 import type { CliCommand, Context, NamedCommand } from '../../command.ts'
+import { nextId, reachControl } from '../../control-socket.ts'
 import { counted, oneLine } from '../../text.ts'
 import { init } from './init.ts'
 import { clusterStatus, machineText } from './machine-text.ts'
@@ -31,6 +33,15 @@ async function run({ env, print }: Context): Promise<void> {
   await print.table([{ head: '' }, { head: '', mayShrink: true }], linesOf(found, place))
   print.say('')
   await print.line(promise)
+  for (const text of await troubles(env)) await print.line(oneLine(text))
+}
+
+/** As far as the daemon of this machine has the workspaces open. */
+async function troubles(env: Context['env']): Promise<string[]> {
+  const link = await reachControl(env)
+  if (!link) return []
+  const { workspaces } = await link.call('workspace.list', {}, nextId('c')).finally(() => link.close())
+  return workspaces.flatMap(troubleTexts)
 }
 
 function linesOf(found: ClusterStatus, place: Parameters<typeof placeText>[0] & { machine: string }): string[][] {

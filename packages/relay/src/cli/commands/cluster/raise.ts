@@ -4,6 +4,7 @@
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { raiseFormat } from '../../../cluster/postgres/administrator.ts'
 import { actAsOwner } from '../../../cluster/postgres/machines.ts'
+import { migrate } from '../../../cluster/postgres/schema.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { yes } from '../../options.ts'
 import { provePerson } from '../../person.ts'
@@ -32,9 +33,11 @@ async function run(context: Context<RaiseOptions>): Promise<void> {
   const owner = options.owner ?? membership(dataDir(env)).machine
   const server = adminOf(context, 'cluster raise')
   if (!options.yes) await confirm(workspace, owner)
-  const before = await asAdmin(context, server, (client) =>
-    actAsOwner(client, () => raiseFormat(client, workspace, owner)),
-  )
+  const before = await asAdmin(context, server, async (client) => {
+    // The functions of the newest format come with the newest tables.
+    await migrate(client)
+    return actAsOwner(client, () => raiseFormat(client, workspace, owner))
+  })
   if (before === undefined)
     throw new CommandError(
       `The cluster has no workspace ${workspace} of a format that this version knows, or no machine ${owner}. See: agent-relay cluster status`,

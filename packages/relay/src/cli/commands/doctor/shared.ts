@@ -1,5 +1,6 @@
 // Is anything wrong with workspaces that several machines share? A machine that writes what it may not write is named.
 
+import { troubleTexts } from '../../../core/shared-trouble.ts'
 import { nextId, reachControl } from '../../control-socket.ts'
 import type { Check } from './finding.ts'
 
@@ -8,11 +9,12 @@ export const shared: Check = async ({ env }) => {
   if (!link) return []
   try {
     const { workspaces } = await link.call('workspace.list', {}, nextId('c'))
-    return workspaces.flatMap(({ name, voids = [] }) => {
+    return workspaces.flatMap(({ name, voids = [], isUnjudged }) => {
       const [last] = voids
-      if (!last) return []
-      const text = `in ${name}, entry ${last.seq} of the machine ${last.machine} counts for nothing: ${last.why}`
-      return [{ check: 'shared', state: 'fault' as const, text, fix: `agent-relay machine revoke ${last.machine}` }]
+      const raise = `agent-relay cluster raise ${name}, by whoever administers the database`
+      const texts = troubleTexts({ name, voids: voids.slice(0, 1), isUnjudged })
+      const fixes = [...(isUnjudged ? [raise] : []), ...(last ? [`agent-relay machine revoke ${last.machine}`] : [])]
+      return texts.map((text, n) => ({ check: 'shared', state: 'fault' as const, text, fix: fixes[n] }))
     })
   } finally {
     await link.close()

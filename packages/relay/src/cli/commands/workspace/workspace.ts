@@ -3,6 +3,7 @@
 import { homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import { sizeText } from '@agent-relay/sdk/internal/size-text'
 import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
+import { troubleTexts } from '../../../core/shared-trouble.ts'
 import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { sayFaults, sayVersion } from '../../connection.ts'
 import { control, nextId } from '../../control-socket.ts'
@@ -73,9 +74,7 @@ async function runList({ env, print }: Context): Promise<void> {
       ]),
     )
     sayFaults(print, workspaces)
-    for (const { name, voids = [] } of workspaces)
-      for (const { seq, machine, why } of voids)
-        print.say(`In ${name}, entry ${seq} of the machine ${oneLine(machine)} counts for nothing: ${oneLine(why)}.`)
+    for (const text of workspaces.flatMap(troubleTexts)) print.say(oneLine(text))
     const [shut] = workspaces.filter(({ open, fault }) => !open && fault === undefined)
     if (shut) print.say(`To open one: agent-relay workspace open ${shut.name}`)
   } finally {
