@@ -13,16 +13,18 @@ import {
   type OutputOf,
   type ParsedInputOf,
 } from '@agent-relay/sdk/protocol'
-import { delegationText, isHeldNow, type OpenInput } from '../core/approvals.ts'
+import { type AnswerInput, delegationText, isHeldNow, type OpenInput } from '../core/approvals.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { type Reader, sees, seesAllRuns } from '../core/sight.ts'
 import type { ApprovalRow } from '../core/view.ts'
 import { type ApprovalEnd, type ApprovalQueue, type AskedApproval, beginningOf } from './approval-runtime.ts'
 import { type AgentProcesses, speakerOf, whyNot } from './authority.ts'
 import { type Asking, actorOf, causeOf, type Parts } from './call.ts'
+import { type Asked, namesAs, type Requests } from './requests.ts'
 import type { Session } from './sessions/session.ts'
 
 type ApprovalParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'nextCause'>
+type Given = Omit<OutputOf<'approval.answer'>, 'wordsReach'>
 type Closing = Parameters<ApprovalQueue['close']>
 
 /** One that is being opened, or is open. */
@@ -43,14 +45,16 @@ const labelCharsMax = 200
 export class Approvals implements ApprovalQueue {
   readonly #parts: ApprovalParts
   readonly #workspace: string
+  readonly #requests: Requests
   readonly #bySource = new Map<string, Live>()
   /** By the steady clock, when an agent last had one. */
   readonly #overAt = new Map<string, number>()
   readonly #byId = new Map<string, Live>()
 
-  constructor(parts: ApprovalParts, workspace: string) {
+  constructor(parts: ApprovalParts, workspace: string, requests: Requests) {
     this.#parts = parts
     this.#workspace = workspace
+    this.#requests = requests
     parts.hub.listen((entries) => {
       for (const { facts } of entries)
         for (const fact of facts) if (fact.type === 'approval.closed') this.#byId.get(fact.id)?.over(endOf(fact))
@@ -163,17 +167,34 @@ export class Approvals implements ApprovalQueue {
     agents: AgentProcesses,
   ): Promise<OutputOf<'approval.answer'>> {
     const { standing } = asking.session
-    const who = await this.#answerer(asking, input.id, agents)
-    await this.#byId.get(input.id)?.asked.check?.()
-    const wordsReach = this.#byId.get(input.id)?.asked.passesWords === true
-    const reply = await this.#parts.engine.submit({
-      rule: 'approval.answer',
-      input: { ...input, standing, surface: who.surface, why: who.why },
-      by: who.by,
-      ...causeOf(asking),
-    })
+    const { by, surface, why } = await this.#answerer(asking, input.id, agents)
+    const answer = () => this.#submitAnswer({ ...input, standing, surface, why }, { by, ...causeOf(asking) })
+    const { reply, wordsReach } = await answer()
+    if (!('refusal' in reply)) return { ...(reply.outcome as Given), wordsReach }
+    if (reply.refusal.code !== 'approval.elsewhere') throw new RefusalError(reply.refusal)
+    const request = { op: 'approval.answer', id: asking.id, ...namesAs(by, standing), surface, input } as const
+    const done = await this.#requests.ask(reply.refusal, request, async () => (await answer()).reply)
+    const { agent, tool, choices } = this.#parts.store.view.approvals.byId(input.id) as ApprovalRow
+    const { kind } = choices.find(({ id }) => id === input.choice) as ApprovalChoice
+    return { agent, tool, kind, how: 'answered', ...done }
+  }
+
+  /** Another machine, which this one lets answer, says who has answered there. */
+  async answerFor(
+    { asker, standing, surface, cause, digest }: Asked,
+    input: ParsedInputOf<'approval.answer'>,
+  ): Promise<{ wordsReach: boolean }> {
+    const who = { by: daemonName, cause, digest }
+    const { reply, wordsReach } = await this.#submitAnswer({ ...input, standing, surface, asker }, who)
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    return { ...(reply.outcome as Omit<OutputOf<'approval.answer'>, 'wordsReach'>), wordsReach }
+    return { wordsReach }
+  }
+
+  async #submitAnswer(input: AnswerInput, who: { by: string; cause: string; digest?: () => string }) {
+    const asked = this.#byId.get(input.id)?.asked
+    await asked?.check?.()
+    const reply = await this.#parts.engine.submit({ rule: 'approval.answer', input, ...who })
+    return { reply, wordsReach: asked?.passesWords === true }
   }
 
   /** A person where they are, or the agent whose processes or whose own token say that it is. */
