@@ -13,10 +13,11 @@ import {
   type OutputOf,
   type ParsedInputOf,
 } from '@agent-relay/sdk/protocol'
-import { type AnswerInput, delegationText, isHeldNow, type OpenInput } from '../core/approvals.ts'
+import { type AnswerInput, isHeldNow, type OpenInput } from '../core/approvals.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { type Reader, sees, seesAllRuns } from '../core/sight.ts'
 import type { ApprovalRow } from '../core/view.ts'
+import { approvalNotice, shortOf } from './approval-notice.ts'
 import { type ApprovalEnd, type ApprovalQueue, type AskedApproval, beginningOf } from './approval-runtime.ts'
 import { type AgentProcesses, speakerOf, whyNot } from './authority.ts'
 import { type Asking, actorOf, causeOf, type Parts } from './call.ts'
@@ -36,8 +37,6 @@ interface Live {
   closing?: Closing
 }
 
-/** What a message and a list of agents show of an input. */
-const shortCharsMax = 80
 /** So long a program may still show a question that is over: a key takes a moment to be taken. */
 const overMs = 2_000
 const labelCharsMax = 200
@@ -234,24 +233,9 @@ export class Approvals implements ApprovalQueue {
 
   /** Once for all that an agent asks at the same time. */
   #tellParent(id: string, { agent, tool, input }: AskedApproval): void {
-    const { store, engine } = this.#parts
-    const { view } = store
-    const parent = view.agent(agent)?.parent
-    const hirer = parent === undefined ? undefined : view.agent(parent)
-    if (!hirer) return
-    const isPerson = hirer.type === 'human'
-    const fix = isPerson
-      ? 'To answer it: agent-relay approvals'
-      : 'A person has to answer it. relay_who says when it goes on.'
-    const may = view.policy().approve.find((each) => each.agent === parent && isHeldNow(each, this.#parts.clock.now()))
-    const own = may
-      ? ` You may answer for some of your workers (${delegationText(may)}): agent-relay approve ${id}`
-      : ''
-    const body = `${agent} is blocked: it wants ${cleanLine(tool)} "${shortOf(input)}" (${id}). ${fix}${own}`
-    const message = { to: hirer.name, body, kind: 'status' as const }
-    void engine
-      .submit({ rule: 'message.send', input: message, by: daemonName, cause: `approval/${id}` })
-      .catch(() => undefined)
+    const { store, engine, clock } = this.#parts
+    const notice = approvalNotice(store.view, { id, agent, tool, input }, clock.now())
+    if (notice) void engine.submit({ rule: 'message.send', by: daemonName, ...notice }).catch(() => undefined)
   }
 }
 
@@ -275,11 +259,6 @@ function openInputOf({ agent, vendor, tool, input, inputChars = 0, directory, ch
 
 function labelOf(text: string): string {
   return cleanLine(beginningOf(text, 2 * labelCharsMax)).slice(0, labelCharsMax)
-}
-
-export function shortOf(input: string): string {
-  const line = cleanLine(input.slice(0, limits.approvalInputCharsMax))
-  return line.length <= shortCharsMax ? line : `${line.slice(0, shortCharsMax - 1)}…`
 }
 
 function shown({ isExact, hiddenChars: chars = 0, ...row }: ApprovalRow): Approval {

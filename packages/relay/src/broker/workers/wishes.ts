@@ -1,16 +1,25 @@
 // What is wished of a worker that runs: that it ends, pauses or goes on. One that runs on another machine is asked for there. The supervisor of its
 // machine compares the wish with what is, and acts.
 
-import { daemonName, type Fact, type OutputOf, type ParsedInputOf, type Worker } from '@agent-relay/sdk/protocol'
+import {
+  daemonName,
+  type Fact,
+  type OutputOf,
+  type ParsedInputOf,
+  type Refusal,
+  type Worker,
+} from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../../core/refusal-error.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import { type Asking, causeOf, type Parts } from '../call.ts'
 import type { Reply } from '../engine.ts'
 import { type Asked, namesAs, type Requests, type WishName } from '../requests.ts'
 import { daemonStanding, type Standing } from '../sessions/standing.ts'
+import type { WorkerReports } from './worker-reports.ts'
 
 interface WishParts extends Pick<Parts, 'store' | 'engine' | 'hub' | 'nextCause'> {
   requests: Requests
+  reports: Pick<WorkerReports, 'awaited'>
   describe(row: WorkerRow): Worker
   /** The supervisor looks again. */
   wake(): void
@@ -52,35 +61,42 @@ export class WorkerWishes {
   }
 
   async #give(rule: WishName, wisher: Wisher, input: Input): Promise<OutputOf<'worker.release'>> {
-    const { engine, wake, describe } = this.#parts
+    const { engine, wake } = this.#parts
     const { by, standing, abandoned } = wisher
     const { name, reason } = input
     const wish = () => engine.submit({ rule, input: { name, reason, standing }, by, ...causeOf(wisher) })
     const reply = await wish()
-    const isElsewhere = 'refusal' in reply
-    const id = isElsewhere ? await this.#askFor(rule, wisher, input, reply, wish) : (reply.outcome.id as string)
+    if ('refusal' in reply) return this.#askFor(rule, wisher, input, reply.refusal, wish)
     wake()
-    // What another machine has written down may not have come here yet.
-    const isDone = (row: WorkerRow) => isFulfilled(row) && (!isElsewhere || isWished(rule, row))
-    const row = await workerUntil(this.#parts, id, isDone, abandoned)
-    const [worker, { worktree, machine }] = [describe(row), row]
-    if (rule !== 'worker.release' || !worktree) return { worker }
-    const where = isElsewhere ? ` on ${machine}` : ''
-    return { worker, note: `Its work is kept on branch ${worktree.branch}, in ${worktree.path}${where}.` }
+    return this.#answer(rule, await workerUntil(this.#parts, reply.outcome.id as string, isFulfilled, abandoned))
   }
 
-  /** Answers the worker's id once its machine has said that it is wished there. */
+  /** Its machine is asked, and once that has said yes, the journal tells when the worker is as wished. */
   async #askFor(
     rule: WishName,
-    { by, standing, id }: Wisher,
+    { by, standing, id, abandoned }: Wisher,
     input: Input,
-    { refusal }: Extract<Reply, { refusal: unknown }>,
+    refused: Refusal,
     again: () => Promise<Reply>,
-  ): Promise<string> {
-    const worker = this.#parts.store.view.workers.byName(input.name)
-    if (refusal.code !== 'worker.runs-elsewhere' || !worker) throw new RefusalError(refusal)
-    await this.#parts.requests.ask(refusal, { op: rule, id, ...namesAs(by, standing), input }, again)
-    return worker.id
+  ): Promise<OutputOf<'worker.release'>> {
+    const { store, requests, reports } = this.#parts
+    const worker = store.view.workers.byName(input.name)
+    if (refused.code !== 'worker.runs-elsewhere' || !worker) throw new RefusalError(refused)
+    // Before it is asked: the worker's end may come here before the answer does.
+    const awaited = worker.parent === by ? reports.awaited(worker.id) : undefined
+    try {
+      await requests.ask(refused, { op: rule, id, ...namesAs(by, standing), input }, again)
+      const isDone = (row: WorkerRow) => isFulfilled(row) && isWished(rule, row)
+      return this.#answer(rule, await workerUntil(this.#parts, worker.id, isDone, abandoned), ` on ${worker.machine}`)
+    } finally {
+      awaited?.done()
+    }
+  }
+
+  #answer(rule: WishName, row: WorkerRow, where = ''): OutputOf<'worker.release'> {
+    const [worker, { worktree }] = [this.#parts.describe(row), row]
+    if (rule !== 'worker.release' || !worktree) return { worker }
+    return { worker, note: `Its work is kept on branch ${worktree.branch}, in ${worktree.path}${where}.` }
   }
 }
 

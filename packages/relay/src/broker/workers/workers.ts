@@ -15,6 +15,7 @@ import type { Requests } from '../requests.ts'
 import type { Session } from '../sessions/session.ts'
 import type { Standing } from '../sessions/standing.ts'
 import { WholeTexts } from '../whole-texts.ts'
+import { tellOfHiredElsewhere } from './hired-elsewhere.ts'
 import { mustMaySpawn, mustMayStart, type SpawnWish, workingPlace } from './spawning.ts'
 import { type Wisher, WorkerWishes, workerUntil } from './wishes.ts'
 import { WorkerReports } from './worker-reports.ts'
@@ -46,9 +47,10 @@ export class Workers {
     this.#hub = parts.hub
     this.#machine = parts.sessions.machine
     this.reports = new WorkerReports(parts, stopped)
+    tellOfHiredElsewhere({ ...parts, isAwaited: (id) => this.reports.isAwaited(id) })
     const described = { ...parts, describe: (row: WorkerRow) => this.#worker(row) }
     this.worktrees = new WorkerWorktrees(described)
-    this.wishes = new WorkerWishes({ ...described, requests, wake: () => this.#runtime?.wake() })
+    this.wishes = new WorkerWishes({ ...described, requests, reports: this.reports, wake: () => this.#runtime?.wake() })
   }
 
   attach(runtime: WorkerRuntime, worktrees: WorktreeKeeper): void {
