@@ -262,9 +262,9 @@ function labelOf(text: string): string {
 }
 
 function shown({ isExact, hiddenChars: chars = 0, ...row }: ApprovalRow): Approval {
-  const { id, agent, vendor, tool, input, directory, choices, at, digest } = row
+  const { id, agent, vendor, tool, input, directory, machine, choices, at, digest } = row
   const hidden = isExact ? {} : { hidden: { chars } }
-  const where = directory === undefined ? {} : { directory }
+  const where = { ...(directory === undefined ? {} : { directory }), ...(machine === undefined ? {} : { machine }) }
   return { id, agent, vendor, tool, input, ...hidden, ...where, choices, since: new Date(at).toISOString(), digest }
 }
 

@@ -115,6 +115,8 @@ async function byRogue(question: unknown): Promise<unknown> {
 
 test('an approval of another machine is answered where that machine allows it, and nobody is told so before', async () => {
   const { row, end, give } = await blocked()
+  const { approvals } = await alice.call('approval.list', {})
+  expect(approvals).toEqual([expect.objectContaining({ id: row.id, agent: 'fixer', machine: 'box' })])
   const denied =
     /box does not let laptop answer its approvals: nothing was done\..* on box: agent-relay machine allow laptop approve/
   await refused(give(), 'request.denied', denied)
