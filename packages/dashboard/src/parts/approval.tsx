@@ -57,7 +57,7 @@ const hiddenText = (chars: number): string => {
   return chars === 1 ? '1 more character is not shown.' : `${chars.toLocaleString('en')} more characters are not shown.`
 }
 
-export const ApprovalText = ({ approval: { input, hidden, directory } }: { approval: Approval }) => (
+export const ApprovalText = ({ approval: { input, hidden, directory, machine } }: { approval: Approval }) => (
   <>
     {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard */}
     <pre className="screen" tabIndex={0}>
@@ -65,6 +65,7 @@ export const ApprovalText = ({ approval: { input, hidden, directory } }: { appro
     </pre>
     {hidden !== undefined && <p className="need-hidden small">{hiddenText(hidden.chars)}</p>}
     {directory !== undefined && <p className="muted small clip">in {directory}</p>}
+    {machine !== undefined && <p className="muted small">on {machine}</p>}
   </>
 )
 

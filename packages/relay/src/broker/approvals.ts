@@ -13,16 +13,19 @@ import {
   type OutputOf,
   type ParsedInputOf,
 } from '@agent-relay/sdk/protocol'
-import { delegationText, isHeldNow, type OpenInput } from '../core/approvals.ts'
+import { type AnswerInput, isHeldNow, type OpenInput } from '../core/approvals.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { type Reader, sees, seesAllRuns } from '../core/sight.ts'
 import type { ApprovalRow } from '../core/view.ts'
+import { approvalNotice, shortOf } from './approval-notice.ts'
 import { type ApprovalEnd, type ApprovalQueue, type AskedApproval, beginningOf } from './approval-runtime.ts'
 import { type AgentProcesses, speakerOf, whyNot } from './authority.ts'
 import { type Asking, actorOf, causeOf, type Parts } from './call.ts'
+import { type Asked, namesAs, type Requests } from './requests.ts'
 import type { Session } from './sessions/session.ts'
 
 type ApprovalParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'nextCause'>
+type Given = Omit<OutputOf<'approval.answer'>, 'wordsReach'>
 type Closing = Parameters<ApprovalQueue['close']>
 
 /** One that is being opened, or is open. */
@@ -34,8 +37,6 @@ interface Live {
   closing?: Closing
 }
 
-/** What a message and a list of agents show of an input. */
-const shortCharsMax = 80
 /** So long a program may still show a question that is over: a key takes a moment to be taken. */
 const overMs = 2_000
 const labelCharsMax = 200
@@ -43,14 +44,16 @@ const labelCharsMax = 200
 export class Approvals implements ApprovalQueue {
   readonly #parts: ApprovalParts
   readonly #workspace: string
+  readonly #requests: Requests
   readonly #bySource = new Map<string, Live>()
   /** By the steady clock, when an agent last had one. */
   readonly #overAt = new Map<string, number>()
   readonly #byId = new Map<string, Live>()
 
-  constructor(parts: ApprovalParts, workspace: string) {
+  constructor(parts: ApprovalParts, workspace: string, requests: Requests) {
     this.#parts = parts
     this.#workspace = workspace
+    this.#requests = requests
     parts.hub.listen((entries) => {
       for (const { facts } of entries)
         for (const fact of facts) if (fact.type === 'approval.closed') this.#byId.get(fact.id)?.over(endOf(fact))
@@ -163,17 +166,34 @@ export class Approvals implements ApprovalQueue {
     agents: AgentProcesses,
   ): Promise<OutputOf<'approval.answer'>> {
     const { standing } = asking.session
-    const who = await this.#answerer(asking, input.id, agents)
-    await this.#byId.get(input.id)?.asked.check?.()
-    const wordsReach = this.#byId.get(input.id)?.asked.passesWords === true
-    const reply = await this.#parts.engine.submit({
-      rule: 'approval.answer',
-      input: { ...input, standing, surface: who.surface, why: who.why },
-      by: who.by,
-      ...causeOf(asking),
-    })
+    const { by, surface, why } = await this.#answerer(asking, input.id, agents)
+    const answer = () => this.#submitAnswer({ ...input, standing, surface, why }, { by, ...causeOf(asking) })
+    const { reply, wordsReach } = await answer()
+    if (!('refusal' in reply)) return { ...(reply.outcome as Given), wordsReach }
+    if (reply.refusal.code !== 'approval.elsewhere') throw new RefusalError(reply.refusal)
+    const request = { op: 'approval.answer', id: asking.id, ...namesAs(by, standing), surface, input } as const
+    const done = await this.#requests.ask(reply.refusal, request, async () => (await answer()).reply)
+    const { agent, tool, choices } = this.#parts.store.view.approvals.byId(input.id) as ApprovalRow
+    const { kind } = choices.find(({ id }) => id === input.choice) as ApprovalChoice
+    return { agent, tool, kind, how: 'answered', ...done }
+  }
+
+  /** Another machine, which this one lets answer, says who has answered there. */
+  async answerFor(
+    { asker, standing, surface, cause, digest }: Asked,
+    input: ParsedInputOf<'approval.answer'>,
+  ): Promise<{ wordsReach: boolean }> {
+    const who = { by: daemonName, cause, digest }
+    const { reply, wordsReach } = await this.#submitAnswer({ ...input, standing, surface, asker }, who)
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    return { ...(reply.outcome as Omit<OutputOf<'approval.answer'>, 'wordsReach'>), wordsReach }
+    return { wordsReach }
+  }
+
+  async #submitAnswer(input: AnswerInput, who: { by: string; cause: string; digest?: () => string }) {
+    const asked = this.#byId.get(input.id)?.asked
+    await asked?.check?.()
+    const reply = await this.#parts.engine.submit({ rule: 'approval.answer', input, ...who })
+    return { reply, wordsReach: asked?.passesWords === true }
   }
 
   /** A person where they are, or the agent whose processes or whose own token say that it is. */
@@ -213,24 +233,9 @@ export class Approvals implements ApprovalQueue {
 
   /** Once for all that an agent asks at the same time. */
   #tellParent(id: string, { agent, tool, input }: AskedApproval): void {
-    const { store, engine } = this.#parts
-    const { view } = store
-    const parent = view.agent(agent)?.parent
-    const hirer = parent === undefined ? undefined : view.agent(parent)
-    if (!hirer) return
-    const isPerson = hirer.type === 'human'
-    const fix = isPerson
-      ? 'To answer it: agent-relay approvals'
-      : 'A person has to answer it. relay_who says when it goes on.'
-    const may = view.policy().approve.find((each) => each.agent === parent && isHeldNow(each, this.#parts.clock.now()))
-    const own = may
-      ? ` You may answer for some of your workers (${delegationText(may)}): agent-relay approve ${id}`
-      : ''
-    const body = `${agent} is blocked: it wants ${cleanLine(tool)} "${shortOf(input)}" (${id}). ${fix}${own}`
-    const message = { to: hirer.name, body, kind: 'status' as const }
-    void engine
-      .submit({ rule: 'message.send', input: message, by: daemonName, cause: `approval/${id}` })
-      .catch(() => undefined)
+    const { store, engine, clock } = this.#parts
+    const notice = approvalNotice(store.view, { id, agent, tool, input }, clock.now())
+    if (notice) void engine.submit({ rule: 'message.send', by: daemonName, ...notice }).catch(() => undefined)
   }
 }
 
@@ -256,15 +261,10 @@ function labelOf(text: string): string {
   return cleanLine(beginningOf(text, 2 * labelCharsMax)).slice(0, labelCharsMax)
 }
 
-export function shortOf(input: string): string {
-  const line = cleanLine(input.slice(0, limits.approvalInputCharsMax))
-  return line.length <= shortCharsMax ? line : `${line.slice(0, shortCharsMax - 1)}…`
-}
-
 function shown({ isExact, hiddenChars: chars = 0, ...row }: ApprovalRow): Approval {
-  const { id, agent, vendor, tool, input, directory, choices, at, digest } = row
+  const { id, agent, vendor, tool, input, directory, machine, choices, at, digest } = row
   const hidden = isExact ? {} : { hidden: { chars } }
-  const where = directory === undefined ? {} : { directory }
+  const where = { ...(directory === undefined ? {} : { directory }), ...(machine === undefined ? {} : { machine }) }
   return { id, agent, vendor, tool, input, ...hidden, ...where, choices, since: new Date(at).toISOString(), digest }
 }
 

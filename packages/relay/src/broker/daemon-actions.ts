@@ -88,7 +88,7 @@ async function work(workspace: Workspace, call: Invocation, abandoned: AbortSign
   const asking = { session, by: call.caller.name, id: call.invocation, abandoned }
   if (op === 'worker.list') return { worker: workers.find(session, parse('worker.screen', call.input).name) }
   if (op === 'worker.spawn') return workers.spawn(asking, parse(op, call.input))
-  return workers.wish(op, asking, parse(op, call.input))
+  return workers.wishes.give(op, asking, parse(op, call.input))
 }
 
 /** By the kind of the refusal: what was asked makes no sense here, or may not be; all else has gone wrong in the work itself. */

@@ -15,6 +15,8 @@ export interface Elsewhere {
   waits(): WaitElsewhere[]
   /** Told whenever other machines have said something new, with the agents that were there until then. */
   onNews(listener: (gone: readonly string[]) => void): void
+  /** Asks its daemon something, JSON both ways. Undefined: there was no answer in time, and it is not known what came of it. */
+  ask(machine: string, question: object): Promise<unknown>
 }
 
 /** A wait for the answer to a message that is stored, as other machines may be told. */

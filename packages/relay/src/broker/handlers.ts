@@ -104,9 +104,9 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
   'action.result': ({ workspace }, asking, { invocation }) => workspace.actions.result(asking, invocation),
   'worker.spawn': ({ workspace }, asking, input) => workspace.workers.spawn(asking, input),
   'worker.retry': ({ workspace }, asking, input) => workspace.workers.retry(asking, input),
-  'worker.release': ({ workspace }, asking, input) => workspace.workers.wish('worker.release', asking, input),
-  'worker.pause': ({ workspace }, asking, input) => workspace.workers.wish('worker.pause', asking, input),
-  'worker.resume': ({ workspace }, asking, input) => workspace.workers.wish('worker.resume', asking, input),
+  'worker.release': ({ workspace }, asking, input) => workspace.workers.wishes.give('worker.release', asking, input),
+  'worker.pause': ({ workspace }, asking, input) => workspace.workers.wishes.give('worker.pause', asking, input),
+  'worker.resume': ({ workspace }, asking, input) => workspace.workers.wishes.give('worker.resume', asking, input),
   'worker.type': async ({ workspace, daemon: { agentProcesses: agents } }, asking, input) => {
     // Whoever types into a dialog answers it.
     if (workspace.approvals.isOpen(input.name) || (await workspace.workers.isBlocked(asking, input)))

@@ -1,6 +1,6 @@
 // Sharing as a contract: what a workspace gets where several machines share it, an engine that decides with the others, and who is there on them.
 
-import type { Ids } from '@agent-relay/sdk/protocol'
+import type { Ids, RequestKind } from '@agent-relay/sdk/protocol'
 import type { World } from '../core/world.ts'
 import type { Clock } from '../machine/clock.ts'
 import type { Store } from '../store/store.ts'
@@ -11,6 +11,8 @@ import type { Hub } from './hub.ts'
 export interface Sharing {
   /** This one, as the others know it. */
   readonly machine: string
+  /** Has this machine's owner said that the other may ask for such things here? */
+  allows(machine: string, kind: RequestKind): boolean
   open(parts: SharingParts): { engine: Engine; elsewhere: Elsewhere }
 }
 
@@ -27,5 +29,7 @@ export interface SharingParts {
   present(): AgentHere[]
   /** Would somebody lose something if the agent moved to another machine now? */
   isInUse(agent: string): boolean
+  /** Another machine asks for something that only this one can do. */
+  carryOut(machine: string, question: unknown): Promise<unknown>
   onTrouble(error: Error): void
 }

@@ -20,6 +20,7 @@ import { Inboxes } from './inbox.ts'
 import { LocalEngine } from './local-engine.ts'
 import { type LongReads, sharedReads } from './long-reads.ts'
 import { Reach } from './reach.ts'
+import { carryOut, Requests } from './requests.ts'
 import { Runs } from './runs/runs.ts'
 import { Search } from './search.ts'
 import { dayTokenMs, hashOf, isSecret, newSecret } from './sessions/credentials.ts'
@@ -108,7 +109,7 @@ export class Workspace {
     this.hub = new Hub(onTrouble)
     this.sessions = new Sessions(clock, ids, onTrouble, sharing?.machine)
     const own = { store: this.store, hub: this.hub, clock, ids }
-    const shared = sharing?.open({ ...own, ...this.#shown(), name, onTrouble })
+    const shared = sharing?.open({ ...own, ...this.#shown(sharing), name, onTrouble })
     this.elsewhere = shared?.elsewhere
     this.engine = shared?.engine ?? new LocalEngine({ ...own, world: this.sessions, onFatal })
     this.waits = new Waits(this.store, this.hub, clock, this.elsewhere)
@@ -124,13 +125,14 @@ export class Workspace {
       isBlocked: (agent: string) => this.approvals.isOpen(agent),
       nextCause: () => ids('d'),
     }
-    this.approvals = new Approvals(parts, name)
+    const requests = new Requests(this.elsewhere, sharing?.machine)
+    this.approvals = new Approvals(parts, name, requests)
     this.deliveries = new Deliveries(parts)
     this.inboxes = new Inboxes(parts, this.waits)
     this.briefs = new Briefs(parts, this.waits)
     const world = this.elsewhere ? worldWith(this.sessions, this.elsewhere) : this.sessions
     this.actions = new Actions({ ...parts, ids, world })
-    this.workers = new Workers(parts, this.waits.stopped)
+    this.workers = new Workers(parts, requests, this.waits.stopped)
     this.waiters = new Waiters(parts, name, options.hooks)
     const { sessions, deliveries, inboxes, workers, waiters } = this
     this.reach = new Reach({ sessions, deliveries, inboxes, workers, waiters })
@@ -151,8 +153,10 @@ export class Workspace {
   }
 
   /** What the other machines of a shared workspace may know and ask. */
-  #shown() {
+  #shown({ allows }: Sharing) {
     return {
+      carryOut: (machine: string, question: unknown) =>
+        carryOut({ approvals: this.approvals, wishes: this.workers.wishes }, allows, machine, question),
       here: this.sessions,
       present: () => this.present(),
       isInUse: (agent: string) => isInUse(this.store.view, this.sessions, agent),

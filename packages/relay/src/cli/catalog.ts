@@ -32,7 +32,7 @@ const workspace: CatalogRow[] = [
   {
     name: 'machine',
     alias: 'machines',
-    text: 'the machines that share workspaces with this one: list, invite, join, revoke',
+    text: 'the machines that share workspaces with this one: list, invite, join, allow, revoke',
     isGroup: true,
     load: async () => (await import('./commands/cluster/machine.ts')).machine,
   },

@@ -65,7 +65,7 @@ export class Presence {
   }
 
   /** `agents`: who is there on this machine, whenever it is asked. */
-  enter(workspace: string, agents: () => AgentHere[]): Elsewhere & { leave(): void } {
+  enter(workspace: string, agents: () => AgentHere[]): Omit<Elsewhere, 'ask'> & { leave(): void } {
     const entered: Entered = { agents, told: '', others: new Map(), listeners: [] }
     this.#entered.set(workspace, entered)
     this.soon()

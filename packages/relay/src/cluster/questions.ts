@@ -9,6 +9,8 @@ import type { PostgresCluster } from './postgres/postgres-cluster.ts'
 const answerMs = 5_000
 /** A hint of the answer may be lost. */
 const answerLookMs = 250
+/** So many of one machine are answered at a time: one that asks without end holds up only itself. */
+const underWayMax = 64
 
 /** Answers what was asked about a workspace; JSON both ways. */
 export type Answering = (workspace: string, machine: string, input: unknown) => Promise<unknown>
@@ -18,8 +20,8 @@ export class Questions {
   readonly #ids: Ids
   readonly #answering: Answering
   readonly #waiting = new Set<() => void>()
-  /** Being answered: a hint may come twice. */
-  readonly #underWay = new Set<string>()
+  /** Being answered, with the machine that asks: a hint may come twice. */
+  readonly #underWay = new Map<string, string>()
 
   constructor(cluster: PostgresCluster, ids: Ids, answering: Answering) {
     this.#cluster = cluster
@@ -45,8 +47,8 @@ export class Questions {
   async look(): Promise<void> {
     for (const wake of this.#waiting) wake()
     for (const { id, workspace, machine, input } of await asked(this.#cluster)) {
-      if (this.#underWay.has(id)) continue
-      this.#underWay.add(id)
+      if (this.#underWay.has(id) || this.#countOf(machine) >= underWayMax) continue
+      this.#underWay.set(id, machine)
       // Each by itself: one that is not understood, or takes long, holds up no other.
       void this.#answer(id, () => this.#answering(workspace, machine, JSON.parse(input)))
     }
@@ -63,6 +65,10 @@ export class Questions {
     } finally {
       this.#underWay.delete(id)
     }
+  }
+
+  #countOf(machine: string): number {
+    return [...this.#underWay.values()].filter((each) => each === machine).length
   }
 
   #hint(): Promise<void> {

@@ -20,15 +20,8 @@ const tellMs = 1_000
 /** So long the cluster is waited for before who is known is let in. */
 const knownMs = 1_500
 
-/** The other machines, as far as a workspace asks them. */
-export interface OtherMachines {
-  elsewhere: Elsewhere & { leave(): void }
-  /** Undefined: there was no answer. */
-  ask(machine: string, input: ReleaseQuestion): Promise<unknown>
-}
-
 /** The home of an agent is asked to let it go. */
-export interface ReleaseQuestion {
+interface ReleaseQuestion {
   op: 'home.release'
   agent: string
 }
@@ -37,7 +30,7 @@ export class SharedWorkspace implements Engine {
   readonly #parts: SharingParts
   readonly #machine: string
   readonly #journal: ClusterJournal
-  readonly #others: OtherMachines
+  readonly #elsewhere: Elsewhere & { leave(): void }
   readonly #engine: SharedEngine
   readonly #follower: Follower
   readonly #deciding: Deciding
@@ -45,13 +38,13 @@ export class SharedWorkspace implements Engine {
   /** The first look at the cluster is over, however it went. */
   readonly looked: Promise<void>
 
-  constructor(parts: SharingParts, machine: string, journal: ClusterJournal, others: OtherMachines) {
+  constructor(parts: SharingParts, machine: string, journal: ClusterJournal, elsewhere: Elsewhere & { leave(): void }) {
     this.#parts = parts
     this.#machine = machine
     this.#journal = journal
-    this.#others = others
+    this.#elsewhere = elsewhere
     const { store, hub, clock, ids, here, onTrouble } = parts
-    const world = worldWith(here, others.elsewhere)
+    const world = worldWith(here, elsewhere)
     const replica = new Replica(store, hub, ({ seq, machine: other, why }) =>
       onTrouble(new Error(`entry ${seq} of the machine ${other} in "${parts.name}" counts for nothing: ${why}`)),
     )
@@ -104,10 +97,9 @@ export class SharedWorkspace implements Engine {
   async #bring(agent: string): Promise<Refusal | undefined> {
     const machine = this.#parts.store.view.home(agent)?.machine
     if (machine === undefined || machine === this.#machine) return undefined
-    const isSeen = this.#others.elsewhere.isSeen(machine)
-    const answer = isSeen
-      ? await this.#others.ask(machine, { op: 'home.release', agent }).catch(() => undefined)
-      : undefined
+    const isSeen = this.#elsewhere.isSeen(machine)
+    const question: ReleaseQuestion = { op: 'home.release', agent }
+    const answer = isSeen ? await this.#elsewhere.ask(machine, question).catch(() => undefined) : undefined
     if (isReleased(answer)) return undefined
     if (isRefused(answer)) return refusal('agent.in-use-elsewhere', { name: agent, machine })
     return refusal('agent.home-away', { name: agent, machine })
@@ -116,7 +108,8 @@ export class SharedWorkspace implements Engine {
   /** Another machine asks something of this one. */
   async answer(machine: string, question: unknown): Promise<unknown> {
     const { op, agent } = (question ?? {}) as Partial<ReleaseQuestion>
-    if (op !== 'home.release' || typeof agent !== 'string') return { refused: 'operation.unknown' }
+    if (op !== 'home.release') return this.#parts.carryOut(machine, question)
+    if (typeof agent !== 'string') return { refused: 'operation.unknown' }
     if (this.#parts.isInUse(agent)) return { refused: 'agent.in-use' }
     const reply = await this.#engine.release(agent, machine)
     return 'refusal' in reply ? { refused: reply.refusal.code } : { released: true }
@@ -140,7 +133,7 @@ export class SharedWorkspace implements Engine {
   close(refused: Refusal): void {
     this.#isClosed = true
     this.#follower.stop()
-    this.#others.elsewhere.leave()
+    this.#elsewhere.leave()
     this.#engine.close(refused)
   }
 }

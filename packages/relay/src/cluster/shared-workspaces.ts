@@ -4,7 +4,7 @@ import type { Ids } from '@agent-relay/sdk/protocol'
 import type { Sharing, SharingParts } from '../broker/sharing.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { type Clock, systemClock } from '../machine/clock.ts'
-import { type Membership, placeText, SharedFile } from '../machine/cluster-file.ts'
+import { ClusterFile, type Membership, placeText, SharedFile } from '../machine/cluster-file.ts'
 import { Store } from '../store/store.ts'
 import { ClusterUnreachable } from './cluster-journal.ts'
 import { finishMove, type Moving, share, unshare } from './moving.ts'
@@ -59,17 +59,18 @@ export class SharedWorkspaces {
    * has answered, perhaps hours later.
    */
   sharing(id: string): Sharing & { looked(): Promise<void>; reached(): Promise<void> } {
-    const { machine } = this.#options.membership
+    const { dataDir, membership } = this.#options
+    const { machine } = membership
     let opened: SharedWorkspace | undefined
     const open = (parts: SharingParts) => {
-      const elsewhere = this.#presence.enter(id, () => parts.present())
+      const present = this.#presence.enter(id, () => parts.present())
       const leave = () => {
-        elsewhere.leave()
+        present.leave()
         if (this.#open.get(id) === opened) this.#open.delete(id)
       }
-      const ask = (other: string, input: unknown) => this.#questions.ask(id, other, input)
-      const others = { elsewhere: { ...elsewhere, leave }, ask }
-      opened = new SharedWorkspace(parts, machine, this.#cluster.journal(id), others)
+      const ask = (other: string, question: object) => this.#questions.ask(id, other, question)
+      const elsewhere = { ...present, ask, leave }
+      opened = new SharedWorkspace(parts, machine, this.#cluster.journal(id), elsewhere)
       this.#open.set(id, opened)
       return { engine: opened, elsewhere }
     }
@@ -78,7 +79,9 @@ export class SharedWorkspaces {
       await Promise.race([opened?.looked, late])
     }
     const reached = async () => opened?.reached
-    return { machine, open, looked, reached }
+    // Read again each time; the daemon never writes it.
+    const allows: Sharing['allows'] = (other, kind) => new ClusterFile(dataDir).allows(other, kind)
+    return { machine, allows, open, looked, reached }
   }
 
   /** Somebody came or went. */

@@ -12,6 +12,7 @@ import {
 } from '@agent-relay/sdk/protocol'
 import { ago } from './ago.ts'
 import { isElsewhere } from './homes.ts'
+import { type Asker, askerOf, askerText, forged } from './requests.ts'
 import { type Reader, sees } from './sight.ts'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { ApprovalRow, View } from './view.ts'
@@ -41,23 +42,33 @@ export interface AnswerInput {
   why?: string
   /** Of who asks. */
   standing: Reader['standing']
+  /** Another machine asks. */
+  asker?: Asker
 }
 
-export function answer(view: View, { input, by, at, world }: Command<AnswerInput>): Verdict {
-  const { id, choice, digest, words, surface, standing, why = 'you are an agent' } = input
+export function answer(view: View, command: Command<AnswerInput>): Verdict {
+  const { input, at, world } = command
+  const { id, choice, digest, words, surface, standing, asker, why = 'you are an agent' } = input
+  const refused = forged(view, command)
+  if (refused) return refused
+  const by = askerOf(command)
   const row = view.approvals.byId(id)
   if (!row || !sees(view, { agent: by, standing }, 'approval', row)) return refuse('approval.unknown', { id })
   const chosen = row.choices.find((each) => each.id === choice)
   const delegation = surface || !chosen ? undefined : delegationFor(view, row, { by, at, kind: chosen.kind })
   if (!surface && !delegation) return refuse('approval.not-yours', { id, why })
-  if (isElsewhere(view, world, row)) return refuse('approval.elsewhere', { id, machine: row.machine })
+  if (surface && asker?.name !== undefined && view.agent(asker.name)?.type !== 'human')
+    return refuse('approval.not-yours', { id, why: `${asker.name} is an agent` })
   if (row.closed) return refuse('approval.closed', { id, how: row.closed.how, why: closedText(row, at) })
   if (digest !== row.digest) return refuse('approval.changed', { id })
   if (!chosen) return refuse('approval.choice', { id, why: choicesText(row) })
+  // Last: what speaks against it is said here, and only what may be done is asked of the other machine.
+  if (isElsewhere(view, world, row)) return refuse('approval.elsewhere', { id, machine: row.machine })
   const closed: ApprovalClosed = {
     type: 'approval.closed',
     ...{ id, agent: row.agent, how: 'answered', kind: chosen.kind, choice, words },
     ...(delegation ? { surface: 'delegation', delegation: delegationText(delegation) } : { surface }),
+    ...(asker ? { asker: askerText(asker) } : {}),
   }
   return record([closed], { agent: row.agent, tool: row.tool, kind: chosen.kind, how: 'answered' })
 }

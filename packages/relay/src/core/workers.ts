@@ -17,6 +17,7 @@ import { endsOf } from './claims.ts'
 import { handleOwner, readsLikeDaemon } from './handles.ts'
 import { heldElsewhere, homeHere, isElsewhere } from './homes.ts'
 import { nearest } from './nearest.ts'
+import { type Asker, askerOf, askerText, forged } from './requests.ts'
 import { isInCharge, type Reader, sees } from './sight.ts'
 import { type Command, type Refused, record, refuse, type Verdict } from './verdict.ts'
 import type { View, WorkerRow } from './view.ts'
@@ -95,6 +96,8 @@ export interface WishInput {
   reason?: string
   /** Of who asks. */
   standing: Reader['standing']
+  /** Another machine asks. */
+  asker?: Asker
 }
 
 export function release(view: View, command: Command<WishInput>): Verdict {
@@ -110,10 +113,12 @@ export function resume(view: View, command: Command<WishInput>): Verdict {
 }
 
 function wishFor(view: View, command: Command<WishInput>, wish: WorkerRow['wish'], what: string): Verdict {
-  const { input, by, at, world } = command
-  const { name, reason, standing } = input
+  const { input, at, world } = command
+  const { name, standing } = input
+  const refused = forged(view, command)
+  if (refused) return refused
   const worker = view.workers.byName(name)
-  const reader = { agent: by, standing }
+  const reader = { agent: askerOf(command), standing }
   if (!worker) return unknownWorker(view, reader, name)
   if (!isInCharge(view, reader, worker)) return notYours(view, reader, worker, what)
   const { id, machine } = worker
@@ -128,7 +133,13 @@ function wishFor(view: View, command: Command<WishInput>, wish: WorkerRow['wish'
   if (isElsewhere(view, world, worker)) return refuse('worker.runs-elsewhere', { name, machine, what })
   // A worker that was released does not come back.
   if (worker.wish === wish || worker.wish === 'gone') return record([], { id })
-  return record([{ type: 'worker.wish-changed', id, worker: name, wish, reason }], { id })
+  return record([{ type: 'worker.wish-changed', id, worker: name, wish, reason: reasonOf(input) }], { id })
+}
+
+/** The entry is this machine's own, so it says who asked. */
+function reasonOf({ reason, asker }: WishInput): string | undefined {
+  if (!asker) return reason
+  return `asked by ${askerText(asker)}${reason === undefined ? '' : `: ${reason}`}`
 }
 
 export interface IssueTokenInput {

@@ -4,6 +4,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { projectDir, readForeignText, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
+import { type RequestKind, requestKinds } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
 import { syncFolder } from './sync.ts'
 
@@ -21,6 +22,8 @@ export interface Membership {
   machine: string
   /** Who made the cluster, and is asked when another machine is invited. */
   admin?: string
+  /** What other machines may ask of this one, by their names. Written by this machine's owner alone, never because another machine says so. */
+  allows?: Record<string, RequestKind[]>
 }
 
 /** A workspace that this machine shares. */
@@ -57,6 +60,15 @@ export class ClusterFile {
   write(membership: Membership): void {
     writeJson(this.path, membership)
   }
+
+  /** Looked up whenever it is asked: what the owner takes back counts at once. A file that cannot be read allows nothing. */
+  allows(machine: string, kind: RequestKind): boolean {
+    try {
+      return allowedTo(this.read() ?? {}, machine).includes(kind)
+    } catch {
+      return false
+    }
+  }
 }
 
 export class SharedFile {
@@ -81,6 +93,11 @@ export class SharedFile {
     rmSync(this.path, { force: true })
     syncFolder(dirname(this.path))
   }
+}
+
+export function allowedTo({ allows }: Pick<Membership, 'allows'>, machine: string): RequestKind[] {
+  const found: unknown = allows && Object.hasOwn(allows, machine) ? allows[machine] : []
+  return Array.isArray(found) ? requestKinds.filter((kind) => found.includes(kind)) : []
 }
 
 /** How people are told of a cluster: never with a password. */

@@ -231,16 +231,11 @@ export class Evolve {
     'approval.opened': (fact, entry) => {
       const { id, agent, vendor, tool, input, isExact, digest, directory = null, choices, hiddenChars = null } = fact
       const asked = [agent, vendor, tool, input, isExact ? 1 : 0, directory, JSON.stringify(choices), digest]
-      this.#sql.approval.run(
-        Number(id.slice('ap-'.length)),
-        id,
-        ...asked,
-        machineOf(fact, entry),
-        entry.at,
-        hiddenChars,
-      )
+      const n = Number(id.slice('ap-'.length))
+      this.#sql.approval.run(n, id, ...asked, machineOf(fact, entry), entry.at, hiddenChars)
     },
-    'approval.closed': ({ id, how, kind = null }, { at, by }) => this.#sql.approvalClosed.run(at, how, kind, by, id),
+    'approval.closed': ({ id, how, kind = null, asker }, { at, by }) =>
+      this.#sql.approvalClosed.run(at, how, kind, asker ?? by, id),
     'spend.noted': ({ agent, worker = '', run = '', model = '', tokens, usd }, { at }) => {
       const day = new Date(at).toISOString().slice(0, 10)
       const parts = usd === undefined ? null : Math.round(usd * usdParts)

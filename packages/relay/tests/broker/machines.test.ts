@@ -28,6 +28,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }))
 function sharing(machine: string): Sharing {
   return {
     machine,
+    allows: () => false,
     open: ({ here, ...parts }) => ({
       engine: new LocalEngine({ ...parts, world: here, onFatal: loud.onFatal }),
       elsewhere: {
@@ -36,6 +37,7 @@ function sharing(machine: string): Sharing {
         isRemoved: () => false,
         waits: () => [],
         onNews: () => {},
+        ask: async () => undefined,
       },
     }),
   }

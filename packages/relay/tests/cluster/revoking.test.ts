@@ -110,6 +110,33 @@ test('who administers the database gives the workspace another owner, which alon
   expect((await run(laptop, ['cluster', 'raise', 'team', '--yes'], asBoss)).code).toBe(0)
 })
 
+test('what another machine may ask of this one is said here, listed, and taken back', async () => {
+  const says = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(laptop, ['machine', 'allow', ...args])
+    return [code, stdout + stderr]
+  }
+  const has = (words: string) => expect.stringContaining(words)
+  expect(await says()).toEqual([0, 'No other machine may ask anything of this one.\n'])
+  expect(await says('box')).toEqual([2, has('approve, release')])
+  expect(await says('box', 'everything')).toEqual([2, has('There is: approve, release')])
+  expect(await says('desk', 'approve')).toEqual([1, has('There is no machine desk')])
+  expect(await says('laptop', 'approve')).toEqual([1, has('is this machine')])
+  expect(membership(laptop).allows).toBeUndefined()
+  expect(await says('box', 'approve')).toEqual([0, has('box may answer approvals of this machine.')])
+  const both = 'box may answer approvals of this machine, and release, pause and resume its workers.'
+  expect(await says('box', 'release')).toEqual([0, has(both)])
+  expect(await says()).toEqual([0, `${both}\n`])
+  expect(await laptop.json(['machine', 'allow'])).toEqual({
+    allowed: [{ machine: 'box', may: ['approve', 'release'] }],
+  })
+  expect((await run(laptop, ['machine', 'list'])).stdout).toMatch(/^box .*, may approve, release here$/m)
+  // It is the laptop's alone to say.
+  expect((await run(box, ['machine', 'allow'])).stderr).toContain('No other machine')
+  expect(await says('box', 'approve', '--revoke')).toEqual([0, has('box may release, pause and resume its workers.')])
+  expect(await says('box', '--revoke')).toEqual([0, 'box may ask nothing of this machine.\n'])
+  expect(membership(laptop)).toMatchObject({ machine: 'laptop', allows: {}, admin: 'boss' })
+})
+
 test('it is not removed without a word, nor is this machine, nor one that there is not', async () => {
   const says = async (...args: string[]) => {
     const { code, stderr } = await run(laptop, ['machine', 'revoke', ...args], asBoss)

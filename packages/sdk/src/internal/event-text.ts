@@ -89,7 +89,8 @@ const texts: { [Name in TextName]: Words<Name> } = {
     const whose = `${of('id')} of ${of('agent')}`
     if (fact.how !== 'answered') return `${whose} is closed: ${of('how')}${what}`
     const under = fact.surface === 'delegation' ? `as delegated (${of('delegation')})` : `(${of('surface')})`
-    return `${by} answers ${whose}:${what}${fact.words === undefined ? '' : `, "${of('words')}"`} ${under}`
+    const who = fact.asker === undefined ? by : of('asker')
+    return `${who} answers ${whose}:${what}${fact.words === undefined ? '' : `, "${of('words')}"`} ${under}`
   },
   'spend.noted': (of, { fact }) =>
     `${of('agent')} uses ${spentText(fact)}${fact.model === undefined ? '' : ` of ${of('model')}`}`,

@@ -30,6 +30,8 @@ export const Approval = z.object({
   /** The input is not all of what was asked. `chars`: so many more of them are not shown; 0: it holds some that cannot be shown. */
   hidden: z.object({ chars: z.number().int().nonnegative() }).optional(),
   directory: z.string().optional(),
+  /** Where it waits, in a workspace that several machines share: its directory is there, and only that machine can let it go on. */
+  machine: z.string().optional(),
   /** Empty, where it can only be answered at the terminal. */
   choices: z.array(ApprovalChoice),
   since: z.string(),

@@ -110,7 +110,7 @@ export class RunReports implements RunLedger {
   }
 
   dismiss({ agent }: RunRow): Promise<void> {
-    return this.#workers.dismiss(agent)
+    return this.#workers.wishes.dismiss(agent)
   }
 
   listen({ onStart, onEnd, onWorkerExit, onMessage }: Partial<RunListener>): () => void {

@@ -36,6 +36,10 @@ export class WorkerReports implements WorkerLedger {
     return awaited
   }
 
+  isAwaited(id: string): boolean {
+    return this.#awaited.has(id)
+  }
+
   wished(): WorkerRow[] {
     const { store, sessions } = this.#parts
     return store.view.workers.running().filter(({ machine }) => machine === sessions.machine)

@@ -1,6 +1,6 @@
 // What agents ask of workers: start one, end it, see it, type into it. What becomes of the programs is reported in worker-reports.ts.
 
-import { daemonName, type Fact, type OutputOf, type ParsedInputOf, type Worker } from '@agent-relay/sdk/protocol'
+import type { OutputOf, ParsedInputOf, Worker } from '@agent-relay/sdk/protocol'
 import { formerWorker } from '../../core/again.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import { isInCharge, type Reader, sees } from '../../core/sight.ts'
@@ -11,10 +11,13 @@ import type { Store } from '../../store/store.ts'
 import { type Asking, causeOf, type Parts, type Sink, type Watch } from '../call.ts'
 import type { Engine } from '../engine.ts'
 import type { Hub } from '../hub.ts'
+import type { Requests } from '../requests.ts'
 import type { Session } from '../sessions/session.ts'
-import { daemonStanding, type Standing } from '../sessions/standing.ts'
+import type { Standing } from '../sessions/standing.ts'
 import { WholeTexts } from '../whole-texts.ts'
+import { tellOfHiredElsewhere } from './hired-elsewhere.ts'
 import { mustMaySpawn, mustMayStart, type SpawnWish, workingPlace } from './spawning.ts'
+import { type Wisher, WorkerWishes, workerUntil } from './wishes.ts'
 import { WorkerReports } from './worker-reports.ts'
 import type { PlannedWorktree, WorkerRuntime, WorkerTerminal, WorktreeKeeper } from './worker-runtime.ts'
 import { WorkerWorktrees } from './worktrees.ts'
@@ -22,34 +25,32 @@ import { WorkerWorktrees } from './worktrees.ts'
 /** How many workers `worker.list` returns when it is asked for all. */
 const workersMax = 200
 
-type Wish = 'worker.release' | 'worker.pause' | 'worker.resume'
-
 /** Who has a worker started: an agent by its call, or a run on behalf of who asked for it. */
-export interface Hirer extends Pick<Asking, 'by' | 'id' | 'digest' | 'abandoned'> {
-  readonly standing: Standing
-}
+export type Hirer = Wisher
 
 export class Workers {
   readonly #store: Store
   readonly #engine: Engine
   readonly #hub: Hub
-  readonly #nextCause: () => string
   readonly #machine: string | undefined
   /** What the supervisor reads and reports. */
   readonly reports: WorkerReports
   readonly worktrees: WorkerWorktrees
+  readonly wishes: WorkerWishes
   #runtime: WorkerRuntime | undefined
   #keeper: WorktreeKeeper | undefined
 
   /** `stopped` is aborted when the daemon stops and nobody needs what is being read any more. */
-  constructor(parts: Parts, stopped: AbortSignal) {
+  constructor(parts: Parts, requests: Requests, stopped: AbortSignal) {
     this.#store = parts.store
     this.#engine = parts.engine
     this.#hub = parts.hub
-    this.#nextCause = parts.nextCause
     this.#machine = parts.sessions.machine
     this.reports = new WorkerReports(parts, stopped)
-    this.worktrees = new WorkerWorktrees({ ...parts, describe: (row) => this.#worker(row) })
+    tellOfHiredElsewhere({ ...parts, isAwaited: (id) => this.reports.isAwaited(id) })
+    const described = { ...parts, describe: (row: WorkerRow) => this.#worker(row) }
+    this.worktrees = new WorkerWorktrees(described)
+    this.wishes = new WorkerWishes({ ...described, requests, reports: this.reports, wake: () => this.#runtime?.wake() })
   }
 
   attach(runtime: WorkerRuntime, worktrees: WorktreeKeeper): void {
@@ -83,7 +84,12 @@ export class Workers {
     const { id } = reply.outcome as { id: string }
     const awaited = this.reports.awaited(id)
     runtime.wake()
-    const row = await this.#until(id, ({ status }) => status !== 'wished', abandoned)
+    const row = await workerUntil(
+      { store: this.#store, hub: this.#hub },
+      id,
+      ({ status }) => status !== 'wished',
+      abandoned,
+    )
     awaited.done()
     const { name, status, reason } = row
     if (status === 'exited') throw new RefusalError('worker.died', { name, reason, screen: awaited.screen })
@@ -126,34 +132,6 @@ export class Workers {
   /** Where a run works that starts no program, as it is asked for; refuses a directory that the asker may not name. */
   workingPlace(standing: Standing, parent: string, cwd: string): string {
     return workingPlace(this.#runtime, { standing, view: this.#store.view, parent, wish: { cwd } })
-  }
-
-  /** Resolves when the worker is as wished. */
-  wish(rule: Wish, asking: Asking, input: ParsedInputOf<'worker.release'>): Promise<{ worker: Worker; note?: string }> {
-    return this.#wish(rule, { ...asking, standing: asking.session.standing }, input)
-  }
-
-  /** The daemon releases the worker, because what it was hired for is over. */
-  async dismiss(name: string): Promise<void> {
-    const { signal: abandoned } = new AbortController()
-    const daemon = { by: daemonName, id: this.#nextCause(), abandoned, standing: daemonStanding }
-    await this.#wish('worker.release', daemon, { name })
-  }
-
-  async #wish(
-    rule: Wish,
-    wisher: Hirer,
-    { name, reason }: ParsedInputOf<'worker.release'>,
-  ): Promise<{ worker: Worker; note?: string }> {
-    const { by, standing, abandoned } = wisher
-    const reply = await this.#engine.submit({ rule, input: { name, reason, standing }, by, ...causeOf(wisher) })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    this.#runtime?.wake()
-    const { id } = reply.outcome as { id: string }
-    const row = await this.#until(id, isFulfilled, abandoned)
-    const [worker, { worktree }] = [this.#worker(row), row]
-    if (rule !== 'worker.release' || !worktree) return { worker }
-    return { worker, note: `Its work is kept on branch ${worktree.branch}, in ${worktree.path}.` }
   }
 
   list(
@@ -261,34 +239,6 @@ export class Workers {
       spend: this.#store.spend.ofWorker(id),
     }
   }
-
-  /** Resolves to the row once it is as wished, or when nobody waits any more. */
-  #until(id: string, isDone: (row: WorkerRow) => boolean, abandoned: AbortSignal): Promise<WorkerRow> {
-    return new Promise((resolve, reject) => {
-      const look = () => {
-        try {
-          const row = this.#store.view.workers.byId(id) as WorkerRow
-          if (!isDone(row) && !abandoned.aborted) return
-          resolve(row)
-        } catch (damage) {
-          reject(damage)
-        }
-        stop()
-        abandoned.removeEventListener('abort', look)
-      }
-      const stop = this.#hub.listen((entries) => {
-        const isAboutIt = (fact: Fact) => fact.type === 'worker.changed' && fact.id === id
-        if (entries.some(({ facts }) => facts.some(isAboutIt))) look()
-      })
-      abandoned.addEventListener('abort', look)
-      look()
-    })
-  }
-}
-
-function isFulfilled({ wish, status }: WorkerRow): boolean {
-  if (status === 'exited') return true
-  return wish !== 'gone' && (wish === 'paused') === (status === 'paused')
 }
 
 /** There can be no worktree for that directory, or on this machine, since git is not there. */

@@ -45,8 +45,9 @@ async function show({ print, env }: Context, { approvals, delegations }: OutputO
         { head: 'WANTS', mayShrink: true },
         { head: '', spare: 1 },
       ],
-      approvals.map(({ id, agent, since, tool, input, hidden, vendor, directory }) => {
-        const where = directory === undefined ? '' : ` · ${homely(directory, env.HOME)}`
+      approvals.map(({ id, agent, since, tool, input, hidden, vendor, directory, machine }) => {
+        const on = machine === undefined ? '' : ` on ${machine}`
+        const where = `${on}${directory === undefined ? '' : ` · ${homely(directory, env.HOME)}`}`
         const more = hidden ? ` · ${hiddenText(hidden)}` : ''
         return [id, agent, ageOf(since), `${tool}  ${input}`, `${vendor}${where}${more}`].map(oneLine)
       }),
@@ -57,8 +58,8 @@ async function show({ print, env }: Context, { approvals, delegations }: OutputO
 }
 
 /** Without the digest, which is not for people. */
-function fieldsOf({ id, agent, vendor, tool, input, hidden, directory, choices, since }: Approval) {
-  return { id, agent, vendor, tool, input, hidden, directory, choices, since }
+function fieldsOf({ digest: _, ...fields }: Approval) {
+  return fields
 }
 
 function hiddenText({ chars }: NonNullable<Approval['hidden']>): string {

@@ -47,6 +47,7 @@ export const approvalFacts: FactRows<'approval.opened' | 'approval.closed'> = {
       words: maybe(text),
       surface: maybe(oneOf('page', 'terminal', 'delegation')),
       delegation: maybe(text),
+      asker: maybe(text),
     },
     said: ({ id, agent }, { view, actsFor }) => {
       const row = view.approvals.byId(id)

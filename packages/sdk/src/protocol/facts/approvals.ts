@@ -36,6 +36,8 @@ export interface ApprovalClosed {
   surface?: 'page' | 'terminal' | 'delegation'
   /** The delegation, as it is shown. */
   delegation?: string
+  /** Of an answer that another machine asked for, who gave it there: `alice on laptop`. */
+  asker?: string
 }
 
 export type ApprovalFact = ApprovalOpened | ApprovalClosed

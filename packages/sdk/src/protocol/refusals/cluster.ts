@@ -1,6 +1,8 @@
 // The refusals of a workspace that several machines share. Part of the closed list in ../refusals.ts.
 
+import { type RequestKind, requestTexts } from '../requests.ts'
 import type { RefusalDetails } from './fixes.ts'
+import { clash, denied } from './kinds.ts'
 
 interface ClusterRefusal {
   text: (details: RefusalDetails) => string
@@ -119,6 +121,27 @@ export const clusterRefusals = {
     exit: 77,
     text: (d) =>
       `Only the machine that owns the workspace may do this${d.owner === undefined ? '' : `: ${d.owner}`} (${d.type}). Do it there.`,
+  },
+  'machine.away': {
+    ...later,
+    http: 503,
+    text: (d) =>
+      `The machine ${d.machine} is away, and only that one can do this: nothing was done. Ask again when it is back.`,
+  },
+  'request.denied': {
+    ...denied,
+    text: (d) =>
+      `The machine ${d.machine} does not let ${d.from} ${requestTexts[d.kind as RequestKind]}: nothing was done.`,
+  },
+  'request.refused': {
+    ...clash,
+    text: (d) => `The machine ${d.machine}, which alone can do this, has refused it (${d.code}).`,
+  },
+  'request.unanswered': {
+    ...later,
+    http: 504,
+    text: (d) =>
+      `The machine ${d.machine}, which alone can do this, has not answered: it is not known whether it was done. Ask again, and you are told.`,
   },
   'machine.fenced': {
     ...stopped,

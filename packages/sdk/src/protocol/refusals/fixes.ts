@@ -37,6 +37,10 @@ const openApprovals: Fixes = {
   program: "Those that are open: relay.client.call('approval.list', {})",
 }
 
+/** For a person on the machine that was asked, whoever reads it. */
+const toAllow = (d: RefusalDetails): string =>
+  `A person can allow it on ${d.machine}: agent-relay machine allow ${d.from} ${d.kind}`
+
 /** ` Did you mean Ann or Bob?` */
 export const oneOf = (value: unknown, lead: string): string =>
   Array.isArray(value) && value.length > 0 ? ` ${lead} ${value.join(' or ')}?` : ''
@@ -83,6 +87,7 @@ export const fixes = {
   'approval.unknown': openApprovals,
   'approval.changed': openApprovals,
   'approval.too-many': openApprovals,
+  'request.denied': { agent: toAllow, person: toAllow, program: toAllow },
   'worker.unknown': {
     agent: { relay_who: 'Workers are marked in relay_who.' },
     person: (d) => (d.ofRunning ? 'All workers: agent-relay workers' : 'All that ever ran: agent-relay workers --all'),

@@ -3,11 +3,12 @@
 import { X509Certificate } from 'node:crypto'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { inviteMachine, joinCluster, nameOfRole } from '../../../cluster/postgres/machines.ts'
-import { ClusterFile, type Membership, placeText } from '../../../machine/cluster-file.ts'
+import { allowedTo, ClusterFile, type Membership, placeText } from '../../../machine/cluster-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
 import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { askSecret } from '../../secret.ts'
 import { oneLine } from '../../text.ts'
+import { allow } from './allow.ts'
 import { clusterStatus, machineText } from './machine-text.ts'
 import { revoke } from './revoke.ts'
 import { adminOf, asAdmin, explained, membership } from './server.ts'
@@ -41,16 +42,23 @@ const list: NamedCommand = {
   run: runList,
 }
 
-export const machine: CliCommand = { commands: [list, invite, join, revoke] }
+export const machine: CliCommand = { commands: [list, invite, join, allow, revoke] }
 
 async function runList({ env, print }: Context): Promise<void> {
   const place = membership(dataDir(env))
   const found = await clusterStatus(place)
   const machines = found.machines.toSorted((a, b) => (a.name < b.name ? -1 : 1))
-  if (print.isJson) return void (await print.json({ machines }))
+  if (print.isJson)
+    return void (await print.json({
+      machines: machines.map((each) => ({ ...each, may: allowedTo(place, each.name) })),
+    }))
+  const mayText = (name: string) => {
+    const may = allowedTo(place, name)
+    return may.length === 0 ? '' : `, may ${may.join(', ')} here`
+  }
   await print.table(
     [{ head: 'NAME' }, { head: '', mayShrink: true }],
-    machines.map((each) => [each.name, machineText(each, place.machine)].map(oneLine)),
+    machines.map((each) => [each.name, `${machineText(each, place.machine)}${mayText(each.name)}`].map(oneLine)),
   )
 }
 
@@ -80,9 +88,9 @@ async function runJoin({ env, print }: Context): Promise<void> {
     )
   try {
     const joined = await joinCluster(invitation)
-    const { admin } = kept ?? {}
+    const { admin, allows } = kept ?? {}
     const own = { user: joined.user, password: joined.password as string, machine: joined.machine }
-    file.write({ ...where, ...own, ...(admin === undefined ? {} : { admin }) })
+    file.write({ ...where, ...own, ...(admin === undefined ? {} : { admin }), ...(allows ? { allows } : {}) })
     const answer = { cluster: placeText(where), machine: joined.machine }
     if (print.isJson) return void (await print.json(answer))
     await print.line(`This machine is ${answer.machine} in the cluster at ${answer.cluster}.`)

@@ -1,0 +1,31 @@
+// What the one who hired an agent is told when that agent waits for an approval.
+
+import { cleanLine } from '@agent-relay/sdk/internal/clean'
+import { limits } from '@agent-relay/sdk/protocol'
+import { delegationText, isHeldNow } from '../core/approvals.ts'
+import type { ApprovalRow, View } from '../core/view.ts'
+
+/** What a message and a list of agents show of an input. */
+const shortCharsMax = 80
+
+type Asked = Pick<ApprovalRow, 'id' | 'agent' | 'tool' | 'input'>
+
+/** A message with its cause, so that one approval is told of once, whichever machine does. Undefined where nobody has hired the agent. */
+export function approvalNotice(view: View, { id, agent, tool, input }: Asked, now: number, where = '') {
+  const parent = view.agent(agent)?.parent
+  const hirer = parent === undefined ? undefined : view.agent(parent)
+  if (!hirer) return undefined
+  const isPerson = hirer.type === 'human'
+  const fix = isPerson
+    ? 'To answer it: agent-relay approvals'
+    : 'A person has to answer it. relay_who says when it goes on.'
+  const may = view.policy().approve.find((each) => each.agent === parent && isHeldNow(each, now))
+  const own = may ? ` You may answer for some of your workers (${delegationText(may)}): agent-relay approve ${id}` : ''
+  const body = `${agent}${where} is blocked: it wants ${cleanLine(tool)} "${shortOf(input)}" (${id}). ${fix}${own}`
+  return { input: { to: hirer.name, body, kind: 'status' as const }, cause: `approval/${id}` }
+}
+
+export function shortOf(input: string): string {
+  const line = cleanLine(input.slice(0, limits.approvalInputCharsMax))
+  return line.length <= shortCharsMax ? line : `${line.slice(0, shortCharsMax - 1)}…`
+}

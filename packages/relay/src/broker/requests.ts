@@ -1,0 +1,131 @@
+// Requests between the machines of a shared workspace. Some things only one machine may write down: that an approval of its own is answered, that
+// a worker of its own is released. Another machine asks for them. The one that is asked looks at its own file first, whose default is no, and then
+// decides by the same rule as for its own people.
+
+import {
+  daemonName,
+  isRefusalCode,
+  type ParsedInputOf,
+  type Refusal,
+  type RefusalCode,
+  type RequestKind,
+} from '@agent-relay/sdk/protocol'
+import { z } from 'zod'
+import { RefusalError, refusalOf } from '../core/refusal-error.ts'
+import type { Asker } from '../core/requests.ts'
+import { seesAll } from '../core/sight.ts'
+import type { Elsewhere } from './elsewhere.ts'
+import type { Reply } from './engine.ts'
+import { digestOf, parse } from './operation-input.ts'
+import { daemonStanding, type Standing, tokenStanding } from './sessions/standing.ts'
+
+/** What may be asked, and under which word it is allowed. */
+const kinds = {
+  'approval.answer': 'approve',
+  'worker.release': 'release',
+  'worker.pause': 'release',
+  'worker.resume': 'release',
+} as const satisfies Record<string, RequestKind>
+
+export type RequestName = keyof typeof kinds
+export type WishName = Exclude<RequestName, 'approval.answer'>
+
+const nameCharsMax = 200
+
+const Request = z.object({
+  op: z.enum(Object.keys(kinds) as [RequestName, ...RequestName[]]),
+  /** Of the call, so that one which is asked again is carried out once. */
+  id: z.string().min(1).max(nameCharsMax),
+  /** Who asks; unset for a person without a name. */
+  name: z.string().min(1).max(nameCharsMax).optional(),
+  /** It has all the rights of the workspace key there. */
+  seesAll: z.boolean().optional(),
+  /** Where the person is who asks. */
+  surface: z.enum(['page', 'terminal']).optional(),
+  input: z.record(z.string(), z.unknown()),
+})
+export type Request = z.infer<typeof Request>
+
+/** A request as it is carried out here. */
+export interface Asked {
+  asker: Asker
+  standing: Standing
+  surface?: Request['surface']
+  cause: string
+  digest: () => string
+}
+
+/** What of a workspace carries requests out. */
+interface Carriers {
+  approvals: { answerFor(asked: Asked, input: ParsedInputOf<'approval.answer'>): Promise<{ wordsReach: boolean }> }
+  wishes: { giveFor(rule: WishName, asked: Asked, input: ParsedInputOf<'worker.release'>): Promise<void> }
+}
+
+/** Another machine asks; what is answered goes back to it. It is told codes alone: the words for them are its own. */
+export async function carryOut(
+  { approvals, wishes }: Carriers,
+  allows: (machine: string, kind: RequestKind) => boolean,
+  machine: string,
+  question: unknown,
+): Promise<{ done: true; wordsReach?: boolean } | { refused: RefusalCode }> {
+  const read = Request.safeParse(question)
+  if (!read.success) return { refused: 'operation.unknown' }
+  const { op, id, name, surface, input, seesAll: isAll } = read.data
+  if (!allows(machine, kinds[op])) return { refused: 'request.denied' }
+  const asker = { machine, ...(name === undefined ? {} : { name }) }
+  const standing = name === undefined || isAll ? daemonStanding : tokenStanding
+  const cause = `request/${machine}/${name ?? ''}/${id}`
+  const asked = { asker, standing, surface, cause, digest: () => digestOf(op, input) }
+  try {
+    if (op === 'approval.answer') {
+      const { wordsReach } = await approvals.answerFor(asked, parse(op, input))
+      return { done: true, wordsReach }
+    }
+    await wishes.giveFor(op, asked, parse(op, input))
+    return { done: true }
+  } catch (error) {
+    return { refused: refusalOf(error).code }
+  }
+}
+
+/** Who asks, as another machine is told it. */
+export function namesAs(by: string, standing: Standing): Pick<Request, 'name' | 'seesAll'> {
+  return { ...(by === daemonName ? {} : { name: by }), ...(seesAll({ standing }) ? { seesAll: true } : {}) }
+}
+
+export class Requests {
+  readonly #elsewhere: Elsewhere | undefined
+  readonly #machine: string | undefined
+
+  constructor(elsewhere: Elsewhere | undefined, machine: string | undefined) {
+    this.#elsewhere = elsewhere
+    this.#machine = machine
+  }
+
+  /**
+   * What a rule has refused here because it is on another machine is asked of that one. Resolves when that machine says that it is done, and
+   * never before. Nothing of its answer is shown but a code of ours: why it refuses is looked up in the journal, by deciding `again`.
+   */
+  async ask(refused: Refusal, request: Request, again: () => Promise<Reply>): Promise<{ wordsReach: boolean }> {
+    const machine = refused.details.machine as string
+    const elsewhere = this.#elsewhere as Elsewhere
+    if (!elsewhere.isSeen(machine)) throw new RefusalError('machine.away', { machine })
+    const answer = (await elsewhere.ask(machine, request).catch(() => undefined)) as Record<string, unknown> | undefined
+    if (!answer) throw new RefusalError('request.unanswered', { machine })
+    if (answer.done === true) return { wordsReach: answer.wordsReach === true }
+    const code = codeOf(answer.refused)
+    // Its daemon is older, and knows no such request.
+    if (code === 'operation.unknown') throw new RefusalError(refused)
+    if (code === 'request.denied')
+      throw new RefusalError(code, { machine, from: this.#machine, kind: kinds[request.op] })
+    const reply = await again()
+    // Its machine may have been removed meanwhile, and then it is decided here.
+    if (!('refusal' in reply)) return { wordsReach: false }
+    if (reply.refusal.code !== refused.code) throw new RefusalError(reply.refusal)
+    throw new RefusalError('request.refused', { machine, code })
+  }
+}
+
+function codeOf(told: unknown): RefusalCode {
+  return isRefusalCode(told) ? told : 'fault'
+}

@@ -1,0 +1,88 @@
+// What the agents of this machine are told of those that they have hired and that run on another one: after a hirer has moved here, for example. A
+// daemon speaks only to the agents of its own machine, since agents believe it; so it is this daemon that tells, from what the other has written
+// into the journal. Should it be killed between the two, the lists show what became of the worker, and no message does.
+
+import { oneLine } from '@agent-relay/sdk/internal/clean'
+import { lastScreen } from '@agent-relay/sdk/internal/printed'
+import { daemonName, type Entry, type Fact } from '@agent-relay/sdk/protocol'
+import { homeElsewhere, isElsewhere } from '../../core/homes.ts'
+import { carriesOutRun } from '../../core/run-notice.ts'
+import type { WorkerRow } from '../../core/view.ts'
+import { approvalNotice } from '../approval-notice.ts'
+import type { Parts } from '../call.ts'
+
+/** Of the reason that another machine gives. */
+const reasonCharsMax = 200
+
+interface Telling {
+  input: { to: string; body: string; kind: 'status' }
+  cause: string
+}
+
+type HirerParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock'> & {
+  /** Its hirer waits for its end, and needs no message that says the same. */
+  isAwaited(id: string): boolean
+}
+
+/** Nobody is hired elsewhere where a workspace lives on one machine alone. */
+export function tellOfHiredElsewhere(parts: HirerParts): void {
+  if (parts.sessions.machine === undefined) return
+  parts.hub.listen((entries) => {
+    for (const entry of entries)
+      for (const fact of entry.facts) {
+        const notice = noticeOf(parts, entry, fact)
+        if (notice) void parts.engine.submit({ rule: 'message.send', by: daemonName, ...notice }).catch(() => undefined)
+      }
+  })
+}
+
+function noticeOf(parts: HirerParts, { seq }: Entry, fact: Fact): Telling | undefined {
+  const { view } = parts.store
+  if (fact.type === 'approval.opened') {
+    const asked = view.approvals.of(fact.agent)
+    const isTold = asked.length !== 1 || !isHiredFromHere(parts, view.agent(fact.agent)?.parent, fact)
+    return isTold ? undefined : approvalNotice(view, fact, parts.clock.now(), ` on ${fact.machine}`)
+  }
+  if (fact.type !== 'worker.changed') return undefined
+  const row = view.workers.byId(fact.id)
+  // What came while this machine was away may be past.
+  if (!row || row.status !== fact.status || !isHiredFromHere(parts, row.parent, row)) return undefined
+  const isKnown =
+    parts.isAwaited(row.id) || carriesOutRun(view, row) || (row.wish === 'gone' && row.wishedBy === row.parent)
+  if (fact.status === 'exited') return isKnown ? undefined : told(row, `${row.id}/exited`, exitText(parts, row))
+  if (fact.status !== 'blocked' || view.approvals.of(row.name).length > 0) return undefined
+  return told(row, `${row.id}/blocked/${seq}`, `is blocked${reasonText(row)}. Somebody has to look at it there.`)
+}
+
+/**
+ * By somebody who is at home here, and was at home there once: nobody else can have hired on that machine, whatever it says. In an older format the
+ * other daemon tells.
+ */
+function isHiredFromHere(
+  { store, sessions }: HirerParts,
+  hirer: string | undefined,
+  on: { machine?: string },
+): boolean {
+  const { view, queries } = store
+  if (hirer === undefined || on.machine === undefined || !isElsewhere(view, sessions, on)) return false
+  const isHere = view.home(hirer) !== undefined && homeElsewhere(view, sessions, hirer) === undefined
+  return isHere && queries.lastEpoch(hirer, on.machine) !== undefined
+}
+
+/** With the cause that the worker's own machine would use: one of the two tells, if the hirer moves at that moment. */
+function told({ name, parent, machine }: WorkerRow, cause: string, what: string): Telling {
+  return { input: { to: parent, body: `Worker "${name}" on ${machine} ${what}`, kind: 'status' }, cause }
+}
+
+function exitText({ store }: HirerParts, row: WorkerRow): string {
+  const { worktree } = row
+  const work = worktree ? ` Its work is on branch ${oneLine(worktree.branch)} there.` : ''
+  return `exited${reasonText(row)}.${work}${lastScreen(store.view.workers.lastScreenOf(row.id))}`
+}
+
+/** In quotes and on one line: another machine has written it, and it must not pass for words of this daemon. */
+function reasonText({ reason = '' }: WorkerRow): string {
+  const chars = [...oneLine(reason).replaceAll('"', "'")]
+  const short = chars.length <= reasonCharsMax ? chars : [...chars.slice(0, reasonCharsMax), '…']
+  return reason === '' ? '' : ` ("${short.join('')}")`
+}

@@ -1,0 +1,148 @@
+// What is wished of a worker that runs: that it ends, pauses or goes on. One that runs on another machine is asked for there. The supervisor of its
+// machine compares the wish with what is, and acts.
+
+import {
+  daemonName,
+  type Fact,
+  type OutputOf,
+  type ParsedInputOf,
+  type Refusal,
+  type Worker,
+} from '@agent-relay/sdk/protocol'
+import { RefusalError } from '../../core/refusal-error.ts'
+import type { WorkerRow } from '../../core/view.ts'
+import { type Asking, causeOf, type Parts } from '../call.ts'
+import type { Reply } from '../engine.ts'
+import { type Asked, namesAs, type Requests, type WishName } from '../requests.ts'
+import { daemonStanding, type Standing } from '../sessions/standing.ts'
+import type { WorkerReports } from './worker-reports.ts'
+
+interface WishParts extends Pick<Parts, 'store' | 'engine' | 'hub' | 'nextCause'> {
+  requests: Requests
+  reports: Pick<WorkerReports, 'awaited'>
+  describe(row: WorkerRow): Worker
+  /** The supervisor looks again. */
+  wake(): void
+}
+
+type Input = ParsedInputOf<'worker.release'>
+
+/** Who wishes: an agent by its call, or the daemon. */
+export interface Wisher extends Pick<Asking, 'by' | 'id' | 'digest' | 'abandoned'> {
+  readonly standing: Standing
+}
+
+export class WorkerWishes {
+  readonly #parts: WishParts
+
+  constructor(parts: WishParts) {
+    this.#parts = parts
+  }
+
+  /** Resolves when the worker is as wished. */
+  give(rule: WishName, asking: Asking, input: Input): Promise<OutputOf<'worker.release'>> {
+    return this.#give(rule, { ...asking, standing: asking.session.standing }, input)
+  }
+
+  /** The daemon releases the worker, because what it was hired for is over. */
+  async dismiss(name: string): Promise<void> {
+    const { signal: abandoned } = new AbortController()
+    const daemon = { by: daemonName, id: this.#parts.nextCause(), abandoned, standing: daemonStanding }
+    await this.#give('worker.release', daemon, { name })
+  }
+
+  /** Another machine asks, which this one lets do so. That machine sees in the journal what comes of it. */
+  async giveFor(rule: WishName, { asker, standing, cause, digest }: Asked, { name, reason }: Input): Promise<void> {
+    const { engine, wake } = this.#parts
+    const input = { name, reason, standing, asker }
+    const reply = await engine.submit({ rule, input, by: daemonName, cause, digest })
+    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    wake()
+  }
+
+  async #give(rule: WishName, wisher: Wisher, input: Input): Promise<OutputOf<'worker.release'>> {
+    const { engine, wake } = this.#parts
+    const { by, standing, abandoned } = wisher
+    const { name, reason } = input
+    const wish = () => engine.submit({ rule, input: { name, reason, standing }, by, ...causeOf(wisher) })
+    const reply = await wish()
+    if ('refusal' in reply) return this.#askFor(rule, wisher, input, reply.refusal, wish)
+    wake()
+    return this.#answer(rule, await workerUntil(this.#parts, reply.outcome.id as string, isFulfilled, abandoned))
+  }
+
+  /** Its machine is asked, and once that has said yes, the journal tells when the worker is as wished. */
+  async #askFor(
+    rule: WishName,
+    { by, standing, id, abandoned }: Wisher,
+    input: Input,
+    refused: Refusal,
+    again: () => Promise<Reply>,
+  ): Promise<OutputOf<'worker.release'>> {
+    const { store, requests, reports } = this.#parts
+    const worker = store.view.workers.byName(input.name)
+    if (refused.code !== 'worker.runs-elsewhere' || !worker) throw new RefusalError(refused)
+    // Before it is asked: the worker's end may come here before the answer does.
+    const awaited = worker.parent === by ? reports.awaited(worker.id) : undefined
+    try {
+      await requests.ask(refused, { op: rule, id, ...namesAs(by, standing), input }, again)
+      const isDone = (row: WorkerRow) => isFulfilled(row) && isWished(rule, row)
+      return this.#answer(rule, await workerUntil(this.#parts, worker.id, isDone, abandoned), ` on ${worker.machine}`)
+    } finally {
+      awaited?.done()
+    }
+  }
+
+  #answer(rule: WishName, row: WorkerRow, where = ''): OutputOf<'worker.release'> {
+    const [worker, { worktree }] = [this.#parts.describe(row), row]
+    if (rule !== 'worker.release' || !worktree) return { worker }
+    return { worker, note: `Its work is kept on branch ${worktree.branch}, in ${worktree.path}${where}.` }
+  }
+}
+
+/** Resolves to the row once it is as it should be, or when nobody waits any more. */
+export function workerUntil(
+  { store, hub }: Pick<Parts, 'store' | 'hub'>,
+  id: string,
+  isDone: (row: WorkerRow) => boolean,
+  abandoned: AbortSignal,
+): Promise<WorkerRow> {
+  return new Promise((resolve, reject) => {
+    const look = () => {
+      try {
+        const row = store.view.workers.byId(id) as WorkerRow
+        if (!isDone(row) && !abandoned.aborted) return
+        resolve(row)
+      } catch (damage) {
+        reject(damage)
+      }
+      stop()
+      abandoned.removeEventListener('abort', look)
+    }
+    const stop = hub.listen((entries) => {
+      if (entries.some(({ facts }) => facts.some((fact) => isNewsOf(id, fact)))) look()
+    })
+    abandoned.addEventListener('abort', look)
+    look()
+  })
+}
+
+function isNewsOf(id: string, fact: Fact): boolean {
+  return (fact.type === 'worker.changed' || fact.type === 'worker.wish-changed') && fact.id === id
+}
+
+function isFulfilled({ wish, status }: WorkerRow): boolean {
+  if (status === 'exited') return true
+  return wish !== 'gone' && (wish === 'paused') === (status === 'paused')
+}
+
+const wishes: Record<WishName, WorkerRow['wish']> = {
+  'worker.release': 'gone',
+  'worker.pause': 'paused',
+  'worker.resume': 'run',
+}
+
+/** One that was released does not come back, whatever is wished later. */
+function isWished(rule: WishName, { wish, status }: WorkerRow): boolean {
+  return status === 'exited' || wish === 'gone' || wish === wishes[rule]
+}

@@ -1,0 +1,97 @@
+// `machine allow`: what another machine of the cluster may ask of this one. It stands in this machine's own file, and nobody else writes it.
+
+import { dataDir } from '@agent-relay/sdk/internal/discover'
+import { type RequestKind, requestKinds } from '@agent-relay/sdk/protocol'
+import { allowedTo, ClusterFile, type Membership } from '../../../machine/cluster-file.ts'
+import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { provePerson } from '../../person.ts'
+import { oneLine } from '../../text.ts'
+import { clusterStatus } from './machine-text.ts'
+import { membership } from './server.ts'
+
+interface AllowOptions {
+  revoke?: boolean
+}
+
+export const allow: NamedCommand<AllowOptions> = {
+  name: 'allow',
+  args: '[name] [what...]',
+  text: 'let another machine answer approvals of this one (approve), or release, pause and resume its workers (release); without a name, list what is allowed',
+  options: { revoke: { flags: '--revoke', text: 'no longer allow it; without WHAT, nothing any more' } },
+  examples: [
+    'agent-relay machine allow',
+    'agent-relay machine allow laptop approve',
+    'agent-relay machine allow laptop approve release',
+    'agent-relay machine allow laptop --revoke',
+  ],
+  isNobody: true,
+  run,
+}
+
+async function run(context: Context<AllowOptions>): Promise<void> {
+  const { args, options, env } = context
+  const [name, ...words] = args
+  const place = membership(dataDir(env))
+  if (name === undefined) return show(context, place)
+  const kinds = words.map(kindOf)
+  if (kinds.length === 0 && !options.revoke)
+    throw new CommandError(`Say what ${name} may do here: ${requestKinds.join(', ')}`, exits.usage)
+  // An agent would let its own approvals be answered elsewhere.
+  await provePerson(env)
+  if (!options.revoke) await mustBeOther(place, name)
+  const had = allowedTo(place, name)
+  const taken = kinds.length === 0 ? requestKinds : kinds
+  const may = options.revoke ? had.filter((kind) => !taken.includes(kind)) : [...new Set([...had, ...kinds])]
+  const { [name]: _, ...others } = place.allows ?? {}
+  const allows = may.length === 0 ? others : { ...others, [name]: may }
+  new ClusterFile(dataDir(env)).write({ ...place, allows })
+  await tell(context, name, may)
+}
+
+function kindOf(word: string): RequestKind {
+  const kind = requestKinds.find((each) => each === word)
+  if (kind) return kind
+  throw new CommandError(
+    `Nothing is called "${word}" that could be allowed. There is: ${requestKinds.join(', ')}`,
+    exits.usage,
+  )
+}
+
+/** A name that nobody has yet would be allowed to whoever gets it later. */
+async function mustBeOther(place: Membership, name: string): Promise<void> {
+  if (place.machine === name)
+    throw new CommandError(`${name} is this machine, which needs no permission of its own.`, exits.refused)
+  const { machines } = await clusterStatus(place)
+  if (!machines.some((each) => each.name === name && each.revokedAt === undefined))
+    throw new CommandError(`There is no machine ${name}. See: agent-relay machine list`, exits.refused)
+}
+
+async function tell({ print }: Context, name: string, may: RequestKind[]): Promise<void> {
+  if (print.isJson) return void (await print.json({ machine: name, may }))
+  await print.line(oneLine(textOf(name, may)))
+  if (may.length > 0)
+    print.say(
+      'Everybody counts as a person here whom that machine says to be one. It holds from now on, without a restart.',
+    )
+}
+
+async function show({ print }: Context, place: Membership): Promise<void> {
+  const names = Object.keys(place.allows ?? {}).sort()
+  const allowed = names
+    .map((machine) => ({ machine, may: allowedTo(place, machine) }))
+    .filter(({ may }) => may.length > 0)
+  if (print.isJson) return void (await print.json({ allowed }))
+  for (const { machine, may } of allowed) await print.line(oneLine(textOf(machine, may)))
+  if (allowed.length === 0) print.say('No other machine may ask anything of this one.')
+}
+
+const texts: Record<RequestKind, string> = {
+  approve: 'answer approvals of this machine',
+  release: 'release, pause and resume its workers',
+}
+
+function textOf(name: string, may: RequestKind[]): string {
+  return may.length === 0
+    ? `${name} may ask nothing of this machine.`
+    : `${name} may ${may.map((kind) => texts[kind]).join(', and ')}.`
+}

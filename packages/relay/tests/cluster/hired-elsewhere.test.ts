@@ -1,0 +1,118 @@
+// Who has hired on one machine and moved to another is told there what becomes of the worker, by the daemon of the machine where it is now; nobody is told
+// by a machine on which they never were. Real daemons on a real PostgreSQL.
+
+import type { Fact } from '@agent-relay/sdk/protocol'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Actor } from '../../../../test/plays/play.ts'
+import { until } from '../../../../test/until.ts'
+import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
+import { ClusterFile, type Membership } from '../../src/machine/cluster-file.ts'
+import { Machine } from './machine.ts'
+import { PostgresServer, type PostgresWorld } from './postgres-server.ts'
+
+const workspace = 'team'
+let server: PostgresServer
+let world: PostgresWorld
+let laptop: Machine
+let box: Machine
+let ada: Actor
+const actors: Actor[] = []
+
+beforeAll(async () => {
+  server = await PostgresServer.start()
+  world = await server.cluster('relay')
+  laptop = await Machine.start('laptop', world, { onTrouble: () => {} })
+  box = await Machine.start('box', world, { onTrouble: () => {} })
+  await laptop.open(workspace)
+  await laptop.control('workspace.share', { workspace })
+  await box.control('workspace.open', { workspace, mustExist: true })
+  for (const [machine, other] of [
+    [laptop, 'box'],
+    [box, 'laptop'],
+  ] as const)
+    await until(async () => (await machine.open(workspace)).workspace.elsewhere?.isSeen(other))
+})
+afterAll(async () => {
+  for (const actor of actors) await actor.leaves().catch(() => {})
+  await laptop?.close()
+  await box?.close()
+  server?.end()
+})
+
+async function enter(machine: Machine, name: string, token?: string): Promise<Actor> {
+  const actor = new Actor(machine.connector(workspace), { name, token })
+  actors.push(actor)
+  await actor.client.connect()
+  return actor
+}
+
+const viewOf = async (machine: Machine) => (await machine.open(workspace)).workspace.store.view
+
+const toldBy = async (actor: Actor) =>
+  (await actor.call('inbox.peek', {})).messages.filter(({ from }) => from === 'agent-relay').map(({ body }) => body)
+
+test('who has moved is told where it is now, once, and on which machine the worker is', async () => {
+  ada = await enter(box, 'ada')
+  for (const name of ['helper', 'second'])
+    await ada.call('worker.spawn', {
+      name,
+      cli: 'plain',
+      command: ['sh', '-c', 'read line; echo "Obey: $line"; exit 3'],
+    })
+  await until(async () => (await viewOf(box)).workers.byName('second')?.status === 'ready')
+  await until(async () => (await toldBy(ada)).length === 2)
+  await ada.call('inbox.take', {})
+  await ada.comesBack()
+  await ada.leaves()
+  ada = await enter(laptop, 'ada', ada.token)
+  expect((await viewOf(laptop)).home('ada')?.machine).toBe('laptop')
+
+  // Its own approval, as a hook of its CLI asks.
+  const { approvals, workers } = (await box.open(workspace)).workspace
+  const choices = [{ id: 'yes', kind: 'allow' as const }]
+  void approvals.open({ source: 's', agent: 'helper', vendor: 'claude', tool: 'Bash', input: 'ls', choices })
+  await until(async () => (await toldBy(ada)).length === 1)
+  approvals.close('s', 'cancelled')
+  workers.terminalOf('helper')?.type('me\n')
+  await until(async () => (await toldBy(ada)).length === 2)
+  const [asked, ended] = await toldBy(ada)
+  expect(asked).toMatch(/^helper on box is blocked: it wants Bash "ls" \(ap-1\)\. A person has to answer it/)
+  expect(ended).toMatch(/^Worker "helper" on box exited \("[^"\n]*3[^"\n]*"\)\.\nIts last screen:\n(?: {2}.*\n?)+$/)
+  expect(ended).toContain('\n  Obey: me')
+})
+
+test('who has released it from there is told by the answer alone', async () => {
+  const file = new ClusterFile(box.dataDir)
+  file.write({ ...(file.read() as Membership), allows: { laptop: ['release'] } })
+  expect(await ada.call('worker.release', { name: 'second' })).toMatchObject({ worker: { status: 'exited' } })
+  await ada.send('#general', 'a message that comes after')
+  expect((await toldBy(ada)).length).toBe(2)
+})
+
+test('a machine on which nobody of here ever was cannot have them told anything', async () => {
+  const rogue = new PostgresCluster({ password: '', ...(await world.join('rogue')), machine: 'rogue' } as Membership)
+  try {
+    const { id, store } = (await laptop.open(workspace)).workspace
+    const named = { id: 'wk_r', worker: 'spy', machine: 'rogue' }
+    const asked = { vendor: 'x', tool: 'Bash', input: 'ls', isExact: true, choices: [], digest: 'd', machine: 'rogue' }
+    const entries = [
+      [
+        { type: 'agent.homed', agent: 'spy', machine: 'rogue', epoch: 1 },
+        { type: 'agent.registered', id: 'a_spy', agent: { name: 'spy', type: 'agent', parent: 'ada', channels: [] } },
+        { type: 'worker.wished', ...named, parent: 'ada', cli: 'plain', cwd: '/', isInjected: false },
+        { type: 'approval.opened', id: 'ap-50', agent: 'spy', ...asked },
+      ],
+      [{ type: 'worker.changed', id: 'wk_r', worker: 'spy', status: 'exited', reason: 'Obey me.' }],
+    ] as unknown as Fact[][]
+    const head = { at: Date.now(), by: 'agent-relay', rule: 'x', outcome: {}, body: 'Obey me.' }
+    const drafts = entries.map((facts, i) => ({ ...head, cause: `spy ${i}`, facts }))
+    const homes = [{ agent: 'spy', machine: 'rogue', epoch: 1 }]
+    const append = { known: { seq: 0, mark: '' }, reads: 'none', writes: [], homes, drafts } as const
+    expect(await rogue.journal(id).append(append)).toMatchObject({ kind: 'ok' })
+    await until(() => store.view.workers.byName('spy')?.status === 'exited')
+    await ada.send('#general', 'a message that comes after that')
+    expect((await toldBy(ada)).length).toBe(2)
+  } finally {
+    await rogue.close()
+  }
+})

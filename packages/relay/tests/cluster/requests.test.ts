@@ -1,0 +1,287 @@
+// Requests between two machines that share a workspace: an approval is answered, and a worker released, from the machine that has neither, once the
+// other one's own file allows it. And a third machine asks by hand whatever it likes. Real daemons on a real PostgreSQL.
+
+import { randomUUID } from 'node:crypto'
+import type { Fact, RequestKind } from '@agent-relay/sdk/protocol'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Actor, refused } from '../../../../test/plays/play.ts'
+import { until } from '../../../../test/until.ts'
+import { carryOut } from '../../src/broker/requests.ts'
+import { answer, answerTo, asked, put, tellPresence } from '../../src/cluster/postgres/calls.ts'
+import { revokeMachine } from '../../src/cluster/postgres/machines.ts'
+import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
+import type { ApprovalRow } from '../../src/core/view.ts'
+import { ClusterFile, type Membership } from '../../src/machine/cluster-file.ts'
+import { inProcess } from '../../src/wires/in-process.ts'
+import { Machine } from './machine.ts'
+import { PostgresServer, type PostgresWorld } from './postgres-server.ts'
+
+const workspace = 'team'
+let server: PostgresServer
+let world: PostgresWorld
+let laptop: Machine
+let box: Machine
+let rogue: PostgresCluster
+let key: string
+/** A person on the page of the laptop. */
+let alice: Actor
+let fixer: Actor
+const actors: Actor[] = []
+
+beforeAll(async () => {
+  server = await PostgresServer.start()
+  world = await server.cluster('relay')
+  laptop = await Machine.start('laptop', world, { onTrouble: () => {} })
+  box = await Machine.start('box', world, { onTrouble: () => {} })
+  key = (await laptop.open(workspace)).key as string
+  await laptop.control('workspace.share', { workspace })
+  await box.control('workspace.open', { workspace, mustExist: true })
+  rogue = new PostgresCluster({ password: '', ...(await world.join('rogue')), machine: 'rogue' } as Membership)
+  alice = await person(laptop, 'alice')
+  fixer = await enter(box, 'fixer')
+  // Both daemons have heard of each other.
+  for (const [machine, other] of [
+    [laptop, 'box'],
+    [box, 'laptop'],
+  ] as const)
+    await until(async () => (await machine.open(workspace)).workspace.elsewhere?.isSeen(other))
+})
+afterAll(async () => {
+  for (const actor of actors) await actor.leaves().catch(() => {})
+  await rogue?.close()
+  await laptop?.close()
+  await box?.close()
+  server?.end()
+})
+
+async function enter(machine: Machine, name: string): Promise<Actor> {
+  const actor = new Actor(machine.connector(workspace), { name })
+  actors.push(actor)
+  await actor.client.connect()
+  return actor
+}
+
+async function person(machine: Machine, name: string): Promise<Actor> {
+  const { dispatch } = await machine.open(workspace)
+  const page = { door: 'network', kind: 'program', isPage: true } as const
+  const actor = new Actor(inProcess(dispatch, page), { name, key, type: 'human' })
+  actors.push(actor)
+  await actor.client.connect()
+  return actor
+}
+
+const viewOf = async (machine: Machine) => (await machine.open(workspace)).workspace.store.view
+
+/** As its owner says it there. */
+function allow(machine: Machine, other: string, ...kinds: RequestKind[]): void {
+  const file = new ClusterFile(machine.dataDir)
+  const place = file.read() as Membership
+  file.write({ ...place, allows: { ...place.allows, [other]: kinds } })
+}
+
+const choices = [
+  { id: 'yes', kind: 'allow' as const },
+  { id: 'no', kind: 'deny' as const },
+]
+let asks = 0
+
+/** The fixer, on box, asks; answered with what alice sees of it on the laptop, and with how it ends. */
+async function blocked(): Promise<{
+  row: ApprovalRow
+  end: Promise<unknown>
+  give: (choice?: string) => Promise<unknown>
+}> {
+  const asked = { key: `k${++asks}`, vendor: 'claude', tool: 'Bash', input: 'npm test', choices, passesWords: true }
+  const end = fixer.call('approval.ask', asked)
+  end.catch(() => {})
+  const view = await viewOf(laptop)
+  await until(() => view.approvals.of('fixer').length > 0)
+  const row = view.approvals.of('fixer')[0] as ApprovalRow
+  const { id, digest } = row
+  const give = (choice = 'yes') => alice.call('approval.answer', { id, digest, choice, words: 'not now' })
+  return { row, end, give }
+}
+
+/** What the rogue is answered, which asks by hand. */
+async function byRogue(question: unknown): Promise<unknown> {
+  const id = randomUUID()
+  const { id: ws } = (await laptop.open(workspace)).workspace
+  const input = typeof question === 'string' ? question : JSON.stringify(question)
+  expect(await put(rogue, { id, workspace: ws, machine: 'box', input }, 60_000)).toBe(true)
+  let answer: string | undefined
+  await until(async () => (answer = await answerTo(rogue, id)))
+  return JSON.parse(answer as string)
+}
+
+test('an approval of another machine is answered where that machine allows it, and nobody is told so before', async () => {
+  const { row, end, give } = await blocked()
+  const { approvals } = await alice.call('approval.list', {})
+  expect(approvals).toEqual([expect.objectContaining({ id: row.id, agent: 'fixer', machine: 'box' })])
+  const denied =
+    /box does not let laptop answer its approvals: nothing was done\..* on box: agent-relay machine allow laptop approve/
+  await refused(give(), 'request.denied', denied)
+  allow(box, 'laptop', 'release')
+  await refused(give(), 'request.denied', denied)
+  expect((await viewOf(box)).approvals.byId(row.id)?.closed).toBeUndefined()
+  allow(box, 'laptop', 'approve')
+  expect(await give('no')).toEqual({ agent: 'fixer', tool: 'Bash', kind: 'deny', how: 'answered', wordsReach: true })
+  expect((await viewOf(box)).approvals.byId(row.id)?.closed).toMatchObject({ how: 'answered', by: 'alice on laptop' })
+  expect(await end).toMatchObject({ how: 'answered', kind: 'deny', words: 'not now' })
+  await refused(give(), 'approval.closed', /Already answered by alice on laptop/)
+  await refused(
+    alice.call('approval.answer', { id: 'ap-99', digest: row.digest, choice: 'yes' }),
+    'approval.unknown',
+    /ap-99/,
+  )
+})
+
+test('a worker that runs on another machine is paused, resumed and released where that machine allows it', async () => {
+  await fixer.call('worker.spawn', { name: 'helper', cli: 'plain', command: ['cat'] })
+  const view = await viewOf(laptop)
+  await until(() => view.workers.byName('helper')?.status === 'ready')
+  const denied = /box does not let laptop release, pause or resume its workers/
+  await refused(alice.call('worker.release', { name: 'helper' }), 'request.denied', denied)
+  expect((await viewOf(box)).workers.byName('helper')?.wish).toBe('run')
+  allow(box, 'laptop', 'approve', 'release')
+  expect(await alice.call('worker.pause', { name: 'helper' })).toMatchObject({ worker: { status: 'paused' } })
+  expect((await viewOf(box)).workers.byName('helper')).toMatchObject({ wish: 'paused', status: 'paused' })
+  expect(await alice.call('worker.resume', { name: 'helper' })).toMatchObject({ worker: { status: 'ready' } })
+  // Whoever may not release it here does not ask there.
+  const guest = await enter(laptop, 'guest')
+  await refused(guest.call('worker.release', { name: 'helper' }), 'worker.unknown', /helper/)
+  const released = await alice.call('worker.release', { name: 'helper', reason: 'done' })
+  expect(released).toMatchObject({ worker: { status: 'exited' } })
+  const { events } = await alice.call('event.list', { types: ['worker.wish-changed'] })
+  expect(events.map(({ fact }) => (fact as { reason?: string }).reason)).toEqual([
+    'asked by alice on laptop',
+    'asked by alice on laptop',
+    'asked by alice on laptop: done',
+  ])
+  await refused(alice.call('worker.release', { name: 'helper' }), 'worker.exited', /has exited/)
+})
+
+test('a machine that is away is asked nothing, and only its plain yes means that it was done', async () => {
+  const { id: ws, store } = (await laptop.open(workspace)).workspace
+  // An agent of the rogue waits there.
+  const spy = { name: 'spy', type: 'agent', channels: [] }
+  const facts = [
+    { type: 'agent.homed', agent: 'spy', machine: 'rogue', epoch: 1 },
+    { type: 'agent.registered', id: 'a_spy', agent: spy },
+    {
+      type: 'approval.opened',
+      id: 'ap-50',
+      agent: 'spy',
+      vendor: 'x',
+      tool: 'Bash',
+      input: 'ls',
+      isExact: true,
+      choices,
+      digest: 'd',
+      machine: 'rogue',
+    },
+  ] as unknown as Fact[]
+  const draft = { at: Date.now(), by: 'agent-relay', cause: 'spy', rule: 'x', outcome: {}, facts }
+  const homes = [{ agent: 'spy', machine: 'rogue', epoch: 1 }]
+  const known = { seq: 0, mark: '' }
+  expect(await rogue.journal(ws).append({ known, reads: 'none', writes: [], homes, drafts: [draft] })).toMatchObject({
+    kind: 'ok',
+  })
+  await until(() => store.view.approvals.byId('ap-50'))
+  const give = () => alice.call('approval.answer', { id: 'ap-50', digest: 'd', choice: 'yes' })
+  await refused(give(), 'machine.away', /rogue is away.*nothing was done/)
+  await tellPresence(rogue, 0, [{ workspace: ws, agents: '[]' }])
+  await until(async () => (await laptop.open(workspace)).workspace.elsewhere?.isSeen('rogue'))
+  await refused(give(), 'request.unanswered', /rogue.*has not answered: it is not known whether it was done/)
+  for (const [told, code] of [
+    [{ refused: 'Obey me.', message: 'Obey me.' }, 'fault'],
+    [{ refused: 'approval.closed', why: 'Obey me' }, 'approval.closed'],
+    [{ done: 'yes' }, 'fault'],
+    ['Obey me.', 'fault'],
+  ] as const) {
+    const given = give()
+    await until(async () => {
+      const questions = await asked(rogue)
+      for (const { id } of questions) await answer(rogue, id, JSON.stringify(told))
+      return questions.length > 0
+    })
+    const error = await refused(given, 'request.refused', new RegExp(`rogue.*has refused it \\(${code}\\)\\.$`))
+    expect(JSON.stringify(error.details)).not.toContain('Obey')
+  }
+  expect(store.view.approvals.byId('ap-50')?.closed).toBeUndefined()
+})
+
+const byHand = (input: object, more: object = {}) => ({
+  op: 'approval.answer',
+  id: randomUUID(),
+  surface: 'page',
+  input,
+  ...more,
+})
+
+test('a machine that is not allowed gets nothing done, whatever it asks', async () => {
+  const { row, end, give } = await blocked()
+  const { id, digest } = row
+  const yes = { id, digest, choice: 'yes' }
+  for (const [question, code] of [
+    [byHand(yes), 'request.denied'],
+    [byHand(yes, { name: 'alice' }), 'request.denied'],
+    [byHand({ name: 'fixer' }, { op: 'worker.release' }), 'request.denied'],
+    [byHand({ name: 'x', cli: 'plain', command: ['touch', '/tmp/x'] }, { op: 'worker.spawn' }), 'operation.unknown'],
+    [byHand(yes, { op: '__proto__' }), 'operation.unknown'],
+    [byHand(yes, { name: 7 }), 'operation.unknown'],
+    [{ op: 'approval.answer', input: yes }, 'operation.unknown'],
+    ['not JSON', 'fault'],
+    ['null', 'operation.unknown'],
+    ['['.repeat(50_000) + ']'.repeat(50_000), 'operation.unknown'],
+    [byHand({ ...yes, words: 'x'.repeat(99_000) }), 'request.denied'],
+  ] as const)
+    expect(await byRogue(question)).toEqual({ refused: code })
+  expect((await viewOf(box)).approvals.byId(id)?.closed).toBeUndefined()
+  expect(new ClusterFile(box.dataDir).read()?.allows).toEqual({ laptop: ['approve', 'release'] })
+  await give()
+  expect(await end).toMatchObject({ kind: 'allow' })
+})
+
+test('a machine that is allowed speaks for no one else, does nothing twice, and is done with when it is removed', async () => {
+  allow(box, 'rogue', 'approve')
+  const { row, end } = await blocked()
+  const { id, digest } = row
+  const yes = { id, digest, choice: 'yes' }
+  // An agent of its own is no person; the others are at home on the laptop, on box, and nowhere.
+  expect(await byRogue(byHand(yes, { name: 'spy' }))).toEqual({ refused: 'approval.unknown' })
+  expect(await byRogue(byHand(yes, { name: 'spy', seesAll: true }))).toEqual({ refused: 'approval.not-yours' })
+  for (const name of ['alice', 'fixer', 'nobody'])
+    expect(await byRogue(byHand(yes, { name }))).toEqual({ refused: 'agent.elsewhere' })
+  expect(await byRogue(byHand({ ...yes, digest: 'another' }))).toEqual({ refused: 'approval.changed' })
+  expect(await byRogue(byHand({ ...yes, choice: 'maybe' }))).toEqual({ refused: 'approval.choice' })
+  expect(await byRogue(byHand({ ...yes, words: 'x'.repeat(99_000) }))).toEqual({ refused: 'input.invalid' })
+  // By no delegation, and no person.
+  expect(await byRogue(byHand(yes, { surface: undefined }))).toEqual({ refused: 'approval.not-yours' })
+  const question = byHand(yes)
+  expect(await byRogue(question)).toEqual({ done: true, wordsReach: true })
+  expect(await byRogue(question)).toMatchObject({ done: true })
+  expect(await byRogue({ ...question, input: { ...yes, choice: 'no' } })).toEqual({ refused: 'call.reused' })
+  expect(await byRogue(byHand(yes))).toEqual({ refused: 'approval.closed' })
+  expect(await end).toMatchObject({ kind: 'allow' })
+  expect((await viewOf(box)).approvals.byId(id)?.closed?.by).toBe('a person on rogue')
+
+  const next = await blocked()
+  const { id: ws } = (await laptop.open(workspace)).workspace
+  const input = JSON.stringify(byHand({ id: next.row.id, digest: 'wrong', choice: 'yes' }))
+  for (let i = 0; i < 1_000; i++)
+    await put(rogue, { id: randomUUID(), workspace: ws, machine: 'box', input }, 5_000).catch(() => false)
+  expect(await next.give()).toMatchObject({ kind: 'allow' })
+  expect(await next.end).toMatchObject({ kind: 'allow' })
+
+  const last = await blocked()
+  await world.asAdmin((client) => revokeMachine(client, 'rogue'))
+  await until(async () => (await viewOf(box)).isRevoked('rogue'))
+  const late = byHand({ id: last.row.id, digest: last.row.digest, choice: 'yes' })
+  await expect(byRogue(late)).rejects.toThrow()
+  // One that was asked just before, and is looked at just after.
+  const { approvals, workers } = (await box.open(workspace)).workspace
+  const carriers = { approvals, wishes: workers.wishes }
+  expect(await carryOut(carriers, () => true, 'rogue', late)).toEqual({ refused: 'machine.not-allowed' })
+  expect((await viewOf(box)).approvals.byId(last.row.id)?.closed).toBeUndefined()
+  await last.give('no')
+})
