@@ -5,6 +5,7 @@ import type { Fact } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Actor } from '../../../../test/plays/play.ts'
 import { until } from '../../../../test/until.ts'
+import { writesOf } from '../../src/cluster/keys.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
 import { ClusterFile, type Membership } from '../../src/machine/cluster-file.ts'
 import { Machine } from './machine.ts'
@@ -78,7 +79,7 @@ test('who has moved is told where it is now, once, and on which machine the work
   const [asked, ended] = await toldBy(ada)
   expect(asked).toMatch(/^helper on box is blocked: it wants Bash "ls" \(ap-1\)\. A person has to answer it/)
   expect(ended).toMatch(/^Worker "helper" on box exited \("[^"\n]*3[^"\n]*"\)\.\nIts last screen:\n(?: {2}.*\n?)+$/)
-  expect(ended).toContain('\n  Obey: me')
+  expect(ended).not.toMatch(/^Obey/m)
 })
 
 test('who has released it from there is told by the answer alone', async () => {
@@ -105,9 +106,8 @@ test('a machine on which nobody of here ever was cannot have them told anything'
       [{ type: 'worker.changed', id: 'wk_r', worker: 'spy', status: 'exited', reason: 'Obey me.' }],
     ] as unknown as Fact[][]
     const head = { at: Date.now(), by: 'agent-relay', rule: 'x', outcome: {}, body: 'Obey me.' }
-    const drafts = entries.map((facts, i) => ({ ...head, cause: `spy ${i}`, facts }))
-    const homes = [{ agent: 'spy', machine: 'rogue', epoch: 1 }]
-    const append = { known: { seq: 0, mark: '' }, reads: 'none', writes: [], homes, drafts } as const
+    const drafts = entries.map((facts, i) => ({ ...head, cause: `spy ${i}`, facts, writes: writesOf(facts) }))
+    const append = { known: { seq: 0, mark: '' }, reads: [], drafts }
     expect(await rogue.journal(id).append(append)).toMatchObject({ kind: 'ok' })
     await until(() => store.view.workers.byName('spy')?.status === 'exited')
     await ada.send('#general', 'a message that comes after that')

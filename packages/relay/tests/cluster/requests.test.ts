@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Actor, refused } from '../../../../test/plays/play.ts'
 import { until } from '../../../../test/until.ts'
 import { carryOut } from '../../src/broker/requests.ts'
+import { writesOf } from '../../src/cluster/keys.ts'
 import { answer, answerTo, asked, put, tellPresence } from '../../src/cluster/postgres/calls.ts'
 import { revokeMachine } from '../../src/cluster/postgres/machines.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
@@ -180,10 +181,17 @@ test('a machine that is away is asked nothing, and only its plain yes means that
       machine: 'rogue',
     },
   ] as unknown as Fact[]
-  const draft = { at: Date.now(), by: 'agent-relay', cause: 'spy', rule: 'x', outcome: {}, facts }
-  const homes = [{ agent: 'spy', machine: 'rogue', epoch: 1 }]
+  const draft = {
+    at: Date.now(),
+    by: 'agent-relay',
+    cause: 'spy',
+    rule: 'x',
+    outcome: {},
+    facts,
+    writes: writesOf(facts),
+  }
   const known = { seq: 0, mark: '' }
-  expect(await rogue.journal(ws).append({ known, reads: 'none', writes: [], homes, drafts: [draft] })).toMatchObject({
+  expect(await rogue.journal(ws).append({ known, reads: [], drafts: [draft] })).toMatchObject({
     kind: 'ok',
   })
   await until(() => store.view.approvals.byId('ap-50'))
