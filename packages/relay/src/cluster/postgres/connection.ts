@@ -63,9 +63,13 @@ async function connect(address: ServerAddress): Promise<Client> {
   return client
 }
 
+/** Where the connections lead that `withClient` has made. */
+const addresses = new WeakMap<Client, ServerAddress>()
+
 /** For what a person does with a cluster: one connection, for as long as the work takes. */
 export async function withClient<T>(address: ServerAddress, work: (client: Client) => Promise<T>): Promise<T> {
   const client = await connect(address)
+  addresses.set(client, address)
   try {
     return await work(client)
   } finally {
@@ -73,11 +77,18 @@ export async function withClient<T>(address: ServerAddress, work: (client: Clien
   }
 }
 
+/** One more connection of whoever `withClient` has made this one for: what is asked over it does not wait for what is asked over the first. */
+export function withAnother<T>(client: Client, work: (client: Client) => Promise<T>): Promise<T> {
+  return withClient(addresses.get(client) as ServerAddress, work)
+}
+
 export interface ConnectionOptions {
   address: ServerAddress
   clock: Clock
   /** Said on every new connection before anything else is asked. */
   greet(client: Client): Promise<void>
+  /** Told every second while an answer is waited for and nothing comes: somebody may hold a lock. */
+  onSilence(): void
 }
 
 export class Connection {
@@ -162,8 +173,9 @@ export class Connection {
       const bytes = stream.bytesRead + stream.bytesWritten - stream.writableLength
       silentLooks = bytes === passed ? silentLooks + 1 : 0
       passed = bytes
-      if (silentLooks < silentLooksMax) alarm = this.#options.clock.after(lookMs, look)
-      else stream.destroy()
+      if (silentLooks === silentLooksMax) return void stream.destroy()
+      if (silentLooks > 0) this.#options.onSilence()
+      alarm = this.#options.clock.after(lookMs, look)
     }
     let alarm = this.#options.clock.after(lookMs, look)
     try {

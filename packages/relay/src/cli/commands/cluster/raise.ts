@@ -3,7 +3,9 @@
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { raiseFormat } from '../../../cluster/postgres/administrator.ts'
-import { actAsOwner } from '../../../cluster/postgres/machines.ts'
+import { clearingTheWay } from '../../../cluster/postgres/holding.ts'
+import { actAsOwner } from '../../../cluster/postgres/machine-roles.ts'
+import { dropInvitations } from '../../../cluster/postgres/machines.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { yes } from '../../options.ts'
 import { provePerson } from '../../person.ts'
@@ -33,7 +35,10 @@ async function run(context: Context<RaiseOptions>): Promise<void> {
   const server = adminOf(context, 'cluster raise')
   if (!options.yes) await confirm(workspace, owner)
   const before = await asAdmin(context, server, (client) =>
-    actAsOwner(client, () => raiseFormat(client, workspace, owner)),
+    clearingTheWay(client, async () => {
+      await dropInvitations(client)
+      return actAsOwner(client, () => raiseFormat(client, workspace, owner))
+    }),
   )
   if (before === undefined)
     throw new CommandError(
