@@ -25,6 +25,12 @@ export interface ServerAddress {
 const [lookMs, silentLooksMax] = [1_000, 5]
 const goodbyeMs = 500
 
+/**
+ * So much an answer may take, whatever another machine has stored. A page is at most 8 MiB of text and one more entry, a payload at most 8 MiB, which
+ * the server writes as twice as many characters.
+ */
+const answerBytesMax = 64 * 1024 * 1024
+
 /** The server does not let this machine in: its role was taken away, or may log in no more. */
 export class LoginRefused extends Error {}
 
@@ -168,6 +174,11 @@ export class Connection {
   /** Gives the connection up after a long silence. Looks are counted, not time: a daemon that slept must not take its own sleep for silence. */
   async #heard<T>(client: Client, answer: Promise<T>): Promise<T> {
     const stream = streamOf(client)
+    const before = stream.bytesRead
+    const count = () => {
+      if (stream.bytesRead - before > answerBytesMax) stream.destroy(new Error(tooLong))
+    }
+    stream.on('data', count)
     let [passed, silentLooks] = [-1, 0]
     const look = () => {
       const bytes = stream.bytesRead + stream.bytesWritten - stream.writableLength
@@ -181,10 +192,13 @@ export class Connection {
     try {
       return await answer
     } finally {
+      stream.off('data', count)
       alarm.cancel()
     }
   }
 }
+
+const tooLong = `an answer of the server is longer than ${answerBytesMax / 1024 / 1024} MiB`
 
 /** The driver's types do not tell of it. */
 function streamOf(client: Client): import('node:net').Socket {

@@ -104,9 +104,7 @@ export function throwOut(client: Client, role: string): Promise<number> {
   return asMember(client, role, async () => {
     let ended = 0
     for (let tries = 1; ; tries++) {
-      ended += await endSessions(client, role)
       try {
-        // The role may be changing itself, in a transaction of a connection that came meanwhile.
         await client.query(`SET lock_timeout = ${lockMs}`)
         await client.query(`ALTER ROLE ${client.escapeIdentifier(role)} NOLOGIN`)
         break
@@ -115,6 +113,8 @@ export function throwOut(client: Client, role: string): Promise<number> {
       } finally {
         await client.query('RESET lock_timeout')
       }
+      // The role may be changing itself, in a transaction that holds its row.
+      ended += await endSessions(client, role)
     }
     return ended + (await endSessions(client, role))
   })
