@@ -9,6 +9,7 @@ import { joiningFunctions, joiningTables } from './joining.ts'
 import { limitRoles } from './machine-roles.ts'
 import { dropInvitations } from './machines.ts'
 import { movingFunctions, movingFunctions2 } from './moving-functions.ts'
+import { owning } from './owning.ts'
 import { presenceFunctions, presenceTables } from './presence-functions.ts'
 import { pruningFunctions } from './pruning.ts'
 import { invitedRole, machineRole, ownerRole } from './roles.ts'
@@ -53,13 +54,16 @@ const step2 = [snapshots, ...presenceTables, ...functions2, ...rightsOf(function
 const functions3 = [...administratorFunctions, ...movingFunctions2]
 const step3 = [...functions3, ...rightsOf(movingFunctions2.map(nameOf))]
 
-/** What an invitation is good for, and how long a machine may hold up the others. */
+/** What an invitation is good for, how long a machine may hold up the others, and who takes a workspace back. */
 const limits = [
   ...joiningTables,
+  ...owning.tables,
+  ...owning.replaced,
+  ...owning.forMachines,
   ...holdingFunctions.inner,
   ...holdingFunctions.forMachines,
   ...joiningFunctions,
-  ...rightsOf(holdingFunctions.forMachines.map(nameOf)),
+  ...rightsOf([...holdingFunctions.forMachines, ...owning.forMachines].map(nameOf)),
   ...joiningFunctions.map((sql) => `GRANT EXECUTE ON FUNCTION ${nameOf(sql)} TO ${invitedRole}`),
   `GRANT USAGE ON SCHEMA relay TO ${invitedRole}`,
   'DROP FUNCTION relay.join_1()',
