@@ -159,11 +159,15 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
     (await withClient(server.address, (client) => client.query(`SELECT FROM pg_stat_activity WHERE ${which}`))).rowCount
   const waiting = () => sessions("wait_event_type = 'Lock'")
 
-  test('a name that is being given, questions and keys that are being forgotten are not kept from the others either', async () => {
+  test('neither a name that is being given nor keys that are being forgotten are kept from the others', async () => {
+    const [first, second] = daemons as [PostgresCluster, PostgresCluster]
     const client = await connected(rogue)
     await client.query('BEGIN')
     await client.query("SELECT relay.create_1('w_new', 'new')")
-    expect(await (daemons[0] as PostgresCluster).create('w_other', 'new')).toBe(true)
+    expect(await first.create('w_other', 'new')).toBe(true)
+    const { boot } = (await withClient(rogue, (mine) => mine.query("SELECT boot FROM relay.hello_1('x')"))).rows[0]
+    await hold(['BEGIN', `SELECT relay.prune_1(${boot}, '${workspace}')`])
+    expect(await second.journal(workspace).append(note())).toMatchObject({ kind: 'ok' })
     await release()
   })
 

@@ -2,6 +2,7 @@
 // No sequence gives numbers, and there is no trigger, extension or replication slot: any PostgreSQL from 15 on will do, hosted ones included.
 
 import { administratorFunctions } from './administrator.ts'
+import { boundedFunctions } from './bounds.ts'
 import type { Client } from './connection.ts'
 import { functions1, grants1, nameOf } from './functions.ts'
 import { holdingFunctions } from './holding.ts'
@@ -59,6 +60,7 @@ const limits = [
   ...joiningTables,
   ...owning.tables,
   ...owning.replaced,
+  ...boundedFunctions,
   ...owning.forMachines,
   ...holdingFunctions.inner,
   ...holdingFunctions.forMachines,
