@@ -4,11 +4,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
 import { type Append, beginning } from '../../src/cluster/cluster-journal.ts'
-import { raiseFormat } from '../../src/cluster/postgres/administrator.ts'
 import { type Client, type ServerAddress, withClient } from '../../src/cluster/postgres/connection.ts'
-import { clearingTheWay } from '../../src/cluster/postgres/holding.ts'
-import { actAsOwner } from '../../src/cluster/postgres/machine-roles.ts'
-import { inviteMachine, revokeMachine } from '../../src/cluster/postgres/machines.ts'
+import { giveWorkspace, inviteMachine, revokeMachine } from '../../src/cluster/postgres/machines.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
 import { PostgresServer, type PostgresWorld, versions } from './postgres-server.ts'
 
@@ -89,19 +86,9 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
   }
 
   const appends = () => Promise.all(daemons.map((daemon) => daemon.journal(workspace).append(note())))
-  async function took<T>(work: () => Promise<T>): Promise<number> {
-    const before = performance.now()
-    await work()
-    return performance.now() - before
-  }
-
   test.each(Object.entries(ways))('%s does not stop the appends of others', async (_way, statements) => {
     await hold(statements)
-    const ms = await took(async () => {
-      for (const appended of await appends()) expect(appended).toMatchObject({ kind: 'ok' })
-    })
-    expect(ms).toBeGreaterThan(2_000)
-    expect(ms).toBeLessThan(6_000)
+    for (const appended of await appends()) expect(appended).toMatchObject({ kind: 'ok' })
     await release()
   })
 
@@ -157,6 +144,11 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
 
   const sessions = async (which: string) =>
     (await withClient(server.address, (client) => client.query(`SELECT FROM pg_stat_activity WHERE ${which}`))).rowCount
+  /** For longer than a machine may be waited for. */
+  const waitingLong = async () => {
+    const text = "SELECT FROM pg_locks WHERE NOT granted AND waitstart < clock_timestamp() - interval '2.2 seconds'"
+    return (await withClient(server.address, (client) => client.query(text))).rowCount ?? 0
+  }
   const waiting = () => sessions("wait_event_type = 'Lock'")
 
   test('neither a name that is being given nor keys that are being forgotten are kept from the others', async () => {
@@ -202,7 +194,7 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
     const isWaiting = "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
     await until(async () => (await withClient(server.address, (client) => client.query(isWaiting))).rowCount === 1)
     const behind = second.journal(workspace).append(note())
-    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    await until(async () => (await waitingLong()) > 0)
     expect((await asker.query('SELECT relay.free_1() AS ended')).rows[0].ended).toBe('0')
     await server.set({ synchronous_standby_names: "''" })
     expect(await Promise.all([stored, behind])).toMatchObject([{ kind: 'ok' }, { kind: 'ok' }])
@@ -217,7 +209,7 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
       world.address,
     )
     const late = hold(['BEGIN', turn])
-    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    await until(async () => (await waitingLong()) > 0)
     const asker = await connected(rogue)
     expect((await asker.query('SELECT relay.free_1() AS ended')).rows[0].ended).toBe('0')
     expect((await gone.query('SELECT relay.free_1() AS ended')).rows[0].ended).toBe(null)
@@ -229,10 +221,7 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
   describe('who administers the database', () => {
     const acts: Record<string, (name: string) => Promise<unknown>> = {
       'removes a machine': (name) => world.asAdmin((client) => revokeMachine(client, name)),
-      'gives a workspace another owner': () =>
-        world.asAdmin((client) =>
-          clearingTheWay(client, () => actAsOwner(client, () => raiseFormat(client, 'team', 'one'))),
-        ),
+      'gives a workspace another owner': () => world.asAdmin((client) => giveWorkspace(client, 'team', 'one')),
       'lets a machine in again': async (name) => {
         await world.asAdmin((client) => revokeMachine(client, name))
         await world.asAdmin((client) => inviteMachine(client, name))
@@ -254,7 +243,8 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
         const greeting = await connected(friend)
         await greeting.query('BEGIN')
         await greeting.query("SELECT relay.hello_1('x')")
-        expect(await took(() => act(guest))).toBeLessThan(1_000)
+        // No other machine waits, so that nobody else has whoever is in the way ended.
+        await act(guest)
         await release()
         await Promise.all(line)
       }
@@ -264,7 +254,7 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
       const friend = await connected(await world.join('leaver'))
       for (const statement of ['BEGIN', turn, "PREPARE TRANSACTION 'mine'"]) await friend.query(statement)
       await world.join('leaves')
-      expect(await took(() => world.asAdmin((client) => revokeMachine(client, 'leaves')))).toBeLessThan(1_000)
+      expect(await world.asAdmin((client) => revokeMachine(client, 'leaves'))).toMatchObject({ kind: 'ok' })
     })
   })
 })

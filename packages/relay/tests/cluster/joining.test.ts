@@ -141,10 +141,10 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
       else await expect(joined).rejects.toThrow(JoinUnsure)
       way.close()
     }
-    // Nobody has the password of that one; it is let in anew.
+    // Nobody has the password of that one; it is let in again.
     expect(await world.asAdmin((client) => revokeMachine(client, 'cutoff'))).toMatchObject({ kind: 'ok' })
     expect((await world.join('cutoff')).user).toBeDefined()
-  }, 30_000)
+  })
 
   /** A way to the server that ends with the answer to a COMMIT; afterwards it is open again, or not. */
   async function cutting({ host, port }: ServerAddress, comesBack: boolean): Promise<Server> {

@@ -3,9 +3,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { refused } from '../../../../test/plays/play.ts'
 import { until } from '../../../../test/until.ts'
-import { raiseFormat } from '../../src/cluster/postgres/administrator.ts'
 import { withClient } from '../../src/cluster/postgres/connection.ts'
-import { actAsOwner } from '../../src/cluster/postgres/machine-roles.ts'
+import { giveWorkspace } from '../../src/cluster/postgres/machines.ts'
 import { Machine } from './machine.ts'
 import { PostgresServer, type PostgresWorld } from './postgres-server.ts'
 
@@ -99,7 +98,7 @@ test('its owner hands it over, and what the new one may do is its own from then 
 })
 
 test('whoever administers the database gives it to another one', async () => {
-  await world.asAdmin((client) => actAsOwner(client, () => raiseFormat(client, workspace, 'laptop')))
+  await world.asAdmin((client) => giveWorkspace(client, workspace, 'laptop'))
   await known('laptop')
   await refused(box.control('workspace.unshare', { workspace, force: true }), 'cluster.owned', /the machine laptop/)
   expect(await laptop.control('workspace.unshare', { workspace, force: true })).toMatchObject({ name: workspace })

@@ -3,13 +3,12 @@
 
 import { pageEntriesMax } from '../cluster-journal.ts'
 import { secure } from './functions.ts'
+import { lateStampsMax } from './presence-functions.ts'
 
 /** Questions of one machine that are open at once, those that another is shown of them at once, and all that it is shown at once. */
 const [openAsksMax, shownAsksOfOneMax, shownAsksMax] = [100, 20, 100]
 /** Text of an answer about who is elsewhere. The longest are left out, as if they had not changed. */
 const presenceCharsMax = 4_000_000
-/** Stamps are given before a commit: one that is a little older may come after a newer one. */
-const lateStampsMax = 10_000_000
 
 /** False: there is no such machine, it is this one, or this one asks too much. Its own row is locked, so that its connections are counted together. */
 const ask = `CREATE OR REPLACE FUNCTION relay.ask_1(p_boot int, p_workspace text, p_id text, p_machine text, p_input text, p_ms int) RETURNS boolean

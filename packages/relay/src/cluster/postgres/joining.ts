@@ -37,6 +37,11 @@ export const joiningFunctions = [join, joined]
 /** The answer to the last word was lost, and the server cannot be asked: the machine may have joined, with a password that nobody knows now. */
 export class JoinUnsure extends Error {}
 
+/** Whom a role was made for. */
+export function nameOfRole(user: string): string | undefined {
+  return /^relay_(.+)_[0-9a-f]{8}(?:_invited)?$/.exec(user)?.[1]
+}
+
 const [triesMax, tryMs] = [5, 1_000]
 
 /** On the machine itself: it takes its place, with a password that nobody else has seen. */

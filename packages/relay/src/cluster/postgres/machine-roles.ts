@@ -22,11 +22,6 @@ const invitationConnectionsMax = 2
 /** What a machine logs in with. */
 export type Credentials = Pick<ServerAddress, 'user' | 'password'>
 
-/** Whom a role was made for. */
-export function nameOfRole(user: string): string | undefined {
-  return /^relay_(.+)_[0-9a-f]{8}(?:_invited)?$/.exec(user)?.[1]
-}
-
 /** The role of a machine, which nobody can log in as yet, and that of the invitation to it. */
 export interface NewRoles {
   role: string

@@ -1,7 +1,7 @@
 // The machines of a cluster in PostgreSQL: each has a role of its own, made by whoever administers the database and removed the same way. No
 // secret of a machine ever leaves it: what it tells the server is a verifier, from which the password cannot be computed.
 
-import { tellMachines } from './administrator.ts'
+import { raiseFormat, tellMachines } from './administrator.ts'
 import type { Client } from './connection.ts'
 import { clearingTheWay } from './holding.ts'
 import { actAsOwner, type Credentials, dropRole, makeRoles, throwOut, transact } from './machine-roles.ts'
@@ -67,6 +67,14 @@ export async function dropInvitations(client: Client): Promise<void> {
     })
     if (isUnused) await dropRole(client, role)
   }
+}
+
+/** From now on the workspace has the newest format, and this machine owns it. Answers the format that it had, if there are both. */
+export function giveWorkspace(client: Client, workspace: string, machine: string): Promise<number | undefined> {
+  return clearingTheWay(client, async () => {
+    await dropInvitations(client)
+    return actAsOwner(client, () => raiseFormat(client, workspace, machine))
+  })
 }
 
 /** ok: it can neither log in nor go on. withdrawn: it had not come yet, and cannot any more. last: nobody would be left. */

@@ -73,7 +73,7 @@ const limits = [
 const step4 = [...limits]
 
 /** Each is applied once, in order. One that was released is never changed. */
-const migrations: readonly (readonly string[])[] = [[...tables1, ...functions1, ...rights1], step2, step3, step4]
+export const migrations: readonly (readonly string[])[] = [[...tables1, ...functions1, ...rights1], step2, step3, step4]
 
 /** A number that no other program is likely to lock: two who make a cluster at once would meet half of each other's work. */
 const lockKey = 7_365_110

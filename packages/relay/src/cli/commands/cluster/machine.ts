@@ -2,8 +2,7 @@
 
 import { X509Certificate } from 'node:crypto'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
-import { JoinUnsure, joinCluster } from '../../../cluster/postgres/joining.ts'
-import { nameOfRole } from '../../../cluster/postgres/machine-roles.ts'
+import { JoinUnsure, joinCluster, nameOfRole } from '../../../cluster/postgres/joining.ts'
 import { inviteMachine } from '../../../cluster/postgres/machines.ts'
 import { ClusterFile, type Membership, placeText } from '../../../machine/cluster-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
@@ -95,7 +94,7 @@ async function runJoin({ env, print }: Context): Promise<void> {
     if (error instanceof JoinUnsure)
       throw new CommandError(
         `Whether this machine has joined is not known: the server did not answer the last question (${message}), and its password is lost with ` +
-          'that. Try the same line again; if it is refused, have the machine let in anew: agent-relay machine revoke NAME, agent-relay machine invite NAME',
+          'that. Try the same line again; if it is refused, have the machine let in again: agent-relay machine revoke NAME, agent-relay machine invite NAME',
         exits.notRunning,
       )
     if (ofOtherVersion.has(code))

@@ -2,10 +2,7 @@
 // database does it, also to give a workspace another owner.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
-import { raiseFormat } from '../../../cluster/postgres/administrator.ts'
-import { clearingTheWay } from '../../../cluster/postgres/holding.ts'
-import { actAsOwner } from '../../../cluster/postgres/machine-roles.ts'
-import { dropInvitations } from '../../../cluster/postgres/machines.ts'
+import { giveWorkspace } from '../../../cluster/postgres/machines.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { yes } from '../../options.ts'
 import { provePerson } from '../../person.ts'
@@ -34,12 +31,7 @@ async function run(context: Context<RaiseOptions>): Promise<void> {
   const owner = options.owner ?? membership(dataDir(env)).machine
   const server = adminOf(context, 'cluster raise')
   if (!options.yes) await confirm(workspace, owner)
-  const before = await asAdmin(context, server, (client) =>
-    clearingTheWay(client, async () => {
-      await dropInvitations(client)
-      return actAsOwner(client, () => raiseFormat(client, workspace, owner))
-    }),
-  )
+  const before = await asAdmin(context, server, (client) => giveWorkspace(client, workspace, owner))
   if (before === undefined)
     throw new CommandError(
       `The cluster has no workspace ${workspace} of a format that this version knows, or no machine ${owner}. See: agent-relay cluster status`,
