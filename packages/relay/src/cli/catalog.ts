@@ -19,7 +19,7 @@ const workspace: CatalogRow[] = [
   {
     name: 'workspace',
     alias: 'workspaces',
-    text: 'isolated worlds of agents: list, create, open, close, key, remove, policy, share, unshare, backup, restore, recover, export, import, prune',
+    text: 'isolated worlds of agents: list, create, open, close, key, remove, policy, share, unshare, hand-over, backup, restore, recover, export, import, prune',
     isGroup: true,
     load: async () => (await import('./commands/workspace/workspace.ts')).workspace,
   },

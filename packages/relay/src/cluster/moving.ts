@@ -121,6 +121,7 @@ export async function unshare(moving: Moving): Promise<number> {
     if (taken === 'behind') continue
     file.write({ id })
     const details = { workspace: name, known: known.seq }
+    if (taken === 'owner') throw new RefusalError('cluster.owned', { workspace: name, owner: store.view.owner() })
     throw new RefusalError(
       taken === 'removed' || taken === 'diverged' ? `cluster.${taken}` : `machine.${taken}`,
       details,

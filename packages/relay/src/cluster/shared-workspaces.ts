@@ -9,6 +9,7 @@ import { Store } from '../store/store.ts'
 import { ClusterUnreachable } from './cluster-journal.ts'
 import { finishMove, type Moving, share, unshare } from './moving.ts'
 import { LoginRefused } from './postgres/connection.ts'
+import { handOver } from './postgres/moving.ts'
 import { type Listed, PostgresCluster } from './postgres/postgres-cluster.ts'
 import { Presence } from './presence.ts'
 import { Questions } from './questions.ts'
@@ -102,6 +103,16 @@ export class SharedWorkspaces {
 
   unshare(files: Files): Promise<number> {
     return this.#move(files, this.#options.membership.machine, unshare)
+  }
+
+  /** From now on the workspace belongs to another machine. */
+  async handOver(workspace: string, machine: string): Promise<void> {
+    const { id } = new SharedFile(this.#options.dataDir, workspace).read() as { id: string }
+    const done = await this.#asked(workspace, () => handOver(this.#cluster, id, machine))
+    const why = `the cluster has no machine ${machine}`
+    if (done === 'unknown') throw new RefusalError('input.invalid', { operation: 'workspace.hand-over', why })
+    if (done === 'owner') throw new RefusalError('cluster.owned', { workspace })
+    if (done !== 'ok') throw new RefusalError(`machine.${done}`, { workspace })
   }
 
   /** What the cluster has lost is brought back, as far as this machine may. */

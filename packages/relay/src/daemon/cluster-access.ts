@@ -78,6 +78,11 @@ export class ClusterAccess {
     return { entries: await (await this.#ofShared(name)).unshare(this.#files(name)) }
   }
 
+  async handOver(workspace: string, machine: string): Promise<{ workspace: string; machine: string }> {
+    await (await this.#ofShared(workspace)).handOver(workspace, machine)
+    return { workspace, machine }
+  }
+
   async reconcile(name: string): ReturnType<SharedWorkspaces['reconcile']> {
     return (await this.#ofShared(name)).reconcile(this.#files(name))
   }

@@ -127,6 +127,7 @@ function workspaceControls(daemon: OwnedDaemon): WorkspaceControls {
     },
     'workspace.share': ({ workspace, force }) => move(daemon, workspace, 'share', force),
     'workspace.unshare': ({ workspace, force }) => move(daemon, workspace, 'unshare', force),
+    'workspace.hand-over': ({ workspace, machine }) => daemon.cluster.handOver(mustKnow(daemon, workspace), machine),
     'workspace.reconcile': ({ workspace, force }) => move(daemon, workspace, 'reconcile', force),
     'workspace.rotate-key': ({ workspace }) => rotateKey(daemon, mustKnow(daemon, workspace)),
     'workspace.copy': ({ workspace, to }) => copy(daemon, mustKnow(daemon, workspace), to),

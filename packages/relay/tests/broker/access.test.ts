@@ -90,6 +90,7 @@ const inputs: { [O in OperationName]: (me: string) => InputOf<O> } = {
   'workspace.remove': () => ({ workspace: 'nowhere' }),
   'workspace.share': () => ({ workspace: 'nowhere' }),
   'workspace.unshare': () => ({ workspace: 'nowhere' }),
+  'workspace.hand-over': () => ({ workspace: 'nowhere', machine: 'box' }),
   'workspace.reconcile': () => ({ workspace: 'nowhere' }),
   'workspace.rotate-key': () => ({ workspace: 'nowhere' }),
   'workspace.copy': () => ({ workspace: 'nowhere', to: '/nowhere' }),

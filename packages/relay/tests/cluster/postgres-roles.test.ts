@@ -4,7 +4,8 @@ import type { Fact } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Append, beginning, type ClusterJournal, entryBytesMax } from '../../src/cluster/cluster-journal.ts'
 import { type Client, LoginRefused, type ServerAddress, withClient } from '../../src/cluster/postgres/connection.ts'
-import { inviteMachine, joinCluster, revokeMachine } from '../../src/cluster/postgres/machines.ts'
+import { joinCluster } from '../../src/cluster/postgres/joining.ts'
+import { inviteMachine, revokeMachine } from '../../src/cluster/postgres/machines.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
 import { migrate } from '../../src/cluster/postgres/schema.ts'
 import { emptyWorkspace } from './empty-workspace.ts'
@@ -119,12 +120,13 @@ test('it becomes nobody else', async () => {
 test('every function that runs with the rights of the owner has a search path that no caller changes', async () => {
   const { rows } = await world.asAdmin((client) =>
     client.query(
-      "SELECT proname, prosecdef, proconfig, has_function_privilege('relay_machine', oid, 'execute') AS open FROM pg_proc WHERE pronamespace = 'relay'::regnamespace",
+      "SELECT proname, prosecdef, proconfig, has_function_privilege('relay_machine', oid, 'execute') AS open, has_function_privilege('relay_invited', oid, 'execute') AS invited FROM pg_proc WHERE pronamespace = 'relay'::regnamespace",
     ),
   )
-  for (const { proname, prosecdef, proconfig, open } of rows) {
-    expect([proname, prosecdef]).toEqual([proname, open])
-    if (open) expect([proname, ...proconfig]).toContain('search_path=pg_catalog, pg_temp')
+  for (const { proname, prosecdef, proconfig, open, invited } of rows) {
+    expect([proname, prosecdef]).toEqual([proname, open !== invited])
+    expect([proname, invited]).toEqual([proname, ['join_2', 'joined_2'].includes(proname)])
+    if (prosecdef) expect([proname, ...proconfig]).toContain('search_path=pg_catalog, pg_temp')
   }
   const owner = "SELECT rolsuper, rolcreaterole, rolcanlogin, rolbypassrls FROM pg_roles WHERE rolname = 'relay_owner'"
   const { rows: rights } = await world.asAdmin((client) => client.query(owner))
@@ -255,14 +257,13 @@ describe('what it appends', () => {
 test('an invitation works once and in time, and what it was given in is no longer the password', async () => {
   const invite = (name: string, now?: number) => world.asAdmin((client) => inviteMachine(client, name, now))
   const [late, first] = [await invite('late', Date.now() - 3_600_000), await invite('guest')]
-  await expect(joinCluster({ ...world.address, ...late })).rejects.toThrow(LoginRefused)
-  expect(await says('SELECT * FROM relay.list_1()', { ...world.address, ...late })).toEqual([])
+  await expect(joinCluster({ ...world.address, ...late })).rejects.toMatchObject({ code: '28P01' })
   const again = await invite('guest')
   await expect(joinCluster({ ...world.address, ...first })).rejects.toMatchObject({ code: '28P01' })
   const joined = await joinCluster({ ...world.address, ...again })
   expect(joined.machine).toBe('guest')
-  await expect(joinCluster({ ...world.address, ...again })).rejects.toMatchObject({ code: '28P01' })
-  expect(await says('SELECT relay.join_1()', { ...world.address, ...joined })).toEqual([{ join_1: null }])
+  await expect(joinCluster({ ...world.address, ...again })).rejects.toThrow(LoginRefused)
+  expect(await says('SELECT relay.join_2()', { ...world.address, ...joined })).toEqual(denied)
 })
 
 test('a machine of another database of the same server sees nothing here', async () => {

@@ -9,14 +9,22 @@ import {
   endServer,
   makeServer,
   newest,
+  oldest,
   postgresProgram,
   setServer,
   startServer,
 } from '../../../../scripts/temporary-postgres.mjs'
 import { until } from '../../../../test/until.ts'
 import { type Client, type ServerAddress, withClient } from '../../src/cluster/postgres/connection.ts'
-import { inviteMachine, joinCluster } from '../../src/cluster/postgres/machines.ts'
+import { joinCluster } from '../../src/cluster/postgres/joining.ts'
+import { inviteMachine } from '../../src/cluster/postgres/machines.ts'
 import { migrate } from '../../src/cluster/postgres/schema.ts'
+
+/** The one that the suite installs, and the oldest that will do, where it is there. */
+export const versions: [string, string][] = [
+  ['newest', newest()],
+  ...(oldest ? [['15', oldest] as [string, string]] : []),
+]
 
 export class PostgresServer {
   readonly #programs: string
@@ -138,6 +146,18 @@ export class PostgresServer {
   async cluster(database: string): Promise<PostgresWorld> {
     await withClient(this.address, (client) => client.query(`CREATE DATABASE ${database}`))
     const world = new PostgresWorld({ ...this.address, database })
+    await world.asAdmin(migrate)
+    return world
+  }
+
+  /** The same, made by somebody who may make roles and is no superuser. */
+  async clusterOfBoss(database: string): Promise<PostgresWorld> {
+    const boss = { user: 'boss', password: 'boss' }
+    await withClient(this.address, async (client) => {
+      await client.query(`CREATE ROLE boss LOGIN CREATEROLE PASSWORD '${boss.password}'`)
+      await client.query(`CREATE DATABASE ${database} OWNER boss`)
+    })
+    const world = new PostgresWorld({ ...this.address, database, ...boss })
     await world.asAdmin(migrate)
     return world
   }

@@ -25,6 +25,12 @@ export interface ServerAddress {
 const [lookMs, silentLooksMax] = [1_000, 5]
 const goodbyeMs = 500
 
+/**
+ * So much an answer may take, whatever another machine has stored. A page is at most 8 MiB of text and one more entry, a payload at most 8 MiB, which
+ * the server writes as twice as many characters.
+ */
+const answerBytesMax = 64 * 1024 * 1024
+
 /** The server does not let this machine in: its role was taken away, or may log in no more. */
 export class LoginRefused extends Error {}
 
@@ -63,9 +69,13 @@ async function connect(address: ServerAddress): Promise<Client> {
   return client
 }
 
+/** Where the connections lead that `withClient` has made. */
+const addresses = new WeakMap<Client, ServerAddress>()
+
 /** For what a person does with a cluster: one connection, for as long as the work takes. */
 export async function withClient<T>(address: ServerAddress, work: (client: Client) => Promise<T>): Promise<T> {
   const client = await connect(address)
+  addresses.set(client, address)
   try {
     return await work(client)
   } finally {
@@ -73,11 +83,18 @@ export async function withClient<T>(address: ServerAddress, work: (client: Clien
   }
 }
 
+/** One more connection of whoever `withClient` has made this one for: what is asked over it does not wait for what is asked over the first. */
+export function withAnother<T>(client: Client, work: (client: Client) => Promise<T>): Promise<T> {
+  return withClient(addresses.get(client) as ServerAddress, work)
+}
+
 export interface ConnectionOptions {
   address: ServerAddress
   clock: Clock
   /** Said on every new connection before anything else is asked. */
   greet(client: Client): Promise<void>
+  /** Told every second while an answer is waited for and nothing comes: somebody may hold a lock. */
+  onSilence(): void
 }
 
 export class Connection {
@@ -157,22 +174,31 @@ export class Connection {
   /** Gives the connection up after a long silence. Looks are counted, not time: a daemon that slept must not take its own sleep for silence. */
   async #heard<T>(client: Client, answer: Promise<T>): Promise<T> {
     const stream = streamOf(client)
+    const before = stream.bytesRead
+    const count = () => {
+      if (stream.bytesRead - before > answerBytesMax) stream.destroy(new Error(tooLong))
+    }
+    stream.on('data', count)
     let [passed, silentLooks] = [-1, 0]
     const look = () => {
       const bytes = stream.bytesRead + stream.bytesWritten - stream.writableLength
       silentLooks = bytes === passed ? silentLooks + 1 : 0
       passed = bytes
-      if (silentLooks < silentLooksMax) alarm = this.#options.clock.after(lookMs, look)
-      else stream.destroy()
+      if (silentLooks === silentLooksMax) return void stream.destroy()
+      if (silentLooks > 0) this.#options.onSilence()
+      alarm = this.#options.clock.after(lookMs, look)
     }
     let alarm = this.#options.clock.after(lookMs, look)
     try {
       return await answer
     } finally {
+      stream.off('data', count)
       alarm.cancel()
     }
   }
 }
+
+const tooLong = `an answer of the server is longer than ${answerBytesMax / 1024 / 1024} MiB`
 
 /** The driver's types do not tell of it. */
 function streamOf(client: Client): import('node:net').Socket {

@@ -7,7 +7,8 @@ import { secure } from './functions.ts'
 
 const tablesOfWorkspace = ['journal', 'keys', 'homes', 'snapshots', 'presence', 'asks']
 
-const emptied = tablesOfWorkspace.map((table) => `DELETE FROM relay.${table} WHERE ws = w.ws;`).join(' ')
+/** What a workspace has besides its row, `w`. */
+export const emptied = tablesOfWorkspace.map((table) => `DELETE FROM relay.${table} WHERE ws = w.ws;`).join(' ')
 
 /** The copying begins, or begins again: what an earlier try has left is removed. 'there': it is shared already. */
 const moveIn = `CREATE FUNCTION relay.move_in_1(p_id text, p_name text, p_boot int) RETURNS text LANGUAGE plpgsql STRICT ${secure} AS $$

@@ -37,11 +37,19 @@ export function moveEnd(cluster: PostgresCluster, id: string, head: number): Pro
   return one(cluster, (boot) => ['move_end_2', id, boot, head, sharedFormat])
 }
 
-/** behind: this machine does not have all of it. removed: somebody else has taken it back. */
-export type TakenBack = 'ok' | 'behind' | 'removed' | 'revoked' | 'fenced' | 'diverged'
+/** behind: this machine does not have all of it. removed: somebody else has taken it back. owner: only its owner may, which is another machine. */
+export type TakenBack = 'ok' | 'behind' | 'owner' | 'removed' | 'revoked' | 'fenced' | 'diverged'
 
 export function takeBack(cluster: PostgresCluster, id: string, { seq, mark }: Place): Promise<TakenBack> {
   return one(cluster, (boot) => ['take_back_1', id, boot, seq, mark])
+}
+
+/** unknown: the cluster has no such machine. */
+export type HandedOver = 'ok' | 'owner' | 'unknown' | 'revoked' | 'fenced'
+
+/** From now on the workspace belongs to that machine. */
+export function handOver(cluster: PostgresCluster, id: string, machine: string): Promise<HandedOver> {
+  return one(cluster, (boot) => ['hand_over_1', id, boot, machine])
 }
 
 function one<T>(cluster: PostgresCluster, call: (boot: number) => [string, ...unknown[]]): Promise<T> {

@@ -4,10 +4,15 @@ import { type Clock, systemClock } from '../../machine/clock.ts'
 import { version } from '../../machine/version.ts'
 import type { ClusterJournal } from '../cluster-journal.ts'
 import { type Client, Connection, LoginRefused, type ServerAddress } from './connection.ts'
+import { endHolder } from './holding.ts'
 import { PostgresJournal, type Seat } from './postgres-journal.ts'
 
 /** A hint that has not come by then does not come. */
 const hintMs = 3_000
+
+/** The server notices within half a minute that a way was cut: a role has few connections, and those that are dead count. */
+const deadAfter = `SELECT set_config('tcp_keepalives_idle', '15', false), set_config('tcp_keepalives_interval', '5', false),
+  set_config('tcp_keepalives_count', '3', false)`
 
 /** As the cluster knows the machine whose role has logged in. */
 interface Self {
@@ -42,12 +47,14 @@ export class PostgresCluster {
   #hasHints = true
   #heard = false
   #triedHints = 0
+  #ender: Connection | undefined
 
   /** Connects when something is asked: a daemon must start where the cluster is out of reach. */
   constructor(address: ServerAddress, clock: Clock = systemClock) {
     this.#clock = clock
-    this.#writer = new Connection({ address, clock, greet: (client) => this.#greetWriter(client) })
-    this.#reader = new Connection({ address, clock, greet: (client) => this.#greetReader(client) })
+    const onSilence = () => this.#endHolder(address)
+    this.#writer = new Connection({ address, clock, onSilence, greet: (client) => this.#greetWriter(client) })
+    this.#reader = new Connection({ address, clock, onSilence, greet: (client) => this.#greetReader(client) })
   }
 
   /** By the id of the workspace, which it keeps for ever. */
@@ -94,7 +101,19 @@ export class PostgresCluster {
   async close(): Promise<void> {
     this.#listeners.clear()
     this.#callListeners.clear()
-    await Promise.all([this.#writer.close(), this.#reader.close()])
+    await Promise.all([this.#writer.close(), this.#reader.close(), this.#ender?.close()])
+  }
+
+  /** Over a connection of its own, because both others may be waiting. What waits keeps its place in line. */
+  #endHolder(address: ServerAddress): void {
+    if (this.#ender) return
+    const ender = new Connection({ address, clock: this.#clock, greet: async () => {}, onSilence: () => {} })
+    this.#ender = ender
+    const close = () => {
+      this.#ender = undefined
+      return ender.close()
+    }
+    ender.ask(endHolder).then(close, close)
   }
 
   async #greetWriter(client: Client): Promise<void> {
@@ -131,6 +150,7 @@ export class PostgresCluster {
     await client.query(
       "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local')",
     )
+    await client.query(deadAfter)
     this.#hello ??= this.#sayHello(client)
     await this.#hello
   }

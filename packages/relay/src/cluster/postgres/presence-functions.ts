@@ -13,7 +13,7 @@ export const presenceTables = [
 ]
 
 /** Stamps are given before a commit: one that is a little older may come after a newer one. */
-const lateStampsMax = 10_000_000
+export const lateStampsMax = 10_000_000
 
 /** Says who is here, and answers who is elsewhere, and which machines were removed. '' stands for "the same as before", on both ways. */
 const present = `CREATE FUNCTION relay.present_1(p_boot int, p_stamp bigint, p_rows json)

@@ -2,18 +2,20 @@
 // No sequence gives numbers, and there is no trigger, extension or replication slot: any PostgreSQL from 15 on will do, hosted ones included.
 
 import { administratorFunctions } from './administrator.ts'
+import { boundedFunctions } from './bounds.ts'
 import type { Client } from './connection.ts'
 import { functions1, grants1, nameOf } from './functions.ts'
+import { holdingFunctions } from './holding.ts'
+import { joiningFunctions, joiningTables } from './joining.ts'
 import { judgedFunctions, judgedInner } from './judged-functions.ts'
+import { limitRoles } from './machine-roles.ts'
+import { dropInvitations } from './machines.ts'
 import { movingFunctions, movingFunctions2 } from './moving-functions.ts'
+import { owning } from './owning.ts'
 import { presenceFunctions, presenceTables } from './presence-functions.ts'
 import { pruningFunctions } from './pruning.ts'
+import { invitedRole, machineRole, ownerRole } from './roles.ts'
 import { statusFunctions } from './status-functions.ts'
-
-/** Owns the schema, and runs what machines may execute. Nobody logs in as it: who makes the cluster is a member. It can make no roles. */
-export const ownerRole = 'relay_owner'
-/** What every machine's own role is a member of: it may execute functions, and nothing else. */
-export const machineRole = 'relay_machine'
 
 const tables1 = [
   `CREATE TABLE relay.machines (
@@ -54,7 +56,23 @@ const step2 = [snapshots, ...presenceTables, ...functions2, ...rightsOf(function
 const functions3 = [...administratorFunctions, ...movingFunctions2]
 const step3 = [...functions3, ...rightsOf(movingFunctions2.map(nameOf))]
 
+/** What an invitation is good for, how long a machine may hold up the others, and who takes a workspace back. */
+const limits = [
+  ...joiningTables,
+  ...owning.tables,
+  ...owning.replaced,
+  ...boundedFunctions,
+  ...owning.forMachines,
+  ...holdingFunctions.inner,
+  ...holdingFunctions.forMachines,
+  ...joiningFunctions,
+  ...rightsOf([...holdingFunctions.forMachines, ...owning.forMachines].map(nameOf)),
+  ...joiningFunctions.map((sql) => `GRANT EXECUTE ON FUNCTION ${nameOf(sql)} TO ${invitedRole}`),
+  `GRANT USAGE ON SCHEMA relay TO ${invitedRole}`,
+  'DROP FUNCTION relay.join_1()',
+]
 const step4 = [
+  ...limits,
   ...judgedInner,
   ...judgedFunctions,
   'DROP FUNCTION relay.create_1',
@@ -62,16 +80,26 @@ const step4 = [
 ]
 
 /** Each is applied once, in order. One that was released is never changed. */
-const migrations: readonly (readonly string[])[] = [[...tables1, ...functions1, ...rights1], step2, step3, step4]
+export const migrations: readonly (readonly string[])[] = [[...tables1, ...functions1, ...rights1], step2, step3, step4]
 
 /** A number that no other program is likely to lock: two who make a cluster at once would meet half of each other's work. */
 const lockKey = 7_365_110
 
 const oldestNumber = 150_000
 
-/** Whether a standby is synchronous may be seen by whoever may read statistics. Who makes the cluster may not be able to give that away. */
-const mayLook = `DO $$ BEGIN GRANT pg_read_all_stats TO ${ownerRole};
-  EXCEPTION WHEN insufficient_privilege THEN NULL; END $$`
+/** Who makes the cluster may not be able to give these away. */
+const unlessForbidden = (statement: string) =>
+  `DO $$ BEGIN ${statement}; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$`
+
+/** Whether a standby is synchronous may be seen by whoever may read statistics. */
+const mayLook = unlessForbidden(`GRANT pg_read_all_stats TO ${ownerRole}`)
+
+/** Before this version a role could throw others out of itself, also the owner, who ends its connections. There the owner may end anybody's. */
+const firmRolesNumber = 160_000
+const mayEnd = unlessForbidden(`GRANT pg_signal_backend TO ${ownerRole}`)
+
+/** Changing a table waits for whoever uses it, and all others wait behind that: rather nothing is changed, and said. */
+const lockMsMax = 10_000
 
 /** Makes the roles and the schema, or brings them up to date. `client` belongs to somebody who may make roles and schemas. */
 export async function migrate(client: Client): Promise<void> {
@@ -79,11 +107,13 @@ export async function migrate(client: Client): Promise<void> {
   if (server[0].number < oldestNumber)
     throw new Error('This PostgreSQL is too old: version 15 or a newer one is needed.')
   await client.query('BEGIN')
+  await client.query(`SET LOCAL lock_timeout = ${lockMsMax}`)
   await client.query('SELECT pg_advisory_xact_lock($1)', [lockKey])
-  for (const role of [ownerRole, machineRole]) await makeRole(client, role)
+  for (const role of [ownerRole, machineRole, invitedRole]) await makeRole(client, role)
   await mustBeOurs(client)
   await client.query(`GRANT ${ownerRole} TO CURRENT_USER`)
   await client.query(mayLook)
+  if (server[0].number < firmRolesNumber) await client.query(mayEnd)
   await client.query(`CREATE SCHEMA IF NOT EXISTS relay AUTHORIZATION ${ownerRole}`)
   await client.query(`SET LOCAL ROLE ${ownerRole}`)
   await client.query('CREATE TABLE IF NOT EXISTS relay.schema_info (version int NOT NULL)')
@@ -97,6 +127,8 @@ export async function migrate(client: Client): Promise<void> {
     await client.query('INSERT INTO relay.schema_info VALUES ($1)', [i + 1])
   }
   await client.query('COMMIT')
+  await limitRoles(client)
+  await dropInvitations(client)
 }
 
 /** What a role of ours never has. Another cluster on the same server may have made it; so may somebody who waits for this one. */

@@ -35,7 +35,7 @@ export const workspaceFacts: FactRows<
     over: 'never',
   },
   'workspace.raised': { shape: { format: count }, said: noMachine, seen: everyone, writes: machines, over: 'never' },
-  'workspace.owned': { shape: { machine: text }, said: ownerMachine, seen: everyone, writes: machines, over: 'never' },
+  'workspace.owned': { shape: { machine: text }, said: noMachine, seen: everyone, writes: machines, over: 'never' },
   'machine.revoked': { shape: { machine: text }, said: noMachine, seen: everyone, writes: machines, over: 'never' },
   'machine.admitted': { shape: { machine: text }, said: noMachine, seen: everyone, writes: machines, over: 'never' },
 }

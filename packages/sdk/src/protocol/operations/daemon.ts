@@ -111,6 +111,14 @@ export const daemonOperations = {
     input: z.object({ workspace: WorkspaceName, force: z.boolean().optional() }),
     output: WorkspaceEntry.extend({ entries: z.number() }),
   },
+  'workspace.hand-over': {
+    kind: 'command',
+    who: 'owner',
+    network: 'never',
+    summary: 'Give a shared workspace that this machine owns to another machine of its cluster.',
+    input: z.object({ workspace: WorkspaceName, machine: z.string().max(limits.idCharsMax) }),
+    output: z.object({ workspace: z.string(), machine: z.string() }),
+  },
   'workspace.reconcile': {
     kind: 'command',
     who: 'owner',

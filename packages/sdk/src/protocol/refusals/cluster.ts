@@ -57,6 +57,15 @@ export const clusterRefusals = {
       `The machine ${d.machine} has written ${d.agent === undefined ? 'what it may not write' : `as ${d.agent}, which is at home on another one`} (entry ${d.seq} of "${d.workspace}"). This machine ` +
       `takes in nothing from there on, and stores nothing. Remove ${d.machine} from the workspace.`,
   },
+  'cluster.owned': {
+    retry: false,
+    http: 403,
+    exit: 77,
+    text: (d) =>
+      `"${d.workspace}" belongs to ${d.owner === undefined ? 'another machine' : `the machine ${d.owner}`}, and only its owner may do this. Do it there, ` +
+      `have it handed over there (agent-relay workspace hand-over ${d.workspace} MACHINE), or have whoever administers the database give it to ` +
+      `this machine: agent-relay cluster raise ${d.workspace} --owner MACHINE`,
+  },
   'cluster.removed': {
     ...stopped,
     text: (d) =>

@@ -2,7 +2,8 @@
 
 import { hostname } from 'node:os'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
-import { inviteMachine, joinCluster } from '../../../cluster/postgres/machines.ts'
+import { joinCluster } from '../../../cluster/postgres/joining.ts'
+import { inviteMachine } from '../../../cluster/postgres/machines.ts'
 import { migrate } from '../../../cluster/postgres/schema.ts'
 import { promiseOf } from '../../../cluster/postgres/status.ts'
 import { ClusterFile, type Membership, placeText } from '../../../machine/cluster-file.ts'

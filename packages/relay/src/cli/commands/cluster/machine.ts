@@ -2,7 +2,8 @@
 
 import { X509Certificate } from 'node:crypto'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
-import { inviteMachine, joinCluster, nameOfRole } from '../../../cluster/postgres/machines.ts'
+import { JoinUnsure, joinCluster, nameOfRole } from '../../../cluster/postgres/joining.ts'
+import { inviteMachine } from '../../../cluster/postgres/machines.ts'
 import { allowedTo, ClusterFile, type Membership, placeText } from '../../../machine/cluster-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
 import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
@@ -97,7 +98,18 @@ async function runJoin({ env, print }: Context): Promise<void> {
     if (kept) print.say('A daemon that runs here takes that up when it starts again: agent-relay daemon restart')
     print.say('Its workspaces: agent-relay workspace list. To use one here: agent-relay workspace open NAME')
   } catch (error) {
-    const { code, message } = error as { code?: string; message: string }
+    const { code = '', message } = error as { code?: string; message: string }
+    if (error instanceof JoinUnsure)
+      throw new CommandError(
+        `Whether this machine has joined is not known: the server did not answer the last question (${message}), and its password is lost with ` +
+          'that. Try the same line again; if it is refused, have the machine let in again: agent-relay machine revoke NAME, agent-relay machine invite NAME',
+        exits.notRunning,
+      )
+    if (ofOtherVersion.has(code))
+      throw new CommandError(
+        'This invitation was made by another version of Agent Relay. Ask for one of this version: agent-relay machine invite NAME',
+        exits.denied,
+      )
     if (code === '28P01' || /invitation/.test(message))
       throw new CommandError(
         'This invitation was used before, has been replaced by a newer one, or is older than ten minutes. Ask for another: agent-relay machine invite NAME',
@@ -106,6 +118,9 @@ async function runJoin({ env, print }: Context): Promise<void> {
     throw explained(error, invitation)
   }
 }
+
+/** What an invitation may execute now is not there, or not for it. */
+const ofOtherVersion = new Set(['42501', '42883'])
 
 /** A machine that was removed is let in again: what it has stored names it, so under its own name alone. */
 function isSamePlace(kept: Membership, invitation: Invitation): boolean {

@@ -2,8 +2,7 @@
 // database does it, also to give a workspace another owner.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
-import { raiseFormat } from '../../../cluster/postgres/administrator.ts'
-import { actAsOwner } from '../../../cluster/postgres/machines.ts'
+import { giveWorkspace } from '../../../cluster/postgres/machines.ts'
 import { migrate } from '../../../cluster/postgres/schema.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { yes } from '../../options.ts'
@@ -36,7 +35,7 @@ async function run(context: Context<RaiseOptions>): Promise<void> {
   const before = await asAdmin(context, server, async (client) => {
     // The functions of the newest format come with the newest tables.
     await migrate(client)
-    return actAsOwner(client, () => raiseFormat(client, workspace, owner))
+    return giveWorkspace(client, workspace, owner)
   })
   if (before === undefined)
     throw new CommandError(

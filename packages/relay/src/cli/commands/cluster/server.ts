@@ -120,6 +120,8 @@ function wantsPassword(error: unknown): boolean {
   return code === '28P01' || (code === undefined && /password must be a string/.test(message))
 }
 
+const older = 'The cluster was made by an older version. To bring it up to date: agent-relay cluster init'
+
 /** By the code of the server, of the system, or of TLS. */
 const words: Record<string, (at: ServerAddress) => string> = {
   '28P01': ({ user }) => `The server does not accept this password for ${user}.`,
@@ -140,7 +142,8 @@ const words: Record<string, (at: ServerAddress) => string> = {
     `The certificate of the server is not for "${host}". Nothing was sent. Use a name that it is for, or give the server one for this name.`,
   CERT_HAS_EXPIRED: () => 'The certificate of the server has expired. Nothing was sent. The server needs a new one.',
   '3F000': () => 'There is no cluster in this database. To make one: agent-relay cluster init',
-  '42883': () => 'The cluster was made by an older version. To bring it up to date: agent-relay cluster init',
+  '42883': () => older,
+  '42703': () => older,
 }
 
 /** As TLS calls a certificate that comes from nobody whom this machine believes. */

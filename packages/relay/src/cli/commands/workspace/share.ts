@@ -1,4 +1,5 @@
-// `workspace share` and `workspace unshare`: a workspace moves into the cluster of this machine, or comes back from there.
+// `workspace share` and `workspace unshare`: a workspace moves into the cluster of this machine, or comes back from there. `workspace hand-over`: it
+// belongs to another machine of the cluster.
 
 import type { Context, NamedCommand } from '../../command.ts'
 import { sayVersion } from '../../connection.ts'
@@ -37,6 +38,30 @@ export const unshare: NamedCommand<MoveOptions> = {
   examples: ['agent-relay workspace unshare frontend'],
   isNobody: true,
   run: (context) => move(context, 'workspace.unshare'),
+}
+
+export const handOver: NamedCommand = {
+  name: 'hand-over',
+  args: '<name> <machine>',
+  takes: 'projects',
+  text: 'give a shared workspace that this machine owns to another machine, which alone takes it back and sets its policy from then on',
+  examples: ['agent-relay workspace hand-over frontend ci-box'],
+  isNobody: true,
+  run: runHandOver,
+}
+
+async function runHandOver({ args, env, print }: Context): Promise<void> {
+  const [workspace, machine] = args as [string, string]
+  await provePerson(env)
+  const link = await control(env)
+  try {
+    sayVersion(print, link.welcome.version)
+    const done = await link.call('workspace.hand-over', { workspace, machine }, nextId('c'))
+    if (print.isJson) return void (await print.json(done))
+    await print.line(`${workspace} belongs to ${machine} now.`)
+  } finally {
+    await link.close()
+  }
 }
 
 async function move(

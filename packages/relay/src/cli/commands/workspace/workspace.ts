@@ -16,7 +16,7 @@ import { policy } from './policy.ts'
 import { prune } from './prune.ts'
 import { recover } from './recover.ts'
 import { restore } from './restore.ts'
-import { share, unshare } from './share.ts'
+import { handOver, share, unshare } from './share.ts'
 
 const create: NamedCommand = {
   name: 'create',
@@ -176,7 +176,7 @@ const remove: NamedCommand<RemoveOptions> = {
 
 export const workspace: CliCommand = {
   commands: [
-    ...[create, list, open, close, key, remove, policy, share, unshare],
+    ...[create, list, open, close, key, remove, policy, share, unshare, handOver],
     ...[backup, restore, recover, exporting, importing, prune],
   ],
 }

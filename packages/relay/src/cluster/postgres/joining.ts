@@ -1,0 +1,87 @@
+// How a machine takes the place that it was invited to. An invitation has a role of its own, which the server lets in for ten minutes: a role
+// cannot lift that for itself. The machine's own role has no password before its machine has set one.
+
+import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Client, isLoginRefused, LoginRefused, type ServerAddress, withClient } from './connection.ts'
+import { secure } from './functions.ts'
+import { type Credentials, transact, verifierOf } from './machine-roles.ts'
+
+/** The role of the invitation, for as long as there is one. */
+export const joiningTables = ['ALTER TABLE relay.machines ADD COLUMN invitation name UNIQUE']
+
+/**
+ * A machine that was invited takes its place: once, and in time. One that was removed may have been invited again. From here on the
+ * invitation may act as the machine's role, so that it sets the password of that. The clock is asked, since a transaction may be old.
+ */
+const join = `CREATE FUNCTION relay.join_2() RETURNS TABLE (machine text, role name) LANGUAGE plpgsql ${secure} AS $$
+DECLARE m relay.machines;
+BEGIN
+  UPDATE relay.machines o SET joined_at = now(), invited_until = NULL, revoked_at = NULL
+    WHERE o.invitation = session_user AND o.invited_until > clock_timestamp() RETURNING * INTO m;
+  IF m.id IS NULL THEN RETURN; END IF;
+  EXECUTE format('GRANT %I TO %I', m.role, m.invitation);
+  RETURN QUERY SELECT m.name, m.role;
+END $$`
+
+/** The machine has a password, and the invitation may act as nobody but itself again. */
+const joined = `CREATE FUNCTION relay.joined_2() RETURNS void LANGUAGE plpgsql ${secure} AS $$
+DECLARE m relay.machines;
+BEGIN
+  SELECT * INTO STRICT m FROM relay.machines o WHERE o.invitation = session_user AND o.invited_until IS NULL;
+  EXECUTE format('REVOKE %I FROM %I', m.role, m.invitation);
+END $$`
+
+export const joiningFunctions = [join, joined]
+
+/** The answer to the last word was lost, and the server cannot be asked: the machine may have joined, with a password that nobody knows now. */
+export class JoinUnsure extends Error {}
+
+/** Whom a role was made for. */
+export function nameOfRole(user: string): string | undefined {
+  return /^relay_(.+)_[0-9a-f]{8}(?:_invited)?$/.exec(user)?.[1]
+}
+
+const [triesMax, tryMs] = [5, 1_000]
+
+/** On the machine itself: it takes its place, with a password that nobody else has seen. */
+export async function joinCluster(invitation: ServerAddress): Promise<Credentials & { machine: string }> {
+  const password = randomBytes(24).toString('base64url')
+  let place: { machine: string; role: string } | undefined
+  try {
+    await withClient(invitation, (client) =>
+      transact(client, async () => {
+        const found = await takePlace(client, password)
+        place = found
+      }),
+    )
+  } catch (error) {
+    if (!place || !(await hasJoined({ ...invitation, user: place.role, password }))) throw error
+  }
+  const { machine, role: user } = place as NonNullable<typeof place>
+  return { user, password, machine }
+}
+
+async function takePlace(client: Client, password: string): Promise<{ machine: string; role: string }> {
+  const { rows } = await client.query('SELECT * FROM relay.join_2()')
+  if (rows.length === 0) throw new LoginRefused('this invitation was used before, or has expired')
+  await client.query(`SET LOCAL ROLE ${client.escapeIdentifier(rows[0].role)}`)
+  await client.query(`ALTER ROLE CURRENT_USER PASSWORD ${client.escapeLiteral(verifierOf(password))}`)
+  await client.query('RESET ROLE')
+  await client.query('SELECT relay.joined_2()')
+  return rows[0]
+}
+
+/** Whether the server knows the new password, where it did not say so. */
+async function hasJoined(address: ServerAddress): Promise<boolean> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await withClient(address, async () => {})
+      return true
+    } catch (error) {
+      if (isLoginRefused(error)) return false
+      if (tries === triesMax) throw new JoinUnsure((error as Error).message)
+    }
+    await pause(tryMs)
+  }
+}

@@ -1,0 +1,158 @@
+// The roles of machines and of invitations: how they are made, limited and dropped again, and how their connections are ended. Whoever may make
+// roles asks for all of it.
+
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
+import type { Client, ServerAddress } from './connection.ts'
+import { invitedRole, machineRole, ownerRole } from './roles.ts'
+
+/** As PostgreSQL's own clients do. */
+const iterations = 4_096
+/** So long the end of one connection is waited for, and so often it is looked for others. */
+const [endMs, looksMax] = [1_000, 5]
+/** So long the lock on a role is waited for, and so often that is tried. */
+const [lockMs, triesMax] = [100, 20]
+
+/**
+ * A daemon has two connections, a third while somebody holds it up, and each command of a person one. After a cut the server may take some
+ * time to notice, so that the former two still count beside the new ones.
+ */
+const connectionsMax = 10
+const invitationConnectionsMax = 2
+
+/** What a machine logs in with. */
+export type Credentials = Pick<ServerAddress, 'user' | 'password'>
+
+/** The role of a machine, which nobody can log in as yet, and that of the invitation to it. */
+export interface NewRoles {
+  role: string
+  invitation: string
+  /** Of the invitation. */
+  password: string
+}
+
+/** Inside a transaction. The owner of the schema can end the connections of both, and lets the invitation act as the machine when it joins. */
+export async function makeRoles(client: Client, name: string, until: Date): Promise<NewRoles> {
+  // Roles are common to all databases of a server, names of machines are not.
+  const role = `relay_${name}_${randomBytes(4).toString('hex')}`
+  const invitation = `${role}_invited`
+  const password = randomBytes(18).toString('base64url')
+  const [machine, invited] = [role, invitation].map((each) => client.escapeIdentifier(each))
+  const secret = `PASSWORD ${client.escapeLiteral(verifierOf(password))} VALID UNTIL ${client.escapeLiteral(until.toISOString())}`
+  await client.query(`CREATE ROLE ${machine} LOGIN CONNECTION LIMIT ${connectionsMax}`)
+  await client.query(`GRANT ${machineRole} TO ${machine}`)
+  await client.query(`GRANT ${machine} TO ${ownerRole} WITH ADMIN OPTION`)
+  await client.query(`CREATE ROLE ${invited} LOGIN CONNECTION LIMIT ${invitationConnectionsMax} ${secret}`)
+  await client.query(`GRANT ${invitedRole} TO ${invited}`)
+  await client.query(`GRANT ${invited} TO ${ownerRole}`)
+  return { role, invitation, password }
+}
+
+/** The roles that a former version has made get the limits of now. One that somebody else has made stays as it is. */
+export async function limitRoles(client: Client): Promise<void> {
+  const { rows } = await actAsOwner(client, () =>
+    client.query('SELECT role FROM relay.machines WHERE joined_at IS NOT NULL'),
+  )
+  for (const { role } of rows) {
+    const name = client.escapeIdentifier(role)
+    await unlessForbidden(async () => {
+      await client.query(`ALTER ROLE ${name} CONNECTION LIMIT ${connectionsMax}`)
+      await client.query(`GRANT ${name} TO ${ownerRole} WITH ADMIN OPTION`)
+    })
+  }
+}
+
+const [forbidden, unknown, needed] = ['42501', '42704', '2BP01']
+
+async function unlessForbidden(work: () => Promise<void>, ...others: string[]): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (![forbidden, unknown, ...others].includes((error as { code?: string }).code ?? '')) throw error
+  }
+}
+
+/** With all that it has made, such as large objects. What it has made in another database keeps it, and then nobody can log in as it. */
+export async function dropRole(client: Client, role: string): Promise<void> {
+  const name = client.escapeIdentifier(role)
+  await unlessForbidden(async () => {
+    await throwOut(client, role)
+    await asMember(client, role, () => client.query(`DROP OWNED BY ${name}`))
+    await client.query(`DROP ROLE ${name}`)
+  }, needed)
+}
+
+/** Who may make roles is not for that a member of them, and only a member may end their sessions and drop what they own. */
+async function asMember<T>(client: Client, role: string, work: () => Promise<T>): Promise<T> {
+  const { rows } = await client.query("SELECT pg_has_role(current_user, $1, 'USAGE') AS may", [role])
+  const name = client.escapeIdentifier(role)
+  if (rows[0].may) return work()
+  await client.query(`GRANT ${name} TO CURRENT_USER`)
+  try {
+    return await work()
+  } finally {
+    await client.query(`REVOKE ${name} FROM CURRENT_USER`).catch(() => {})
+  }
+}
+
+/** It can log in no more, and nothing of it is connected. Answers how many connections that were. */
+export function throwOut(client: Client, role: string): Promise<number> {
+  return asMember(client, role, async () => {
+    let ended = 0
+    for (let tries = 1; ; tries++) {
+      try {
+        await client.query(`SET lock_timeout = ${lockMs}`)
+        await client.query(`ALTER ROLE ${client.escapeIdentifier(role)} NOLOGIN`)
+        break
+      } catch (error) {
+        if (tries === triesMax) throw error
+      } finally {
+        await client.query('RESET lock_timeout')
+      }
+      // The role may be changing itself, in a transaction that holds its row.
+      ended += await endSessions(client, role)
+    }
+    return ended + (await endSessions(client, role))
+  })
+}
+
+async function endSessions(client: Client, role: string): Promise<number> {
+  const text = 'SELECT pg_terminate_backend(pid, $2) FROM pg_stat_activity WHERE usename = $1'
+  let ended = 0
+  // One that was just being let in is seen by the next look.
+  for (let looks = 0; looks < looksMax; looks++) {
+    const found = (await client.query(text, [role, endMs])).rowCount ?? 0
+    if (found === 0 && looks > 0) break
+    ended += found
+  }
+  return ended
+}
+
+/** In one transaction, with the rights of the owner of the tables. */
+export function actAsOwner<T>(client: Client, work: () => Promise<T>): Promise<T> {
+  return transact(client, async () => {
+    await client.query(`SET LOCAL ROLE ${ownerRole}`)
+    return work()
+  })
+}
+
+export async function transact<T>(client: Client, work: () => Promise<T>): Promise<T> {
+  await client.query('BEGIN')
+  try {
+    const done = await work()
+    await client.query('COMMIT')
+    return done
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {})
+    throw error
+  }
+}
+
+/** What the server keeps instead of a password (RFC 5803). */
+export function verifierOf(password: string): string {
+  const salt = randomBytes(16)
+  const salted = pbkdf2Sync(password, salt, iterations, 32, 'sha256')
+  const keyed = (text: string) => createHmac('sha256', salted).update(text).digest()
+  const stored = createHash('sha256').update(keyed('Client Key')).digest('base64')
+  const served = keyed('Server Key').toString('base64')
+  return `SCRAM-SHA-256$${iterations}:${salt.toString('base64')}$${stored}:${served}`
+}
