@@ -1,8 +1,7 @@
 // A real PostgreSQL keeps the contract of the cluster.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { oldest } from '../../../../scripts/temporary-postgres.mjs'
-import { isFull, sized } from '../../../../test/size.ts'
+import { sized } from '../../../../test/size.ts'
 import { until } from '../../../../test/until.ts'
 import {
   beginning,
@@ -17,7 +16,7 @@ import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
 import { pruneKeys } from '../../src/cluster/postgres/pruning.ts'
 import { checks, type OpenCluster } from './cluster-suite.ts'
 import { emptyWorkspace } from './empty-workspace.ts'
-import { PostgresServer, type PostgresWorld } from './postgres-server.ts'
+import { PostgresServer, type PostgresWorld, versions } from './postgres-server.ts'
 
 /** Every check gets a workspace of its own; machines and their connections are shared, since making them takes longest. */
 class Machines {
@@ -90,13 +89,7 @@ class Machines {
   }
 }
 
-/** The version that the suite installs, and in the full size also the oldest that will do, where it is there. */
-const versions: [string, string | undefined][] = [
-  ['', undefined],
-  ...(isFull && oldest ? [[' 15', oldest] as [string, string]] : []),
-]
-
-describe.each(versions)('PostgreSQL%s', (_, programs) => {
+describe.each(versions)('PostgreSQL %s', (_, programs) => {
   let server: PostgresServer
   let machines: Machines
   let world: PostgresWorld
