@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { makeIds } from '@agent-relay/sdk/protocol'
 import { Hub } from '../../../packages/relay/dist/broker/hub.js'
 import { Follower } from '../../../packages/relay/dist/cluster/follower.js'
+import { moveEnd, moveIn } from '../../../packages/relay/dist/cluster/postgres/moving.js'
 import { PostgresCluster } from '../../../packages/relay/dist/cluster/postgres/postgres-cluster.js'
 import { Replica } from '../../../packages/relay/dist/cluster/replica.js'
 import { SharedEngine } from '../../../packages/relay/dist/cluster/shared-engine.js'
@@ -17,7 +18,8 @@ const onTrouble = (error) => say(`trouble ${error.stack}`)
 
 const cluster = new PostgresCluster(address)
 // Whoever comes first makes it.
-await cluster.create(workspace, 'team').catch(() => {})
+const begun = await moveIn(cluster, workspace, 'team').catch(() => {})
+if (begun === 'ok') await moveEnd(cluster, workspace, 0).catch(() => {})
 const sound = cluster.journal(workspace)
 let stopsInTurn = false
 const journal = {

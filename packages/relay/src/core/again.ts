@@ -25,7 +25,7 @@ export function formerWorker(
   const worker = view.workers.byName(name)
   if (!worker) return noSuchWorker(view, reader, name)
   if (!isInCharge(view, reader, worker)) return notYours(view, reader, worker, 'give it its task again')
-  if (isElsewhere(worker, machine)) return refuse('worker.elsewhere', { name, machine: worker.machine })
+  if (ranElsewhere(worker, machine)) return refuse('worker.elsewhere', { name, machine: worker.machine })
   if (carriesOutRun(view, worker)) return refuse('worker.of-run', { name, run: view.runs.byAgent(name)?.id })
   const task = view.workers.taskOf(worker.id)
   const { asked } = worker
@@ -54,14 +54,14 @@ export function formerRun(
   if (parent !== reader.agent && !seesAllRuns(view, reader))
     return refuse('run.not-yours', { run: run.id, agent, parent })
   // Who carries out an external run is told of it, wherever they are.
-  if (run.harness !== 'external' && isElsewhere(run, machine))
+  if (run.harness !== 'external' && ranElsewhere(run, machine))
     return refuse('run.elsewhere', { run: run.id, machine: run.machine })
   if (status === 'ready' || status === 'running') return refuse('run.running', { run: run.id })
   return { run, contract: view.runs.contract(run.id) }
 }
 
 /** What ran before its workspace was shared, or after it was taken back, is of no machine by name. What came with a backup is never of this one: whoever made that chose its words. */
-function isElsewhere(former: { machine?: string }, machine: string | undefined): boolean {
+function ranElsewhere(former: { machine?: string }, machine: string | undefined): boolean {
   if (former.machine === backupMachine) return true
   return former.machine !== undefined && machine !== undefined && former.machine !== machine
 }

@@ -25,8 +25,8 @@ interface Expected {
   sql(column: string): string
 }
 
-function oneOf(words: readonly string[]): Expected {
-  return { what: `one of ${words.join(', ')}`, sql: (column) => `${column} IN (${listOf(words)})` }
+function wordOf(words: readonly string[]): Expected {
+  return { what: `one of ${words.join(', ')}`, sql: (column) => `${column} IN (${quoted(words)})` }
 }
 
 const json: Expected = {
@@ -46,7 +46,7 @@ function jsonOf(type: 'array' | 'object', what: string, more: (column: string) =
 const list = jsonOf('array', 'a list as JSON')
 const object = jsonOf('object', 'an object as JSON')
 const facts = jsonOf('array', 'a list of facts that this version knows', (column) => {
-  const isKnown = `type = 'object' AND coalesce(json_extract(value, '$.type'), '') IN (${listOf(factTypes)})`
+  const isKnown = `type = 'object' AND coalesce(json_extract(value, '$.type'), '') IN (${quoted(factTypes)})`
   return `NOT EXISTS (SELECT 1 FROM json_each(${column}) WHERE NOT (${isKnown}))`
 })
 /** The number of an entry whose body is JSON. */
@@ -65,18 +65,18 @@ const expected: Record<string, Record<string, Expected>> = {
   meta: { value: { what: policy.what, sql: (column) => `name <> 'policy' OR ${policy.sql(column)}` } },
   journal: { facts, outcome: json },
   local_journal: { facts, outcome: json },
-  agents: { type: oneOf(AgentType.options), role: oneOf(AgentRole.options) },
-  messages: { kind: oneOf(messageKinds) },
-  receipts: { route: oneOf(routes) },
+  agents: { type: wordOf(AgentType.options), role: wordOf(AgentRole.options) },
+  messages: { kind: wordOf(messageKinds) },
+  receipts: { route: wordOf(routes) },
   actions: { input_schema: object, output_schema: object, available_to: list },
   invocations: { input: jsonBody, output: jsonBody },
   workers: {
     ...{ command: list, args: list, worktree: object, asked: object },
-    ...{ status: oneOf(workerStates), wish: oneOf(['run', 'paused', 'gone']), control: oneOf(controls) },
+    ...{ status: wordOf(workerStates), wish: wordOf(['run', 'paused', 'gone']), control: wordOf(controls) },
   },
-  runs: { status: oneOf(runStatuses) },
-  claims: { how: oneOf(Claim.shape.how.options) },
-  approvals: { choices: list, how: oneOf(approvalHows), kind: oneOf(ApprovalChoice.shape.kind.options) },
+  runs: { status: wordOf(runStatuses) },
+  claims: { how: wordOf(Claim.shape.how.options) },
+  approvals: { choices: list, how: wordOf(approvalHows), kind: wordOf(ApprovalChoice.shape.kind.options) },
 }
 
 /** What JavaScript can count to, and the last moment that it knows. */
@@ -150,6 +150,6 @@ function checksOf(database: Database, table: string): [column: string, expected:
   })
 }
 
-function listOf(words: readonly string[]): string {
+function quoted(words: readonly string[]): string {
   return words.map((word) => `'${word}'`).join(', ')
 }

@@ -12,7 +12,7 @@ import { changesOf, isClean, uncommittedOf, unmerged } from './changes.ts'
 import type { Git } from './git.ts'
 import { leadsTo, markIn, placeOf, recordOf, recordsIn, type WorktreeMark, type WorktreeRecord } from './handover.ts'
 import { inFolder, removeFolder, removeIfEmpty, takeUpRemovals } from './own-files.ts'
-import { allSubmodulesIn, branchOf, checkoutOf, commonOf, exists } from './repository.ts'
+import { allSubmodulesIn, branchOf, checkoutOf, commonOf, exists, mustNotHoldGit } from './repository.ts'
 
 /** A worktree of a worker that is gone, as its row tells of it. */
 export interface Left {
@@ -102,6 +102,7 @@ async function workIn(git: Git, worktree: Worktree, { folder, mark }: Own): Prom
   }
   // Without its .git, git would look at the checkout around it.
   if (!leadsTo(path, folder)) throw notLeading(worktree)
+  await mustNotHoldGit(path)
   const changes = await changesOf(git, worktree, mark.copied ?? {})
   if (!isClean(changes)) return { kept: keptText(changes), changes }
   const inside = await workInSubmodules(git, path)

@@ -29,11 +29,16 @@ export interface ListedWorktree {
 /** git reads a few small files for it. */
 const lookMs = 10_000
 
-/** Refuses what is not a directory of a checkout, or has no commit yet; and a repository at whose files git would wait. */
-export async function checkoutOf(git: Git, directory: string): Promise<CheckoutState> {
+/** Refuses a directory of a repository at whose files git would wait. */
+export async function mustNotHoldGit(directory: string): Promise<void> {
   const looked = await lookout.look({ cwd: directory, files: [], directory, isForGit: true }, directory)
   if (!looked) throw none(directory, 'its file system, or that of its repository, does not answer')
   if (looked.unsafe) throw none(directory, `${looked.unsafe.path}: ${looked.unsafe.why}. Remove it, then try again`)
+}
+
+/** Refuses what is not a directory of a checkout, or has no commit yet; and a repository at whose files git would wait. */
+export async function checkoutOf(git: Git, directory: string): Promise<CheckoutState> {
+  await mustNotHoldGit(directory)
   try {
     return await stateOf(git, directory)
   } catch (error) {

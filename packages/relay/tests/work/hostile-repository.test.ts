@@ -250,6 +250,11 @@ test('an index that nobody writes to holds up nothing', async () => {
   rmSync(index)
   execFileSync('mkfifo', [index])
   await expect(keeper.diff(worktree)).rejects.toThrow('this is a FIFO, not a file')
+  rmSync(index)
+  const head = join(index, '../HEAD')
+  rmSync(head)
+  execFileSync('mkfifo', [head])
+  expect((await keeper.leave(worktree, ran)).kept).toContain(`${head}: this is a FIFO, not a file`)
 })
 
 test.each([

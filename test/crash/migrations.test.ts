@@ -1,0 +1,100 @@
+// A database of a former version is brought up to date by a process that is killed meanwhile: opened again, it has every row that it had.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Database } from '../../packages/relay/src/store/database.ts'
+import { Store } from '../../packages/relay/src/store/store.ts'
+import { sized } from '../size.ts'
+import { seeded } from './harness/seeded.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'relay-migrations-'))
+const opener = fileURLToPath(new URL('harness/store-opener.mjs', import.meta.url))
+const released = new URL('../../packages/relay/tests/store/released-0.1.0.sql', import.meta.url)
+const [kills, entries] = [sized(6, 60), 2_000]
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Of a workspace that was shared before machines judged what others write. */
+function formerlyShared(path: string): void {
+  const store = new Store(path)
+  const facts = [{ type: 'channel.created', channel: '#general' }] as const
+  store.transact(() => {
+    for (let seq = 1; seq <= entries; seq++) {
+      const entry = { seq, at: seq, by: 'agent-relay', cause: `c${seq}`, rule: 'x', outcome: {} }
+      store.apply([{ ...entry, facts: seq === 1 ? [...facts] : [], machine: 'box', mark: `m${seq}` }])
+    }
+  })
+  const version = Number(store.database.prepare('PRAGMA user_version').get()?.[0])
+  store.database.exec('DROP INDEX origins_void; ALTER TABLE origins DROP COLUMN void_for')
+  store.database.exec(`PRAGMA user_version = ${version - 1}; PRAGMA wal_checkpoint(TRUNCATE)`)
+  store.close()
+}
+
+function ofFirstRelease(path: string): void {
+  const database = new Database(path)
+  database.exec(readFileSync(released, 'utf8'))
+  const more =
+    "INSERT INTO journal (seq, at, by, cause, rule, facts, outcome) VALUES (?, 1, 'ada', 'more ' || ?, 'x', '[]', '{}')"
+  const insert = database.prepare(more)
+  database.transact(() => {
+    for (let seq = 10_001; seq <= 10_000 + entries; seq++) insert.run(seq, `${seq}`)
+  })
+  database.close()
+}
+
+const rowsOf = ({ database }: Store) =>
+  ['journal', 'origins', 'messages', 'agents', 'members', 'conversations'].map((table) =>
+    database.prepare(`SELECT * FROM ${table}`).all(),
+  )
+
+/** Answers whether it had ended by itself, and how long after it began it was seen to be over. */
+async function openKilled(path: string, afterMs: number): Promise<{ isDone: boolean; ms: number }> {
+  const child = spawn(process.execPath, [opener, path], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(child, 'exit')
+  let said = ''
+  child.stdout.on('data', (text) => (said += text))
+  while (!said.includes('begins')) await once(child.stdout, 'data')
+  const began = performance.now()
+  await Promise.race([pause(afterMs), ended])
+  child.kill('SIGKILL')
+  await ended
+  return { isDone: said.includes('done'), ms: performance.now() - began }
+}
+
+for (const [name, make] of Object.entries({ formerlyShared, ofFirstRelease })) {
+  const source = join(folder, `${name}.db`)
+  let wanted: unknown
+  let wholeMs: number
+  beforeAll(async () => {
+    make(source)
+    const path = join(folder, `${name}-whole.db`)
+    copyFileSync(source, path)
+    const { isDone, ms } = await openKilled(path, 60_000)
+    expect(isDone).toBe(true)
+    wholeMs = ms
+    const store = new Store(path)
+    wanted = rowsOf(store)
+    store.close()
+  })
+
+  test(`${name}: ${kills} kills while it is brought up to date lose no row`, async () => {
+    const random = seeded(`${name} ${kills}`)
+    let cut = 0
+    for (let i = 0; i < kills; i++) {
+      const path = join(folder, `${name}-${i}.db`)
+      copyFileSync(source, path)
+      if (!(await openKilled(path, random.next() * wholeMs)).isDone) cut++
+      const store = new Store(path)
+      expect(rowsOf(store)).toEqual(wanted)
+      store.close()
+    }
+    process.stdout.write(`migrations: ${name}, ${cut} of ${kills} cut off\n`)
+    // A few may all come too late.
+    expect(cut).toBeGreaterThan(sized(-1, 0))
+  })
+}
