@@ -252,6 +252,15 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
       }
     })
 
+    test('does not wait for a machine that takes the lock of administrators', async () => {
+      const friend = await world.join('porter')
+      for (let i = 0; i < 3; i++) (await connected(friend)).query('SELECT pg_advisory_lock(7365111)').catch(() => {})
+      await until(async () => (await waiting()) === 2)
+      await world.join('ported')
+      expect(await world.asAdmin((client) => revokeMachine(client, 'ported'))).toMatchObject({ kind: 'ok' })
+      held.clear()
+    })
+
     test('does not wait for what a machine has left behind without a connection', async () => {
       const friend = await connected(await world.join('leaver'))
       for (const statement of ['BEGIN', turn, "PREPARE TRANSACTION 'mine'"]) await friend.query(statement)

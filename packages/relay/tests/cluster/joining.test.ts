@@ -120,6 +120,17 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
     expect([await full(own, 9), await full(own, 10)]).toEqual(['let in', tooMany])
   })
 
+  test('several administrators drop what has run out at once, and none is in the way of another', async () => {
+    for (let round = 0; round < 5; round++) {
+      const late = Array.from({ length: 3 }, (_, i) => invite(`late-${round}-${i}`, Date.now() - 3_600_000))
+      await Promise.all(late)
+      const all = Array.from({ length: 6 }, (_, i) => invite(`many-${round}-${i}`))
+      expect((await Promise.all(all)).length).toBe(6)
+    }
+    await invite('last')
+    expect(await roles('late')).toEqual([])
+  })
+
   test('what its role has made in another database keeps nobody from inviting the machine again', async () => {
     const own = await world.join('messy')
     await withClient({ ...own, database: 'postgres' }, (client) => client.query('SELECT lo_create(0)'))

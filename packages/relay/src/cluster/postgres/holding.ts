@@ -59,7 +59,13 @@ export async function endHolder(client: Client): Promise<void> {
   )
 }
 
-/** Does what waits for locks, and ends whichever machine is in its way. `client` belongs to whoever administers the database. */
+/** A number that no other program is likely to lock. */
+const administratorLock = 7_365_111
+
+/**
+ * Does what waits for locks, and ends whichever machine is in its way. `client` belongs to whoever administers the database; one of them at a time
+ * does so, because two who drop the same role would meet half of each other's work.
+ */
 export async function clearingTheWay<T>(client: Client, work: () => Promise<T>): Promise<T> {
   const { rows } = await client.query('SELECT pg_backend_pid() AS pid')
   const done = new AbortController()
@@ -67,8 +73,10 @@ export async function clearingTheWay<T>(client: Client, work: () => Promise<T>):
   // Told by the work itself, which waits then for as long as it must.
   cleared.catch(() => {})
   try {
+    await client.query('SELECT pg_advisory_lock($1)', [administratorLock])
     return await work()
   } finally {
+    await client.query('SELECT pg_advisory_unlock($1)', [administratorLock]).catch(() => {})
     done.abort()
     await cleared.catch(() => {})
   }

@@ -5,7 +5,7 @@ import { administratorFunctions } from './administrator.ts'
 import { boundedFunctions } from './bounds.ts'
 import type { Client } from './connection.ts'
 import { functions1, grants1, nameOf } from './functions.ts'
-import { holdingFunctions } from './holding.ts'
+import { clearingTheWay, holdingFunctions } from './holding.ts'
 import { joiningFunctions, joiningTables } from './joining.ts'
 import { judgedFunctions, judgedInner } from './judged-functions.ts'
 import { limitRoles } from './machine-roles.ts'
@@ -127,8 +127,10 @@ export async function migrate(client: Client): Promise<void> {
     await client.query('INSERT INTO relay.schema_info VALUES ($1)', [i + 1])
   }
   await client.query('COMMIT')
-  await limitRoles(client)
-  await dropInvitations(client)
+  await clearingTheWay(client, async () => {
+    await limitRoles(client)
+    await dropInvitations(client)
+  })
 }
 
 /** What a role of ours never has. Another cluster on the same server may have made it; so may somebody who waits for this one. */
