@@ -26,7 +26,12 @@ export function installTool(...packages) {
     throw new Error(`npm could not install ${packages.join(' and ')}: ${error?.message ?? stderr.trim()}`)
   }
   // Renamed when it is whole: an install that was cut short must not pass for a whole one.
-  rmSync(place, { recursive: true, force: true })
-  renameSync(fresh, place)
+  try {
+    renameSync(fresh, place)
+  } catch (error) {
+    rmSync(fresh, { recursive: true, force: true })
+    // Another suite was faster, and uses what it has installed.
+    if (!existsSync(modules)) throw error
+  }
   return modules
 }

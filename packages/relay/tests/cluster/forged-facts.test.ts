@@ -134,6 +134,42 @@ test('with a field that is not what it must be it changes no row', async () => {
   expect(said(await desk.give('message.send', 'ada', { to: 'bob', body: 'on we go' }))).toBe(cluster.entries.length)
 })
 
+test('no text in a fact is longer than a list can show, and nothing in a name begins another line', async () => {
+  const { ada } = await equipped()
+  const long = 'x'.repeat(1_000_000)
+  const swallowed = factTypes.flatMap((type) => {
+    const fact = samples[type](ada)
+    const shape = rowOf(fact).shape as Record<string, (value: unknown) => boolean>
+    const bare = Object.keys(shape).filter((name) => [long, [long], { x: long }].some((value) => shape[name]?.(value)))
+    const deep = withEachText(fact, long).filter((forged) => misshapen(forged as Fact) === undefined)
+    const named = ['agent', 'worker', 'from', 'channel', 'conversation', 'machine'].filter((name) =>
+      shape[name]?.('a\nb'),
+    )
+    return [...bare, ...deep, ...named].map((found) => [type, found])
+  })
+  expect(swallowed).toEqual([])
+})
+
+/** The value once for each text inside it but its type, with another text in the place of that one. */
+function withEachText(value: unknown, text: string): unknown[] {
+  if (typeof value === 'string') return [text]
+  if (typeof value !== 'object' || value === null) return []
+  const into = (name: string, other: unknown) =>
+    Array.isArray(value) ? value.with(Number(name), other) : { ...value, [name]: other }
+  return Object.entries(value)
+    .filter(([name]) => name !== 'type')
+    .flatMap(([name, inner]) => withEachText(inner, text).map((other) => into(name, other)))
+}
+
+test('an author whose name is no line makes it void, and is not repeated', async () => {
+  const { forge, voids, rows } = await equipped()
+  const before = rows()
+  for (const by of ['notes:x\ny', `notes:${'x'.repeat(1_000_000)}`])
+    await forge([{ type: 'channel.created', channel: '#new' }], by)
+  expect(voids().map(({ why }) => why)).toEqual(Array(2).fill('it is no entry, or too long'))
+  expect(rows()).toEqual(before)
+})
+
 test('in the name of another agent, or of nobody, it changes no row', async () => {
   const { forge, voids, rows } = await equipped()
   const before = rows()
@@ -158,7 +194,7 @@ test('without all that it changes it changes no row: whoever decides at that mom
   for (const writes of [[], 'note'] as const) await forge(changing, 'agent-relay', writes)
   const told = voids()
   expect(told.length).toBe(2 * changing.length)
-  expect(new Set(told.map(({ why }) => why))).toEqual(new Set(['it hides what it changes']))
+  expect(new Set(told.map(({ why }) => why))).toEqual(new Set(['it does not name everything that it changes']))
   expect(rows()).toEqual(before)
 })
 

@@ -201,7 +201,7 @@ test('what it hides from the database, and what is too long to read, counts for 
   const voids = (await storeOf(box)).journal.voids(5)
   expect(voids.map(({ why }) => why)).toEqual([
     'it is no entry, or too long',
-    ...Array.from({ length: 4 }, () => 'it hides what it changes'),
+    ...Array.from({ length: 4 }, () => 'it does not name everything that it changes'),
   ])
   expect((await storeOf(box)).view.lastNumber('#mine')).toBeUndefined()
 })

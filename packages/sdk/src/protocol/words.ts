@@ -9,12 +9,8 @@ import { Worktree } from './worktrees.ts'
 /** U+0000 is refused: one of the two SQLite drivers reads such text back cut, and no agent means to send it. */
 const plainText = z.string().refine((text) => !text.includes('\0'), 'must not contain the character U+0000')
 /** For what is printed inside a line: nothing in it can begin another line, steer a terminal or turn the writing around. */
-const oneLine = z
-  .string()
-  .regex(
-    /^[^\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u,
-    'must be one line without control characters',
-  )
+export const oneLinePattern = /^[^\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u
+const oneLine = z.string().regex(oneLinePattern, 'must be one line without control characters')
 export const Label = oneLine.max(200)
 /** It becomes an argument of a program, which would take a dash for an option of its own. */
 export const ModelName = Label.min(1).regex(/^[^-]/, 'the name of a model does not start with "-"')

@@ -5,7 +5,7 @@ import { daemonName } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
 import { mayCall } from '../sight.ts'
 import { everyone, type FactRows, namesItself, type Saying } from './row.ts'
-import { count, flag, listOf, maybe, oneOf, record, text } from './shape.ts'
+import { count, flag, json, label, listOf, maybe, oneOf, text, words } from './shape.ts'
 
 const actionKeys = ({ name }: { name: string }) => [keys.action(name), keys.actions]
 const callKeys = ({ id }: { id: string }) => [keys.call(id), keys.calls]
@@ -13,16 +13,16 @@ const callKeys = ({ id }: { id: string }) => [keys.call(id), keys.calls]
 export const actionFacts: FactRows<'action.registered' | 'action.withdrawn' | 'action.invoked' | 'action.completed'> = {
   'action.registered': {
     shape: {
-      name: text,
-      provider: text,
+      name: label,
+      provider: label,
       session: text,
-      description: text,
-      inputSchema: record,
-      outputSchema: maybe(record),
-      availableTo: maybe(listOf(text)),
+      description: words,
+      inputSchema: json,
+      outputSchema: maybe(json),
+      availableTo: maybe(listOf(label)),
       timeoutMs: count,
       authority: maybe(oneOf('owner', 'key', 'token', 'nobody')),
-      machine: maybe(text),
+      machine: maybe(label),
     },
     // A name that another machine offers would lead its callers here.
     said: (fact, by) =>
@@ -33,7 +33,7 @@ export const actionFacts: FactRows<'action.registered' | 'action.withdrawn' | 'a
     over: { once: ({ name, session }, left) => left.offering(name) !== session },
   },
   'action.withdrawn': {
-    shape: { name: text, provider: text },
+    shape: { name: label, provider: label },
     said: isItsOwn,
     seen: everyone,
     writes: actionKeys,
@@ -42,13 +42,13 @@ export const actionFacts: FactRows<'action.registered' | 'action.withdrawn' | 'a
   'action.invoked': {
     shape: {
       id: text,
-      action: text,
-      caller: text,
-      provider: maybe(text),
+      action: label,
+      caller: label,
+      provider: maybe(label),
       session: maybe(text),
       inputBytes: count,
       until: count,
-      machine: maybe(text),
+      machine: maybe(label),
     },
     said: (fact, by) => by.speaksFor(fact.caller) && isAtItsMachine(fact, by),
     seen: { to: 'agents', who: ({ caller, provider }) => [caller, provider] },
@@ -58,11 +58,11 @@ export const actionFacts: FactRows<'action.registered' | 'action.withdrawn' | 'a
   'action.completed': {
     shape: {
       id: text,
-      action: text,
-      caller: text,
+      action: label,
+      caller: label,
       ok: flag,
-      code: maybe(text),
-      message: maybe(text),
+      code: maybe(label),
+      message: maybe(words),
       outputBytes: maybe(count),
       durationMs: count,
     },

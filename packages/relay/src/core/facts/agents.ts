@@ -6,16 +6,16 @@ import { readsLikeDaemon } from '../handles.ts'
 import { mayTakeOver } from '../homes.ts'
 import { seesPrograms } from '../sight.ts'
 import { agentKeys, everyone, type FactRows, holder, homeOfAgent, noKey, type Saying } from './row.ts'
-import { count, fields, flag, maybe, oneOf, text } from './shape.ts'
+import { count, fields, flag, label, maybe, oneOf, text, words } from './shape.ts'
 
 /** A name can be asked for only if it is one. */
 const profile = fields({
   name: (value) => AgentName.safeParse(value).success,
   type: oneOf('agent', 'human'),
-  cli: maybe(text),
-  model: maybe(text),
-  parent: maybe(text),
-  handle: maybe(text),
+  cli: maybe(label),
+  model: maybe(label),
+  parent: maybe(label),
+  handle: maybe(label),
   role: maybe(text),
 })
 
@@ -48,28 +48,28 @@ export const agentFacts: FactRows<
     over: 'never',
   },
   'agent.token-issued': {
-    shape: { agent: text, hash: text, until: maybe(count) },
+    shape: { agent: label, hash: text, until: maybe(count) },
     said: homeOfAgent,
     seen: holder,
     writes: noKey,
     over: 'never',
   },
   'agent.tokens-revoked': {
-    shape: { agent: text },
+    shape: { agent: label },
     said: mayEnd,
     seen: { to: 'agents', who: ({ agent }) => [agent] },
     writes: noKey,
     over: 'never',
   },
   'agent.retired': {
-    shape: { agent: text, isFree: flag },
+    shape: { agent: label, isFree: flag },
     said: mayEnd,
     seen: everyone,
     writes: ({ agent }) => [keys.agent(agent), keys.agents, keys.calledAny],
     over: 'never',
   },
   'agent.briefed': {
-    shape: { agent: text, after: oneOf('compact', 'resume', 'clear'), text },
+    shape: { agent: label, after: oneOf('compact', 'resume', 'clear'), text: words },
     said: homeOfAgent,
     // It holds the agent's task.
     seen: { to: 'everyone', if: (_, reader, { agent }) => seesPrograms(reader) && reader.agent === agent },
@@ -77,7 +77,7 @@ export const agentFacts: FactRows<
     over: 'old',
   },
   'agent.homed': {
-    shape: { agent: text, machine: text, epoch: count, isTakeOver: maybe(flag) },
+    shape: { agent: label, machine: label, epoch: count, isTakeOver: maybe(flag) },
     said: mayMove,
     seen: everyone,
     writes: agentKeys,

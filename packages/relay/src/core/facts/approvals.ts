@@ -6,7 +6,7 @@ import { keys } from '../conflict-keys.ts'
 import { type Reader, sees } from '../sight.ts'
 import type { View } from '../view.ts'
 import { type FactRows, namesItself } from './row.ts'
-import { type Check, count, fields, flag, listOf, maybe, oneOf, text } from './shape.ts'
+import { type Check, count, fields, flag, label, listOf, maybe, oneOf, text, words } from './shape.ts'
 
 const seen = {
   to: 'everyone',
@@ -21,16 +21,16 @@ export const approvalFacts: FactRows<'approval.opened' | 'approval.closed'> = {
   'approval.opened': {
     shape: {
       id,
-      agent: text,
-      vendor: text,
-      tool: text,
-      input: text,
+      agent: label,
+      vendor: label,
+      tool: words,
+      input: words,
       isExact: flag,
       hiddenChars: maybe(count),
       directory: maybe(text),
       choices: listOf(fields({ id: text, kind, label: maybe(text) })),
       digest: text,
-      machine: maybe(text),
+      machine: maybe(label),
     },
     said: (fact, by) => namesItself(fact, by) && by.speaksFor(fact.agent),
     seen,
@@ -40,14 +40,14 @@ export const approvalFacts: FactRows<'approval.opened' | 'approval.closed'> = {
   'approval.closed': {
     shape: {
       id,
-      agent: text,
+      agent: label,
       how: oneOf(...approvalHows),
       kind: maybe(kind),
       choice: maybe(text),
-      words: maybe(text),
+      words: maybe(words),
       surface: maybe(oneOf('page', 'terminal', 'delegation')),
-      delegation: maybe(text),
-      asker: maybe(text),
+      delegation: maybe(words),
+      asker: maybe(label),
     },
     said: ({ id, agent }, { view, actsFor }) => {
       const row = view.approvals.byId(id)

@@ -4,7 +4,7 @@ import { keys } from '../conflict-keys.ts'
 import { type Reader, seesPrograms } from '../sight.ts'
 import type { View } from '../view.ts'
 import { type FactRow, type FactRows, homeOfAgent, namesItself, noKey, type Remains } from './row.ts'
-import { count, fields, listOf, maybe, oneOf, text } from './shape.ts'
+import { count, fields, label, listOf, maybe, oneOf, text } from './shape.ts'
 
 /** What agents have in hand is for all who have shown a credential. */
 const seen = { to: 'everyone', if: (_: View, reader: Reader) => seesPrograms(reader) } as const
@@ -28,11 +28,11 @@ const crossing = {
   over: 'old',
 } as const satisfies Omit<FactRow<Met>, 'shape'>
 
-const ofFile = { path: text, agent: text, machine: maybe(text) }
+const ofFile = { path: text, agent: label, machine: maybe(label) }
 const met = {
-  agent: text,
+  agent: label,
   root: text,
-  claims: listOf(fields({ file: text, holder: text, since: count })),
+  claims: listOf(fields({ file: text, holder: label, since: count })),
   count,
   what: oneOf('edit', 'git'),
 }

@@ -1,13 +1,13 @@
 // The facts about channels, pairs and groups.
 
-import type { ChannelJoined } from '@agent-relay/sdk/protocol'
+import { type ChannelJoined, ChannelName } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
-import { broadcast, directKey, generalChannel, isChannel } from '../conversations.ts'
+import { broadcast, directKey, generalChannel } from '../conversations.ts'
 import type { Reader } from '../sight.ts'
 import type { View } from '../view.ts'
 import { mayEnd } from './agents.ts'
 import { everyone, type FactRows, type Saying } from './row.ts'
-import { type Check, count, listOf, text } from './shape.ts'
+import { type Check, conversation, count, label, listOf } from './shape.ts'
 
 /** Everyone is in the broadcast: entering it tells nothing that the registration has not told. */
 const exceptBroadcast = {
@@ -16,8 +16,8 @@ const exceptBroadcast = {
 } as const
 
 /** The broadcast, too, is entered and left. */
-const channel: Check = (value) => text(value) && (value === broadcast || isChannel(value as string))
-const stay = { channel, agent: text, n: count }
+const channel: Check = (value) => value === broadcast || ChannelName.safeParse(value).data === value
+const stay = { channel, agent: label, n: count }
 
 const channelKeys = ({ channel }: { channel: string }) => [
   keys.conversation(channel),
@@ -54,7 +54,7 @@ export const conversationFacts: FactRows<
     over: 'never',
   },
   'conversation.opened': {
-    shape: { conversation: text, members: listOf(text) },
+    shape: { conversation, members: listOf(label) },
     // Its name says who is in it: nobody else may be brought in.
     said: ({ conversation, members }, { view }) =>
       conversation === directKey(members) && view.lastNumber(conversation) === undefined,

@@ -4,9 +4,9 @@ import { daemonName, type Fact, type MessageCreated, MessageKind } from '@agent-
 import { keys } from '../conflict-keys.ts'
 import { broadcast, directMembers, isAbroad, isChannel, isPair } from '../conversations.ts'
 import { type FactRow, type FactRows, homeOfAgent, type Known, noKey, type Saying } from './row.ts'
-import { count, fields, listOf, maybe, oneOf, text } from './shape.ts'
+import { conversation, count, fields, label, listOf, maybe, oneOf, text } from './shape.ts'
 
-const ofMessage = { message: text, agent: text }
+const ofMessage = { message: text, agent: label }
 const hold = { session: maybe(text), until: maybe(count) }
 
 const delivery = {
@@ -23,7 +23,7 @@ const delivery = {
 } as const satisfies Omit<FactRow<{ agent: string; message: string }>, 'shape'>
 
 const reaction = {
-  shape: { ...ofMessage, emoji: text },
+  shape: { ...ofMessage, emoji: label },
   said: homeOfAgent,
   seen: { to: 'readers', of: ({ message }: { message: string }) => message },
   writes: ({ message }: { message: string }) => [keys.reactions(message)],
@@ -43,11 +43,11 @@ export const messageFacts: FactRows<
   'message.created': {
     shape: {
       id: text,
-      conversation: text,
+      conversation,
       n: count,
-      from: text,
+      from: label,
       kind: oneOf(...MessageKind.options),
-      thread: maybe(text),
+      thread: maybe(label),
       replyTo: maybe(text),
     },
     said: maySend,
@@ -55,17 +55,17 @@ export const messageFacts: FactRows<
     writes: ({ conversation }) => [keys.conversation(conversation)],
     over: { with: ({ id }) => id },
   },
-  'delivery.offered': { ...delivery, shape: { ...ofMessage, route: text, ...hold } },
+  'delivery.offered': { ...delivery, shape: { ...ofMessage, route: label, ...hold } },
   'delivery.held': { ...delivery, shape: { ...ofMessage, session: maybe(text), until: count } },
   'delivery.released': { ...delivery, shape: ofMessage },
   'delivery.read': { ...delivery, shape: ofMessage },
   'deliveries.noted': {
     shape: {
-      agent: text,
-      machine: text,
+      agent: label,
+      machine: label,
       epoch: count,
       through: count,
-      receipts: listOf(fields({ message: text, offeredAt: maybe(count), route: maybe(text), readAt: maybe(count) })),
+      receipts: listOf(fields({ message: text, offeredAt: maybe(count), route: maybe(label), readAt: maybe(count) })),
     },
     // Also what a former home tells late, of the time when it was one.
     said: ({ agent, machine, epoch }, by) => machine === by.machine && by.homeAt(agent, epoch) === machine,

@@ -2,7 +2,7 @@
 
 import { keys } from '../conflict-keys.ts'
 import { type FactRow, type FactRows, type Known, namesItself, type Saying } from './row.ts'
-import { count, flag, maybe, text } from './shape.ts'
+import { count, flag, label, maybe, text, words } from './shape.ts'
 
 const runKeys = ({ id }: { id: string }) => [keys.run(id), keys.runs]
 
@@ -28,12 +28,12 @@ export const runFacts: FactRows<'run.started' | 'run.completed' | 'run.stopped'>
   'run.started': {
     shape: {
       id: text,
-      agent: text,
-      parent: text,
-      harness: text,
-      model: maybe(text),
+      agent: label,
+      parent: label,
+      harness: label,
+      model: maybe(label),
       cwd: maybe(text),
-      machine: maybe(text),
+      machine: maybe(label),
       worktree: maybe(flag),
       again: maybe(text),
     },
@@ -42,6 +42,6 @@ export const runFacts: FactRows<'run.started' | 'run.completed' | 'run.stopped'>
     writes: runKeys,
     over: 'never',
   },
-  'run.completed': { ...end, shape: { id: text, agent: text, summary: text, payloadBytes: maybe(count) } },
-  'run.stopped': { ...end, shape: { id: text, agent: text, reason: maybe(text) } },
+  'run.completed': { ...end, shape: { id: text, agent: label, summary: words, payloadBytes: maybe(count) } },
+  'run.stopped': { ...end, shape: { id: text, agent: label, reason: maybe(words) } },
 }

@@ -1,23 +1,43 @@
-// What the fields of a fact must be, so that an entry from another machine which is not of that shape counts for nothing.
+// What the fields of a fact must be, so that an entry from another machine which is not of that shape counts for nothing. Every text has a
+// longest length, none shorter than what the operations take: whatever lists it can show it.
+
+import { limits, oneLinePattern } from '@agent-relay/sdk/protocol'
+
+/** Of receipts in one note, the longest of our own lists, there are never more than some thousand. */
+const listMax = 10_000
 
 export type Check = (value: unknown) => boolean
 
 /** A check for each field of a fact. */
 export type Shape<F> = { readonly [K in Exclude<keyof F, 'type'>]-?: Check }
 
-export const text: Check = (value) => typeof value === 'string'
+/** Names and what else is printed inside a line. */
+export const label: Check = (value) => isWithin(value, 200) && oneLinePattern.test(value as string)
+export const conversation: Check = (value) =>
+  isWithin(value, limits.conversationCharsMax) && oneLinePattern.test(value as string)
+/** Ids and paths. */
+export const text: Check = (value) => isWithin(value, limits.pathCharsMax)
+/** What somebody has written for others to read. */
+export const words: Check = (value) => isWithin(value, limits.bodyBytesMax)
 export const flag: Check = (value) => typeof value === 'boolean'
 export const whole: Check = Number.isSafeInteger
 export const count: Check = (value) => whole(value) && (value as number) >= 0
 export const amount: Check = (value) => typeof value === 'number' && Number.isFinite(value) && value >= 0
 export const record: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** JSON of somebody's own making. */
+export const json: Check = (value) => record(value) && words(JSON.stringify(value))
+
+function isWithin(value: unknown, charsMax: number): boolean {
+  return typeof value === 'string' && value.length <= charsMax
+}
+
 export function maybe(check: Check): Check {
   return (value) => value === undefined || check(value)
 }
 
 export function listOf(check: Check): Check {
-  return (value) => Array.isArray(value) && value.every(check)
+  return (value) => Array.isArray(value) && value.length <= listMax && value.every(check)
 }
 
 export function oneOf(...words: readonly string[]): Check {

@@ -2,13 +2,13 @@
 
 import { sees } from '../sight.ts'
 import { type FactRows, homeOfAgent, noKey } from './row.ts'
-import { amount, count, fields, maybe, text } from './shape.ts'
+import { amount, count, fields, label, maybe, text } from './shape.ts'
 
 export const spendFacts: FactRows<'spend.noted'> = {
   'spend.noted': {
     shape: {
-      agent: text,
-      worker: maybe(text),
+      agent: label,
+      worker: maybe(label),
       run: maybe(text),
       model: maybe(text),
       tokens: fields({ input: count, output: count, cached: count }),

@@ -1,11 +1,11 @@
 // The facts about workers. A machine tells of its own alone: nobody else can have a program started or ended there.
 
-import { workerStates } from '@agent-relay/sdk/protocol'
+import { controls, workerStates } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
 import { type Reader, sees } from '../sight.ts'
 import type { View } from '../view.ts'
 import { type FactRow, type FactRows, namesItself, type Saying } from './row.ts'
-import { count, fields, flag, listOf, maybe, oneOf, record, text, whole } from './shape.ts'
+import { count, fields, flag, label, listOf, maybe, oneOf, text, whole, words } from './shape.ts'
 
 const workerKeys = ({ worker }: { worker: string }) => [keys.worker(worker), keys.workers]
 
@@ -25,7 +25,9 @@ const ofItsMachine = {
   over: 'never',
 } as const satisfies Omit<FactRow<{ id: string; worker: string }>, 'shape'>
 
-const named = { id: text, worker: text }
+const program = { command: maybe(listOf(text)), args: maybe(listOf(text)) }
+const asked = fields({ ...program, cli: label, control: maybe(oneOf(...controls)), cwd: text, worktree: maybe(flag) })
+const named = { id: text, worker: label }
 
 export const workerFacts: FactRows<
   'worker.wished' | 'worker.wish-changed' | 'worker.changed' | 'worker.worktree-removed'
@@ -33,17 +35,16 @@ export const workerFacts: FactRows<
   'worker.wished': {
     shape: {
       ...named,
-      parent: text,
-      cli: text,
-      command: maybe(listOf(text)),
-      args: maybe(listOf(text)),
-      model: maybe(text),
+      parent: label,
+      cli: label,
+      ...program,
+      model: maybe(label),
       cwd: text,
       isInjected: flag,
       control: maybe(oneOf('acp')),
       worktree: maybe(fields({ repository: text, path: text, branch: text, base: text, onto: maybe(text) })),
-      machine: maybe(text),
-      asked: maybe(record),
+      machine: maybe(label),
+      asked: maybe(asked),
       again: maybe(text),
     },
     said: (fact, by) => namesItself(fact, by) && by.speaksFor(fact.worker) && !by.view.workers.byId(fact.id),
@@ -56,7 +57,7 @@ export const workerFacts: FactRows<
   },
   'worker.wish-changed': {
     ...ofItsMachine,
-    shape: { ...named, wish: oneOf('run', 'paused', 'gone'), reason: maybe(text) },
+    shape: { ...named, wish: oneOf('run', 'paused', 'gone'), reason: maybe(words) },
   },
   'worker.changed': {
     ...ofItsMachine,
@@ -65,7 +66,7 @@ export const workerFacts: FactRows<
       status: oneOf(...workerStates),
       pid: maybe(count),
       code: maybe(whole),
-      reason: maybe(text),
+      reason: maybe(words),
       control: maybe(oneOf('pty')),
     },
   },

@@ -3,7 +3,7 @@
 import { Policy } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
 import { everyone, type FactRows, holder, noKey, noMachine, ownerMachine } from './row.ts'
-import { count, text } from './shape.ts'
+import { count, label, text } from './shape.ts'
 
 const machines = () => [keys.machines]
 
@@ -35,7 +35,7 @@ export const workspaceFacts: FactRows<
     over: 'never',
   },
   'workspace.raised': { shape: { format: count }, said: noMachine, seen: everyone, writes: machines, over: 'never' },
-  'workspace.owned': { shape: { machine: text }, said: noMachine, seen: everyone, writes: machines, over: 'never' },
-  'machine.revoked': { shape: { machine: text }, said: noMachine, seen: everyone, writes: machines, over: 'never' },
-  'machine.admitted': { shape: { machine: text }, said: noMachine, seen: everyone, writes: machines, over: 'never' },
+  'workspace.owned': { shape: { machine: label }, said: noMachine, seen: everyone, writes: machines, over: 'never' },
+  'machine.revoked': { shape: { machine: label }, said: noMachine, seen: everyone, writes: machines, over: 'never' },
+  'machine.admitted': { shape: { machine: label }, said: noMachine, seen: everyone, writes: machines, over: 'never' },
 }

@@ -1,12 +1,15 @@
 // Operations on actions: typed functions that a program offers and agents call.
 
 import { z } from 'zod'
-import { limits } from '../limits.ts'
+import { isWithinBytes, limits } from '../limits.ts'
 import { ActionEnvelope, ActionErrorCode, ActionInfo, ActionName, AgentName, Invocation, JsonSchema } from '../words.ts'
 import type { OperationTable } from './rule.ts'
 
 const timeoutMs = z.number().int().min(1).max(limits.waitMsMax)
 const invocation = z.string().min(1).max(limits.idCharsMax)
+const offeredSchema = JsonSchema.refine((schema) => isWithinBytes(JSON.stringify(schema), limits.actionBytesMax), {
+  message: `the schema of an action is at most ${limits.actionBytesMax / 1024} KiB`,
+})
 
 export const actionOperations = {
   'action.register': {
@@ -17,8 +20,8 @@ export const actionOperations = {
     input: z.object({
       name: ActionName,
       description: z.string().min(1).max(limits.actionDescriptionCharsMax),
-      inputSchema: JsonSchema,
-      outputSchema: JsonSchema.optional(),
+      inputSchema: offeredSchema,
+      outputSchema: offeredSchema.optional(),
       /** The agents who may call it; all, if left out. */
       availableTo: z.array(AgentName).max(1_000).optional(),
       timeoutMs: timeoutMs.optional(),
