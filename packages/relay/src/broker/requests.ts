@@ -64,14 +64,14 @@ interface Carriers {
 /** Another machine asks; what is answered goes back to it. It is told codes alone: the words for them are its own. */
 export async function carryOut(
   { approvals, wishes }: Carriers,
-  allows: (machine: string, kind: RequestKind) => boolean,
+  allows: (machine: string, kind: RequestKind) => Promise<boolean>,
   machine: string,
   question: unknown,
 ): Promise<{ done: true; wordsReach?: boolean } | { refused: RefusalCode }> {
   const read = Request.safeParse(question)
   if (!read.success) return { refused: 'operation.unknown' }
   const { op, id, name, surface, input, seesAll: isAll } = read.data
-  if (!allows(machine, kinds[op])) return { refused: 'request.denied' }
+  if (!(await allows(machine, kinds[op]))) return { refused: 'request.denied' }
   const asker = { machine, ...(name === undefined ? {} : { name }) }
   const standing = name === undefined || isAll ? daemonStanding : tokenStanding
   const cause = `request/${machine}/${name ?? ''}/${id}`

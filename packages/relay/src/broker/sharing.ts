@@ -12,7 +12,7 @@ export interface Sharing {
   /** This one, as the others know it. */
   readonly machine: string
   /** Has this machine's owner said that the other may ask for such things here? */
-  allows(machine: string, kind: RequestKind): boolean
+  allows(machine: string, kind: RequestKind): Promise<boolean>
   open(parts: SharingParts): { engine: Engine; elsewhere: Elsewhere }
 }
 

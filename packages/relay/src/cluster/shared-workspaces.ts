@@ -11,6 +11,7 @@ import { finishMove, type Moving, share, unshare } from './moving.ts'
 import { LoginRefused } from './postgres/connection.ts'
 import { handOver } from './postgres/moving.ts'
 import { type Listed, PostgresCluster } from './postgres/postgres-cluster.ts'
+import { statusOf } from './postgres/status.ts'
 import { Presence } from './presence.ts'
 import { Questions } from './questions.ts'
 import { reconcile } from './reconciling.ts'
@@ -81,7 +82,8 @@ export class SharedWorkspaces {
     }
     const reached = async () => opened?.reached
     // Read again each time; the daemon never writes it.
-    const allows: Sharing['allows'] = (other, kind) => new ClusterFile(dataDir).allows(other, kind)
+    const machines = async () => (await this.#cluster.asReader(statusOf))?.machines ?? []
+    const allows: Sharing['allows'] = (other, kind) => new ClusterFile(dataDir).allows(other, kind, machines)
     return { machine, allows, open, looked, reached }
   }
 

@@ -23,7 +23,20 @@ export interface Membership {
   /** Who made the cluster, and is asked when another machine is invited. */
   admin?: string
   /** What other machines may ask of this one, by their names. Written by this machine's owner alone, never because another machine says so. */
-  allows?: Record<string, RequestKind[]>
+  allows?: Record<string, Allowed>
+}
+
+/** A machine that was removed and invited again under the same name has joined at another time, and is another machine. */
+export interface Allowed {
+  joinedAt: string
+  may: RequestKind[]
+}
+
+/** A machine as the cluster lists it. */
+interface Listed {
+  name: string
+  joinedAt: string
+  revokedAt?: string
 }
 
 /** A workspace that this machine shares. */
@@ -62,9 +75,13 @@ export class ClusterFile {
   }
 
   /** Looked up whenever it is asked: what the owner takes back counts at once. A file that cannot be read allows nothing. */
-  allows(machine: string, kind: RequestKind): boolean {
+  async allows(name: string, kind: RequestKind, list: () => Promise<Listed[]>): Promise<boolean> {
     try {
-      return allowedTo(this.read() ?? {}, machine).includes(kind)
+      const place = this.read() ?? {}
+      // The cluster is not asked on behalf of a machine that may do nothing anyway.
+      if (!entryOf(place, name)?.may.includes(kind)) return false
+      const listed = (await list()).find((each) => each.name === name && each.revokedAt === undefined)
+      return listed !== undefined && allowedTo(place, listed).includes(kind)
     } catch {
       return false
     }
@@ -95,9 +112,18 @@ export class SharedFile {
   }
 }
 
-export function allowedTo({ allows }: Pick<Membership, 'allows'>, machine: string): RequestKind[] {
-  const found: unknown = allows && Object.hasOwn(allows, machine) ? allows[machine] : []
-  return Array.isArray(found) ? requestKinds.filter((kind) => found.includes(kind)) : []
+export function allowedTo({ allows }: Pick<Membership, 'allows'>, { name, joinedAt }: Listed): RequestKind[] {
+  const found = entryOf({ allows }, name)
+  // The cluster writes the same moment in the time zone of whoever asks.
+  return found && Date.parse(found.joinedAt) === Date.parse(joinedAt) ? found.may : []
+}
+
+/** What the file says of the machine of this name, whichever that was. */
+function entryOf({ allows }: Pick<Membership, 'allows'>, name: string): Allowed | undefined {
+  const found: unknown = allows && Object.hasOwn(allows, name) ? allows[name] : undefined
+  const { joinedAt, may } = (found ?? {}) as Partial<Allowed>
+  if (!isText(joinedAt) || !Array.isArray(may)) return undefined
+  return { joinedAt, may: requestKinds.filter((kind) => may.includes(kind)) }
 }
 
 /** How people are told of a cluster: never with a password. */

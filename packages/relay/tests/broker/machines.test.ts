@@ -28,7 +28,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }))
 function sharing(machine: string): Sharing {
   return {
     machine,
-    allows: () => false,
+    allows: async () => false,
     open: ({ here, ...parts }) => ({
       engine: new LocalEngine({ ...parts, world: here, onFatal: loud.onFatal }),
       elsewhere: {

@@ -3,57 +3,33 @@
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Actor } from '../../../../test/plays/play.ts'
+import type { Actor } from '../../../../test/plays/play.ts'
 import { until } from '../../../../test/until.ts'
 import { writesOf } from '../../src/cluster/keys.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
-import { ClusterFile, type Membership } from '../../src/machine/cluster-file.ts'
-import { Machine } from './machine.ts'
-import { PostgresServer, type PostgresWorld } from './postgres-server.ts'
+import type { Membership } from '../../src/machine/cluster-file.ts'
+import { LaptopAndBox, workspace } from './laptop-and-box.ts'
+import type { Machine } from './machine.ts'
 
-const workspace = 'team'
-let server: PostgresServer
-let world: PostgresWorld
+let place: LaptopAndBox
 let laptop: Machine
 let box: Machine
 let ada: Actor
-const actors: Actor[] = []
 
 beforeAll(async () => {
-  server = await PostgresServer.start()
-  world = await server.cluster('relay')
-  laptop = await Machine.start('laptop', world, { onTrouble: () => {} })
-  box = await Machine.start('box', world, { onTrouble: () => {} })
-  await laptop.open(workspace)
-  await laptop.control('workspace.share', { workspace })
-  await box.control('workspace.open', { workspace, mustExist: true })
-  for (const [machine, other] of [
-    [laptop, 'box'],
-    [box, 'laptop'],
-  ] as const)
-    await until(async () => (await machine.open(workspace)).workspace.elsewhere?.isSeen(other))
+  place = await LaptopAndBox.start()
+  ;({ laptop, box } = place)
+  await place.hearOfEachOther()
 })
-afterAll(async () => {
-  for (const actor of actors) await actor.leaves().catch(() => {})
-  await laptop?.close()
-  await box?.close()
-  server?.end()
-})
+afterAll(() => place?.close())
 
-async function enter(machine: Machine, name: string, token?: string): Promise<Actor> {
-  const actor = new Actor(machine.connector(workspace), { name, token })
-  actors.push(actor)
-  await actor.client.connect()
-  return actor
-}
-
-const viewOf = async (machine: Machine) => (await machine.open(workspace)).workspace.store.view
+const viewOf = async (machine: Machine) => (await place.storeOf(machine)).view
 
 const toldBy = async (actor: Actor) =>
   (await actor.call('inbox.peek', {})).messages.filter(({ from }) => from === 'agent-relay').map(({ body }) => body)
 
 test('who has moved is told where it is now, once, and on which machine the worker is', async () => {
-  ada = await enter(box, 'ada')
+  ada = await place.enter(box, 'ada')
   for (const name of ['helper', 'second'])
     await ada.call('worker.spawn', {
       name,
@@ -65,7 +41,7 @@ test('who has moved is told where it is now, once, and on which machine the work
   await ada.call('inbox.take', {})
   await ada.comesBack()
   await ada.leaves()
-  ada = await enter(laptop, 'ada', ada.token)
+  ada = await place.enter(laptop, 'ada', ada.token)
   expect((await viewOf(laptop)).home('ada')?.machine).toBe('laptop')
 
   // Its own approval, as a hook of its CLI asks.
@@ -83,15 +59,18 @@ test('who has moved is told where it is now, once, and on which machine the work
 })
 
 test('who has released it from there is told by the answer alone', async () => {
-  const file = new ClusterFile(box.dataDir)
-  file.write({ ...(file.read() as Membership), allows: { laptop: ['release'] } })
+  await place.allow(box, 'laptop', 'release')
   expect(await ada.call('worker.release', { name: 'second' })).toMatchObject({ worker: { status: 'exited' } })
   await ada.send('#general', 'a message that comes after')
   expect((await toldBy(ada)).length).toBe(2)
 })
 
 test('a machine on which nobody of here ever was cannot have them told anything', async () => {
-  const rogue = new PostgresCluster({ password: '', ...(await world.join('rogue')), machine: 'rogue' } as Membership)
+  const rogue = new PostgresCluster({
+    password: '',
+    ...(await place.world.join('rogue')),
+    machine: 'rogue',
+  } as Membership)
   try {
     const { id, store } = (await laptop.open(workspace)).workspace
     const named = { id: 'wk_r', worker: 'spy', machine: 'rogue' }

@@ -5,27 +5,25 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Actor } from '../../../../test/plays/play.ts'
+import type { Actor } from '../../../../test/plays/play.ts'
 import { until } from '../../../../test/until.ts'
 import { entryBytesMax } from '../../src/cluster/cluster-journal.ts'
 import { type Client, withClient } from '../../src/cluster/postgres/connection.ts'
 import { inviteMachine, revokeMachine } from '../../src/cluster/postgres/machines.ts'
 import { troubleTexts } from '../../src/core/shared-trouble.ts'
 import { firstPolicy } from '../../src/core/workspaces.ts'
-import { Machine } from './machine.ts'
-import { PostgresServer, type PostgresWorld } from './postgres-server.ts'
+import { LaptopAndBox, workspace } from './laptop-and-box.ts'
+import type { Machine } from './machine.ts'
 
-const workspace = 'team'
 const folder = mkdtempSync(join(tmpdir(), 'relay-hostile-'))
 const proof = join(folder, 'ran')
-let server: PostgresServer
-let world: PostgresWorld
+let place: LaptopAndBox
 let laptop: Machine
 let box: Machine
+let ada: Actor
 let rogue: Client
 let boot: number
 let causes = 0
-const actors: Actor[] = []
 /** Connections of the rogue, which end when it is thrown out. */
 const held: Client[] = []
 
@@ -39,26 +37,18 @@ async function connected(address: Parameters<typeof withClient>[0]): Promise<Cli
 }
 
 beforeAll(async () => {
-  server = await PostgresServer.start()
-  world = await server.cluster('relay')
-  laptop = await Machine.start('laptop', world, { onTrouble: () => {} })
-  box = await Machine.start('box', world, { onTrouble: () => {} })
-  await laptop.open(workspace)
-  await laptop.control('workspace.share', { workspace })
-  await box.control('workspace.open', { workspace, mustExist: true })
-  rogue = await connected(await world.join('rogue'))
+  place = await LaptopAndBox.start()
+  ;({ laptop, box } = place)
+  rogue = await connected(await place.world.join('rogue'))
   boot = (await rogue.query("SELECT boot FROM relay.hello_1('x')")).rows[0].boot
 })
 afterAll(async () => {
-  for (const actor of actors) await actor.leaves().catch(() => {})
   for (const client of held) await client.end().catch(() => {})
-  await laptop?.close()
-  await box?.close()
-  server?.end()
+  await place?.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
-const storeOf = async (machine: Machine) => (await machine.open(workspace)).workspace.store
+const storeOf = (machine: Machine) => place.storeOf(machine)
 
 /** Every key that the facts below change. */
 const writes = [
@@ -87,13 +77,6 @@ async function append(entry: string, by = 'agent-relay', more: object = {}): Pro
 }
 
 const entry = (...facts: object[]) => JSON.stringify({ rule: 'x', outcome: {}, facts })
-
-async function enter(machine: Machine, name: string): Promise<Actor> {
-  const actor = new Actor(machine.connector(workspace), { name })
-  actors.push(actor)
-  await actor.client.connect()
-  return actor
-}
 
 const command = ['/bin/sh', '-c', `touch ${proof}`]
 const wished = {
@@ -153,7 +136,8 @@ const hostile = {
 }
 
 test('what it may not write is done nowhere and stops nobody, also after a restart, and it is named', async () => {
-  const [ada, bob] = [await enter(laptop, 'ada'), await enter(box, 'bob')]
+  ada = await place.enter(laptop, 'ada')
+  const bob = await place.enter(box, 'bob')
   const choices = [{ id: 'yes', label: 'Yes', kind: 'allow' as const }]
   const asked = bob.call('approval.ask', { key: 'k', vendor: 'claude', tool: 'Bash', input: 'rm -rf ~', choices })
   asked.catch(() => {})
@@ -178,8 +162,8 @@ test('what it may not write is done nowhere and stops nobody, also after a resta
   await laptop.stop()
   await laptop.start()
   await laptop.open(workspace)
-  const again = await enter(laptop, 'ada')
-  await again.send('bob', 'on we go')
+  ada = await place.enter(laptop, 'ada')
+  await ada.send('bob', 'on we go')
   await until(async () => (await bob.call('inbox.peek', {})).messages.length === 1)
   await bob.takes('on we go')
   expect((await storeOf(laptop)).journal.voids(99).length).toBe(count)
@@ -194,7 +178,7 @@ test('what it hides from the database, and what is too long to read, counts for 
   await append(mine, 'agent-relay', { writes: 7 })
   await append(mine, 'agent-relay', { writes: undefined })
   // As a database may hold it that was made before lengths were checked.
-  await world.asAdmin((client) => client.query('ALTER TABLE relay.journal DROP CONSTRAINT journal_entry_bytes'))
+  await place.world.asAdmin((client) => client.query('ALTER TABLE relay.journal DROP CONSTRAINT journal_entry_bytes'))
   await append(JSON.stringify({ rule: 'x', outcome: {}, facts: [], body: 'x'.repeat(entryBytesMax) }))
   for (const machine of [laptop, box])
     await until(async () => (await storeOf(machine)).journal.voids(99).length === before + 5)
@@ -215,18 +199,17 @@ test('it is thrown out whatever it holds open, and its agents are free', async (
     '',
   ])
   await rogue.query("ALTER ROLE CURRENT_USER PASSWORD 'x'")
-  expect(await world.asAdmin((client) => revokeMachine(client, 'rogue'))).toEqual({ kind: 'ok', ended: 1 })
+  expect(await place.world.asAdmin((client) => revokeMachine(client, 'rogue'))).toEqual({ kind: 'ok', ended: 1 })
   for (const machine of [laptop, box]) await until(async () => (await storeOf(machine)).view.isRevoked('rogue'))
-  const ada = actors.at(-1) as Actor
   expect((await ada.send('bob', 'still here')).id).toBeDefined()
 })
 
 test('an invitation can be withdrawn whatever its role has made', async () => {
-  const invited = await world.asAdmin((client) => inviteMachine(client, 'guest'))
-  const guest = await connected({ ...server.address, database: 'relay', ...invited })
+  const invited = await place.world.asAdmin((client) => inviteMachine(client, 'guest'))
+  const guest = await connected({ ...place.server.address, database: 'relay', ...invited })
   await guest.query('SELECT lo_create(0)')
-  expect(await world.asAdmin((client) => revokeMachine(client, 'guest'))).toEqual({ kind: 'withdrawn' })
-  const { rowCount } = await world.asAdmin((client) =>
+  expect(await place.world.asAdmin((client) => revokeMachine(client, 'guest'))).toEqual({ kind: 'withdrawn' })
+  const { rowCount } = await place.world.asAdmin((client) =>
     client.query('SELECT FROM pg_roles WHERE rolname = $1', [invited.user]),
   )
   expect(rowCount).toBe(0)

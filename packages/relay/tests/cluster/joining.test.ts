@@ -8,11 +8,11 @@ import { type Client, LoginRefused, type ServerAddress, withClient } from '../..
 import { JoinUnsure, joinCluster } from '../../src/cluster/postgres/joining.ts'
 import { dropInvitations, inviteMachine, revokeMachine } from '../../src/cluster/postgres/machines.ts'
 import { migrate } from '../../src/cluster/postgres/schema.ts'
-import { PostgresServer, type PostgresWorld, versions } from './postgres-server.ts'
+import { PostgresServer, PostgresWorld, versions } from './postgres-server.ts'
 
 const [denied, badPassword, tooMany] = ['42501', '28P01', '53300']
 
-describe.each(versions)('PostgreSQL %s', (_, programs) => {
+describe.each(versions)('PostgreSQL %s', (version, programs) => {
   let server: PostgresServer
   let world: PostgresWorld
 
@@ -182,5 +182,19 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
     expect(await withClient(own, (client) => said(client, "SELECT name FROM relay.hello_1('x')"))).toEqual([
       { name: 'goes-on' },
     ])
+  })
+  test('who brings a cluster up to date is told of the roles that only another administrator can limit', async () => {
+    const { user } = await world.join('desk')
+    await world.asAdmin(async (client) => {
+      await client.query("CREATE ROLE deputy LOGIN CREATEROLE PASSWORD 'deputy'")
+      await client.query('GRANT relay_owner TO deputy WITH ADMIN OPTION')
+      await client.query('GRANT CREATE ON DATABASE relay TO deputy')
+    })
+    const deputy = new PostgresWorld({ ...world.address, user: 'deputy', password: 'deputy' })
+    expect(await deputy.asAdmin(migrate)).toEqual([])
+    // As a former version has made it. Before version 16 whoever may make roles may change all of them.
+    await world.asAdmin((client) => client.query(`REVOKE "${user}" FROM relay_owner`))
+    expect(await deputy.asAdmin(migrate)).toEqual(version.startsWith('15') ? [] : ['desk'])
+    expect(await world.asAdmin(migrate)).toEqual([])
   })
 })

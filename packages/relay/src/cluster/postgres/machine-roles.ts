@@ -47,27 +47,35 @@ export async function makeRoles(client: Client, name: string, until: Date): Prom
   return { role, invitation, password }
 }
 
-/** The roles that a former version has made get the limits of now. One that somebody else has made stays as it is. */
-export async function limitRoles(client: Client): Promise<void> {
+/** The roles that a former version has made get the limits of now. Answers the machines whose role another administrator has made: it stays as it is. */
+export async function limitRoles(client: Client): Promise<string[]> {
   const { rows } = await actAsOwner(client, () =>
-    client.query('SELECT role FROM relay.machines WHERE joined_at IS NOT NULL'),
+    client.query(
+      `SELECT name, role, pg_has_role('${ownerRole}', role, 'MEMBER WITH ADMIN OPTION') AS is_ours
+      FROM relay.machines JOIN pg_roles ON rolname = role WHERE joined_at IS NOT NULL AND revoked_at IS NULL`,
+    ),
   )
-  for (const { role } of rows) {
+  const kept: string[] = []
+  for (const { name: machine, role, is_ours: isOurs } of rows) {
     const name = client.escapeIdentifier(role)
-    await unlessForbidden(async () => {
+    const isLimited = await unlessForbidden(async () => {
       await client.query(`ALTER ROLE ${name} CONNECTION LIMIT ${connectionsMax}`)
-      await client.query(`GRANT ${name} TO ${ownerRole} WITH ADMIN OPTION`)
+      if (!isOurs) await client.query(`GRANT ${name} TO ${ownerRole} WITH ADMIN OPTION`)
     })
+    if (!isLimited) kept.push(machine)
   }
+  return kept
 }
 
 const [forbidden, unknown, needed] = ['42501', '42704', '2BP01']
 
-async function unlessForbidden(work: () => Promise<void>, ...others: string[]): Promise<void> {
+async function unlessForbidden(work: () => Promise<void>, ...others: string[]): Promise<boolean> {
   try {
     await work()
+    return true
   } catch (error) {
     if (![forbidden, unknown, ...others].includes((error as { code?: string }).code ?? '')) throw error
+    return false
   }
 }
 

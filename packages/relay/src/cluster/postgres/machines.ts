@@ -109,6 +109,7 @@ function removeRow(client: Client, meant: MachineRow): Promise<boolean> {
   return actAsOwner(client, async () => {
     // All rows, so that two who remove each other's machine at once do not leave none.
     if (isLast(await machinesOf(client, 'FOR UPDATE'), meant)) return false
+    await client.query(forgetQuestions, [meant.name])
     await client.query(meant.joined_at === null ? withdraw : remove, [meant.name])
     if (meant.joined_at !== null && meant.revoked_at === null)
       await tellMachines(client, { type: 'machine.revoked', machine: meant.name })
@@ -140,5 +141,7 @@ function isLast(machines: readonly MachineRow[], { name }: MachineRow): boolean 
 }
 
 const withdraw = 'DELETE FROM relay.machines WHERE name = $1'
+/** They would be those of the next machine of that name. */
+const forgetQuestions = 'DELETE FROM relay.asks WHERE from_machine = (SELECT id FROM relay.machines WHERE name = $1)'
 const remove =
   'UPDATE relay.machines SET revoked_at = coalesce(revoked_at, now()), invited_until = NULL, invitation = NULL WHERE name = $1'

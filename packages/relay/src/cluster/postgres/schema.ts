@@ -101,8 +101,11 @@ const mayEnd = unlessForbidden(`GRANT pg_signal_backend TO ${ownerRole}`)
 /** Changing a table waits for whoever uses it, and all others wait behind that: rather nothing is changed, and said. */
 const lockMsMax = 10_000
 
-/** Makes the roles and the schema, or brings them up to date. `client` belongs to somebody who may make roles and schemas. */
-export async function migrate(client: Client): Promise<void> {
+/**
+ * Makes the roles and the schema, or brings them up to date. `client` belongs to somebody who may make roles and schemas. Answers the machines
+ * whose role it could not bring up to date.
+ */
+export async function migrate(client: Client): Promise<string[]> {
   const { rows: server } = await client.query("SELECT current_setting('server_version_num')::int AS number")
   if (server[0].number < oldestNumber)
     throw new Error('This PostgreSQL is too old: version 15 or a newer one is needed.')
@@ -127,9 +130,10 @@ export async function migrate(client: Client): Promise<void> {
     await client.query('INSERT INTO relay.schema_info VALUES ($1)', [i + 1])
   }
   await client.query('COMMIT')
-  await clearingTheWay(client, async () => {
-    await limitRoles(client)
+  return clearingTheWay(client, async () => {
+    const kept = await limitRoles(client)
     await dropInvitations(client)
+    return kept
   })
 }
 

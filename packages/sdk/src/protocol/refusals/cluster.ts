@@ -129,7 +129,7 @@ export const clusterRefusals = {
     http: 403,
     exit: 77,
     text: (d) =>
-      `Only the machine that owns the workspace may do this${d.owner === undefined ? '' : `: ${d.owner}`} (${d.type}). Do it there.`,
+      `Only the machine that owns the workspace may do this${d.owner === undefined ? '' : `: ${d.owner}`}. Do it there.`,
   },
   'machine.away': {
     ...later,
@@ -140,7 +140,7 @@ export const clusterRefusals = {
   'request.denied': {
     ...denied,
     text: (d) =>
-      `The machine ${d.machine} does not let ${d.from} ${requestTexts[d.kind as RequestKind]}: nothing was done.`,
+      `The machine ${d.machine} does not let ${d.from} ${requestTexts[d.kind as RequestKind] ?? 'do this'}: nothing was done.`,
   },
   'request.refused': {
     ...clash,

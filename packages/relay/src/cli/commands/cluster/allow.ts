@@ -38,12 +38,12 @@ async function run(context: Context<AllowOptions>): Promise<void> {
     throw new CommandError(`Say what ${name} may do here: ${requestKinds.join(', ')}`, exits.usage)
   // An agent would let its own approvals be answered elsewhere.
   await provePerson(env)
-  if (!options.revoke) await mustBeOther(place, name)
-  const had = allowedTo(place, name)
+  const joinedAt = options.revoke ? (place.allows?.[name]?.joinedAt ?? '') : await joinedAtOf(place, name)
+  const had = allowedTo(place, { name, joinedAt })
   const taken = kinds.length === 0 ? requestKinds : kinds
   const may = options.revoke ? had.filter((kind) => !taken.includes(kind)) : [...new Set([...had, ...kinds])]
   const { [name]: _, ...others } = place.allows ?? {}
-  const allows = may.length === 0 ? others : { ...others, [name]: may }
+  const allows = may.length === 0 ? others : { ...others, [name]: { joinedAt, may } }
   new ClusterFile(dataDir(env)).write({ ...place, allows })
   await tell(context, name, may)
 }
@@ -57,13 +57,14 @@ function kindOf(word: string): RequestKind {
   )
 }
 
-/** A name that nobody has yet would be allowed to whoever gets it later. */
-async function mustBeOther(place: Membership, name: string): Promise<void> {
+/** When the machine joined. A name that nobody has yet would be allowed to whoever gets it later. */
+async function joinedAtOf(place: Membership, name: string): Promise<string> {
   if (place.machine === name)
     throw new CommandError(`${name} is this machine, which needs no permission of its own.`, exits.refused)
   const { machines } = await clusterStatus(place)
-  if (!machines.some((each) => each.name === name && each.revokedAt === undefined))
-    throw new CommandError(`There is no machine ${name}. See: agent-relay machine list`, exits.refused)
+  const found = machines.find((each) => each.name === name && each.revokedAt === undefined)
+  if (!found) throw new CommandError(`There is no machine ${name}. See: agent-relay machine list`, exits.refused)
+  return found.joinedAt
 }
 
 async function tell({ print }: Context, name: string, may: RequestKind[]): Promise<void> {
@@ -76,10 +77,11 @@ async function tell({ print }: Context, name: string, may: RequestKind[]): Promi
 }
 
 async function show({ print }: Context, place: Membership): Promise<void> {
-  const names = Object.keys(place.allows ?? {}).sort()
-  const allowed = names
-    .map((machine) => ({ machine, may: allowedTo(place, machine) }))
+  const { machines } = await clusterStatus(place)
+  const allowed = machines
+    .map((each) => ({ machine: each.name, may: each.revokedAt === undefined ? allowedTo(place, each) : [] }))
     .filter(({ may }) => may.length > 0)
+    .toSorted((a, b) => (a.machine < b.machine ? -1 : 1))
   if (print.isJson) return void (await print.json({ allowed }))
   for (const { machine, may } of allowed) await print.line(oneLine(textOf(machine, may)))
   if (allowed.length === 0) print.say('No other machine may ask anything of this one.')

@@ -10,7 +10,7 @@ import { ClusterFile, type Membership, placeText } from '../../../machine/cluste
 import { DataDirectory } from '../../../machine/data-directory.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { clusterStatus } from './machine-text.ts'
-import { asAdmin, certificateIn, explained, serverOf } from './server.ts'
+import { asAdmin, certificateIn, explained, sayUnlimited, serverOf } from './server.ts'
 
 interface InitOptions {
   name?: string
@@ -53,7 +53,7 @@ async function run(context: Context<InitOptions>): Promise<void> {
     )
   const name = options.name ?? kept?.machine ?? machineName()
   const invitation = await asAdmin(context, server, async (client) => {
-    await migrate(client)
+    sayUnlimited(context, await migrate(client))
     return kept ? undefined : await inviteMachine(client, name)
   })
   if (kept && options.ca !== undefined) file.write({ ...kept, ca: server.ca })

@@ -51,15 +51,15 @@ async function runList({ env, print }: Context): Promise<void> {
   const machines = found.machines.toSorted((a, b) => (a.name < b.name ? -1 : 1))
   if (print.isJson)
     return void (await print.json({
-      machines: machines.map((each) => ({ ...each, may: allowedTo(place, each.name) })),
+      machines: machines.map((each) => ({ ...each, may: allowedTo(place, each) })),
     }))
-  const mayText = (name: string) => {
-    const may = allowedTo(place, name)
+  const mayText = (each: (typeof machines)[number]) => {
+    const may = allowedTo(place, each)
     return may.length === 0 ? '' : `, may ${may.join(', ')} here`
   }
   await print.table(
     [{ head: 'NAME' }, { head: '', mayShrink: true }],
-    machines.map((each) => [each.name, `${machineText(each, place.machine)}${mayText(each.name)}`].map(oneLine)),
+    machines.map((each) => [each.name, `${machineText(each, place.machine)}${mayText(each)}`].map(oneLine)),
   )
 }
 

@@ -7,7 +7,7 @@ import { migrate } from '../../../cluster/postgres/schema.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { yes } from '../../options.ts'
 import { provePerson } from '../../person.ts'
-import { adminOf, asAdmin, membership } from './server.ts'
+import { adminOf, asAdmin, membership, sayUnlimited } from './server.ts'
 
 interface RaiseOptions {
   owner?: string
@@ -34,7 +34,7 @@ async function run(context: Context<RaiseOptions>): Promise<void> {
   if (!options.yes) await confirm(workspace, owner)
   const before = await asAdmin(context, server, async (client) => {
     // The functions of the newest format come with the newest tables.
-    await migrate(client)
+    sayUnlimited(context, await migrate(client))
     return giveWorkspace(client, workspace, owner)
   })
   if (before === undefined)

@@ -120,6 +120,14 @@ function wantsPassword(error: unknown): boolean {
   return code === '28P01' || (code === undefined && /password must be a string/.test(message))
 }
 
+/** After the cluster was brought up to date. */
+export function sayUnlimited({ print }: Pick<Context, 'print'>, machines: readonly string[]): void {
+  if (machines.length > 0)
+    print.say(
+      `Another administrator has made the roles of ${machines.join(', ')}. They keep the limits of an older version until that one runs: agent-relay cluster init`,
+    )
+}
+
 const older = 'The cluster was made by an older version. To bring it up to date: agent-relay cluster init'
 
 /** By the code of the server, of the system, or of TLS. */
