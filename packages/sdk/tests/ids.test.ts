@@ -36,6 +36,13 @@ describe('makeIds', () => {
     expect(new Set(tails).size).toBe(100)
   })
 
+  it('gives no id of a run away by another one, also within a millisecond', () => {
+    const ids = makeIds(() => 1)
+    const tails = Array.from({ length: 100 }, (_, i) => ids(i % 2 === 0 ? 'run' : 'c').slice(-16))
+    const runs = tails.filter((_, i) => i % 2 === 0)
+    expect(new Set(tails.map((tail) => tail.slice(0, 12))).size).toBe(runs.length + 1)
+  })
+
   it('fits the limit and carries its prefix', () => {
     const id = makeIds()('m')
     expect(id).toMatch(/^m_[0-9a-hjkmnp-tv-z]{26}$/)

@@ -129,7 +129,8 @@ export function resolved(
   const address = outward(to)
   if (!address) return typeof to === 'string' ? nameOf(home, to) : to
   const { workspace, rest } = address
-  const named = (other: Workspace) => (rest === 'lead' ? (leadOf(other.store.view)?.name ?? rest) : nameOf(other, rest))
+  const named = (other: Workspace) =>
+    rest === 'lead' ? (leadOf(other.store.view, (name) => isThere(other, name))?.name ?? rest) : nameOf(other, rest)
   // Answered at once: the sender's next message must not overtake this one.
   if (workspace === home.name) return named(home)
   const isPlain = rest !== 'lead' && !rest.startsWith('@')
@@ -203,9 +204,12 @@ async function sendTo(
   })
   if ('refusal' in reply) return { refusal: addressed(target, reply.refusal) }
   const isAgent = rest !== broadcast && !isChannel(rest)
-  if (isAgent && !target.sessions.isLive(rest) && !target.elsewhere?.of(rest))
-    outcome.away.push(`${target.name}:${rest}`)
+  if (isAgent && !isThere(target, rest)) outcome.away.push(`${target.name}:${rest}`)
   return reply
+}
+
+function isThere({ sessions, elsewhere }: Workspace, agent: string): boolean {
+  return sessions.isLive(agent) || elsewhere?.of(agent) !== undefined
 }
 
 /** As its sender would write it. */

@@ -221,14 +221,15 @@ export function unknownAgent(view: View, name: string): Refused {
   return refuse('agent.unknown', { name, nearest: nearest(name, names) })
 }
 
-/** The agent that is registered as lead, else the first agent that ever registered. */
-export function leadOf(view: View): AgentRow | undefined {
-  let first: AgentRow | undefined
-  for (const agent of view.agents()) {
-    if (agent.role === 'lead') return agent
-    first ??= agent
-  }
-  return first
+/**
+ * Who gets what is sent to `project:lead`: the agent of that name, else the one that has the role, else the first that registered. Agents come
+ * before people, and those that are there before those that are away.
+ */
+export function leadOf(view: View, isThere: (name: string) => boolean): AgentRow | undefined {
+  const rank = ({ name, role, type }: AgentRow) =>
+    role === 'lead' ? 0 : 1 + (isThere(name) ? 0 : 1) + (type === 'human' ? 2 : 0)
+  const ranked = [...view.agents()].map((agent) => ({ agent, rank: rank(agent) }))
+  return view.agent('lead') ?? ranked.toSorted((a, b) => a.rank - b.rank)[0]?.agent
 }
 
 /** The same registration once more, with the same token. Undefined where none was issued: then its caller holds one, or the key. */

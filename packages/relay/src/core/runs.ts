@@ -4,8 +4,9 @@
 
 import type { Fact, HarnessName, RunState } from '@agent-relay/sdk/protocol'
 import { newcomer, tokenFor, unknownAgent } from './agents.ts'
+import { freeNameOf } from './name-family.ts'
 import { type End, noticeOf } from './run-notice.ts'
-import { type Reader, sees, seesAll } from './sight.ts'
+import { hasRunsById, type Reader, seesAll, seesById } from './sight.ts'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { RunRow, View } from './view.ts'
 
@@ -45,10 +46,10 @@ export function start(view: View, command: Command<StartInput>): Verdict {
   return record(facts, { run: mint }, contract)
 }
 
-/** Short, so that others can write to it; the end of an id differs the most. */
+/** Short, so that others can write to it; the end of an id differs the most. Everybody sees the name, and must not learn the id from it. */
 function agentOf(view: View, id: string): string {
   const name = `run-${id.slice(-6)}`
-  return view.agent(name) || view.isRetired(name) ? `run-${id.slice(4)}` : name
+  return freeNameOf(name, (taken) => view.agent(taken) !== undefined || view.isRetired(taken)) ?? name
 }
 
 export interface CompleteInput {
@@ -66,7 +67,7 @@ export function complete(view: View, command: Command<CompleteInput>): Verdict {
   const { run: id, summary, payload, payloadBytes, standing } = input
   const run = view.runs.byId(id)
   const reader = { agent: by, standing }
-  if (!run || !sees(view, reader, 'run', run)) return refuse('run.unknown', { run: id })
+  if (!run || !seesById(view, reader, 'run', run)) return refuse('run.unknown', { run: id })
   if (!mayEnd(run, reader)) return notYours(run)
   if (moves[run.status].complete === run.status) return record([], { run: id })
   const fact: Fact = { type: 'run.completed', id, agent: run.agent, summary, payloadBytes }
@@ -85,7 +86,7 @@ export function stop(view: View, command: Command<StopInput>): Verdict {
   const { run: id, reason, standing } = input
   const run = view.runs.byId(id)
   const reader = { agent: by, standing }
-  if (!run || !sees(view, reader, 'run', run)) return refuse('run.unknown', { run: id })
+  if (!run || !seesById(view, reader, 'run', run)) return refuse('run.unknown', { run: id })
   if (!mayEnd(run, reader)) return notYours(run)
   if (moves[run.status].stop === run.status) return record([], { run: id })
   return ended(view, command, run, { type: 'run.stopped', id, agent: run.agent, reason }, { status: 'stopped', reason })
@@ -97,9 +98,9 @@ function ended(view: View, command: Command<unknown>, run: RunRow, fact: Fact, e
   return record([fact, ...facts], { run: run.id }, body)
 }
 
-/** The run's own agent, the agent that asked for it, and the holder of the workspace's key may end it. No other agent can speak for it. */
+/** The run's own agent, the agent that asked for it, and the holder of the workspace's key may end it; on an open port whoever has its id. */
 export function mayEnd({ agent, parent }: RunRow, by: Reader): boolean {
-  return seesAll(by) || by.agent === agent || by.agent === parent
+  return seesAll(by) || hasRunsById(by) || by.agent === agent || by.agent === parent
 }
 
 function notYours({ id, agent, parent }: RunRow): Verdict {

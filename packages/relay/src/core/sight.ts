@@ -14,6 +14,8 @@ export interface Reader {
   readonly standing: {
     /** holder: it uses the rights of the workspace key. nobody: it has shown nothing, so that anybody may say its name. */
     readonly rank: 'owner' | 'holder' | 'agent' | 'nobody'
+    /** open: it came by a port that asks for nothing. */
+    readonly door?: string
   }
 }
 
@@ -78,6 +80,19 @@ export function seesAll({ standing }: Reader): boolean {
 /** The holder of the key and people see every run. People do not see every event of runs: finding those would mean reading everybody's events. */
 export function seesAllRuns(view: View, reader: Reader): boolean {
   return seesAll(reader) || isPerson(view, reader)
+}
+
+/**
+ * Is the id of a run the right to it? On a port that asks for nothing a name proves nothing, and a client has another one when it comes again. Only
+ * those whom a run concerns are told its id, which nobody can guess.
+ */
+export function hasRunsById({ standing: { door, rank } }: Reader): boolean {
+  return door === 'open' && rank === 'nobody'
+}
+
+/** For who has said the id of the run. Lists and events ask `sees`. */
+export function seesById(view: View, reader: Reader, kind: 'run' | 'progress', run: RunParties): boolean {
+  return hasRunsById(reader) || sees(view, reader, kind, run)
 }
 
 /** Workers, their commands and their screens are hidden from a reader that has only said a name, without a credential. */

@@ -86,11 +86,16 @@ test('an agent changes only the parts of its profile that it names, and never it
   expect(world.store.view.agentsCalled('boss')).toEqual([])
 })
 
-test('the lead is the one registered as lead, else the first', () => {
-  expect(leadOf(world.store.view)?.name).toBe('ada')
+test('the lead is the one of that name, else the one registered as lead, else the first that is there, else the first', () => {
+  const lead = (...there: string[]) => leadOf(world.store.view, (name) => there.includes(name))?.name
+  world.register('eve', { type: 'human' })
+  world.register('zoe', {})
+  expect([lead(), lead('zoe'), lead('zoe', 'ada'), lead('eve')]).toEqual(['ada', 'zoe', 'ada', 'ada'])
   world.register('boss', { role: 'lead', isHolder: true })
-  expect(leadOf(world.store.view)?.name).toBe('boss')
-  expect(leadOf(new CoreWorld().store.view)).toBeUndefined()
+  expect([lead(), lead('zoe')]).toEqual(['boss', 'boss'])
+  world.register('lead', {})
+  expect(lead('boss')).toBe('lead')
+  expect(leadOf(new CoreWorld().store.view, () => true)).toBeUndefined()
 })
 
 test("only the key's holder can take the role of the lead; a parent can give it to a worker", () => {

@@ -6,22 +6,32 @@ const randomChars = 16
 
 export type Ids = (prefix: string) => string
 
-/** Within one millisecond the random part counts upward, so that ids of one maker never run backward. */
+/** Ids that are a right to what they name, on a port that asks for nothing else: no other id gives them away. */
+const isRight: ReadonlySet<string> = new Set(['run'])
+
+/** Within one millisecond the random part counts upward, so that ids of one maker never run backward; not of those that are a right. */
 export function makeIds(now: () => number = Date.now, random: (bytes: Uint8Array) => void = fillRandom): Ids {
-  const digits = new Uint8Array(randomChars)
+  let digits = new Uint8Array(randomChars)
   let last = -1
+  const fresh = () => {
+    const drawn = new Uint8Array(randomChars)
+    random(drawn)
+    return drawn.map((byte) => byte & 31)
+  }
+  const next = (isLater: boolean) => {
+    if (isLater) digits = fresh()
+    else increment(digits)
+    return digits
+  }
   return (prefix) => {
     const time = now()
-    if (time > last) {
-      last = time
-      random(digits)
-      for (let i = 0; i < randomChars; i++) digits[i] = (digits[i] as number) & 31
-    } else {
-      increment(digits)
-    }
+    const isLater = time > last
+    if (isLater) last = time
+    const counted = next(isLater)
+    const chosen = isRight.has(prefix) ? fresh() : counted
     let id = ''
     for (let i = 0, rest = last; i < timeChars; i++, rest = Math.floor(rest / 32)) id = alphabet[rest % 32] + id
-    for (const digit of digits) id += alphabet[digit]
+    for (const digit of chosen) id += alphabet[digit]
     return `${prefix}_${id}`
   }
 }

@@ -7,6 +7,11 @@ import type { Hub } from '../hub.ts'
 
 const linkMs = 10 * 60_000
 
+/** Of a payload, for whoever shows a credential there, or where none is asked for. */
+export function bareAddress(url: string, run: string): string {
+  return `${url}/api/agents/${run}/payload`
+}
+
 export class PayloadLinks {
   readonly #clock: Clock
   /** In memory alone: every link ends with the daemon, and when the workspace is put to rest, which is when nobody is there. */
@@ -22,7 +27,7 @@ export class PayloadLinks {
 
   address(url: string, workspaceId: string, run: string): string {
     const until = this.#clock.now() + linkMs
-    return `${url}/api/agents/${run}/payload?right=${workspaceId}.${until}.${this.#sign(run, String(until))}`
+    return `${bareAddress(url, run)}?right=${workspaceId}.${until}.${this.#sign(run, String(until))}`
   }
 
   /** Is `right` one for the payload of this run, and still valid? */

@@ -6,7 +6,7 @@ import { formerRun } from '../../core/again.ts'
 import { firstLine } from '../../core/first-line.ts'
 import { bareText, RefusalError } from '../../core/refusal-error.ts'
 import { mayEnd } from '../../core/runs.ts'
-import { type Reader, sees, seesAllRuns, seesPrograms } from '../../core/sight.ts'
+import { hasRunsById, type Reader, sees, seesAllRuns, seesById, seesPrograms } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { RunRow } from '../../core/view.ts'
 import type { Store } from '../../store/store.ts'
@@ -18,6 +18,7 @@ import { WholeTexts } from '../whole-texts.ts'
 import { spawnRight } from '../workers/spawning.ts'
 import { blockedOf, lastScreenOfRun, workerAsRun } from '../workers/worker-as-run.ts'
 import type { Workers } from '../workers/workers.ts'
+import { bareAddress } from './payload-links.ts'
 import { Payloads, pack } from './payloads.ts'
 import { RunReports } from './run-reports.ts'
 import type { RunRuntime } from './run-runtime.ts'
@@ -161,8 +162,9 @@ export class Runs {
     const { runs } = view
     const known = runs.byIds(ids)
     const statusOf = async (id: string) => {
-      const row = known.get(id) ?? runs.byAgent(id)
-      if (row && sees(view, reader, 'progress', row))
+      const byId = known.get(id)
+      const row = byId ?? runs.byAgent(id)
+      if (row && (byId ? seesById : sees)(view, reader, 'progress', row))
         return {
           ...this.#lastShown(row, asking),
           ...this.#describe(row, asking, url),
@@ -218,13 +220,13 @@ export class Runs {
   }
 
   asked(asking: Asking, run: string): OutputOf<'run.contract'> {
-    return { contract: this.reports.contractOf(this.#seen(asking, run).id) }
+    return { contract: this.reports.contractOf(this.#seen(asking, run, sees).id) }
   }
 
   /** A run that the asker may not see is answered as if it were not there. */
-  #seen(asking: Asking, run: string): RunRow {
+  #seen(asking: Asking, run: string, rule: typeof seesById = seesById): RunRow {
     const row = this.#row(run)
-    if (row && sees(this.#store.view, readerOf(asking), 'run', row)) return row
+    if (row && rule(this.#store.view, readerOf(asking), 'run', row)) return row
     throw new RefusalError('run.unknown', { run })
   }
 
@@ -266,8 +268,8 @@ export class Runs {
     const isShown = !isByWorker(row) || seesPrograms(asking.session)
     if (status === 'running' && isByWorker(row) && isShown) Object.assign(run, blockedOf(this.#workers, agent))
     if (payloadBytes !== undefined) run.payloadSize = payloadBytes
-    if (payloadBytes !== undefined && url !== undefined && sees(this.#store.view, reader, 'run', row))
-      run.payloadUrl = this.payloads.address(url, id)
+    if (payloadBytes !== undefined && url !== undefined && seesById(this.#store.view, reader, 'run', row))
+      run.payloadUrl = hasRunsById(reader) ? bareAddress(url, id) : this.payloads.address(url, id)
     const preview = status === 'running' && isShown ? this.reports.outputOf(id) : undefined
     if (preview !== undefined) run.preview = preview
     return run
