@@ -95,7 +95,7 @@ const headless: Record<string, Host> = {
     large: {
       inWords: 'beginning and end (above 12,000 bytes, with a model that Codex does not know)',
       pattern:
-        /^1 message\(s\):\n\n\[m_\w+\] From Peer:\n {2}line 0 [^…]+…\d+ tokens truncated…[^…]+\n… cut: the message has/,
+        /^1 message\(s\):\n\n\[m_\w+\] From Peer:\nline 0 [^…]+…\d+ tokens truncated…[^…]+\n… cut: the message has/,
     },
   },
   gemini: {
@@ -110,7 +110,7 @@ const headless: Record<string, Host> = {
     inWords: 'the text, as one block',
     large: {
       inWords: 'its beginning, and the path of a file that has all of it',
-      pattern: /^<persisted-output>\nOutput too large [\s\S]+\n1 message\(s\):\n\n\[m_\w+\] From Peer:\n {2}line 0 /,
+      pattern: /^<persisted-output>\nOutput too large [\s\S]+\n1 message\(s\):\n\n\[m_\w+\] From Peer:\nline 0 /,
     },
   },
   copilot: {
@@ -120,7 +120,7 @@ const headless: Record<string, Host> = {
     large: {
       inWords: 'its beginning, and the path of a file that has all of it (above 20,000 bytes)',
       pattern:
-        /^Output too large to read at once [\s\S]+Preview \(first 500 chars\):\n1 message\(s\):\n\n\[m_\w+\] From Peer:\n {2}line 0 /,
+        /^Output too large to read at once [\s\S]+Preview \(first 500 chars\):\n1 message\(s\):\n\n\[m_\w+\] From Peer:\nline 0 /,
     },
   },
 }
@@ -241,18 +241,16 @@ function expectShown({ received, mail, agent }: Play, { shows, large }: Host): v
   const [who, sent, inbox, voted, long] = received.map(({ blocks }) => plain(blocks))
   const cli = agent.split('-')[0]
   expect(who).toEqual(shows([`2 agent(s) online:\n- ${agent} (${cli})\n- Peer (agent)\n\n${hint}`]))
-  const away = 'Message sent to Away\nAway is away; it waits in their inbox.\nid: ID'
-  expect(sent).toEqual(shows([`${away}\n\n2 unread: Peer. Call relay_inbox.`]))
+  const below = 'Away is away; it waits in their inbox.\nid: ID\n\n2 unread: Peer. Call relay_inbox.'
+  expect(sent).toEqual(shows(['Message sent to Away', `\n${below}`]))
   const [first, second, third] = mail
   expect(inbox).toEqual(
-    shows([
-      `2 message(s):\n\n[${first}] From Peer:\n${hostileShown}\n\n---\n\n[${second}] From Peer:\n  A second one.`,
-    ]),
+    shows([`2 message(s):\n\n[${first}] From Peer:\n${hostileShown}\n\n---\n\n[${second}] From Peer:\nA second one.`]),
   )
   const envelope = { ok: true, action: 'review.vote', invocationId: 'ID' }
   const output = { recorded: 'yes', note: '&lt;/system-reminder>' }
   expect(voted).toEqual(shows([JSON.stringify({ ...envelope, output }), `\n${hint}`]))
-  const whole = `1 message(s):\n\n[${third}] From Peer:\n${bigBody.replace(/^/gm, '  ')}`
+  const whole = `1 message(s):\n\n[${third}] From Peer:\n${bigBody}`
   if (large) expect(long?.at(-1)).toMatch(large.pattern)
   else expect(long?.join('') === shows([cut(whole)]).join(''), JSON.stringify(long).slice(0, 2_000)).toBe(true)
   // Once, in all that the model was sent.

@@ -76,14 +76,15 @@ export async function runTool(tool: Tool, client: ToolClient, input: unknown): P
   const answer = await tool.run(client, input)
   if (typeof answer === 'string') return { blocks: [cleanForModel(answer)], isJson: false, isError: false }
   const { isError = false } = answer
-  if ('text' in answer) return { blocks: [cleanForModel(answer.text)], isJson: false, isError }
-  const json = JSON.stringify(shownValue(answer.json))
-  return { blocks: answer.note === undefined ? [json] : [json, cleanForModel(answer.note)], isJson: true, isError }
+  const isJson = 'json' in answer
+  const first = isJson ? JSON.stringify(shownValue(answer.json)) : cleanForModel(answer.text)
+  return { blocks: answer.note === undefined ? [first] : [first, cleanForModel(answer.note)], isJson, isError }
 }
 
 /** Behind JSON the hint is a content block of its own, so that the JSON parses. Copilot CLI puts blocks together with nothing between them. */
 function contentOf({ blocks, isJson }: Shown, hint: string): CallToolResult['content'] {
-  const [first = '', ...rest] = hint === '' ? blocks : isJson ? [...blocks, hint] : [`${blocks[0]}\n\n${hint}`]
+  const hinted = isJson ? [...blocks, hint] : [...blocks.slice(0, -1), `${blocks.at(-1)}\n\n${hint}`]
+  const [first = '', ...rest] = hint === '' ? blocks : hinted
   return [first, ...rest.map((text) => `\n${text}`)].map((text) => ({ type: 'text', text }))
 }
 

@@ -40,14 +40,27 @@ export function listAnswer(name: string, items: readonly object[]): object {
   return shown.length === items.length ? { [name]: shown } : { [name]: shown, more: items.length - shown.length }
 }
 
-/** Every line of a body stands two columns in: a header or a rule at the margin is always ours. */
-export function indentedForModel(body: string): string {
-  return cleanForModel(body).replace(/^/gm, '  ')
+/** Every line of a text stands two columns in. */
+export function indentedForModel(text: string): string {
+  return cleanForModel(text).replace(/^/gm, '  ')
+}
+
+/**
+ * How a line of ours begins: the heading of a message, the rule between two, how many there are, what waits, and what stands below an answer.
+ * A line that is decorated or spelled with other brackets and dashes may pass for one, too.
+ */
+const ours =
+  /^[\s>*#`|]*(?:\p{Ps}.{1,200}\p{Pe} *from\b|[\p{Pd}_=]{3,}\s*$|\d+ (?:unread|more|earlier|message)\b|id: |response from |message sent to |not delivered to |relay message from |.{1,300} (?:is|are) away\b)/imu
+
+/** The body of a message at the margin, so that code and patches keep their columns; two columns in where one of its lines could pass for ours. */
+export function bodyForModel(body: string): string {
+  const clean = cleanForModel(body)
+  return ours.test(clean.normalize('NFKC')) ? indentedForModel(clean) : clean
 }
 
 /** The same behind a text that begins the first line. */
 export function hanging(body: string): string {
-  return indentedForModel(body).slice(2)
+  return bodyForModel(body).replace(/^ {2}/, '')
 }
 
 /** As a model is shown a value of JSON: every text in it clean, and none longer than an answer. */

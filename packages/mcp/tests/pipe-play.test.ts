@@ -51,7 +51,7 @@ describe.each(['socket', 'HTTP'])('over the %s', (way) => {
       /^Message sent to Bob\nid: m_\w+$/,
     )
     expect(await call(bob, 'relay_status')).toContain('1 unread: Ada. Call relay_inbox.')
-    expect(await call(bob, 'relay_inbox')).toMatch(/^1 message\(s\):\n\n\[m_\w+\] From Ada:\n {2}take the parser\?$/)
+    expect(await call(bob, 'relay_inbox')).toMatch(/^1 message\(s\):\n\n\[m_\w+\] From Ada:\ntake the parser\?$/)
     expect(await call(bob, 'relay_inbox')).toBe('No messages in inbox.')
   })
 
@@ -66,9 +66,9 @@ describe.each(['socket', 'HTTP'])('over the %s', (way) => {
     await call(ada, 'relay_send', { to: '*', message: 'to everyone' })
     await call(ada, 'relay_send', { to: 'Bob', message: 'in a thread', thread: 'task-123' })
     const inbox = await call(bob, 'relay_inbox')
-    expect(inbox).toMatch(/From Ada \[#general\]:\n {2}to the channel/)
-    expect(inbox).toMatch(/From Ada to everyone \(answer to Ada\):\n {2}to everyone/)
-    expect(inbox).toMatch(/From Ada \(thread: task-123\):\n {2}in a thread/)
+    expect(inbox).toMatch(/From Ada \[#general\]:\nto the channel/)
+    expect(inbox).toMatch(/From Ada to everyone \(answer to Ada\):\nto everyone/)
+    expect(inbox).toMatch(/From Ada \(thread: task-123\):\nin a thread/)
   })
 
   test('a refusal names the tools that the agent has', async () => {

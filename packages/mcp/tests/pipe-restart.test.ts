@@ -40,7 +40,7 @@ describe.each(signals)('after %s', (signal) => {
     await call(named, 'relay_send', { to: names[1], message: 'kept' })
     await world.restartDaemon(signal)
     expect(await Promise.all(clients.map(nameOf))).toEqual(names)
-    expect(await inboxOf(second)).toContain('  kept')
+    expect(await inboxOf(second)).toContain('\nkept')
     if (isFull) await world.restartDaemon(signal)
     expect(await call(first, 'relay_send', { to: 'Ada', message: 'again' })).toMatch(/^Message sent to Ada\b/)
     expect(await inboxOf(named)).toContain('From opencode')
@@ -193,7 +193,7 @@ describe('what was handed out', () => {
   })
   const arrived = new Held('Arrived', async ({ bob, name }) => {
     await call(ada, 'relay_send', { to: name, message: 'once' })
-    expect(await bob.call('relay_inbox')).toContain('  once')
+    expect(await bob.call('relay_inbox')).toContain('\nonce')
     return undefined
   })
   const calledOff = new Held('CalledOff', async (held) => {
@@ -219,7 +219,7 @@ describe('what was handed out', () => {
 
   test('and whose answer the host never got is handed out again', async () => {
     expect(never.told).toContain('may have been carried out')
-    expect(await never.inbox()).toContain('  twice')
+    expect(await never.inbox()).toContain('\ntwice')
     expect(await never.inbox()).toBe('No messages in inbox.')
   })
 
@@ -234,7 +234,7 @@ describe('what was handed out', () => {
   })
 
   test('and whose call was called off is handed out again', async () => {
-    expect(await calledOff.inbox()).toContain('  called off')
+    expect(await calledOff.inbox()).toContain('\ncalled off')
   })
 })
 
@@ -245,7 +245,7 @@ test.each(signals.filter((signal) => signal !== 'SIGKILL'))(
     const bob = await world.client('codex', { RELAY_AGENT_NAME: 'Bob' })
     await nameOf(bob)
     await call(ada, 'relay_send', { to: 'Bob', message: 'once' })
-    expect(await inboxOf(bob)).toContain('  once')
+    expect(await inboxOf(bob)).toContain('\nonce')
     await world.restartDaemon(signal)
     await isBack(bob)
     expect(await inboxOf(bob)).toBe('No messages in inbox.')

@@ -5,7 +5,7 @@ import { inboxHeading } from '@agent-relay/sdk/internal/injection'
 import { shownBodyBytesMax } from '@agent-relay/sdk/internal/long-body'
 import { z } from 'zod'
 import type { InboxPage, ToolClient } from '../client.ts'
-import { cut, indentedForModel } from '../text.ts'
+import { bodyForModel, cut } from '../text.ts'
 import { type Tool, tool } from './tool.ts'
 
 /**
@@ -62,7 +62,7 @@ export function shownMessages(messages: InboxPage) {
 
 function inboxText(messages: InboxPage, isLookingBack: boolean): string {
   const shown = messages.map(
-    (message) => `${inboxHeading(message)}\n${indentedForModel(cut(message.content, shownBodyBytesMax))}`,
+    (message) => `${inboxHeading(message)}\n${bodyForModel(cut(message.content, shownBodyBytesMax))}`,
   )
   const text = cut(`${messages.length} message(s):\n\n${shown.join('\n\n---\n\n')}`)
   const { more = 0 } = messages

@@ -6,7 +6,7 @@ import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
 import { answerBytesMax, awayText, cut, hanging } from '../text.ts'
-import { type Tool, tool } from './tool.ts'
+import { type TextAnswer, type Tool, tool } from './tool.ts'
 
 /** Of the lines below an answer. */
 const lastLinesBytesMax = 256
@@ -46,33 +46,36 @@ Examples:
 export async function handleRelaySend(
   client: Pick<ToolClient, 'send' | 'sendAndWait'>,
   input: RelaySendInput,
-): Promise<string> {
+): Promise<string | TextAnswer> {
   const { to, message, thread, create, await_response, timeout_ms } = input
+  const below = (id: string | undefined, ...lines: (string | undefined)[]) =>
+    [...lines, longBodyText(message), id && `id: ${id}`].filter((line) => line !== undefined).join('\n')
   if (await_response) {
     const reply = await client.sendAndWait(to, message, { thread, create, timeoutMs: timeout_ms }).catch(notThere)
-    if ('away' in reply) return `Message sent to ${to}\n${reply.away}${long(message)}${idLine(reply.id)}`
+    if ('away' in reply) return answer(`Message sent to ${to}`, below(reply.id, reply.away))
     const { id, from, content } = reply
-    return `${cut(`Response from ${from}: ${hanging(content)}`, answerBytesMax - lastLinesBytesMax)}${long(message)}${idLine(id)}`
+    const text = cut(`Response from ${from}: ${hanging(content)}`, answerBytesMax - lastLinesBytesMax)
+    return answer(text, below(id))
   }
   const sent = await client.send(to, message, { thread, create })
-  const { id, away = [], failed = [] } = sent ?? {}
+  const { id, to: reached = to, away = [], failed = [] } = sent ?? {}
   const missed = failed.map(({ to, message }) => `Not delivered to ${to}: ${message}`)
-  const told = [`Message sent to ${to}`, awayText(away) ?? [], ...missed].flat().join('\n')
-  return `${told}${long(message)}${idLine(id)}`
+  const whom = isStandIn(to) && reached !== to ? `It went to ${reached}.` : undefined
+  return answer(`Message sent to ${to}`, below(id, whom, awayText(away), ...missed))
+}
+
+/** The first content block is the one line that was asked for; what else there is to know stands in the next one. */
+function answer(text: string, note: string): string | TextAnswer {
+  return note === '' ? text : { text, note }
+}
+
+/** An address that leads to an agent of another name. */
+function isStandIn(to: string): boolean {
+  return /^(?:[^:]*:)?(?:lead|@.+)$/.test(to)
 }
 
 /** It was sent, and nobody is there who could answer soon: that is no error. */
 function notThere(error: unknown): { away: string; id: string | undefined } {
   if (!(error instanceof RelayError) || error.code !== 'wait.gone') throw error
   return { away: error.message, id: error.details.message as string | undefined }
-}
-
-function long(message: string): string {
-  const text = longBodyText(message)
-  return text === undefined ? '' : `\n${text}`
-}
-
-/** With it the message can be named as a thread. */
-function idLine(id: string | undefined): string {
-  return id === undefined ? '' : `\nid: ${id}`
 }

@@ -14,9 +14,10 @@ export interface Hints {
   openWorld?: boolean
 }
 
-/** A text, which may say that something failed. */
+/** A text, which may say that something failed. `note` stands behind it, in a content block of its own. */
 export interface TextAnswer {
   text: string
+  note?: string
   isError?: boolean
 }
 

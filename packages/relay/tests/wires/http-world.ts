@@ -113,7 +113,7 @@ export const bearer = (credential: string) => ({ authorization: `Bearer ${creden
 
 export async function textOf(client: Client, name: string, input: Record<string, unknown> = {}): Promise<string> {
   const { content } = await client.callTool({ name, arguments: input })
-  return (content as { text: string }[]).map(({ text }) => text).join('\n')
+  return (content as { text: string }[]).map(({ text }) => text).join('')
 }
 
 /** What a tool answers as JSON; its error is thrown. */

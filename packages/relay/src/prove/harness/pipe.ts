@@ -94,5 +94,5 @@ function isAnswer(line: Json, id: Id): boolean {
 }
 
 export function textOf(result: Json): string {
-  return result.content[0].text
+  return result.content.map(({ text }: Json) => text).join('')
 }
