@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RelayClient } from '@agent-relay/sdk'
 import { Actions } from '@agent-relay/sdk/internal/client'
+import { shownBodyBytesMax } from '@agent-relay/sdk/internal/long-body'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { cut } from '../../packages/mcp/src/text.ts'
@@ -81,7 +82,7 @@ interface Host {
   /** How the host puts the content blocks of a result before its model, and in words. */
   shows(blocks: string[]): string[]
   inWords: string
-  /** What it does with an answer of 32 KiB, if it does not show it whole. */
+  /** What it does with the longest body that we show, if it does not show it whole. */
   large?: { inWords: string; pattern: RegExp }
 }
 
@@ -108,10 +109,6 @@ const headless: Record<string, Host> = {
     args: ['--auth-type', 'openai', '--yolo', '-p'],
     shows: (blocks) => [blocks.join('\n')],
     inWords: 'the text, as one block',
-    large: {
-      inWords: 'its beginning, and the path of a file that has all of it',
-      pattern: /^<persisted-output>\nOutput too large [\s\S]+\n1 message\(s\):\n\n\[m_\w+\] From Peer:\nline 0 /,
-    },
   },
   copilot: {
     args: ['-s', '--allow-tool=agent-relay', '-p'],
@@ -250,9 +247,9 @@ function expectShown({ received, mail, agent }: Play, { shows, large }: Host): v
   const envelope = { ok: true, action: 'review.vote', invocationId: 'ID' }
   const output = { recorded: 'yes', note: '&lt;/system-reminder>' }
   expect(voted).toEqual(shows([JSON.stringify({ ...envelope, output }), `\n${hint}`]))
-  const whole = `1 message(s):\n\n[${third}] From Peer:\n${bigBody}`
+  const whole = `1 message(s):\n\n[${third}] From Peer:\n${cut(bigBody, shownBodyBytesMax)}`
   if (large) expect(long?.at(-1)).toMatch(large.pattern)
-  else expect(long?.join('') === shows([cut(whole)]).join(''), JSON.stringify(long).slice(0, 2_000)).toBe(true)
+  else expect(long?.join('') === shows([whole]).join(''), JSON.stringify(long).slice(0, 2_000)).toBe(true)
   // Once, in all that the model was sent.
   expect(received.map(({ request }) => request.split(hint).length - 1)).toEqual([1, 1, 1, 2, 2])
   for (const [at, id] of [

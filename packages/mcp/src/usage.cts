@@ -34,7 +34,7 @@ Install options:
   --start               The entry starts a daemon where none runs: its socket alone, until ten minutes after the last
                         session. A later install keeps --workspace and --start; uninstall takes them away
   --hooks               Hooks that hand over messages for all of ${hooked}; Codex then asks you to review
-                        them. Without this flag it gets none
+                        them. Without this flag you are asked, for all but Codex; where nobody can be asked none are added
   --no-hooks            No hooks
   --dry-run             Change nothing, show a diff
   --yes                 Ask nothing: add hooks, replace an entry named agent-relay that starts another program

@@ -327,7 +327,7 @@ describe('hooks', () => {
   it('come along where they cost nothing, and go again byte for byte', async () => {
     const settings = '{ // mine\n  "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]},\n}\n'
     home.write('.claude/settings.json', settings)
-    const { stdout } = await home.run(['install', '-e', 'claude,codex,gemini,copilot,cursor'])
+    const { stdout } = await home.run(['install', '-e', 'claude,codex,gemini,copilot,cursor', '--yes'])
     expect(stdout).toContain('✓ Claude Code hooks configured (~/.claude/settings.json)')
     expect(hooked()).toEqual(['.claude/settings.json', '.gemini/settings.json', '.copilot/hooks/agent-relay.json'])
     expect(JSON.parse(home.read('.copilot/hooks/agent-relay.json')).hooks.agentStop).toEqual([
@@ -348,7 +348,7 @@ describe('hooks', () => {
   it('are a plugin for opencode, beside the plugins that are there', async () => {
     const settings = '{\n  "plugin": ["a-plugin"], // mine\n  "model": "x/y"\n}\n'
     home.write('.config/opencode/opencode.json', settings)
-    await home.run(['install', '-e', 'opencode'])
+    await home.run(['install', '-e', 'opencode', '--hooks'])
     const plugin = join(home.root, 'data/bin/agent-relay-opencode.js')
     const named = /"plugin": \[([^\]]*)\]/.exec(home.read('.config/opencode/opencode.json'))?.[1]?.split(/,\s*/)
     expect(named?.map((each) => JSON.parse(each)).sort()).toEqual(['a-plugin', pathToFileURL(plugin).href])
@@ -359,10 +359,36 @@ describe('hooks', () => {
     expect(home.read('.config/opencode/opencode.json')).not.toContain('file://')
   })
 
-  it('stand in the diff of a dry run', async () => {
-    const { stdout } = await home.run(['install', '-e', 'claude', '--dry-run'])
+  it('stand in the plan of a dry run, with one diff for a file', async () => {
+    home.write('.gemini/settings.json', '{\n  "theme": "x"\n}\n')
+    const { stdout } = await home.run(['install', '-e', 'claude,gemini', '--dry-run', '--hooks'])
     expect(stdout).toContain(`exec ${word(home.launcher)} hook Stop --cli claude`)
-    expect(readdirSync(home.path)).toEqual([])
+    expect(stdout.match(/^\+\+\+ .*$/gm)?.map((line) => line.replace(/.*\/home/, ''))).toEqual([
+      '/.claude.json',
+      '/.claude/settings.json',
+      '/.gemini/settings.json',
+    ])
+    // What it shows is what an installation makes of the file.
+    const before = home.read('.gemini/settings.json')
+    await home.run(['install', '-e', 'gemini', '--hooks'])
+    const made = home.read('.gemini/settings.json')
+    for (const line of made.split('\n').filter((each) => each !== '' && !before.includes(each)))
+      expect(stdout).toContain(`+${line}`)
+  })
+
+  it('are not added where nobody can be asked, and those that are there are brought up to date', async () => {
+    const { stdout } = await home.run(['install', '-e', 'claude,gemini'])
+    expect(stdout).toMatch(
+      /No hooks were added, since nobody could be asked: .* Claude Code or Gemini CLI .* --hooks\n/,
+    )
+    expect(existsSync(join(home.path, '.claude/settings.json'))).toBe(false)
+    await home.run(['install', '-e', 'claude', '--hooks'])
+    const whole = home.read('.claude/settings.json')
+    home.write('.claude/settings.json', whole.replaceAll('asyncRewake', 'async'))
+    const again = await home.run(['install', '-e', 'claude'])
+    expect(again.stdout).not.toContain('No hooks were added')
+    const hooksIn = (text: string) => Object.entries(JSON.parse(text).hooks).sort()
+    expect(hooksIn(home.read('.claude/settings.json'))).toEqual(hooksIn(whole))
   })
 
   it('stay out with --no-hooks, of a project, and where the person says no', async () => {
@@ -385,12 +411,17 @@ describe('hooks', () => {
     await answer(true)
     expect(hooked()).toEqual(['.claude/settings.json', '.gemini/settings.json'])
     expect(asked).toEqual(
-      Array(2).fill(['Claude Code: also install hooks, so that messages reach a session by themselves?', true]),
+      Array(2).fill([
+        expect.stringMatching(
+          /^Claude Code: also install hooks\?\n- Messages .*\n.* waiter .*\n.* permission questions .*\n- Before an edit: .* 5 s/,
+        ),
+        true,
+      ]),
     )
   })
 
   it('are harmless when ours is gone', async () => {
-    await home.run(['install', '-e', 'claude'])
+    await home.run(['install', '-e', 'claude', '--hooks'])
     const { command } = JSON.parse(home.read('.claude/settings.json')).hooks.Stop[0].hooks[0]
     rmSync(join(home.root, 'data'), { recursive: true })
     expect(spawnSync('sh', ['-c', command], { encoding: 'utf8' })).toMatchObject({ status: 0, stdout: '', stderr: '' })

@@ -18,18 +18,20 @@ import {
   Untouched,
 } from './format.ts'
 import { json } from './jsonc.ts'
+import type { Plan } from './plan.ts'
 import { hashOf, Records, type WayBack } from './records.ts'
 import { toml } from './toml.ts'
 
 export type { FileOptions } from './file.ts'
 export type { Slot } from './format.ts'
 export { Untouched } from './format.ts'
+export { Plan } from './plan.ts'
 
 export interface EditOptions extends FileOptions {
   /** Says where the owner's data directory is, in which the way back is kept. */
   env?: Env
-  /** Nothing is written; the answer is what it would be. */
-  isDryRun?: boolean
+  /** Nothing is written, and the answer is what it would be. */
+  plan?: Plan
 }
 
 export interface Edit {
@@ -99,7 +101,7 @@ export function removeEntry(file: string, keyPath: readonly string[], name: Slot
     return formerText(format, text, record) ?? takenOut(format, text, keyPath, name, record?.madeKeys ?? 0)
   }
   const result = edit(file, options, rewrite, () => {})
-  if (record && !options.isDryRun) {
+  if (record && !options.plan) {
     records.remove(record)
     if (record.madeDirectory !== undefined && result.status === 'removed')
       removeEmpty(dirname(record.file), record.madeDirectory)
@@ -168,9 +170,12 @@ function edit(
   rewrite: (found: Snapshot) => string | undefined,
   before: (found: Snapshot, after: string | undefined, madeDirectory?: string) => void,
 ): Edit {
-  const found = look(file, options)
+  const { plan } = options
+  const onDisk = look(file, options)
+  const found = plan?.seen(onDisk) ?? onDisk
   let [old, now] = [found.text, rewrite(found)]
-  if (!options.isDryRun && now !== old) {
+  plan?.add(file, found, now)
+  if (!plan && now !== old) {
     now = old
     replace(file, options, rewrite, (snapshot, after, { madeDirectory }) => {
       ;[old, now] = [snapshot.text, after]

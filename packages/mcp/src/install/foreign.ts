@@ -10,7 +10,7 @@ import { type FileOutcome, fileOf } from './install.ts'
 
 const shownMax = 300
 
-/** Whether the person says yes to a question; `isYes`: Yes is the answer of who just presses Enter, and where nobody can be asked. */
+/** Whether the person says yes to a question; `isYes`: Yes is the answer of who just presses Enter. Where nobody can be asked it is no. */
 export type Confirm = (question: string, isYes?: boolean) => Promise<boolean>
 
 /** What the entry starts; undefined where there is none, or where it is ours. The edit reports a file that cannot be read. */
@@ -47,9 +47,13 @@ export function leftAlone({ name, title }: Editor, file: string, foreign: string
   return { editor: name, title, what: 'server', file, status: 'failed', why, foreign, fix, exit: 1 }
 }
 
+export function isTerminal(): boolean {
+  return process.stdin.isTTY === true && process.stdout.isTTY === true
+}
+
 /** Asks on a terminal. */
 export const confirmOnTerminal: Confirm = async (question, isYes = false) => {
-  if (!process.stdin.isTTY || !process.stdout.isTTY) return isYes
+  if (!isTerminal()) return false
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   try {
     const answer = (await terminal.question(`${question} ${isYes ? '[Y/n]' : '[y/N]'} `)).trim()

@@ -3,7 +3,7 @@
 
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { clisWith, hookSeconds, type NameWith, serverName } from '@agent-relay/sdk/internal/clis'
+import { clisWith, hookSeconds, inWords, type NameWith, serverName } from '@agent-relay/sdk/internal/clis'
 import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import type { Slot } from '../careful/index.ts'
 import { launched } from '../launcher.ts'
@@ -76,6 +76,25 @@ const ruleOf = (name: string) => (rules as Partial<Record<string, HookRule>>)[na
 export const freeHookEditors: readonly string[] = clisWith('hooks')
   .map(({ name }) => name)
   .filter((name) => !ruleOf(name)?.isAsked)
+
+/** Names all that they do, and what waits for them. */
+export function hooksQuestion(asked: readonly Editor[]): string {
+  const waking = asked.filter(({ name }) => ruleOf(name)?.waits).map(({ title }) => title)
+  const asking = asked.filter(({ name }) => ruleOf(name)?.asks).map(({ title }) => title)
+  const titles = asked.map(({ title }) => title)
+  return [
+    `${inWords(titles, 'and')}: also install hooks?`,
+    `- Messages reach a session by themselves: at its start, with each prompt and after each turn, which wait at most ${hookSeconds} s for it.`,
+    ...(waking.length > 0
+      ? [`- ${inWords(waking, 'and')}: a waiter beside each session wakes it when a message comes.`]
+      : []),
+    ...(asking.length > 0
+      ? [`- ${inWords(asking, 'and')}: its permission questions stand in the relay, too; whoever answers first counts.`]
+      : []),
+    `- Before an edit: is another agent working on that file? The edit waits at most ${hookSeconds} s for it.`,
+    'Install them?',
+  ].join('\n')
+}
 
 /** Empty where the editor has no hooks of this kind. */
 export function hooksOf({ name, userFile }: Editor, around: InstallContext, isProject: boolean): InstalledHook[] {

@@ -2,13 +2,12 @@
 
 import { parseArgs } from 'node:util'
 import { cleanForModel } from '@agent-relay/sdk/internal/clean'
-import { inWords } from '@agent-relay/sdk/internal/clis'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
-import { Untouched } from '../careful/index.ts'
+import { Plan, Untouched } from '../careful/index.ts'
 import { launched, launcherScript, refreshLauncher, type Server } from '../launcher.ts'
 import { type Editor, editors, type InstallContext, installContext } from './editors.ts'
-import { type Confirm, confirmOnTerminal, foreignCommand, leftAlone } from './foreign.ts'
-import { freeHookEditors, shellWord } from './hooks.ts'
+import { type Confirm, confirmOnTerminal, foreignCommand, isTerminal, leftAlone } from './foreign.ts'
+import { freeHookEditors, hooksQuestion, shellWord } from './hooks.ts'
 import { type FileOutcome, fileOf, install, isInstalled, meant, uninstall, type Wish } from './install.ts'
 import { afterInstall, noneDetected, outcomeLines, replacedLine, type Say, unknownEditor } from './report.ts'
 import { bindingFor, type Serving, servingOf } from './workspace-key.ts'
@@ -16,7 +15,7 @@ import { bindingFor, type Serving, servingOf } from './workspace-key.ts'
 export { pluginPath } from '../opencode-plugin.ts'
 export { detected, type Editor, editors, type InstallContext, installContext, programPath } from './editors.ts'
 export { commandOf, foreignCommand } from './foreign.ts'
-export { freeHookEditors, hooksOf, type InstalledHook } from './hooks.ts'
+export { freeHookEditors, hooksOf, hooksQuestion, type InstalledHook } from './hooks.ts'
 export type { FileOutcome } from './install.ts'
 export { configureLift, unconfigureLift } from './lift.ts'
 export { outcomeLines } from './report.ts'
@@ -32,7 +31,10 @@ export interface InstallOptions {
   workspace?: string
   /** The entry starts a daemon where none runs. A later installation keeps that, like the workspace. */
   start?: boolean
-  /** Hooks for every CLI that has some (true), for none (false), or where they cost the person nothing (`free`). Left out: `free` after a question, and none in a project. */
+  /**
+   * Hooks for every CLI that has some (true), for none (false), or where they cost the person nothing (`free`). Left out: `free` after a question;
+   * in a project, and where nobody can be asked, none are added.
+   */
   hooks?: boolean | 'free'
   dryRun?: boolean
   json?: boolean
@@ -70,24 +72,25 @@ export async function runInstall(options: InstallOptions = {}): Promise<InstallR
   try {
     const key = setting({ key: options.workspace }, 'key')
     binding = key === undefined ? [] : await bindingFor(key, around.env)
-    if (!wish.isDryRun) keepLauncher(around)
+    if (!wish.plan) keepLauncher(around)
   } catch (error) {
     if (!(error instanceof Untouched)) throw error
     talk(`${error.message} Nothing was changed.`)
     return end({ why: error.message, editors: [], unknown, exit: 1 }, options, say)
   }
-  talk(wish.isDryRun ? 'What would be changed:' : 'Installing Agent Relay MCP server...')
+  talk(wish.plan ? 'What would be changed:' : 'Installing Agent Relay MCP server...')
   talk('')
   for (const name of unknown) unknownEditor(talk, name)
-  if (await isDeclined(known, wish, options)) wish.hooks = 'none'
+  wish.hooks = await hooksAfterAsking(known, wish, options)
   const outcomes: FileOutcome[] = []
   for (const editor of known) {
     const done = await installOne(editor, { wish, binding, around, options, command })
     outcomes.push(...tell(done, wish, true, talk))
   }
-  if (!wish.isDryRun) {
+  if (!wish.plan) {
     const isStarting = known.every((editor) => servingOf(editor, wish.isProject, around).isStarting)
-    afterInstall(talk, outcomes, { command, isProject: wish.isProject, isStarting })
+    const hookless = wish.hooks === 'kept' ? withoutHooks(known, outcomes) : []
+    afterInstall(talk, outcomes, { command, isProject: wish.isProject, isStarting, hookless })
   }
   const server = served({ isStarting: options.start === true, binding }, around.env)
   return end({ server, editors: outcomes, unknown, exit: exitOf(outcomes, unknown) }, options, say)
@@ -105,13 +108,20 @@ interface Installing {
   command: string
 }
 
-/** Yes is the answer where nobody is asked. */
-async function isDeclined(known: Editor[], wish: Wish, options: InstallOptions): Promise<boolean> {
-  const titles = known.flatMap(({ name, title }) => (freeHookEditors.includes(name) ? [title] : []))
+/** Where nobody can be asked, none are added. A dry run shows what a yes would add. */
+async function hooksAfterAsking(known: Editor[], wish: Wish, options: InstallOptions): Promise<Wish['hooks']> {
   const { hooks, yes, json, confirm = confirmOnTerminal } = options
-  if (hooks !== undefined || wish.hooks === 'none' || wish.isDryRun || yes || json || titles.length === 0) return false
-  const question = `${inWords(titles, 'and')}: also install hooks, so that messages reach a session by themselves?`
-  return !(await confirm(question, true))
+  const free = known.filter(({ name }) => freeHookEditors.includes(name))
+  if (hooks !== undefined || wish.hooks !== 'free' || yes || free.length === 0) return wish.hooks
+  const canAsk = !json && (options.confirm !== undefined || isTerminal())
+  if (!canAsk) return 'kept'
+  return wish.plan || (await confirm(hooksQuestion(free), true)) ? 'free' : 'none'
+}
+
+/** Those that hooks could be added to at no cost. */
+function withoutHooks(known: Editor[], outcomes: FileOutcome[]): string[] {
+  const isHooked = ({ name }: Editor) => outcomes.some(({ editor, what }) => editor === name && what === 'hooks')
+  return known.filter((editor) => freeHookEditors.includes(editor.name) && !isHooked(editor)).map(({ title }) => title)
 }
 
 /** Another program's entry of our name goes only after a yes. */
@@ -126,7 +136,7 @@ async function installOne(editor: Editor, installing: Installing): Promise<FileO
   const { yes, json, confirm = json ? async () => false : confirmOnTerminal } = options
   const question = `${editor.title}: ${file} has an entry of this name that starts another program:\n  ${foreign}\nReplace it?`
   const scope = wish.isProject ? ' --project' : ''
-  if (!wish.isDryRun && !yes && !(await confirm(question)))
+  if (!wish.plan && !yes && !(await confirm(question)))
     return [leftAlone(editor, file, foreign, `${command} install${scope} --editor ${editor.name} --yes`)]
   const [first, ...hooks] = install(editor, wish, server, around)
   return [{ ...(first as FileOutcome), foreign }, ...hooks]
@@ -178,7 +188,7 @@ function prepare(options: InstallOptions): Prepared {
     wish: {
       editors: names,
       isProject: options.project === true,
-      isDryRun: options.dryRun === true,
+      plan: options.dryRun === true ? new Plan() : undefined,
       hooks: hooksWish(options),
     },
     names: names.filter((name) => name !== ''),
@@ -191,12 +201,15 @@ function hooksWish({ hooks, project }: InstallOptions): Wish['hooks'] {
   return hooks === true ? 'all' : hooks || 'none'
 }
 
-function tell(outcomes: FileOutcome[], { isDryRun }: Wish, isInstall: boolean, talk: Say): FileOutcome[] {
-  for (const outcome of outcomes) {
-    if (isDryRun && outcome.diff) for (const line of [outcome.diff, ...replacedLine(outcome)]) talk(line)
-    else for (const line of outcomeLines(outcome, isInstall)) talk(line)
-  }
-  return outcomes
+/** In a dry run one diff for each file: entry and hooks may stand in the same one. */
+function tell(outcomes: FileOutcome[], { plan }: Wish, isInstall: boolean, talk: Say): FileOutcome[] {
+  return outcomes.map((outcome) => {
+    const diff = plan && outcome.file !== undefined ? plan.takeDiff(outcome.file) : ''
+    const isInOther = plan !== undefined && diff === '' && outcome.exit === 0 && outcome.status !== 'unchanged'
+    const lines = diff !== '' ? [diff, ...replacedLine(outcome)] : isInOther ? [] : outcomeLines(outcome, isInstall)
+    for (const line of lines) talk(line)
+    return diff === '' ? outcome : { ...outcome, diff }
+  })
 }
 
 function exitOf(outcomes: FileOutcome[], unknown: string[]): number {

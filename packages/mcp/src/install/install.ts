@@ -1,7 +1,16 @@
 // Installing and uninstalling: for each editor that is meant, the careful edit of its file, and what came of it. Printing is in report.ts.
 
 import { serverName } from '@agent-relay/sdk/internal/clis'
-import { type Edit, putEntry, readEntry, removeEntry, type Slot, snippetOf, Untouched } from '../careful/index.ts'
+import {
+  type Edit,
+  type Plan,
+  putEntry,
+  readEntry,
+  removeEntry,
+  type Slot,
+  snippetOf,
+  Untouched,
+} from '../careful/index.ts'
 import type { Server } from '../launcher.ts'
 import { refreshPlugin } from '../opencode-plugin.ts'
 import { detected, type Editor, editors, type InstallContext } from './editors.ts'
@@ -11,9 +20,10 @@ export interface Wish {
   /** Names, `auto` or `all`. */
   editors: readonly string[]
   isProject: boolean
-  isDryRun: boolean
-  /** `free`: those that cost the person nothing. */
-  hooks: 'none' | 'free' | 'all'
+  /** Of a dry run. */
+  plan?: Plan
+  /** `kept`: where there are some already. `free`: also those that cost the person nothing. */
+  hooks: 'none' | 'kept' | 'free' | 'all'
 }
 
 /** What came of one file of one editor. */
@@ -68,12 +78,18 @@ export function install(editor: Editor, wish: Wish, server: Server, around: Inst
 }
 
 function installHooks(editor: Editor, wish: Wish, around: InstallContext): FileOutcome[] {
-  const isMeant = wish.hooks === 'all' || (wish.hooks === 'free' && freeHookEditors.includes(editor.name))
-  const hooks = isMeant ? hooksOf(editor, around, wish.isProject) : []
+  const hooks = hooksOf(editor, around, wish.isProject)
+  const isFree = freeHookEditors.includes(editor.name)
+  const isMeant = {
+    none: () => false,
+    kept: () => stands(hooks, wish.isProject, around),
+    free: () => isFree || stands(hooks, wish.isProject, around),
+    all: () => true,
+  }
   const [first] = hooks
-  if (!first) return []
+  if (!first || !isMeant[wish.hooks]()) return []
   const outcome = attempt(editor, 'hooks', wish, around, first.file, (_, options) => {
-    if (editor.name === 'opencode' && !wish.isDryRun) refreshPlugin(around.env)
+    if (editor.name === 'opencode' && !wish.plan) refreshPlugin(around.env)
     return hooks.map(({ file, keyPath, slot, value }) => putEntry(file, keyPath, slot, value, options))
   })
   if (outcome.snippet === '') {
@@ -107,10 +123,17 @@ export function uninstall(editor: Editor, wish: Wish, around: InstallContext, fo
 /** Whether an entry of ours, or a hook, stands in its files. A file that cannot be read counts: the person should hear of it. */
 export function isInstalled(editor: Editor, isProject: boolean, around: InstallContext): boolean {
   const file = fileOf(editor, { isProject }, around)
-  const places: { file: string; keyPath: readonly string[]; slot: Slot }[] = [
-    ...(file === undefined ? [] : [{ file, keyPath: editor.keyPath, slot: serverName }]),
-    ...hooksOf(editor, around, isProject),
-  ]
+  const own = file === undefined ? [] : [{ file, keyPath: editor.keyPath, slot: serverName }]
+  return stands([...own, ...hooksOf(editor, around, isProject)], isProject, around)
+}
+
+interface Place {
+  file: string
+  keyPath: readonly string[]
+  slot: Slot
+}
+
+function stands(places: readonly Place[], isProject: boolean, around: InstallContext): boolean {
   return places.some(({ file, keyPath, slot }) => {
     try {
       return readEntry(file, keyPath, slot, { within: isProject ? around.project : undefined }) !== undefined
@@ -144,14 +167,13 @@ export function attempt(
   try {
     const edits = work(file, {
       env: around.env,
-      isDryRun: wish.isDryRun,
+      plan: wish.plan,
       within: wish.isProject ? around.project : undefined,
       mode: wish.isProject ? 0o644 : 0o600,
     })
     const made = edits.find(({ status }) => status === 'removed' || status === 'created')
     const changed = made ?? edits.find(({ status }) => status === 'changed')
-    const diff = edits.map((edit) => edit.diff).filter((text) => text !== '')
-    return { ...base, status: changed?.status ?? 'unchanged', diff: diff.join('\n'), backup: edits[0]?.backup, exit: 0 }
+    return { ...base, status: changed?.status ?? 'unchanged', backup: edits[0]?.backup, exit: 0 }
   } catch (error) {
     const isConfig = error instanceof Untouched && error.isConfig
     return { ...base, status: 'failed', why: whyOf(error), ...(isConfig ? { snippet: '', exit: 78 } : { exit: 1 }) }

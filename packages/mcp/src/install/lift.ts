@@ -31,7 +31,7 @@ export function unconfigureLift(around: InstallContext): FileOutcome[] {
     .filter(({ status }) => status !== 'unchanged')
 }
 
-const wish: Wish = { editors: [], isProject: true, isDryRun: false, hooks: 'none' }
+const wish: Wish = { editors: [], isProject: true, hooks: 'none' }
 
 function inFiles(around: InstallContext, isMeant: (editor: Editor, file: string) => boolean) {
   return editors.flatMap((editor) => {

@@ -1,6 +1,7 @@
 // What a person, or with `--json` a program, is told about an installation.
 
 import { homedir } from 'node:os'
+import { inWords } from '@agent-relay/sdk/internal/clis'
 import { editors } from './editors.ts'
 import type { FileOutcome } from './install.ts'
 
@@ -55,9 +56,15 @@ interface Installed {
   isProject: boolean
   /** Every entry starts the daemon that it needs. */
   isStarting: boolean
+  /** Those that got no hooks because nobody could be asked. */
+  hookless: readonly string[]
 }
 
-export function afterInstall(say: Say, outcomes: FileOutcome[], { command, isProject, isStarting }: Installed): void {
+export function afterInstall(
+  say: Say,
+  outcomes: FileOutcome[],
+  { command, isProject, isStarting, hookless }: Installed,
+): void {
   const isDone = outcomes.some(({ exit }) => exit === 0)
   say('')
   if (!isDone) return say('Nothing was installed.')
@@ -66,6 +73,10 @@ export function afterInstall(say: Say, outcomes: FileOutcome[], { command, isPro
   say('The relay tools will be available when you start your editor.')
   if (isStarting) say('A session starts the relay daemon if none runs. It ends ten minutes after the last session.')
   else say('Make sure the relay daemon is running: agent-relay daemon start')
+  if (hookless.length > 0)
+    say(
+      `No hooks were added, since nobody could be asked: a message waits until a session of ${inWords(hookless, 'or')} looks for it. To add them: ${command} install --hooks`,
+    )
   if (outcomes.some(({ what, editor }) => what === 'hooks' && editor === 'codex'))
     say('Codex asks you to review the new hooks when it starts.')
   say(`To undo: ${command} uninstall${isProject ? ' --project' : ''}`)

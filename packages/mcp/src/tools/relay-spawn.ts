@@ -9,19 +9,19 @@ import { type TextAnswer, type Tool, tool } from './tool.ts'
 const clis = clisWith('worker').filter(({ worker }) => worker === 'mcp')
 
 export const relaySpawnSchema = z.object({
-  name: z.string().describe('Unique name for the worker'),
+  name: z.string().describe('Unique name'),
   cli: z.enum(clis.map(({ name }) => name)).describe('CLI to run'),
   task: z.string().describe('What the worker should do'),
   model: z.string().optional().describe('Model override'),
   cwd: z.string().optional().describe('Working directory'),
-  worktree: z.boolean().optional(),
+  worktree: z.boolean().optional().describe('In its own git worktree'),
 })
 export type RelaySpawnInput = z.input<typeof relaySpawnSchema>
 
 export const relaySpawnTool: Tool = tool({
   name: 'relay_spawn',
   title: 'Spawn a worker',
-  description: `Start a worker agent for a subtask, in its own process. It messages you when it is ready.
+  description: `Start a worker agent for a subtask. It messages you when ready.
 
 Example: name="TestRunner", cli="claude", task="Run the test suite and report failures"`,
   input: relaySpawnSchema,

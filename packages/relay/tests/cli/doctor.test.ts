@@ -310,7 +310,7 @@ describe('a planted fault', () => {
       { check: 'hooks claude', state: 'note', fix: 'agent-relay mcp install --editor claude' },
       { check: 'hooks gemini', state: 'note', text: 'no hooks: messages wait until the agent calls a tool' },
     ])
-    await world.run(['mcp', 'install', '--editor', 'claude,gemini'])
+    await world.run(['mcp', 'install', '--editor', 'claude,gemini', '--yes'])
     expect(await hooks()).toMatchObject([
       { state: 'ok', text: '~/.claude/settings.json: messages wake it' },
       { state: 'ok', text: '~/.gemini/settings.json: messages at its next turn; nothing can wake it' },
@@ -321,7 +321,7 @@ describe('a planted fault', () => {
   })
 
   it('hooks of the others: none, a plugin that is gone, and those that Codex does not trust yet', async () => {
-    await world.run(['mcp', 'install', '--editor', 'codex,opencode,qwen'])
+    await world.run(['mcp', 'install', '--editor', 'codex,opencode,qwen', '--yes'])
     const hooks = async () => (await doctor()).findings.filter(({ check }) => check.startsWith('hooks '))
     const none = { check: 'hooks qwen', state: 'note', text: expect.stringMatching(/^it has none that we know/) }
     const text = '~/.config/opencode/opencode.json: messages wake it, once it has a session'
@@ -408,7 +408,7 @@ describe('a planted fault', () => {
 
   it('hooks that cannot reach: their launcher is gone, or they do not find the daemon', async () => {
     await world.serve()
-    await world.run(['mcp', 'install', '--editor', 'claude'])
+    await world.run(['mcp', 'install', '--editor', 'claude', '--yes'])
     const ofHooks = async () => (await doctor()).findings.find(({ check }) => check === 'hooks claude')
     expect(await ofHooks()).toMatchObject({ state: 'ok' })
     rmSync(join(world.dataDir, 'hooks/daemon'))

@@ -35,7 +35,7 @@ describe('setup --yes', () => {
     expect([code, stderr]).toEqual([0, expect.stringMatching(/agent-relay\.cjs'? mcp install/)])
     await world.run(['setup', '--yes', '--editor', 'claude', '--no-hooks'])
     expect(existsSync(home('.claude/settings.json'))).toBe(false)
-    await world.run(['mcp', 'install', '--editor', 'claude'])
+    await world.run(['mcp', 'install', '--editor', 'claude', '--yes'])
     expect(existsSync(home('.claude/settings.json'))).toBe(true)
   })
 
@@ -76,7 +76,7 @@ describe('setup on a terminal', () => {
     pty.write('\r')
     await sees('Editors and CLIs to connect')
     pty.write('\r')
-    await sees('Hooks as well?')
+    await sees('also install hooks?')
     pty.write('\r')
     await sees('Gemini CLI hooks configured')
     expect(await ended).toBe(0)

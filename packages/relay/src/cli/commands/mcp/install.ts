@@ -14,7 +14,7 @@ export const editor = {
   words: ['auto', 'all', ...clisWith('editor').map(({ name }) => name)],
   isList: true,
 } satisfies CliOption
-/** Without either, the hooks that cost the person nothing. */
+/** Without either, the hooks that cost the person nothing, after a question; none where nobody can be asked. */
 export const hookOptions = {
   hooks: {
     flags: '--hooks',

@@ -15,7 +15,7 @@ interface Answers {
   workspace: string
   /** Empty if none is to be connected. */
   editors: string[]
-  hooks: boolean | 'free'
+  hooks?: boolean | 'free'
   /** Whether the daemon is to run by itself. */
   service: boolean
 }
@@ -72,7 +72,12 @@ async function defaults(context: Context<SetupOptions>): Promise<Answers> {
   const { options, env } = context
   const names = options.editor ?? (await found(env)).map(({ name }) => name)
   const { project: workspace } = chooseWorkspace(context, env)
-  return { workspace, editors: names, hooks: options.hooks ?? 'free', service: options.service === true }
+  return {
+    workspace,
+    editors: names,
+    hooks: options.hooks ?? (options.yes ? 'free' : undefined),
+    service: options.service === true,
+  }
 }
 
 async function found(env: Env) {
@@ -85,7 +90,7 @@ const atLogin = { message: 'Should the daemon run by itself, from every login on
 async function ask(context: Context<SetupOptions>): Promise<Answers> {
   const { options, env } = context
   const prompts = await import('@clack/prompts')
-  const { editors: known, freeHookEditors } = await import('@agent-relay/mcp/install')
+  const { editors: known, freeHookEditors, hooksQuestion } = await import('@agent-relay/mcp/install')
   const given = <T>(answer: T): Exclude<T, symbol> => {
     if (prompts.isCancel(answer)) throw new CommandError('Cancelled. Nothing was changed.', exits.refused)
     return answer as Exclude<T, symbol>
@@ -112,10 +117,9 @@ async function ask(context: Context<SetupOptions>): Promise<Answers> {
       required: false,
     }),
   )
-  const isAsked = options.hooks === undefined && editors.some((name) => freeHookEditors.includes(name))
-  const isYes =
-    isAsked &&
-    given(await prompts.confirm({ message: 'Hooks as well? By them messages reach a session by themselves.' }))
+  const hookable = known.filter(({ name }) => editors.includes(name) && freeHookEditors.includes(name))
+  const isAsked = options.hooks === undefined && hookable.length > 0
+  const isYes = isAsked && given(await prompts.confirm({ message: hooksQuestion(hookable) }))
   const service = options.service ?? (hasUserUnits(env) && given(await prompts.confirm(atLogin)))
   prompts.outro(`Workspace ${workspace}`)
   return { workspace, editors, hooks: options.hooks ?? (isYes && 'free'), service }
