@@ -47,6 +47,23 @@ describe.each(signals)('after %s', (signal) => {
     expect(await inboxOf(second)).toBe('No messages in inbox.')
   })
 
+  test('who only looks around leaves no agent behind, and has the same name with the next daemon', async () => {
+    const named = await world.client('opencode', { ...patient, RELAY_AGENT_NAME: 'Ada' })
+    const [one, two] = [await world.client('codex', patient), await world.client('codex', patient)]
+    const names = [await nameOf(one), await nameOf(two)]
+    await call(one, 'relay_who')
+    await call(two, 'relay_inbox')
+    await world.restartDaemon(signal)
+    expect([await nameOf(two), await nameOf(one)]).toEqual(names.toReversed())
+    expect(await call(named, 'relay_who')).toContain(`- ${names[1]} (codex)`)
+    await call(named, 'relay_send', { to: names[1], message: 'are you there?' })
+    for (const client of [one, two]) await client.close()
+    const left = async () => (await call(named, 'relay_who', { include_idle: true })).includes('codex')
+    await until(async () => !(await left()))
+    expect(await call(named, 'relay_send', { to: names[0], message: 'x' })).toContain('Agent not found')
+    expect(await call(named, 'relay_send', { to: names[1], message: 'x' })).toContain('Message sent')
+  })
+
   test('subscriptions and push go on', async () => {
     const ada = await world.client('claude-code', { ...patient, RELAY_AGENT_NAME: 'Ada', RELAY_PUSH: 'channel' })
     const bob = await world.client('codex', { ...patient, RELAY_AGENT_NAME: 'Bob' })

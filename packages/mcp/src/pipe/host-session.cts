@@ -23,7 +23,7 @@ export class HostSession {
   }
 
   get agentName(): string | undefined {
-    return this.#identity.name
+    return this.#identity.name ?? this.#identity.given
   }
 
   /** The host has the answer to its `initialize`. */
@@ -38,7 +38,8 @@ export class HostSession {
   }
 
   /** The session acts as this agent from now on, with the next daemon, too. */
-  welcome({ agent, token }: { agent?: string; token?: string }): void {
+  welcome({ agent, given, token }: { agent?: string; given?: string; token?: string }): void {
+    if (given !== undefined) this.#identity.given = given
     if (agent !== undefined) this.#identity.name = agent
     if (token !== undefined) this.#identity.token = token
   }

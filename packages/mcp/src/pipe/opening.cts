@@ -9,6 +9,8 @@ export interface Identity {
   pipe: string
   name?: string
   type?: string
+  /** The name that the daemon gave it, which is not stored yet. */
+  given?: string
   token?: string
   key?: string
   strict?: boolean

@@ -14,6 +14,7 @@ export function nameProvisionally(
   workspace: Workspace,
   session: Session,
   { name, cli }: { name: string; cli?: string },
+  onStored?: Provisional['onStored'],
 ): string {
   const { sessions, store, ids } = workspace
   const { view } = store
@@ -26,7 +27,7 @@ export function nameProvisionally(
   const free = freeNameOf(name, isTaken)
   if (free === undefined) throw new RefusalError('agent.name-taken', { name })
   const heardFrom = { general: lastOf(workspace, generalChannel), broadcast: lastOf(workspace, broadcast) }
-  sessions.bind(session, free, { id: ids('a'), profile: { name: free, cli }, heardFrom })
+  sessions.bind(session, free, { id: ids('a'), profile: { name: free, cli }, heardFrom, onStored })
   return free
 }
 
@@ -48,10 +49,12 @@ export function settleBefore(
 ): Promise<unknown> | undefined {
   const { sessions } = workspace
   if (sessions.provisionals === 0) return undefined
+  // A hook of its host acts under the same name.
+  const own = session.provisional ? session : sessions.provisional(session.agent ?? '')
   const named = new Set<Session | undefined>(namesIn(input).map((name) => sessions.provisional(name)))
   // A registration gives up its session's own name for another, or stores it itself.
   if (operation === 'agent.register') named.delete(session)
-  else if (session.provisional && !onlyLooks(workspace, session.provisional, operation, input)) named.add(session)
+  else if (own?.provisional && !onlyLooks(workspace, own.provisional, operation, input)) named.add(own)
   const settling = [...named].flatMap((each) => (each ? [settle(workspace, each)] : []))
   return settling.length > 0 ? Promise.all(settling) : undefined
 }
@@ -64,12 +67,18 @@ export function settleNamed(workspace: Workspace, name: string): Promise<unknown
 export async function settle(workspace: Workspace, session: Session): Promise<void> {
   const { provisional } = session
   if (!provisional) return
-  provisional.settling ??= register(workspace, session, provisional.profile, { isGiven: true })
+  provisional.settling ??= stored(workspace, session, provisional)
   try {
     await provisional.settling
   } finally {
     provisional.settling = undefined
   }
+}
+
+async function stored(workspace: Workspace, session: Session, provisional: Provisional) {
+  const registered = await register(workspace, session, provisional.profile, { isGiven: true })
+  provisional.onStored?.(registered)
+  return registered
 }
 
 function onlyLooks(workspace: Workspace, provisional: Provisional, operation: string, input: object): boolean {

@@ -28,8 +28,10 @@ let mcp: Promise<typeof import('@agent-relay/mcp')> | undefined
 
 /** How the client of an MCP session comes in. */
 export interface McpEntrance extends Omit<Entrance, 'kind'> {
-  /** A client without a name is given one that is stored only when it is needed: its session does not come back after its end. */
+  /** A client without a name is given one that is stored only when it is needed. */
   readonly isProvisional?: boolean
+  /** The name that a former daemon has given it so. */
+  readonly given?: string
 }
 
 export interface McpSession {
@@ -51,12 +53,15 @@ export function toolsetOf({ daemon }: Dispatch): string | undefined {
   return daemon.roles && 'lift'
 }
 
-/** `onAgent` is called with the agent that the session acts as: at once if HELLO named one, else when the client has introduced itself. */
+/**
+ * `onAgent` is called with the agent that the session acts as: at once if HELLO named one, else when the client has introduced itself. `given`:
+ * under a name that is not stored yet; it is called again when it is.
+ */
 export async function openMcpSession(
   dispatch: Dispatch,
-  { isProvisional = false, ...entrance }: McpEntrance,
+  { isProvisional = false, given, ...entrance }: McpEntrance,
   hello: Hello,
-  onAgent: (agent: Pick<Welcome, 'agent' | 'token'>) => void = () => {},
+  onAgent: (agent: Pick<Welcome, 'agent' | 'token'> & { given?: string }) => void = () => {},
 ): Promise<McpSession> {
   const { workspace, daemon } = dispatch
   const { session, welcome } = await dispatch.hello({ ...entrance, kind: 'model' }, hello)
@@ -68,7 +73,12 @@ export async function openMcpSession(
   const introduce: ServerOptions['introduce'] = async (info) => {
     if (session.agent !== undefined) return tellCli(workspace, client, info)
     const wanted = nameAfter(info?.name)
-    if (isProvisional) return client.actsAs({ agent: nameProvisionally(workspace, session, wanted) })
+    if (isProvisional) {
+      const name = given ?? wanted.name
+      const named = nameProvisionally(workspace, session, { ...wanted, name }, onAgent)
+      onAgent({ given: named })
+      return client.actsAs({ agent: named })
+    }
     onAgent(await client.call('agent.register', wanted))
     workspace.sessions.nameIsGiven(session)
   }

@@ -4,7 +4,15 @@ import type { Socket } from 'node:net'
 import type { LinePort } from '@agent-relay/mcp'
 import { RelayError } from '@agent-relay/sdk'
 import { callId } from '@agent-relay/sdk/internal/call-id'
-import { encodeFrame, type Hello, issuesText, limits, type Refusal, refusal } from '@agent-relay/sdk/protocol'
+import {
+  agentNamePattern,
+  encodeFrame,
+  type Hello,
+  issuesText,
+  limits,
+  type Refusal,
+  refusal,
+} from '@agent-relay/sdk/protocol'
 import type { RefusalLike } from '@agent-relay/sdk/wire'
 import { z } from 'zod'
 import type { Dispatch } from '../broker/dispatch.ts'
@@ -23,6 +31,8 @@ const PipeHello = z.object({
   push: z.string().max(40).optional(),
   host: z.number().int().positive().optional(),
   cwd: z.string().max(limits.pathCharsMax).optional(),
+  /** The name that a former daemon has given it, and that nobody has written to yet. */
+  given: z.string().regex(agentNamePattern).optional(),
   /** JSON-RPC ids of calls that were sent and never answered: they follow, under the same ids. */
   calls: z
     .array(z.union([z.string(), z.number()]))
@@ -69,7 +79,10 @@ export async function servePipe(
       ...(token === undefined ? {} : { token }),
     }
     const tools = toolsOf(toolsetsFor(dispatch, entrance, hello))
-    const { client, link, options, turn } = await openMcpSession(dispatch, entrance, asSession(hello), (agent) =>
+    // Other machines are told of agents that are stored, and of no others.
+    const isProvisional = dispatch.workspace.elsewhere === undefined
+    const naming = { ...entrance, isProvisional, given: hello.given }
+    const { client, link, options, turn } = await openMcpSession(dispatch, naming, asSession(hello), (agent) =>
       say('WELCOME', agent),
     )
     const transport = new LineTransport(portOf(socket))

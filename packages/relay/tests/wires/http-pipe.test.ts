@@ -98,7 +98,12 @@ test('a token acts as its own agent; without a name the client is named after it
   await codex.ask(1, 'initialize', initialize)
   codex.say({ jsonrpc: '2.0', method: 'notifications/initialized' })
   await until(() => codex.lines.some(({ type }) => type === 'WELCOME'))
-  expect(codex.lines.find(({ type }) => type === 'WELCOME')?.payload.agent).toBe('codex')
+  const welcomes = () => codex.lines.filter(({ type }) => type === 'WELCOME').map(({ payload }) => payload)
+  expect(welcomes()).toEqual([{ given: 'codex' }])
+  // Once somebody writes to it, it is stored, and told how to come back as the same agent.
+  await world.api('message.send', { to: 'codex', body: 'hello' }, world.as('Bob'))
+  await until(() => welcomes().length === 2)
+  expect(welcomes()[1]).toMatchObject({ agent: 'codex', token: expect.stringMatching(/^at_/) })
   for (const { stream } of [bob, codex]) stream.destroy()
 })
 

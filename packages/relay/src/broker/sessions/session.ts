@@ -96,8 +96,12 @@ export interface Provisional {
   /** The last messages to everybody when it came: what is said after them is in its inbox. */
   heardFrom: { general: number; broadcast: number }
   /** It is being stored. */
-  settling?: Promise<unknown>
+  settling?: Promise<Stored>
+  /** Called with what it needs to come back as the same agent. */
+  onStored?(stored: Stored): void
 }
+
+type Stored = { agent: string; token?: string }
 
 export interface Shown {
   readonly keyHash?: string
