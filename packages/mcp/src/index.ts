@@ -7,7 +7,6 @@ export {
   AgentNotFoundError,
   ConnectionError,
   DaemonNotRunningError,
-  RelayClient,
   RelayError,
   TimeoutError,
 } from '@agent-relay/sdk'
@@ -18,6 +17,7 @@ export { type LinePort, LineTransport } from './line-transport.ts'
 export type { ClientInfo } from './naming.ts'
 export { getProtocolPrompt, PROTOCOL_DOCUMENTATION, protocolPrompt } from './prompt.ts'
 export { ActionWatch, Subscriptions } from './push.ts'
+export { RelayClient } from './relay-client.ts'
 export {
   agentsResource,
   getAgentsResource,

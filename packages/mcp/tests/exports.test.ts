@@ -1,11 +1,13 @@
-// What a program may import of this package: every name, and what importing costs.
+// What a program may import of this package: every name, what importing costs, and a client that nobody named.
 
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { Daemon } from '../../relay/src/daemon/daemon.ts'
 import * as mcp from '../src/index.ts'
 import * as install from '../src/install/index.ts'
 
@@ -83,4 +85,58 @@ test('the handlers need only those methods of a client that they call', async ()
   expect(JSON.parse(await mcp.getAgentsResource(client))).toEqual([{ name: 'Ann', cli: 'claude', idle: true }])
   expect(JSON.parse(await mcp.getInboxResource(client))).toMatchObject([{ id: 'm_1', content: 'hello' }])
   expect(JSON.parse(await mcp.getProjectResource(client))).toEqual({ project: 'p', socketPath: '/s' })
+})
+
+describe('a client that nobody named', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'relay-exports-'))
+  let daemon: Daemon
+  beforeAll(async () => {
+    for (const name of ['RELAY_SOCKET', 'RELAY_PROJECT']) vi.stubEnv(name, undefined)
+    vi.stubEnv('RELAY_DATA_DIR', dataDir)
+    vi.spyOn(process, 'cwd').mockReturnValue(dataDir)
+    const options = { dataDir, credentialsPath: join(dataDir, 'c.json'), isMemory: true, onTrouble() {}, onStop() {} }
+    daemon = (await Daemon.start(options)) as Daemon
+    await daemon.open('home')
+  })
+  afterAll(async () => {
+    vi.unstubAllEnvs()
+    vi.restoreAllMocks()
+    await daemon.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+
+  test('is mcp-PID and can send; a second one of the same process has a number, and nobody is warned', async () => {
+    const warned = vi.spyOn(process, 'emitWarning')
+    const first = new mcp.RelayClient()
+    await first.connect()
+    const second = new mcp.RelayClient({ agentName: '' })
+    expect(mcp.discoverSocket()).toMatchObject({ project: 'home' })
+    try {
+      await second.send(first.agentName as string, 'hello')
+      expect([first.agentName, second.agentName]).toEqual([`mcp-${process.pid}`, `mcp-${process.pid}-2`])
+      expect([...(await first.getInbox())]).toMatchObject([{ from: `mcp-${process.pid}-2`, content: 'hello' }])
+      expect(warned).not.toHaveBeenCalled()
+    } finally {
+      await Promise.all([first.disconnect(), second.disconnect()])
+    }
+  })
+
+  test('connects by itself, unless autoConnect is false', async () => {
+    const eager = new mcp.RelayClient({ agentName: 'eager' })
+    await new Promise<void>((resolve) => eager.once('ready', () => resolve()))
+    const waiting = new mcp.RelayClient({ agentName: 'waiting', autoConnect: false })
+    expect((await waiting.getStatus()).connected).toBe(false)
+    await waiting.connect()
+    expect((await waiting.getStatus()).connected).toBe(true)
+    await Promise.all([eager.disconnect(), waiting.disconnect()])
+  })
+
+  test('is whom its token names, where it has one', async () => {
+    const ann = new mcp.RelayClient({ agentName: 'Ann' })
+    await ann.connect()
+    const again = new mcp.RelayClient({ token: ann.token })
+    await again.connect()
+    expect(again.agentName).toBe('Ann')
+    await Promise.all([ann.disconnect(), again.disconnect()])
+  })
 })
