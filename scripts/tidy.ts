@@ -150,7 +150,7 @@ function importsOf({ path, code }: Source): string[] {
   return [...code.matchAll(statement)].map(([, a, b, c]) => {
     const name = a ?? b ?? c ?? ''
     if (name.startsWith('.')) return posix.join(posix.dirname(path), name).replace(/\.([cm]?)js$/, '.$1ts')
-    const [, own, part = 'index'] = /^@agent-relay\/(sdk|mcp)(?:\/([\w/-]+))?$/.exec(name) ?? []
+    const [, own, part = 'index'] = /^@agent-relay\/(sdk|protocol|mcp)(?:\/([\w/-]+))?$/.exec(name) ?? []
     return own ? `packages/${own}/src/${part === 'protocol' ? 'protocol/index' : part}.ts` : name
   })
 }

@@ -41,7 +41,7 @@ describe('the installation', () => {
   })
 
   it('has what was packed, and neither sources nor maps', () => {
-    for (const name of ['.', 'node_modules/@agent-relay/mcp', 'node_modules/@agent-relay/sdk']) {
+    for (const name of ['.', ...['mcp', 'protocol', 'sdk'].map((part) => `node_modules/@agent-relay/${part}`)]) {
       const all = readdirSync(join(prefix.package, name), { recursive: true, encoding: 'utf8' })
       const files = all.filter((file) => !file.startsWith('node_modules/'))
       expect(files.filter((file) => /\.map$|tsbuildinfo|(^|\/)(src|tests)\//.test(file))).toEqual([])

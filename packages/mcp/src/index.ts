@@ -1,22 +1,38 @@
-// The public names of `@agent-relay/mcp`: the MCP server over any client of the relay, and its tools.
+// The public names of `@agent-relay/mcp`: the MCP server over any client of the relay, its tools, prompt and resources, and the client itself.
+// Importing it starts nothing.
 
+import type { InstallOptions, InstallReport } from './install/index.ts'
+
+export {
+  AgentNotFoundError,
+  ConnectionError,
+  DaemonNotRunningError,
+  RelayError,
+  TimeoutError,
+} from '@agent-relay/sdk'
+export { type Discovery as DiscoveryResult, discoverSocket } from '@agent-relay/sdk/internal/discover'
 export { type Memory, readerWith, runTool } from './calling.ts'
 export { type Profile, type Registered, type ToolClient, TurnClient } from './client.ts'
 export { type LinePort, LineTransport } from './line-transport.ts'
 export type { ClientInfo } from './naming.ts'
-export { getProtocolPrompt } from './prompt.ts'
+export { getProtocolPrompt, PROTOCOL_DOCUMENTATION, protocolPrompt } from './prompt.ts'
 export { ActionWatch, Subscriptions } from './push.ts'
-export { createServer, type ServerOptions } from './server.ts'
-export { handleRelayInbox, type RelayInboxInput, relayInboxSchema, relayInboxTool } from './tools/relay-inbox.ts'
+export { RelayClient } from './relay-client.ts'
 export {
-  handleRelayRelease,
-  type RelayReleaseInput,
-  relayReleaseSchema,
-  relayReleaseTool,
-} from './tools/relay-release.ts'
-export { handleRelaySend, type RelaySendInput, relaySendSchema, relaySendTool } from './tools/relay-send.ts'
-export { handleRelaySpawn, type RelaySpawnInput, relaySpawnSchema, relaySpawnTool } from './tools/relay-spawn.ts'
-export { handleRelayStatus, type RelayStatusInput, relayStatusSchema, relayStatusTool } from './tools/relay-status.ts'
-export { handleRelayWho, type RelayWhoInput, relayWhoSchema, relayWhoTool } from './tools/relay-who.ts'
+  agentsResource,
+  getAgentsResource,
+  getInboxResource,
+  getProjectResource,
+  inboxResource,
+  projectResource,
+} from './resources.ts'
+export { createServer, type ServerOptions } from './server.ts'
+export * from './tools/index.ts'
 export { listed, type Tool, type ToolAnswer } from './tools/tool.ts'
 export { defaultToolsets, toolsets, toolsOf } from './toolsets.ts'
+
+/** Adds the server to editors and CLIs. The readers of their files are loaded by the first call. */
+export async function runInstall(options?: InstallOptions): Promise<InstallReport> {
+  const install = await import('./install/index.ts')
+  return install.runInstall(options)
+}

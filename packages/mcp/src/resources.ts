@@ -20,47 +20,57 @@ export interface RelayResource {
 const mimeType = 'application/json'
 const json = (value: unknown) => JSON.stringify(value, null, 2)
 
+export const agentsResource = {
+  uri: 'relay://agents',
+  name: 'Online Agents',
+  description: 'Live list of agents currently connected to relay',
+  mimeType,
+}
+
+export async function getAgentsResource(client: Pick<ToolClient, 'listAgents'>): Promise<string> {
+  return json(shownValue(await client.listAgents({ include_idle: true })))
+}
+
+export const inboxResource = {
+  uri: 'relay://inbox',
+  name: 'Message Inbox',
+  description: 'Your pending messages (a look: nothing is marked read)',
+  mimeType,
+}
+
+export async function getInboxResource(client: Pick<ToolClient, 'getInbox'>): Promise<string> {
+  const messages = await client.getInbox({ peek: true, unread_only: true, limit: peekMax })
+  return json(shownValue([...messages]))
+}
+
+export const projectResource = {
+  uri: 'relay://project',
+  name: 'Project Info',
+  description: 'Current relay project configuration',
+  mimeType,
+}
+
+export async function getProjectResource(client: Pick<ToolClient, 'getStatus'>): Promise<string> {
+  const { project, socketPath, daemonVersion } = await client.getStatus()
+  return json({ project, socketPath, daemonVersion })
+}
+
 export const resources: readonly RelayResource[] = [
   {
-    listed: {
-      uri: 'relay://agents',
-      name: 'Online Agents',
-      description: 'Live list of agents currently connected to relay',
-      mimeType,
-    },
-    read: async (client) => json(shownValue(await client.listAgents({ include_idle: true }))),
+    listed: agentsResource,
+    read: getAgentsResource,
     changedBy: ['agent.*', 'session.event'],
   },
   {
-    listed: {
-      uri: 'relay://inbox',
-      name: 'Message Inbox',
-      description: 'Your pending messages (a look: nothing is marked read)',
-      mimeType,
-    },
-    read: async (client) => {
-      const messages = await client.getInbox({ peek: true, unread_only: true, limit: peekMax })
-      return json(shownValue([...messages]))
-    },
+    listed: inboxResource,
+    read: getInboxResource,
     changedBy: ['message.created', 'delivery.read'],
     // A sender hears about its own messages and their reading, too: those are in somebody else's inbox.
     concerns: (event, agent) =>
       agent !== undefined &&
       (event.message ? event.message.from !== agent : event.type === 'delivery.read' && event.fact.agent === agent),
   },
-  {
-    listed: {
-      uri: 'relay://project',
-      name: 'Project Info',
-      description: 'Current relay project configuration',
-      mimeType,
-    },
-    read: async (client) => {
-      const { project, socketPath, daemonVersion } = await client.getStatus()
-      return json({ project, socketPath, daemonVersion })
-    },
-    changedBy: [],
-  },
+  { listed: projectResource, read: getProjectResource, changedBy: [] },
   {
     listed: {
       uri: protocolUri,

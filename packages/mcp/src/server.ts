@@ -1,6 +1,5 @@
 // The MCP server over any client of the relay. It does not know which wire carries it (stdio pipe, HTTP of either era, memory).
 
-import { RelayClient } from '@agent-relay/sdk'
 import type { Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 import { type MailTools, relayMailTools, workspaceMailTools } from '@agent-relay/sdk/protocol'
@@ -17,6 +16,7 @@ import { instructionsFor } from './instructions.ts'
 import { type ClientInfo, Naming, type NamingOptions } from './naming.ts'
 import { getProtocolPrompt, protocolPrompt } from './prompt.ts'
 import { EventPush, pushToChannel, Subscriptions } from './push.ts'
+import { programName, RelayClient } from './relay-client.ts'
 import { resources } from './resources.ts'
 import { actionScope } from './tools/actions.ts'
 import type { Tool } from './tools/tool.ts'
@@ -55,7 +55,7 @@ export function createServer(client?: WorkspaceClient, options?: ServerOptions):
 }
 
 async function serverOfDaemon(env: Env): Promise<Server> {
-  const agentName = setting(env, 'RELAY_AGENT_NAME') ?? `mcp-${process.pid}`
+  const agentName = setting(env, 'RELAY_AGENT_NAME') ?? programName()
   const client = new RelayClient({ agentName, token: setting(env, 'RELAY_AGENT_TOKEN'), autoConnect: false })
   await client.connect()
   const { daemonVersion: version } = await client.call('workspace.status', {})

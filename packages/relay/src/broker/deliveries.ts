@@ -30,14 +30,14 @@ export class Deliveries {
     options.sessions.onChange((agent) => this.#wake(this.#byAgent.get(agent)))
   }
 
-  follow(session: Session, sink: Sink): Watch {
+  follow(session: Session, since: number | undefined, sink: Sink): Watch {
     const agent = session.agent as string
     const hold = this.#sessions.hold(session)
     const end = (refused: Refusal) => {
       watch.stop()
       sink.end(refused)
     }
-    const whom = { agent, hold: hold.id }
+    const whom = { agent, hold: hold.id, since }
     const follower = new Follower(this.#parts, whom, { ...sink, end })
     put(this.#byAgent, agent, follower)
     for (const conversation of this.#store.queries.conversationsOf(agent))
@@ -87,15 +87,22 @@ export class Deliveries {
   }
 }
 
+interface Followed {
+  agent: string
+  hold: string
+  /** Only messages after this entry. */
+  since: number | undefined
+}
+
 class Follower {
   readonly #parts: Parts
-  readonly #for: { agent: string; hold: string }
+  readonly #for: Followed
   readonly #sink: Sink
   readonly #stopped = new AbortController()
   #isTaking = false
   #again = false
 
-  constructor(parts: Parts, whom: { agent: string; hold: string }, sink: Sink) {
+  constructor(parts: Parts, whom: Followed, sink: Sink) {
     this.#parts = parts
     this.#for = whom
     this.#sink = sink
@@ -116,11 +123,11 @@ class Follower {
 
   async #take(): Promise<void> {
     this.#isTaking = true
-    const by = this.#for.agent
+    const { agent: by, since: after } = this.#for
     const { nextCause, store } = this.#parts
     while (this.#isRunning && this.#again && this.#sink.isReady()) {
       this.#again = false
-      const input = { route: 'deliver', limit: deliveryBatchMax, uncounted: true } as const
+      const input = { route: 'deliver', limit: deliveryBatchMax, uncounted: true, after } as const
       const submission = { rule: 'inbox.take', input, by, cause: nextCause(), session: this.#for.hold } as const
       const reply = await submitTake(this.#parts, submission, this.#stopped.signal)
       // On a full disk the messages wait and the next look tries again. A damaged file stays damaged, so the follower is ended with the reason.

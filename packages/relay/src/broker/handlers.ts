@@ -148,7 +148,7 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
 }
 
 export const followers: { readonly [O in WatchName]: Follower<O> } = {
-  'inbox.follow': ({ workspace }, session, _, sink) => workspace.deliveries.follow(session, sink),
+  'inbox.follow': ({ workspace }, session, { since }, sink) => workspace.deliveries.follow(session, since, sink),
   'action.follow': ({ workspace }, session, _, sink) => workspace.actions.follow(session, sink),
   'worker.follow': ({ workspace }, session, { name }, sink) => workspace.workers.follow(session, name, sink),
   'event.follow': (

@@ -29,6 +29,8 @@ export interface TakeInput extends Omit<ParsedInputOf<'inbox.take'>, 'route' | '
   route?: Route
   /** Deliveries that go on by themselves need no count of what is left. */
   uncounted?: boolean
+  /** Only messages after this entry. */
+  after?: number
   /** Messages that were found before, where finding them takes long. Those that were read or handed out since then are left out. */
   found?: Picked
 }
@@ -153,18 +155,19 @@ export function* pageSteps(
   return { waiting, more }
 }
 
-type Asked = Pick<ParsedInputOf<'inbox.peek'>, 'from' | 'channel' | 'thread' | 'unreadOnly' | 'before'>
+type Asked = Pick<TakeInput, 'from' | 'channel' | 'thread' | 'unreadOnly' | 'before' | 'after'>
 
 /** At what was read, too; the newest first. */
 export function looksBack({ unreadOnly, before }: Asked): boolean {
   return unreadOnly === false || before !== undefined
 }
 
-export function filterOf(view: View, { from, channel, thread, before }: Asked): InboxFilter {
+export function filterOf(view: View, { from, channel, thread, before, after }: Asked): InboxFilter {
   return {
     from,
     conversation: channel,
     thread,
+    afterSeq: after,
     beforeSeq: before === undefined ? undefined : view.message(before)?.seq,
   }
 }

@@ -201,6 +201,8 @@ export interface InboxFilter {
   thread?: string
   /** Only entries below it; for what was received. */
   beforeSeq?: number
+  /** Only entries above it. */
+  afterSeq?: number
 }
 
 /** The machine that decides an agent's deliveries, in a workspace that several share. The epoch counts the homes of a name. */

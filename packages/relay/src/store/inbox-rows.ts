@@ -97,7 +97,7 @@ export class InboxRows {
   #walks(agent: string, filter: InboxFilter, which: Which, look: Look = { passed: 0 }): Walk[] {
     const reader = this.#tables.agents.get(agent) as KnownAgent
     const stays = this.#stays(reader, filter, which)
-    const isPlain = which === 'unread' && filter.from === undefined && filter.thread === undefined
+    const isPlain = which === 'unread' && (filter.from ?? filter.thread ?? filter.afterSeq) === undefined
     if (!isPlain || stays.length < togetherMin || stays.length > togetherMax)
       return stays.map((stay) =>
         this.#walk(reader, stay, filter, { which, look }, stays.length > togetherMax ? togetherN : chunkFirst),
@@ -157,14 +157,16 @@ export class InboxRows {
       from: sender = null,
       thread = null,
       beforeSeq,
-    }: { from?: string | null; thread?: string | null; beforeSeq?: number },
+      afterSeq,
+    }: { from?: string | null; thread?: string | null; beforeSeq?: number; afterSeq?: number },
     { which, look }: { which: Which; look: Look },
     chunkSize = chunkFirst,
   ): Generator<Waiting | undefined, void, void> {
     const isUpward = which === 'unread'
     let chunk = chunkSize
     const last = beforeSeq === undefined ? to : this.#lastBefore(beforeSeq, { conversation, from, to }, look)
-    for (let [low, high] = [from, last]; low < high; chunk = Math.min(chunk * 4, chunkMax)) {
+    const first = afterSeq === undefined ? from : this.#lastBefore(afterSeq + 1, { conversation, from, to }, look)
+    for (let [low, high] = [first, last]; low < high; chunk = Math.min(chunk * 4, chunkMax)) {
       const bottom = isUpward ? low : Math.max(low, high - windowN)
       const top = isUpward ? Math.min(high, low + windowN) : high
       const rows = this.#sql[which].all(

@@ -3,7 +3,6 @@
 import type { Socket } from 'node:net'
 import {
   type Call,
-  callSpellings,
   type Envelope,
   encodeFrame,
   FrameError,
@@ -20,6 +19,16 @@ import {
 import { helloOf } from '../broker/admission.ts'
 import type { Service, Sink, Watch } from '../broker/call.ts'
 import { RefusalError, refusalOf } from '../core/refusal-error.ts'
+import { callOf, isPage, mayTakeLong } from './calls.ts'
+import {
+  FlatMail,
+  firstCallOf,
+  firstWording,
+  isFirstFrame,
+  type Outlet,
+  plain,
+  takesFlatMail,
+} from './first-protocol.ts'
 
 /** Whom a connection talks to: a workspace's dispatch, or the daemon's control. */
 export interface Party {
@@ -66,7 +75,15 @@ export class Connection {
   readonly #watches = new Map<string, Watch>()
   /** Calls that may take long, and can be given up. A hostile client gives many the same id. */
   readonly #waiting = new Set<Abandonable>()
+  readonly #outlet: Outlet = {
+    isReady: () => !this.#isOver && this.#carrier.isReady(),
+    write: (...frame) => this.#write(...frame),
+  }
   #service: Service | undefined
+  /** The HELLO that was answered, as text. */
+  #hello = ''
+  /** For a client that is sent its mail without asking for it. */
+  #mail: FlatMail | undefined
   #isGreeting = false
   #isOver = false
   #isPaused = false
@@ -99,9 +116,15 @@ export class Connection {
     if (frame.type === 'HELLO') return void this.#greet(frame)
     if (!this.#service) return this.close('frame.invalid', { why: 'HELLO comes first' })
     if (frame.type === 'BYE') return this.#bye(frame.payload)
-    const call = callOf(frame)
-    if (!call)
+    if (isFirstFrame(frame)) {
+      this.#mail?.cameBack()
+      return void this.#call(this.#service, frame.id, firstCallOf(frame), firstWording(frame, this.#mail))
+    }
+    if (frame.type !== 'CALL')
       return this.#refuse(frame.id, refusal('frame.invalid', { why: `${frame.type} is not for a client to send` }))
+    const call = callOf(frame)
+    // It asks for its inbox in the words of today: no mail comes twice, and what it was sent is free to be taken.
+    if (call.op.startsWith('inbox.')) this.#endMail()
     if (isOperation(call.op) && operations[call.op].kind === 'watch') {
       this.#watch(this.#service, frame.id, call)
     } else void this.#call(this.#service, frame.id, call)
@@ -117,6 +140,7 @@ export class Connection {
   drained(): void {
     this.#goOn()
     for (const watch of this.#watches.values()) watch.drained()
+    this.#mail?.drained()
   }
 
   /** Ends it with a reason. */
@@ -132,33 +156,47 @@ export class Connection {
     this.#isOver = true
     for (const watch of this.#watches.values()) watch.stop()
     this.#watches.clear()
+    this.#endMail()
     for (const { abort } of this.#waiting) abort.abort()
     this.#service?.leave()
     this.#service = undefined
   }
 
   async #greet(frame: Envelope): Promise<void> {
+    const hello = JSON.stringify(frame.payload)
+    // A client that was told twice to connect says the same twice.
+    if (this.#service && hello === this.#hello) return this.#write('WELCOME', frame.id, this.#service.welcome)
     if (this.#service || this.#isGreeting) return this.close('frame.invalid', { why: 'HELLO comes once' })
     this.#isGreeting = true
+    this.#hello = hello
     try {
       const service = await this.#party.hello(helloOf(frame.payload))
       if (this.#isOver) return service.leave()
       this.#service = service
       service.ended?.addEventListener('abort', () => this.#endedBy(service.ended?.reason))
       this.#write('WELCOME', frame.id, service.welcome)
+      if (takesFlatMail(frame.payload)) this.#mail = FlatMail.start(service, this.#outlet)
     } catch (error) {
       if (this.#isOver) return
       this.#refuse(frame.id, refusalOf(error))
       this.#carrier.end()
       this.gone()
+    } finally {
+      this.#isGreeting = false
+      this.#goOn()
     }
+  }
+
+  #endMail(): void {
+    this.#mail?.stop()
+    this.#mail = undefined
   }
 
   #endedBy(reason: unknown): void {
     if (reason instanceof RefusalError) this.close(reason.refusal.code, reason.refusal.details)
   }
 
-  async #call(service: Service, id: string, { op, input }: Call): Promise<void> {
+  async #call(service: Service, id: string, { op, input }: Call, wording = plain): Promise<void> {
     const pages = isPage(op) ? 1 : 0
     this.#pages += pages
     this.#count(1)
@@ -166,9 +204,9 @@ export class Connection {
     if (waiting) this.#waiting.add(waiting)
     try {
       const { output, handed } = await service.call(op, input, id, waiting?.abort.signal)
-      if (!this.#isOver) this.#write('ACK', id, output, handed && (() => service.received?.(handed)))
+      if (!this.#isOver) this.#write('ACK', id, wording.done(output), handed && (() => service.received?.(handed)))
     } catch (error) {
-      if (!this.#isOver) this.#refuse(id, refusalOf(error))
+      if (!this.#isOver) this.#refuse(id, refusalOf(error), wording)
     }
     if (waiting) this.#waiting.delete(waiting)
     this.#pages -= pages
@@ -182,7 +220,7 @@ export class Connection {
       return this.#refuse(id, refusal('input.invalid', { operation: op, why: `${watchesMax} watches stand already` }))
     const type = op === 'inbox.follow' ? 'DELIVER' : 'EVENT'
     const sink: Sink = {
-      isReady: () => !this.#isOver && this.#carrier.isReady(),
+      isReady: this.#outlet.isReady,
       item: (item) => this.#write(type, id, { watch: id, item }),
       end: (refused) => {
         this.#watches.delete(id)
@@ -223,14 +261,19 @@ export class Connection {
   #read(): void {
     this.#isReading = true
     let isDone = false
-    while (!isDone && this.#carrier.isReady() && this.pending < callsMax && this.#pages < pageCallsMax)
-      isDone = !this.#next()
+    while (!isDone && this.#mayRead()) isDone = !this.#next()
     this.#isReading = false
     // Once the connection has ended, the carrier reads on and drops the rest, so that it sees the other side's end.
     if (this.#isOver || isDone === !this.#isPaused) return
     this.#isPaused = !isDone
     if (isDone) this.#flow.resume()
     else this.#flow.pause()
+  }
+
+  /** What a client says before it is welcome waits for that. */
+  #mayRead(): boolean {
+    const hasRoom = this.pending < callsMax && this.#pages < pageCallsMax
+    return hasRoom && !this.#isGreeting && this.#carrier.isReady()
   }
 
   #next(): boolean {
@@ -246,32 +289,12 @@ export class Connection {
     return frame !== undefined
   }
 
-  #refuse(id: string, refused: Refusal): void {
-    this.#write('ERROR', id, refused)
+  #refuse(id: string, refused: Refusal, wording = plain): void {
+    const { type, payload } = wording.refused(refused)
+    this.#write(type, id, payload)
   }
 
   #write(type: Envelope['type'], id: string, payload: unknown, flushed?: () => void): void {
     if (!this.#isOver) this.#carrier.write(encodeFrame({ v: 1, type, id, ts: Date.now(), payload }), flushed)
   }
-}
-
-/** Queries, and calls that ask to wait. Others are answered before a client could give them up. */
-function mayTakeLong(op: string, input: unknown): boolean {
-  return isPage(op) || (typeof input === 'object' && input !== null && 'wait' in input)
-}
-
-function isPage(op: string): boolean {
-  return op === 'inbox.take' || (isOperation(op) && operations[op].kind === 'query')
-}
-
-/** A CALL, or one of its older spellings, whose payload is the input itself and whose text is called `content`. */
-function callOf({ type, payload }: Envelope): Call | undefined {
-  if (type === 'CALL') {
-    const { op, input } = (payload ?? {}) as Partial<Call>
-    return { op: String(op), input }
-  }
-  if (!Object.hasOwn(callSpellings, type)) return undefined
-  const { content, include_idle, unread_only, ...rest } = (payload ?? {}) as Record<string, unknown>
-  const input = { ...rest, body: rest.body ?? content, includeIdle: include_idle, unreadOnly: unread_only }
-  return { op: callSpellings[type as keyof typeof callSpellings], input }
 }

@@ -15,6 +15,8 @@ import { farewellMs } from './port-connections.ts'
 const backlog = 4096
 /** HELLO has to come within this. */
 export const helloMs = 5_000
+/** Connections of the owner's programs that have not said a word may be so many and stay: some open a second one that they do not use. */
+const silentMax = 64
 /** Longer than `farewellMs` over the network: a local client that is busy still hears why. Only the end of the wire waits for it, and not as long. */
 const localFarewellMs = 5_000
 /** How often to check that the socket file is still there. */
@@ -32,6 +34,7 @@ export class SocketWire {
   readonly #party: Party
   readonly #open = new Map<Socket, OpenSocket>()
   readonly #closed: Promise<void>[] = []
+  readonly #silent = new Set<Socket>()
   #server: Server | undefined
   #look: NodeJS.Timeout | undefined
 
@@ -109,16 +112,36 @@ export class SocketWire {
     this.#open.set(socket, { pending: 0, close: () => socket.destroy() })
     socket.on('error', () => socket.destroy())
     socket.on('close', () => this.#open.delete(socket))
-    const greeting = setTimeout(() => socket.destroy(), helloMs)
-    socket.on('close', () => clearTimeout(greeting))
+    const greeted = this.#awaitHello(socket)
     const whole = new FirstLine((line, rest) => {
-      clearTimeout(greeting)
+      greeted()
       socket.removeAllListeners('data')
       const pipe = party.pipe === undefined ? undefined : pipeHello(line)
       if (pipe !== undefined && party.pipe) return this.#pipe(socket, party.pipe, pipe, rest)
       this.#converse(socket, party, Buffer.concat([line, newline, rest]))
     }, limits.requestBytesMax)
     socket.on('data', (chunk) => whole.push(chunk))
+  }
+
+  /** Answers what to call when HELLO has come. */
+  #awaitHello(socket: Socket): () => void {
+    const late = () => {
+      if (this.#silent.has(socket) && this.#silent.size <= silentMax) return
+      this.#silent.delete(socket)
+      socket.destroy()
+    }
+    this.#silent.add(socket)
+    let timer = setTimeout(late, helloMs)
+    socket.once('data', () => {
+      this.#silent.delete(socket)
+      clearTimeout(timer)
+      timer = setTimeout(late, helloMs)
+    })
+    socket.on('close', () => {
+      this.#silent.delete(socket)
+      clearTimeout(timer)
+    })
+    return () => clearTimeout(timer)
   }
 
   /** MCP lines from here on, and first what has arrived meanwhile. */

@@ -15,7 +15,7 @@ export const frameTypes = [
   'PONG',
   'BYE',
 ] as const
-/** Older spellings of a CALL, as the first protocol named them, with the operation each stands for. */
+/** The frames of the first protocol, each with the operation that it stands for. Their answers are worded in the daemon: wires/first-protocol.ts. */
 export const callSpellings = {
   SEND: 'message.send',
   INBOX: 'inbox.take',
@@ -157,6 +157,9 @@ export class FrameParser {
 const tooLong = '\ntoo long'
 const notUtf8 = '\nnot utf-8'
 
+/** What a refusal shows of a type that nobody knows. */
+const shownTypeChars = 40
+
 const knownTypes = new Set<string>([...frameTypes, ...Object.keys(callSpellings)])
 
 /** What a client may say once comes back to others a few levels deeper, in a list or an event: the daemon's answers have that much room. */
@@ -172,7 +175,8 @@ function toEnvelope(line: string, depthMax: number): Envelope {
   if (typeof value !== 'object' || value === null) throw new FrameError('frame.invalid', 'not an object')
   const { v, type, id, ts, payload } = value as Partial<Envelope>
   if (v !== 1) throw new FrameError('frame.invalid', 'v must be 1')
-  if (typeof type !== 'string' || !knownTypes.has(type)) throw new FrameError('frame.invalid', 'unknown type')
+  if (typeof type !== 'string' || !knownTypes.has(type))
+    throw new FrameError('frame.invalid', `unknown type ${JSON.stringify(type ?? null).slice(0, shownTypeChars)}`)
   if (typeof id !== 'string' || id === '' || id.length > limits.idCharsMax) {
     throw new FrameError('frame.invalid', `id must be 1 to ${limits.idCharsMax} characters`)
   }
@@ -205,6 +209,8 @@ export interface Hello {
   hosts?: number[]
   /** The conversation that the hook belongs to: several of them may share a host. */
   thread?: string
+  /** With `mcp` the client speaks the first protocol: it is sent its mail by DELIVER as it comes, without asking. */
+  capabilities?: string[]
   /** The ids of that session's calls whose answers have not arrived: what they handed out was not received. */
   calls?: string[]
 }

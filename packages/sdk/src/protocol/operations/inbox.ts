@@ -94,7 +94,8 @@ export const inboxOperations = {
     who: 'agent',
     network: 'open',
     summary: 'Send each message of the inbox as it comes (DELIVER); the receiver marks it read.',
-    input: z.object({}),
+    /** `since`: only messages with a `seq` above it. Those that wait are sent first, if it is left out. */
+    input: z.object({ since: z.number().int().min(0).optional() }),
     output: InboxMessage,
   },
 } satisfies OperationTable

@@ -1,0 +1,17 @@
+// What a CALL asks for, and what answering it may cost.
+
+import { type Call, type Envelope, isOperation, operations } from '@agent-relay/sdk/protocol'
+
+/** Queries, and calls that ask to wait. Others are answered before a client could give them up. */
+export function mayTakeLong(op: string, input: unknown): boolean {
+  return isPage(op) || (typeof input === 'object' && input !== null && 'wait' in input)
+}
+
+export function isPage(op: string): boolean {
+  return op === 'inbox.take' || (isOperation(op) && operations[op].kind === 'query')
+}
+
+export function callOf({ payload }: Envelope): Call {
+  const { op, input } = (payload ?? {}) as Partial<Call>
+  return { op: String(op), input }
+}

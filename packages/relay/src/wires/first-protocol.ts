@@ -1,0 +1,191 @@
+// The protocol as it was first described, for clients that were written after that: a frame for each thing that can be asked, answers with
+// `id`, `success` and `error` in their payload, and mail as flat DELIVER frames. What is asked is an operation like any other.
+
+import {
+  type Call,
+  callSpellings,
+  type Envelope,
+  type InboxMessage,
+  limits,
+  type OutputOf,
+  type Refusal,
+  type Welcome,
+} from '@agent-relay/sdk/protocol'
+import type { Service, Sink, Watch } from '../broker/call.ts'
+import { readMax } from '../core/inbox.ts'
+
+/** What a client has been sent and has not answered with any frame. Beyond it, mail waits in the inbox. */
+const unreadMax = 10_000
+/** What a message takes in memory besides its content, roughly. */
+const headChars = 512
+
+type FirstFrame = Envelope & { type: keyof typeof callSpellings }
+
+/** What a connection sends with. */
+export interface Outlet {
+  isReady(): boolean
+  write(type: Envelope['type'], id: string, payload: unknown, flushed?: () => void): void
+}
+
+/** How the answer to a frame is worded. */
+export interface Wording {
+  done(output: unknown): unknown
+  refused(refusal: Refusal): { type: 'ACK' | 'ERROR'; payload: unknown }
+}
+
+/** Of today. */
+export const plain: Wording = { done: (output) => output, refused: (payload) => ({ type: 'ERROR', payload }) }
+
+export function isFirstFrame(frame: Envelope): frame is FirstFrame {
+  return Object.hasOwn(callSpellings, frame.type)
+}
+
+/** A HELLO says by this that its client takes flat DELIVER frames. */
+export function takesFlatMail(hello: unknown): boolean {
+  const { capabilities } = (hello ?? {}) as { capabilities?: unknown }
+  return Array.isArray(capabilities) && capabilities.includes('mcp')
+}
+
+/** The payload is the input itself, in the names of that time. What is not an object is refused like any wrong input. */
+export function firstCallOf({ type, payload }: FirstFrame): Call {
+  const op = callSpellings[type]
+  if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) return { op, input: payload }
+  const { content, include_idle, unread_only, ...rest } = payload as Record<string, unknown>
+  return { op, input: { ...rest, body: rest.body ?? content, includeIdle: include_idle, unreadOnly: unread_only } }
+}
+
+/** `id` is the frame's own, so that a client finds its question. Who sends waits for no answer, and hears of a refusal as an ERROR. */
+export function firstWording(frame: FirstFrame, mail: FlatMail | undefined): Wording {
+  const { type, id } = frame
+  return {
+    done: (output) => ({ ...worded(frame, output, mail), id, success: true }),
+    refused: (refusal) =>
+      type === 'SEND'
+        ? { type: 'ERROR', payload: { ...refusal, id, success: false, error: refusal.message } }
+        : { type: 'ACK', payload: { id, success: false, error: refusal.message, code: refusal.code } },
+  }
+}
+
+function worded({ type, payload }: FirstFrame, output: unknown, mail: FlatMail | undefined): object {
+  if (type === 'SEND') {
+    const { id: message, ...rest } = output as OutputOf<'message.send'>
+    return { ...rest, message }
+  }
+  if (type === 'WHO') {
+    const { agents, ...rest } = output as OutputOf<'agent.list'>
+    const shown = agents.map((agent) => ({
+      ...agent,
+      cli: agent.cli ?? agent.type ?? 'agent',
+      idle: agent.status === 'idle',
+    }))
+    return { ...rest, agents: shown }
+  }
+  if (type !== 'INBOX') return output as object
+  const { messages, more } = output as OutputOf<'inbox.take'>
+  const page = { messages: messages.map(flat), more }
+  return mail ? mail.fill(page, (payload ?? {}) as Filter) : page
+}
+
+type FlatMessage = ReturnType<typeof flat>
+
+/** `null` and not left out: a client that waits for one agent without a thread compares threads, too, and would take anybody's for its answer. */
+function flat({ id, seq, ts, from, to, channel, thread, replyTo, kind, body }: InboxMessage) {
+  return { id, seq, ts, from, to, channel, thread: thread ?? null, replyTo, kind, content: body }
+}
+
+function charsOf({ content }: FlatMessage): number {
+  return content.length + headChars
+}
+
+interface Filter {
+  from?: string
+  channel?: string
+  limit?: number
+  unread_only?: boolean
+  before?: string
+}
+
+interface Page {
+  messages: FlatMessage[]
+  more: number
+}
+
+/**
+ * The mail that one connection was sent as DELIVER. It counts as read at the client's next frame, though a client that listens to none has not
+ * seen it: so an INBOX answers with it once more. Of one that never asks, the oldest are forgotten here; they are in its history.
+ */
+export class FlatMail {
+  readonly #service: Service
+  readonly #watch: Watch
+  readonly #unread = new Set<string>()
+  #unasked: FlatMessage[] = []
+  #chars = 0
+
+  private constructor(service: Service, since: number, { isReady, write }: Outlet) {
+    this.#service = service
+    const item = (received: unknown) => {
+      const message = flat(received as InboxMessage)
+      // Offered again, because the client has said nothing for long. It has it.
+      if (this.#unread.has(message.id)) return
+      write('DELIVER', message.id, message, () => this.#sent(message))
+    }
+    const sink: Sink = {
+      isReady: () => this.#unread.size < unreadMax && isReady(),
+      item,
+      end: (why) => write('ERROR', '-', why),
+    }
+    this.#watch = service.watch('inbox.follow', { since }, sink)
+  }
+
+  /** For what comes from now on. What waited before is for INBOX: it would pass for the answer to the client's first question. */
+  static start(service: Service, outlet: Outlet): FlatMail | undefined {
+    const { agent, seq } = service.welcome as Welcome
+    if (agent === undefined) return undefined
+    try {
+      return new FlatMail(service, seq, outlet)
+    } catch {
+      // It may not follow its inbox here. What it asks is answered, or refused with the reason.
+      return undefined
+    }
+  }
+
+  drained(): void {
+    this.#watch.drained()
+  }
+
+  /** What has not been read is free for whoever asks next. */
+  stop(): void {
+    this.#watch.stop()
+  }
+
+  #sent(message: FlatMessage): void {
+    this.#unread.add(message.id)
+    this.#unasked.push(message)
+    this.#chars += charsOf(message)
+    while (this.#chars > limits.waitingBytesMax) this.#chars -= charsOf(this.#unasked.shift() as FlatMessage)
+  }
+
+  /** The client has said something. What is more than a command may mark as read is for the frames after this one. */
+  cameBack(): void {
+    const read = [...this.#unread].slice(0, readMax)
+    this.#service.received?.(read)
+    const isFull = this.#unread.size >= unreadMax
+    for (const id of read) this.#unread.delete(id)
+    if (isFull) this.#watch.drained()
+  }
+
+  /** As many as there is room for, oldest first. Looking back finds them by itself. */
+  fill({ messages, more }: Page, filter: Filter): Page {
+    const { from, channel, limit = limits.pageMessagesMax, unread_only, before } = filter
+    const isMeant = (message: FlatMessage) =>
+      (from === undefined || message.from === from) &&
+      (channel === undefined || message.channel?.replace('#', '') === channel.replace('#', ''))
+    const meant = unread_only === false || before !== undefined ? [] : this.#unasked.filter(isMeant)
+    const added = meant.slice(0, Math.max(0, limit - messages.length))
+    const shown = [...messages, ...added].sort((a, b) => a.seq - b.seq)
+    const ids = new Set(shown.map(({ id }) => id))
+    this.#unasked = this.#unasked.filter(({ id }) => !ids.has(id))
+    this.#chars = this.#unasked.reduce((sum, message) => sum + charsOf(message), 0)
+    return { messages: shown, more: more + meant.length - added.length }
+  }
+}
