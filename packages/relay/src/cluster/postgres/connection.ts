@@ -175,8 +175,14 @@ export class Connection {
   async #heard<T>(client: Client, answer: Promise<T>): Promise<T> {
     const stream = streamOf(client)
     const before = stream.bytesRead
+    // The driver says only that the connection has ended.
+    let why: Error | undefined
+    const giveUp = (text: string) => {
+      why ??= new Error(text)
+      stream.destroy(why)
+    }
     const count = () => {
-      if (stream.bytesRead - before > answerBytesMax) stream.destroy(new Error(tooLong))
+      if (stream.bytesRead - before > answerBytesMax) giveUp(tooLong)
     }
     stream.on('data', count)
     let [passed, silentLooks] = [-1, 0]
@@ -184,13 +190,15 @@ export class Connection {
       const bytes = stream.bytesRead + stream.bytesWritten - stream.writableLength
       silentLooks = bytes === passed ? silentLooks + 1 : 0
       passed = bytes
-      if (silentLooks === silentLooksMax) return void stream.destroy()
+      if (silentLooks === silentLooksMax) return giveUp('the server has been silent for too long')
       if (silentLooks > 0) this.#options.onSilence()
       alarm = this.#options.clock.after(lookMs, look)
     }
     let alarm = this.#options.clock.after(lookMs, look)
     try {
       return await answer
+    } catch (error) {
+      throw why ?? error
     } finally {
       stream.off('data', count)
       alarm.cancel()
