@@ -310,8 +310,8 @@ describe('paths', () => {
   })
 
   it('loads no more than node: modules and our own light files', () => {
-    const light = ['discover', 'paths', 'foreign-file', 'parse-json', 'pipe-limits'].map((name) => `internal/${name}`)
-    const source = [...light, 'errors']
+    const light = ['discover', 'paths', 'foreign-file', 'parse-json', 'pipe-limits', 'test-relays']
+    const source = [...light.map((name) => `internal/${name}`), 'errors']
       .map((name) => readFileSync(join(import.meta.dirname, '../src', `${name}.ts`), 'utf8'))
       .join('\n')
     const imports = [...source.matchAll(/^import (?!type )[^']*'([^']+)'|^} from '([^']+)'/gm)].map(
@@ -320,7 +320,7 @@ describe('paths', () => {
     expect(new Set(imports)).toEqual(
       new Set([
         ...['node:fs', 'node:net', 'node:path', '../errors.ts'],
-        ...['./foreign-file.ts', './parse-json.ts', './paths.ts', './pipe-limits.ts'],
+        ...['./foreign-file.ts', './parse-json.ts', './paths.ts', './pipe-limits.ts', './test-relays.ts'],
       ]),
     )
   })

@@ -18,6 +18,7 @@ import {
   socketPathOf,
   workingDirectory,
 } from './paths.ts'
+import { testRelays } from './test-relays.ts'
 
 export { DaemonNotRunningError } from '../errors.ts'
 export {
@@ -47,6 +48,7 @@ export {
   setting,
   socketPathOf,
   spoolName,
+  testFolder,
   workingDirectory,
 } from './paths.ts'
 
@@ -66,10 +68,13 @@ export interface Where {
 
 /** A Unix socket answers at once, even one of a suspended daemon; only a named pipe may keep a client waiting. */
 const probeMs = process.platform === 'win32' ? 1_000 : undefined
+/** How often it is looked whether a relay for tests answers by now. */
+const lookMs = 25
 
 /** The first place that has a socket file; it may be a dead one (`findDaemon` looks closer). */
 export function discoverSocket(where: Where = {}): Discovery | null {
-  return places(where).find((place) => isPresent(place, where)) ?? null
+  const found = [...testPlaces(where), ...places(where)].find((place) => isPresent(place, where))
+  return found ? { socketPath: found.socketPath, project: found.project, source: found.source } : null
 }
 
 /**
@@ -83,11 +88,25 @@ export async function findDaemon(where: Where = {}): Promise<Discovery> {
 
 /** The same with the connection that found it, which is the caller's from then on; without one where the daemon is too busy to accept it now. */
 export async function reachDaemon(where: Where = {}): Promise<Discovery & { socket?: Socket }> {
-  const reached = await knockAtAll(where)
+  const reached = (await reachTestRelay(where)) ?? (await knockAtAll(where))
   if (reached) return reached
   if (!(await isDaemonUp(where))) throw new DaemonNotRunningError()
   // The control socket is the last to be opened: a daemon that came up between the two looks serves its workspaces by now.
   return (await knockAtAll(where)) ?? Promise.reject(notOpen(where))
+}
+
+/** One that has just been started is waited for: whoever tests must not land in a workspace of their own. */
+async function reachTestRelay(where: Where): Promise<(Discovery & { socket?: Socket }) | undefined> {
+  for (;;) {
+    const relays = testPlaces(where)
+    for (const { isStarting, ...place } of relays) {
+      const { isAlive, socket } = await knock(place.socketPath)
+      if (isAlive) return { ...place, socket }
+      if (isStarting) break
+    }
+    if (!relays.some(({ isStarting }) => isStarting)) return undefined
+    await new Promise((resolve) => setTimeout(resolve, lookMs))
+  }
 }
 
 async function knockAtAll(where: Where): Promise<(Discovery & { socket?: Socket }) | undefined> {
@@ -160,6 +179,13 @@ function knock(socketPath: string): Promise<{ isAlive: boolean; socket?: Socket 
       giveUp(error.code === 'EAGAIN')
     })
   })
+}
+
+/** The relays for tests of this directory. What is named explicitly goes before them, and they go before all else. */
+function testPlaces({ cwd = workingDirectory(), env = process.env, project }: Where) {
+  const isNamed = project ?? setting(env, 'RELAY_SOCKET') ?? setting(env, 'RELAY_PROJECT')
+  if (cwd === undefined || isNamed !== undefined) return []
+  return testRelays(cwd, env).map((relay) => ({ ...relay, source: 'cwd' as const }))
 }
 
 /**
