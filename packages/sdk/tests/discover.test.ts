@@ -241,8 +241,27 @@ describe('findDaemon', () => {
       message: 'Workspace "shop" is not open. To open it: agent-relay workspace open shop',
     })
     await expect(findDaemon({ cwd, env })).rejects.toMatchObject({ details: { workspace: 'home' } })
-    const byPath = { ...env, RELAY_SOCKET: join(place.directory, 'gone.sock') }
-    await expect(findDaemon({ cwd, env: byPath })).rejects.toThrow('Relay daemon is not running')
+  })
+
+  it('names the socket of RELAY_SOCKET at which nothing listens, and what runs', async () => {
+    const gone = join(place.directory, 'gone.sock')
+    const byPath: Env = { ...env, RELAY_SOCKET: gone }
+    const text = `Relay daemon is not running at ${gone}, which RELAY_SOCKET names: nothing listens there.`
+    const says = async (rest: string) => {
+      const error = { name: 'DaemonNotRunningError', code: 'daemon.not-running', message: `${text} ${rest}` }
+      await expect(findDaemon({ cwd, env: byPath })).rejects.toMatchObject(error)
+    }
+    await says('Start with: agent-relay daemon start')
+    dead(gone)
+    await says('Start with: agent-relay daemon start')
+    await live(controlSocketPath(data, env))
+    await says('Another one runs: unset RELAY_SOCKET to use it.')
+    const home = await live(socketOf('home'))
+    await says(`Another one runs, with workspace home at ${home}: unset RELAY_SOCKET to use it.`)
+    const shop = await live(socketOf('shop'))
+    await expect(findDaemon({ cwd, env: byPath, project: 'shop' })).resolves.toMatchObject({ socketPath: shop })
+    byPath.RELAY_PROJECT = 'shop'
+    await says(`Another one runs, with workspace shop at ${shop}: unset RELAY_SOCKET to use it.`)
   })
 
   it('refuses to guess between several that live, and names them', async () => {

@@ -90,6 +90,8 @@ export async function findDaemon(where: Where = {}): Promise<Discovery> {
 export async function reachDaemon(where: Where = {}): Promise<Discovery & { socket?: Socket }> {
   const reached = (await reachTestRelay(where)) ?? (await knockAtAll(where))
   if (reached) return reached
+  const named = socketNamed(where)
+  if (named !== undefined) throw await nobodyAt(named, where)
   if (!(await isDaemonUp(where))) throw new DaemonNotRunningError()
   // The control socket is the last to be opened: a daemon that came up between the two looks serves its workspaces by now.
   return (await knockAtAll(where)) ?? Promise.reject(notOpen(where))
@@ -125,10 +127,26 @@ async function knockAtAll(where: Where): Promise<(Discovery & { socket?: Socket 
   throw ambiguous([place, ...others.map((other) => other.place)].map(({ project }) => project))
 }
 
-/** Told by its control socket. A socket that was named by its path may be anybody's: nothing is known of its daemon. */
+/** A socket that is named by its path, which is then the only answer. */
+function socketNamed({ env = process.env, project }: Where): string | undefined {
+  return project === undefined ? setting(env, 'RELAY_SOCKET') : undefined
+}
+
+/** The variable is easily forgotten in a shell: the refusal says what it names, and what would be found without it. */
+async function nobodyAt(socketPath: string, where: Where): Promise<DaemonNotRunningError> {
+  const env = { ...(where.env ?? process.env), RELAY_SOCKET: undefined }
+  const other = await findDaemon({ ...where, env }).catch((error: RelayError) => error)
+  const text = `Relay daemon is not running at ${socketPath}, which RELAY_SOCKET names: nothing listens there.`
+  const details = { socketPath }
+  if (other instanceof DaemonNotRunningError)
+    return new DaemonNotRunningError(`${text} Start with: agent-relay daemon start`, { details })
+  const place = other instanceof Error ? '' : `, with workspace ${other.project} at ${other.socketPath}`
+  return new DaemonNotRunningError(`${text} Another one runs${place}: unset RELAY_SOCKET to use it.`, { details })
+}
+
+/** Told by its control socket. */
 async function isDaemonUp(where: Where): Promise<boolean> {
   const { env = process.env } = where
-  if (where.project === undefined && setting(env, 'RELAY_SOCKET') !== undefined) return false
   const control = { socketPath: controlSocketPath(dataDir(env), env), project: '', source: 'scan' } as const
   return isPresent(control, where) && (await isAlive(control.socketPath))
 }
