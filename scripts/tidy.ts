@@ -135,7 +135,7 @@ function zoneOf(path: string): string {
     /^packages\/sdk\/src\/internal\/(?:clean|clis|command-words|parse-json|pipe-limits|printed|waits)\.ts$/.test(path)
   )
     return 'text'
-  if (/^packages\/sdk\/src\/(?:errors|internal\/(?:discover|paths|foreign-file|injection))\.ts$/.test(path))
+  if (/^packages\/sdk\/src\/(?:errors|internal\/(?:discover|paths|foreign-file|injection|test-relays))\.ts$/.test(path))
     return 'discover'
   if (path.startsWith(`${protocol}/`)) return 'protocol'
   const [, name, , room, file] = path.split('/')

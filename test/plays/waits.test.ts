@@ -68,6 +68,41 @@ play('a wait ends on its deadline; the message stays', async ({ ada, bob, clock 
   await ada.takes('late')
 })
 
+play('a wait with a time of its own says at its end who is away', async ({ ada, bob, cy, clock, enter, key }) => {
+  const endsWith = async (to: string | string[], text: RegExp) => {
+    let isOver = false
+    const asked = ada.asks(to, 'ready?', { timeoutMs: 5_000 }).finally(() => {
+      isOver = true
+    })
+    asked.catch(() => {})
+    // The wait begins when its message is stored, and nobody here sees when that is.
+    await eventually(async () => {
+      await clock.passes(1_000)
+      expect(isOver).toBe(true)
+    })
+    return refused(asked, 'wait.timeout', text)
+  }
+  await ada.call('channel.create', { channel: '#build' })
+  for (const each of [bob, cy]) await each.call('channel.join', { channel: '#build' })
+  await bob.leaves()
+  await eventually(async () => expect(await isLive(ada, 'bob')).toBe(false))
+  const stored = 'The message m_\\w+ is stored; its answer will come to your inbox\\.$'
+  await endsWith('bob', new RegExp(`^Timeout waiting for response from bob \\(5000 ms\\): bob is away\\. ${stored}`))
+  await clock.passes(12 * goneMs)
+  await endsWith('bob', /\(5000 ms\): bob is away\./)
+  await endsWith(['bob', 'cy'], /\(5000 ms\): bob is away\./)
+  // One of its members is there, and may answer.
+  await endsWith('#build', /\(5000 ms\)\. The message/)
+  await cy.leaves()
+  await eventually(async () => expect(await isLive(ada, 'cy')).toBe(false))
+  await endsWith(['bob', 'cy'], /\(5000 ms\): bob and cy are away\./)
+  await endsWith('#build', /\(5000 ms\): bob and cy are away\./)
+  const kim = await enter({ name: 'kim', type: 'human', key: key() })
+  await kim.leaves()
+  await eventually(async () => expect(await isLive(ada, 'kim')).toBe(false))
+  await endsWith('kim', /\(5000 ms\): kim is away\./)
+})
+
 play('a wait ends when the awaited agent has been away too long', async ({ ada, bob, clock, enter }) => {
   const reply = ada.asks('bob', 'ready?', { timeoutMs: 600_000 })
   await bob.takes('ready?')

@@ -51,10 +51,9 @@ export async function callTool(tool: Tool, args: unknown, answering: Answering):
   }
   const progress = showProgress(context)
   try {
-    const role = tool.role?.(input.data)
-    const client = role === undefined ? session : session.as(role)
+    const client = tool.role ? session.as(tool.role(input.data)) : session
     const shown = await runTool(tool, client, input.data)
-    const hint = await hintFor(tool, client, role ?? '', answering)
+    const hint = await hintFor(tool, client, client.role ?? '', answering)
     const result: CallToolResult = { content: contentOf(shown, hint) }
     return shown.isError ? { ...result, isError: true } : result
   } catch (error) {

@@ -83,25 +83,36 @@ export class TurnClient implements ToolClient {
   readonly #signal: AbortSignal | undefined
   readonly #reader: RefusalReader
   readonly desk: Desk
+  /** The lift's role as which it acts. */
+  readonly role: string | undefined
 
   /** `reader`: the agent, by the tools that it has. */
-  constructor(turn: Turn, signal?: AbortSignal, reader: RefusalReader = 'program', desk: Desk = emptyDesk) {
+  constructor(
+    turn: Turn,
+    signal?: AbortSignal,
+    reader: RefusalReader = 'program',
+    desk: Desk = emptyDesk,
+    role?: string,
+  ) {
     this.#turn = turn
     this.#signal = signal
     this.#reader = reader
     this.desk = desk
+    this.role = role
   }
 
   get roles(): readonly string[] {
     return this.#turn.roles?.names ?? []
   }
 
-  /** The same call as one of the lift's roles. */
-  as(role: string): TurnClient {
+  /** The same call as one of the lift's roles: the one that it says, or else the session's own. */
+  as(said: string | undefined): TurnClient {
     const { roles } = this.#turn
     if (!roles) throw new RelayError('This relay has no roles. One that has them: agent-relay lift', noRole)
+    const role = said ?? roles.own
+    if (role === undefined) throw new RelayError(`Say your role as "from": ${roles.names.join(', ')}.`, noRole)
     if (!roles.names.includes(role)) throw unknownRole(role, roles.names)
-    return new TurnClient(roles.as(role), this.#signal, this.#reader, this.desk)
+    return new TurnClient(roles.as(role), this.#signal, this.#reader, this.desk, role)
   }
 
   call<O extends CallName>(op: O, input: InputOf<O>): Promise<OutputOf<O>> {

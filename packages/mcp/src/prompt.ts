@@ -25,9 +25,10 @@ names the nearest ones.
 Opens a group of the three of you; answers to the group reach all of it.
 
 ### Channels
-    relay_send(to="#engineering", message="Build complete")
-All agents in the channel see it. Sending to a channel, or asking for its inbox, makes you a member from then on. Everyone is in
-#general. A channel that does not exist is an error that names the nearest ones; to make it, send with create=true.
+    relay_send(to="#general", message="Build complete")
+    relay_send(to="#engineering", message="Here we talk about the build", create=true)
+All agents in the channel see it. Everyone is in #general. A channel that does not exist is an error that names the nearest ones;
+create=true makes it. Sending to a channel, or asking for its inbox, makes you a member from then on.
 
 ### Broadcast
     relay_send(to="*", message="Maintenance in 5 minutes")
@@ -92,7 +93,7 @@ stop and work on something else.
 ## Your inbox
     relay_inbox()
     relay_inbox(from="Lead")
-    relay_inbox(channel="#urgent")
+    relay_inbox(channel="#general")
     relay_inbox(unread_only=false)
 What relay_inbox hands out counts as read when you make your next call. If your session ends before that, it is handed out
 again. Long inboxes come in parts: the last line says how many messages wait. unread_only=false shows the newest, read or not, and its last line

@@ -268,6 +268,20 @@ describe('--workspace', () => {
     expect(readdirSync(home.path)).toEqual([])
   })
 
+  it.each(['', ' ', '$RELAY_WORKSPACE_KEY'])(
+    'is refused where it says nothing (%j), and what was bound stays',
+    async (key) => {
+      keepKeys()
+      await home.run(['install', '-e', 'cursor', '--workspace', 'rk_secret'])
+      const again = await home.run(['install', '-e', 'cursor', '--workspace', key])
+      expect([again.code, again.stdout]).toEqual([
+        2,
+        'Which workspace? Give its key: --workspace KEY. Nothing was changed.\n',
+      ])
+      expect(argsIn(home.read('.cursor/mcp.json'))).toEqual(bound)
+    },
+  )
+
   it('is kept by a later install, of an entry of ours as it was written, until it is uninstalled', async () => {
     keepKeys()
     await home.run(['install', '-e', 'cursor', '--workspace', 'rk_secret'])

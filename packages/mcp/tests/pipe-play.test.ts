@@ -108,4 +108,15 @@ describe.each(['socket', 'HTTP'])('over the %s', (way) => {
     await expect(waiting).rejects.toThrow('no longer needed')
     expect(await call(ada, 'relay_status')).toContain('Agent Name: Ada')
   })
+
+  test('the examples of the protocol that name a channel work as they stand, in their order', async () => {
+    const { messages } = await ada.getPrompt({ name: 'relay_protocol' })
+    const [{ content }] = messages as unknown as [{ content: { text: string } }]
+    const examples = [...content.text.matchAll(/^ {4}(relay_\w+)\((.*#.*)\)$/gm)]
+    expect(examples).toHaveLength(3)
+    for (const [, name, inputs] of examples as unknown as [string, string, string][]) {
+      const pairs = [...inputs.matchAll(/(\w+)=("[^"]*"|true)/g)].map(([, key, value]) => [key, JSON.parse(`${value}`)])
+      expect(await call(ada, name, Object.fromEntries(pairs))).not.toMatch(/^Error/)
+    }
+  })
 })

@@ -38,6 +38,8 @@ export interface Turn {
 /** The roles of a lift, as the calls of one turn may use them. */
 export interface Roles {
   readonly names: readonly string[]
+  /** The name that this session has shown or chosen. */
+  readonly own?: string
   /** The same turn as that role; throws where this session may not act as it. Its answer leaves with the turn's own. */
   as(role: string): Turn
 }

@@ -241,8 +241,27 @@ describe('findDaemon', () => {
       message: 'Workspace "shop" is not open. To open it: agent-relay workspace open shop',
     })
     await expect(findDaemon({ cwd, env })).rejects.toMatchObject({ details: { workspace: 'home' } })
-    const byPath = { ...env, RELAY_SOCKET: join(place.directory, 'gone.sock') }
-    await expect(findDaemon({ cwd, env: byPath })).rejects.toThrow('Relay daemon is not running')
+  })
+
+  it('names the socket of RELAY_SOCKET at which nothing listens, and what runs', async () => {
+    const gone = join(place.directory, 'gone.sock')
+    const byPath: Env = { ...env, RELAY_SOCKET: gone }
+    const text = `Relay daemon is not running at ${gone}, which RELAY_SOCKET names: nothing listens there.`
+    const says = async (rest: string) => {
+      const error = { name: 'DaemonNotRunningError', code: 'daemon.not-running', message: `${text} ${rest}` }
+      await expect(findDaemon({ cwd, env: byPath })).rejects.toMatchObject(error)
+    }
+    await says('Start with: agent-relay daemon start')
+    dead(gone)
+    await says('Start with: agent-relay daemon start')
+    await live(controlSocketPath(data, env))
+    await says('Another one runs: unset RELAY_SOCKET to use it.')
+    const home = await live(socketOf('home'))
+    await says(`Another one runs, with workspace home at ${home}: unset RELAY_SOCKET to use it.`)
+    const shop = await live(socketOf('shop'))
+    await expect(findDaemon({ cwd, env: byPath, project: 'shop' })).resolves.toMatchObject({ socketPath: shop })
+    byPath.RELAY_PROJECT = 'shop'
+    await says(`Another one runs, with workspace shop at ${shop}: unset RELAY_SOCKET to use it.`)
   })
 
   it('refuses to guess between several that live, and names them', async () => {
@@ -310,8 +329,8 @@ describe('paths', () => {
   })
 
   it('loads no more than node: modules and our own light files', () => {
-    const light = ['discover', 'paths', 'foreign-file', 'parse-json', 'pipe-limits'].map((name) => `internal/${name}`)
-    const source = [...light, 'errors']
+    const light = ['discover', 'paths', 'foreign-file', 'parse-json', 'pipe-limits', 'test-relays']
+    const source = [...light.map((name) => `internal/${name}`), 'errors']
       .map((name) => readFileSync(join(import.meta.dirname, '../src', `${name}.ts`), 'utf8'))
       .join('\n')
     const imports = [...source.matchAll(/^import (?!type )[^']*'([^']+)'|^} from '([^']+)'/gm)].map(
@@ -320,7 +339,7 @@ describe('paths', () => {
     expect(new Set(imports)).toEqual(
       new Set([
         ...['node:fs', 'node:net', 'node:path', '../errors.ts'],
-        ...['./foreign-file.ts', './parse-json.ts', './paths.ts', './pipe-limits.ts'],
+        ...['./foreign-file.ts', './parse-json.ts', './paths.ts', './pipe-limits.ts', './test-relays.ts'],
       ]),
     )
   })

@@ -55,9 +55,11 @@ export interface InstallReport {
   why?: string
   editors: FileOutcome[]
   unknown: string[]
-  /** 0; 1 where something failed; 78 where a file could not be read as what it should be. */
+  /** 0; 1 where something failed; 2 where an option makes no sense; 78 where a file could not be read as what it should be. */
   exit: number
 }
+
+const usageExit = 2
 
 /** Also sets the exit code of the process where something failed, so that a one-liner ends as it should. */
 export async function runInstall(options: InstallOptions = {}): Promise<InstallReport> {
@@ -68,15 +70,21 @@ export async function runInstall(options: InstallOptions = {}): Promise<InstallR
   const { command = shellWord(launcherScript) } = options
   if (isNone) noneDetected(talk, command)
   if (isNone) return end({ why: 'No supported editors detected.', editors: [], unknown, exit: 1 }, options, say)
+  const refuse = (why: string, exit: number) => {
+    talk(`${why} Nothing was changed.`)
+    return end({ why, editors: [], unknown, exit }, options, say)
+  }
+  const key = setting({ key: options.workspace }, 'key')
+  // As where the variable that should hold the key is not set.
+  if (key === undefined && options.workspace !== undefined)
+    return refuse('Which workspace? Give its key: --workspace KEY.', usageExit)
   let binding: string[]
   try {
-    const key = setting({ key: options.workspace }, 'key')
     binding = key === undefined ? [] : await bindingFor(key, around.env)
     if (!wish.plan) keepLauncher(around)
   } catch (error) {
     if (!(error instanceof Untouched)) throw error
-    talk(`${error.message} Nothing was changed.`)
-    return end({ why: error.message, editors: [], unknown, exit: 1 }, options, say)
+    return refuse(error.message, 1)
   }
   talk(wish.plan ? 'What would be changed:' : 'Installing Agent Relay MCP server...')
   talk('')

@@ -1,4 +1,4 @@
-// Toolset `lift`: a caller says its role with each call. Answers are JSON.
+// Toolset `lift`: a caller says its role with each call; a session that was started for a role may post without saying it. Answers are JSON.
 
 import { longBodyText, shownBodyBytesMax } from '@agent-relay/sdk/internal/long-body'
 import { limits, messageKinds } from '@agent-relay/sdk/protocol'
@@ -11,7 +11,7 @@ import { type Tool, tool } from './tool.ts'
 type Common = 'name' | 'title' | 'description' | 'input' | 'hints' | 'showsInbox' | 'roleInputs' | 'run'
 
 interface Definition<I> extends Pick<Tool<I>, Common> {
-  role(input: I): string
+  role(input: I): string | undefined
 }
 
 const roleInput = z.string().min(1).describe('Your role')
@@ -32,7 +32,7 @@ const postMessageTool = liftTool({
   description:
     'Send a message to another role. It waits there until it is read. kind: status (what is done), question (needs an answer), directive (do this) or free.',
   input: z.object({
-    from: roleInput,
+    from: roleInput.optional(),
     to: z.string().min(1).describe('The role it is for'),
     kind: z.enum(messageKinds),
     body: z.string().min(1),

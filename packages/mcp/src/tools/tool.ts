@@ -44,8 +44,8 @@ export interface Tool<I = unknown> {
   isPinned?: boolean
   /** Every action is shown as a tool beside it. */
   showsActions?: boolean
-  /** The role of the lift that the input says it acts as; `run` is given that role's client. */
-  role?(input: I): string
+  /** The role of the lift that the input says it acts as, if it says one; `run` is given that role's client. */
+  role?(input: I): string | undefined
   /** Which inputs are roles of the lift. */
   roleInputs?: readonly string[]
   run(client: ToolClient, input: I): Promise<ToolAnswer>

@@ -70,11 +70,12 @@ export function absenceText({ names, ms, isAtLeast }: Absence): { away: string; 
   const [unitMs, unit] = ms < 2 * hourMs ? [minuteMs, 'min'] : ms < 2 * dayMs ? [hourMs, 'h'] : [dayMs, 'd']
   const time = `${Math.floor(ms / unitMs)} ${unit}`
   if (names.length === 1) return { away: `${isAtLeast ? 'more than ' : ''}${time}` }
+  return { away: `${isAtLeast ? 'more than' : 'at least'} ${time}`, all: namesText(names), several: true }
+}
+
+/** `Ann, Bob and 3 more`. */
+export function namesText(names: readonly string[]): string {
   const [shown, rest] = [names.slice(0, namesShown), names.length - namesShown]
   const last = rest > 0 ? `${rest} more` : shown.pop()
-  return {
-    away: `${isAtLeast ? 'more than' : 'at least'} ${time}`,
-    all: `${shown.join(', ')} and ${last}`,
-    several: true,
-  }
+  return shown.length === 0 ? `${last}` : `${shown.join(', ')} and ${last}`
 }

@@ -15,8 +15,11 @@ export interface AgentProcess {
 /** The processes of agents, in all workspaces of the daemon. */
 export type AgentProcesses = () => ReadonlyMap<number, AgentProcess>
 
-/** Who speaks, as far as it can be known: a person, an agent, or nobody that could be told apart from one. */
-export type Speaker = { surface: 'page' | 'terminal' } | { inside: AgentProcess } | { why: string }
+/**
+ * Who speaks, as far as it can be known: a person, an agent, or nobody that could be told apart from one. `isOutside`: its process is known, and
+ * does not stand inside those of an agent.
+ */
+export type Speaker = { surface: 'page' | 'terminal' } | { inside: AgentProcess } | { why: string; isOutside?: boolean }
 
 /** What a connection has said and shows of its process. */
 export type ProcessClaim = Pick<Session, 'process' | 'ticket'>
@@ -28,8 +31,8 @@ export async function speakerAt({ process: pid, ticket }: ProcessClaim, agents: 
   const known = agents()
   const nearest = place.line.find((each) => known.has(each))
   if (nearest !== undefined) return { inside: known.get(nearest) as AgentProcess }
-  if (place.isDetached) return { why: 'the process that asks has cut itself off from what started it' }
-  return place.hasTerminal ? { surface: 'terminal' } : { why: 'the process that asks has no terminal' }
+  if (place.isDetached) return { why: 'the process that asks has cut itself off from what started it', isOutside: true }
+  return place.hasTerminal ? { surface: 'terminal' } : { why: 'the process that asks has no terminal', isOutside: true }
 }
 
 export async function speakerOf(session: Session, agents: AgentProcesses): Promise<Speaker> {
@@ -40,15 +43,16 @@ export async function speakerOf(session: Session, agents: AgentProcesses): Promi
 
 /**
  * Refuses what only a person may ask. While no agent has a process on this machine nobody else can be asking, and a script may: the entry point
- * of a container has no terminal. `isStrict`: a person it must be.
+ * of a container has no terminal. `isStrict`: a person it must be. `takesScript`: a script will do at any time, unless it stands inside an agent.
  */
 export async function mustBePerson(
   speaker: Promise<Speaker>,
   agents: AgentProcesses,
-  { isStrict = false } = {},
+  { isStrict = false, takesScript = false } = {},
 ): Promise<void> {
   const who = await speaker
   if ('surface' in who || (!isStrict && agents().size === 0)) return
+  if (takesScript && 'isOutside' in who) return
   throw new RefusalError('person.required', { why: whyNot(who) })
 }
 

@@ -34,7 +34,12 @@ export async function send(context: Context, asking: Asking, input: ParsedInputO
     if (!wait) return output
     const { timeoutMs } = input.wait as { timeoutMs?: number }
     const absence = await watchAbsence(workspace, neighbours, wait, awaited)
-    const patience = { timeoutMs: timeoutMs ?? limits.waitMsDefault, expectsBack: timeoutMs !== undefined, absence }
+    const patience = {
+      timeoutMs: timeoutMs ?? limits.waitMsDefault,
+      expectsBack: timeoutMs !== undefined,
+      absence,
+      away: () => awayNow(workspace, to, absence),
+    }
     const reply = await workspace.waits.reply(wait, awaited, patience, asking.abandoned)
     await handOut(workspace, asking, reply)
     asking.handed = [reply.id]
@@ -109,6 +114,13 @@ async function store(
 function awayOf({ sessions, elsewhere }: Workspace, to: string | string[]): string[] {
   const names = typeof to === 'string' ? (to.startsWith('#') || to === '*' ? [] : [to]) : to
   return names.filter((name) => !sessions.isLive(name) && !elsewhere?.of(name))
+}
+
+/** The same for whoever has waited; of a channel and of another workspace, if nobody there could answer. */
+function awayNow(workspace: Workspace, to: string | string[], absence: Patience['absence']): string[] {
+  if (outward(to)) return absence() ? [to as string] : []
+  const named = awayOf(workspace, to)
+  return named.length > 0 ? named : (absence()?.names ?? [])
 }
 
 /** A reply that ended a wait is handed out like any other message: offered now, read at the next call. */

@@ -6,7 +6,7 @@ import { answerPlaces } from '../core/answers.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Clock } from '../machine/clock.ts'
 import type { Store } from '../store/store.ts'
-import { type Absence, absenceText, goneMs } from './absence.ts'
+import { type Absence, absenceText, goneMs, namesText } from './absence.ts'
 import type { Elsewhere, ToldWait, WaitElsewhere } from './elsewhere.ts'
 import type { Hub } from './hub.ts'
 import type { Moment } from './sessions/session.ts'
@@ -41,6 +41,8 @@ export interface Patience {
   expectsBack: boolean
   /** Of the awaited agent, or of all to whom the message was sent. */
   absence(): Absence | undefined
+  /** Who of them has no session now, for however short a time. */
+  away(): string[]
 }
 
 type EndCode = 'wait.timeout' | 'wait.gone' | 'wait.cycle' | 'wait.cancelled' | 'daemon.stopping'
@@ -152,7 +154,9 @@ export class Waits {
         if (entries.some(({ facts }) => facts.some(({ type }) => type === 'message.created'))) look()
       })
       const { timeoutMs } = patience
-      const deadline = this.#clock.after(timeoutMs, () => fail('wait.timeout', { ms: timeoutMs }))
+      const deadline = this.#clock.after(timeoutMs, () =>
+        fail('wait.timeout', { ms: timeoutMs, ...awayDetails(patience.away()) }),
+      )
       const checkGone = () => {
         const absence = this.#absence(wait, patience)
         const ms = absence?.ms ?? 0
@@ -248,4 +252,8 @@ export class Waits {
 
 function circleText(by: string, path: readonly Wait[]): string {
   return [by, ...path.map((wait) => wait.by), by].join(' → ')
+}
+
+function awayDetails(away: string[]): { away?: string; several?: boolean } {
+  return away.length === 0 ? {} : { away: namesText(away), several: away.length > 1 }
 }

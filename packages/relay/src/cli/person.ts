@@ -35,12 +35,12 @@ export async function controlAsPerson<T>(env: Env, work: (link: Link) => Promise
   return proven(link, () => work(link)).finally(() => link.close())
 }
 
-/** Refused for an agent, and for what may be one. Where no daemon runs, no agent is connected. */
-export async function provePerson(env: Env): Promise<void> {
+/** Refused for an agent, and for what may be one, unless a `script` will do. Where no daemon runs, no agent is connected. */
+export async function provePerson(env: Env, { script }: { script?: boolean } = {}): Promise<void> {
   const link = await reachControl(env)
   if (!link) return
   await link.close()
-  await controlAsPerson(env, (own) => own.call('daemon.person', {}, nextId('c'))).catch((error) => {
+  await controlAsPerson(env, (own) => own.call('daemon.person', { script }, nextId('c'))).catch((error) => {
     // A daemon of an older version.
     if (!(error instanceof RelayError) || error.code !== 'operation.unknown') throw error
   })

@@ -73,9 +73,9 @@ export function ownerControls(daemon: OwnedDaemon): Controls {
       mustKnow(daemon, workspace)
       return pageLink(daemon, workspace, !only)
     },
-    'daemon.person': async (_, asker) => {
+    'daemon.person': async ({ script }, asker) => {
       const { agentProcesses: agents } = daemon
-      await mustBePerson(speakerAt(asker, agents), agents)
+      await mustBePerson(speakerAt(asker, agents), agents, { takesScript: script })
       return {}
     },
     'page.logout': () => {

@@ -41,14 +41,14 @@ export class RoleSessions {
   /** The turn of one call, which may continue as a role. */
   turn(id: string, turn: Turn): Turn {
     const turns = [turn]
+    const own = this.#own()
     const as = (role: string): Turn => {
-      const own = this.#own()
       if (own !== undefined && own !== role) throw errorFrom(notYours(own, role))
       const asRole = own === role ? turn : this.#turnAs(role, id)
       if (own !== role) turns.push(asRole)
       return { ...asRole, roles }
     }
-    const roles = { names: this.#names, as }
+    const roles = { names: this.#names, own, as }
     return {
       call: (op, input, signal) => turn.call(op, input, signal),
       answered: () => {

@@ -64,7 +64,12 @@ describe('which daemon a command talks to', () => {
       expect(await world.run(args, { env: nowhere, cwd })).toEqual({ code: 69, stdout: '', stderr: notRunning })
     }
     const gone = { RELAY_SOCKET: join(world.root, 'gone.sock') }
-    expect(await world.run(['who'], { env: gone })).toMatchObject({ code: 69, stderr: notRunning })
+    expect(await world.run(['who'], { env: gone })).toMatchObject({
+      code: 69,
+      stderr:
+        `Relay daemon is not running at ${gone.RELAY_SOCKET}, which RELAY_SOCKET names: nothing listens there. ` +
+        `Another one runs, with workspace app at ${world.dataDir}/projects/app/daemon.sock: unset RELAY_SOCKET to use it.\n`,
+    })
     const typo = await world.run(['who', '--project', 'apq'])
     expect(typo).toMatchObject({
       code: 1,

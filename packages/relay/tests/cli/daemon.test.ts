@@ -247,7 +247,7 @@ describe('daemon', () => {
   })
 
   it('in memory prints what to set, and goes without a trace', async () => {
-    const { code, stdout } = await world.run(['daemon', 'start', '--test'])
+    const { code, stdout } = await world.run(['daemon', 'start', '--memory'])
     const env = settings(/^export (.+)\n$/.exec(stdout)?.[1])
     const directory = env.RELAY_DATA_DIR as string
     const seen: Ran[] = [await world.run(['who'], { env }), await world.run(['daemon', 'restart'], { env })]

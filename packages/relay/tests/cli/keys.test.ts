@@ -1,12 +1,14 @@
 // Keys, policy, tokens, actions and `mcp start` at the command line, with the exit code of each way it can go.
 
+import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectRelay, type Relay } from '@agent-relay/sdk'
 import { socketPathOf } from '@agent-relay/sdk/internal/discover'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { socketConnector } from '@agent-relay/sdk/wire'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { World } from './cli-world.ts'
+import { launcher, Running, World } from './cli-world.ts'
 
 const world = new World()
 beforeAll(async () => {
@@ -52,6 +54,58 @@ describe('workspace key', () => {
     await other.close()
     await expect(connectRelay({ key: former, socketPath })).rejects.toMatchObject({ code: 'auth.denied' })
   })
+})
+
+describe('workspace key in a script, which has no terminal', () => {
+  const ask = [process.execPath, launcher, 'workspace', 'key', 'app']
+  /** A program of an agent's, which runs the command once it is told to. */
+  const host = async (script: string) => {
+    const running = new Running(spawn('sh', ['-c', script, ...ask], { cwd: world.cwd, env: world.env }))
+    const link = await socketConnector(socketPath)({ name: 'Ann', host: running.child.pid })
+    onTestFinished(async () => {
+      await link.close()
+      running.child.kill('SIGKILL')
+    })
+    return { link, running, say: () => running.child.stdin?.write('go\n'), ended: running.ended }
+  }
+
+  test('works while an agent is connected, and while none is', async () => {
+    const key = `${keyIn('app')}\n`
+    expect(await world.launch(['workspace', 'key'])).toEqual({ code: 0, stdout: key, stderr: '' })
+    const { say, ended } = await host('read line')
+    expect(await world.launch(['workspace', 'key'])).toEqual({ code: 0, stdout: key, stderr: '' })
+    // Whoever may give rights is still asked for a terminal.
+    expect(await world.launch(['workspace', 'policy', 'set', '--writers', 'none'])).toMatchObject({ code: 77 })
+    say()
+    await ended
+  })
+
+  test('is refused inside the processes of an agent, connected or not, with every option', async () => {
+    const before = keyIn('app')
+    for (const option of ['', '--rotate', '--keep'])
+      for (const isConnected of [true, false]) {
+        const { link, say, ended } = await host(`read line; "$0" "$@" ${option}; exit $?`)
+        if (!isConnected) await link.close()
+        say()
+        const { code, stdout, stderr } = await ended
+        expect([code, stdout, stderr]).toEqual([
+          77,
+          '',
+          expect.stringContaining('inside the processes of the agent Ann'),
+        ])
+      }
+    expect(keyIn('app')).toBe(before)
+  })
+
+  test.runIf(process.platform === 'linux')(
+    'a process that has left its parents cannot be told apart from one',
+    async () => {
+      const { say, running } = await host('read line; (setsid "$0" "$@" &); read line')
+      say()
+      await running.says(/^rk_/)
+      expect(running.stdout).toBe(`${keyIn('app')}\n`)
+    },
+  )
 })
 
 describe('workspace policy', () => {

@@ -131,6 +131,18 @@ describe.each(eras)('over %s', (era: Era) => {
     await expect(read(proven, 'pm')).rejects.toThrow(/this session is dev-b and cannot act as pm/)
   })
 
+  test('a session that shows its name may post without saying it; another one is asked for its role', async () => {
+    const message = (body: string) => ({ to: 'dev-b', kind: 'status', body })
+    const [named, nobody] = [await open({ 'x-relay-agent': 'dev-a' }), await open()]
+    await call(named, 'post_message', message('mine'))
+    await expect(call(nobody, 'post_message', message('whose?'))).rejects.toThrow(
+      /Say your role as "from": pm, dev-a, dev-b\./,
+    )
+    expect(await read(nobody, 'dev-b')).toMatchObject([{ from: 'dev-a', body: 'mine' }])
+    // A look at its mail says the role in any case: what it takes is gone.
+    await expect(call(named, 'read_messages', {})).rejects.toThrow(/for/)
+  })
+
   test('an answer says once that something waits', async () => {
     const [pm, dev] = [await open(), await open()]
     await post(dev, 'dev-a', 'pm', 'look')

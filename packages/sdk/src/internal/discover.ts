@@ -18,6 +18,7 @@ import {
   socketPathOf,
   workingDirectory,
 } from './paths.ts'
+import { testRelays } from './test-relays.ts'
 
 export { DaemonNotRunningError } from '../errors.ts'
 export {
@@ -47,6 +48,7 @@ export {
   setting,
   socketPathOf,
   spoolName,
+  testFolder,
   workingDirectory,
 } from './paths.ts'
 
@@ -66,10 +68,13 @@ export interface Where {
 
 /** A Unix socket answers at once, even one of a suspended daemon; only a named pipe may keep a client waiting. */
 const probeMs = process.platform === 'win32' ? 1_000 : undefined
+/** How often it is looked whether a relay for tests answers by now. */
+const lookMs = 25
 
 /** The first place that has a socket file; it may be a dead one (`findDaemon` looks closer). */
 export function discoverSocket(where: Where = {}): Discovery | null {
-  return places(where).find((place) => isPresent(place, where)) ?? null
+  const found = [...testPlaces(where), ...places(where)].find((place) => isPresent(place, where))
+  return found ? { socketPath: found.socketPath, project: found.project, source: found.source } : null
 }
 
 /**
@@ -83,11 +88,27 @@ export async function findDaemon(where: Where = {}): Promise<Discovery> {
 
 /** The same with the connection that found it, which is the caller's from then on; without one where the daemon is too busy to accept it now. */
 export async function reachDaemon(where: Where = {}): Promise<Discovery & { socket?: Socket }> {
-  const reached = await knockAtAll(where)
+  const reached = (await reachTestRelay(where)) ?? (await knockAtAll(where))
   if (reached) return reached
+  const named = socketNamed(where)
+  if (named !== undefined) throw await nobodyAt(named, where)
   if (!(await isDaemonUp(where))) throw new DaemonNotRunningError()
   // The control socket is the last to be opened: a daemon that came up between the two looks serves its workspaces by now.
   return (await knockAtAll(where)) ?? Promise.reject(notOpen(where))
+}
+
+/** One that has just been started is waited for: whoever tests must not land in a workspace of their own. */
+async function reachTestRelay(where: Where): Promise<(Discovery & { socket?: Socket }) | undefined> {
+  for (;;) {
+    const relays = testPlaces(where)
+    for (const { isStarting, ...place } of relays) {
+      const { isAlive, socket } = await knock(place.socketPath)
+      if (isAlive) return { ...place, socket }
+      if (isStarting) break
+    }
+    if (!relays.some(({ isStarting }) => isStarting)) return undefined
+    await new Promise((resolve) => setTimeout(resolve, lookMs))
+  }
 }
 
 async function knockAtAll(where: Where): Promise<(Discovery & { socket?: Socket }) | undefined> {
@@ -106,10 +127,26 @@ async function knockAtAll(where: Where): Promise<(Discovery & { socket?: Socket 
   throw ambiguous([place, ...others.map((other) => other.place)].map(({ project }) => project))
 }
 
-/** Told by its control socket. A socket that was named by its path may be anybody's: nothing is known of its daemon. */
+/** A socket that is named by its path, which is then the only answer. */
+function socketNamed({ env = process.env, project }: Where): string | undefined {
+  return project === undefined ? setting(env, 'RELAY_SOCKET') : undefined
+}
+
+/** The variable is easily forgotten in a shell: the refusal says what it names, and what would be found without it. */
+async function nobodyAt(socketPath: string, where: Where): Promise<DaemonNotRunningError> {
+  const env = { ...(where.env ?? process.env), RELAY_SOCKET: undefined }
+  const other = await findDaemon({ ...where, env }).catch((error: RelayError) => error)
+  const text = `Relay daemon is not running at ${socketPath}, which RELAY_SOCKET names: nothing listens there.`
+  const details = { socketPath }
+  if (other instanceof DaemonNotRunningError)
+    return new DaemonNotRunningError(`${text} Start with: agent-relay daemon start`, { details })
+  const place = other instanceof Error ? '' : `, with workspace ${other.project} at ${other.socketPath}`
+  return new DaemonNotRunningError(`${text} Another one runs${place}: unset RELAY_SOCKET to use it.`, { details })
+}
+
+/** Told by its control socket. */
 async function isDaemonUp(where: Where): Promise<boolean> {
   const { env = process.env } = where
-  if (where.project === undefined && setting(env, 'RELAY_SOCKET') !== undefined) return false
   const control = { socketPath: controlSocketPath(dataDir(env), env), project: '', source: 'scan' } as const
   return isPresent(control, where) && (await isAlive(control.socketPath))
 }
@@ -160,6 +197,13 @@ function knock(socketPath: string): Promise<{ isAlive: boolean; socket?: Socket 
       giveUp(error.code === 'EAGAIN')
     })
   })
+}
+
+/** The relays for tests of this directory. What is named explicitly goes before them, and they go before all else. */
+function testPlaces({ cwd = workingDirectory(), env = process.env, project }: Where) {
+  const isNamed = project ?? setting(env, 'RELAY_SOCKET') ?? setting(env, 'RELAY_PROJECT')
+  if (cwd === undefined || isNamed !== undefined) return []
+  return testRelays(cwd, env).map((relay) => ({ ...relay, source: 'cwd' as const }))
 }
 
 /**

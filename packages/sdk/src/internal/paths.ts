@@ -162,6 +162,12 @@ function absolute(env: Env, name: string): string | undefined {
   return value && isAbsolute(value) ? value : undefined
 }
 
+/** Where `daemon start --test` notes for which working directory it runs; one with another data directory is of other tests. */
+export function testFolder(cwd: string, env: Env = process.env): string {
+  const temporary = process.platform === 'win32' ? os().tmpdir() : (absolute(env, 'TMPDIR') ?? '/tmp')
+  return join(temporary, `agent-relay-test-${process.getuid?.() ?? 0}-${hash(`${dataDir(env)}\n${resolve(cwd)}`)}`)
+}
+
 /** The folder below `hooks/spool` with the notes for the workspace of this socket. */
 export function spoolName(socketPath: string): string {
   return `late-${hash(socketPath)}`

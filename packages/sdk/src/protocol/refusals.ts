@@ -112,8 +112,9 @@ export const refusals = {
     retry: true,
     http: 504,
     exit: 1,
-    text: (d) =>
-      `Timeout waiting for response from ${d.to} (${d.ms} ms). The message ${d.message} is stored; its answer will come to your inbox.`,
+    text: ({ to, ms, away, several, message }) =>
+      `Timeout waiting for response from ${to} (${ms} ms)${away === undefined ? '' : `: ${away} ${several === true ? 'are' : 'is'} away`}. ` +
+      `The message ${message} is stored; its answer will come to your inbox.`,
   },
   'wait.gone': {
     ...absent,

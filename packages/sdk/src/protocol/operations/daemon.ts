@@ -254,7 +254,8 @@ export const daemonOperations = {
     who: 'owner',
     network: 'never',
     summary: 'Answers a person at a terminal, and refuses an agent: asked before a key or a policy is given out.',
-    input: z.object({}),
+    /** `script`: a program without a terminal will do, if it does not stand inside the processes of an agent. */
+    input: z.object({ script: z.boolean().optional() }),
     output: z.object({}),
   },
   'page.link': {

@@ -7,12 +7,13 @@ import { sayFaults, sayVersion } from '../../connection.ts'
 import { control } from '../../control-socket.ts'
 import type { Print } from '../../print.ts'
 import { homely } from '../../text.ts'
+import { sayAttended } from './foreground.ts'
 import { logPath } from './log-file.ts'
 import { logs } from './logs.ts'
 import { restartDaemon } from './restarting.ts'
 import { run } from './run.ts'
 import { installService } from './service.ts'
-import { sayAttended, start } from './start.ts'
+import { start } from './start.ts'
 import { isMemory } from './starting.ts'
 import { statusOf, stop } from './stop.ts'
 import { upgrade } from './upgrade.ts'
@@ -39,7 +40,7 @@ export const daemon: CliCommand = { commands: [start, stop, restart, upgrade, st
 async function runRestart({ env, print }: Context): Promise<void> {
   if (isMemory(env))
     throw new CommandError(
-      'A relay in memory ends with its process. Start a new one: agent-relay daemon start --test',
+      'A relay in memory ends with its process. Start a new one: agent-relay daemon start --memory',
       exits.usage,
     )
   const { pid, version, workspaces } = await restartDaemon(env, print)

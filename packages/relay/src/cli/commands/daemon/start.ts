@@ -1,25 +1,14 @@
-// `daemon start`: the relay in the background. `up` is the same in the foreground.
+// `daemon start`: the relay in the background. `up` is the same in the foreground, and `--test` one for the tests of a directory.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
-import type { CliOptions, Context, NamedCommand } from '../../command.ts'
+import type { Context, NamedCommand } from '../../command.ts'
 import { chooseWorkspace, sayFaults, sayVersion } from '../../connection.ts'
-import type { Print } from '../../print.ts'
 import { homely } from '../../text.ts'
-import { type HttpOptions, hasHttpWish, httpArgs, httpOptions, httpWish, portMoved, portStays } from './http.ts'
+import { sayAttended, type UpOptions, upOptions } from './foreground.ts'
+import { hasHttpWish, httpArgs, httpWish, portMoved, portStays } from './http.ts'
 import { exportLine, forgetMemory, memoryEnv, reachAndOpen, reachOrSpawn } from './starting.ts'
 import { statusOf, stopAndWait } from './stop.ts'
-
-/** The options of both commands that start a daemon: `daemon start` and `up`. */
-export interface UpOptions extends HttpOptions {
-  memory?: boolean
-  quiet?: boolean
-}
-
-export const upOptions: CliOptions<UpOptions> = {
-  memory: { flags: '--memory', text: 'a throw-away relay: nothing is kept, nothing else is touched' },
-  quiet: { flags: '--quiet', text: 'say nothing unless something is wrong' },
-  ...httpOptions,
-}
+import { runTest } from './testing.ts'
 
 interface StartOptions extends UpOptions {
   test?: boolean
@@ -31,7 +20,10 @@ export const start: NamedCommand<StartOptions> = {
   text: 'start it if it does not run, and open the workspace of this directory',
   options: {
     ...upOptions,
-    test: { flags: '--test', text: 'the same as --memory: prints the variables to set' },
+    test: {
+      flags: '--test',
+      text: 'in memory and in the foreground, until a signal: what is started in this directory uses it meanwhile',
+    },
     whileAttended: {
       flags: '--while-attended',
       text: 'what mcp install --start uses: it ends ten minutes after the last session',
@@ -41,23 +33,17 @@ export const start: NamedCommand<StartOptions> = {
   examples: [
     'agent-relay daemon start',
     'agent-relay daemon start --project frontend',
-    'eval "$(agent-relay daemon start --test)"',
+    'agent-relay daemon start --test',
+    'eval "$(agent-relay daemon start --memory)"',
   ],
   isNobody: true,
   run: runStart,
 }
 
-/** Of a daemon that `serve --start` started, whoever wants one should know that it goes. */
-export function sayAttended(print: Print, endsUnattended = false): void {
-  if (endsUnattended)
-    print.say(
-      'A session started this daemon: it ends ten minutes after the last one. To keep it: agent-relay daemon restart',
-    )
-}
-
 export async function runStart(context: Context<StartOptions>): Promise<void> {
   const { options, print } = context
-  const memory = options.memory || options.test
+  if (options.test) return runTest(context)
+  const { memory } = options
   const env = memory ? memoryEnv(context.env) : context.env
   const wish = httpWish(options, env, { home: chooseWorkspace(context, env).project, isThrowAway: memory })
   const { whileAttended } = options

@@ -1,30 +1,19 @@
 // `up`: the relay in the foreground. This process is the daemon, or it shows the messages of the daemon that already runs.
 
 import { RelayClient, RelayError } from '@agent-relay/sdk'
-import { credentialsPath, dataDir, type Env, homeWorkspace } from '@agent-relay/sdk/internal/discover'
-import type { Daemon } from '../../../daemon/daemon.ts'
+import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import { version } from '../../../machine/version.ts'
-import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
-import { chooseWorkspace, keyOf, loginName, ownersConnector, sayFaults, sayVersion } from '../../connection.ts'
+import type { CliCommand, Context } from '../../command.ts'
+import { keyOf, ownersConnector } from '../../connection.ts'
 import { nextId } from '../../control-socket.ts'
-import { awaitEnding, ended, outliveTasks } from '../../ending.ts'
+import { ended } from '../../ending.ts'
 import { sayLosses, showFeed } from '../../feed.ts'
 import { ownName } from '../../own-name.ts'
 import { controlAsPerson } from '../../person.ts'
 import type { Print } from '../../print.ts'
 import { homely } from '../../text.ts'
-import { endLightStart } from './heap.ts'
-import { hasHttpWish, httpWish, portMoved, portStays } from './http.ts'
-import { sayAttended, type UpOptions, upOptions } from './start.ts'
-import {
-  exportLine,
-  forgetMemory,
-  keepLauncher,
-  memoryEnv,
-  type OpenedWorkspace,
-  reachAndOpen,
-  reachOrBecome,
-} from './starting.ts'
+import { inForeground, type Served, type UpOptions, upOptions } from './foreground.ts'
+import { exportLine, memoryEnv } from './starting.ts'
 
 export const up: CliCommand<UpOptions> = {
   options: upOptions,
@@ -34,62 +23,11 @@ export const up: CliCommand<UpOptions> = {
 }
 
 async function run(context: Context<UpOptions>): Promise<void> {
-  const { options, print } = context
-  print.neverBlock()
-  const ending = awaitEnding()
-  const onTrouble = (error: Error) => print.say(error.message)
-  outliveTasks(onTrouble)
-  const env = options.memory ? memoryEnv(context.env) : context.env
-  const stopped = new AbortController()
-  let failure: Error | undefined
-  const http = httpWish(options, env, { home: chooseWorkspace(context, env).project, isThrowAway: options.memory })
-  // Imported here because the help and the completion of this command do not need it.
-  const { Daemon } = await import('../../../daemon/daemon.ts')
-  const start = () =>
-    Daemon.start({
-      dataDir: dataDir(env),
-      credentialsPath: credentialsPath(env),
-      isMemory: options.memory,
-      human: loginName(),
-      http,
-      opens: options.memory ? [] : [homeWorkspace],
-      onStop: (_, error) => {
-        failure = error
-        stopped.abort()
-      },
-      onTrouble,
-    })
-  let daemon: Daemon | undefined
-  try {
-    const reaching = reachAndOpen(() => reachOrBecome(env, start, (text) => print.say(text)), context, env)
-    const { link, opened, ...reached } = await (options.quiet ? reaching : print.during('starting', reaching))
-    daemon = reached.daemon
-    if (daemon && !options.memory) keepLauncher(env, onTrouble)
-    sayVersion(print, link.welcome.version)
-    const { http: port, endsUnattended, workspaces } = await link.call('daemon.status', {}, nextId('c'))
-    sayAttended(print, endsUnattended)
-    // A daemon of this process has said so when it started.
-    if (!daemon) sayFaults(print, workspaces)
-    const page = port && (await pageLink(env, opened.name))
-    void link.close()
-    endLightStart()
-    const moved = daemon && portMoved(http, port?.port)
-    if (moved !== undefined) print.say(moved)
-    if (!daemon && hasHttpWish(options)) print.say(portStays(port?.url))
-    await show(
-      context,
-      env,
-      { ...opened, url: port?.url, page },
-      daemon !== undefined,
-      AbortSignal.any([ending, stopped.signal]),
-    )
-    if (daemon && !options.quiet) print.say(stopped.signal.aborted ? 'stopping, as asked.' : 'stopping.')
-  } finally {
-    await daemon?.stop()
-    if (options.memory) forgetMemory(env)
-    print.farewell()
-  }
-  if (failure) throw new CommandError(`The relay had to stop: ${failure.message}`, exits.refused)
+  const env = context.options.memory ? memoryEnv(context.env) : context.env
+  await inForeground(context, env, async (served, isOwn, end) => {
+    const page = served.url && (await pageLink(env, served.name))
+    await show(context, env, { ...served, page }, isOwn, end)
+  })
 }
 
 /** Undefined for an agent that has started it, and for what may be one. */
@@ -102,8 +40,8 @@ async function pageLink(env: Env, workspace: string): Promise<string | undefined
   }
 }
 
-/** The workspace, where its HTTP port listens, and a link to its page. */
-type Shown = OpenedWorkspace & { url?: string; page?: string }
+/** With a link to its page. */
+type Shown = Served & { page?: string }
 
 async function show(
   context: Context<UpOptions>,

@@ -41,7 +41,8 @@ async function run(context: Context<KeyOptions>): Promise<void> {
   const { args, options, print } = context
   const named = { cwd: context.cwd, options: { project: args[0] ?? options.project } }
   const workspace = meantWorkspace(named, context.env)
-  await provePerson(context.env)
+  // The key is in a file of the owner's, which their scripts may read as well.
+  await provePerson(context.env, { script: true })
   if (options.keep) return keep(context, workspace)
   const key = options.rotate ? await rotate(context, workspace) : await stored(context, workspace)
   if (print.isJson) await print.json({ workspace, key })

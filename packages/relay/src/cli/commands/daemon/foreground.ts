@@ -1,0 +1,90 @@
+// A relay in the foreground, for `up` and `daemon start --test`: this process is the daemon, or shows the one that already runs.
+
+import { credentialsPath, dataDir, type Env, homeWorkspace } from '@agent-relay/sdk/internal/discover'
+import type { Daemon } from '../../../daemon/daemon.ts'
+import { type CliOptions, CommandError, type Context, exits } from '../../command.ts'
+import { chooseWorkspace, loginName, sayFaults, sayVersion } from '../../connection.ts'
+import { nextId } from '../../control-socket.ts'
+import { awaitEnding, outliveTasks } from '../../ending.ts'
+import type { Print } from '../../print.ts'
+import { endLightStart } from './heap.ts'
+import { type HttpOptions, hasHttpWish, httpOptions, httpWish, portMoved, portStays } from './http.ts'
+import { forgetMemory, keepLauncher, type OpenedWorkspace, reachAndOpen, reachOrBecome } from './starting.ts'
+
+/** The options of both commands that start a daemon: `daemon start` and `up`. */
+export interface UpOptions extends HttpOptions {
+  memory?: boolean
+  quiet?: boolean
+}
+
+export const upOptions: CliOptions<UpOptions> = {
+  memory: { flags: '--memory', text: 'a throw-away relay: nothing is kept, nothing else is touched' },
+  quiet: { flags: '--quiet', text: 'say nothing unless something is wrong' },
+  ...httpOptions,
+}
+
+/** The workspace, and where its HTTP port listens. */
+export type Served = OpenedWorkspace & { url?: string }
+
+/** What is shown of it until `end`. `isOwn`: this process is the daemon. */
+export type Show = (served: Served, isOwn: boolean, end: AbortSignal) => Promise<void>
+
+/** Of a daemon that `serve --start` started, whoever wants one should know that it goes. */
+export function sayAttended(print: Print, endsUnattended = false): void {
+  if (endsUnattended)
+    print.say(
+      'A session started this daemon: it ends ten minutes after the last one. To keep it: agent-relay daemon restart',
+    )
+}
+
+/** In the data directory of `env`, which `forgetMemory` removes at the end where the relay is in memory. */
+export async function inForeground(context: Context<UpOptions>, env: Env, show: Show): Promise<void> {
+  const { options, print } = context
+  print.neverBlock()
+  const ending = awaitEnding()
+  const onTrouble = (error: Error) => print.say(error.message)
+  outliveTasks(onTrouble)
+  const stopped = new AbortController()
+  let failure: Error | undefined
+  const http = httpWish(options, env, { home: chooseWorkspace(context, env).project, isThrowAway: options.memory })
+  // Imported here because the help and the completion of this command do not need it.
+  const { Daemon } = await import('../../../daemon/daemon.ts')
+  const start = () =>
+    Daemon.start({
+      dataDir: dataDir(env),
+      credentialsPath: credentialsPath(env),
+      isMemory: options.memory,
+      human: loginName(),
+      http,
+      opens: options.memory ? [] : [homeWorkspace],
+      onStop: (_, error) => {
+        failure = error
+        stopped.abort()
+      },
+      onTrouble,
+    })
+  let daemon: Daemon | undefined
+  try {
+    const reaching = reachAndOpen(() => reachOrBecome(env, start, (text) => print.say(text)), context, env)
+    const { link, opened, ...reached } = await (options.quiet ? reaching : print.during('starting', reaching))
+    daemon = reached.daemon
+    if (daemon && !options.memory) keepLauncher(env, onTrouble)
+    sayVersion(print, link.welcome.version)
+    const { http: port, endsUnattended, workspaces } = await link.call('daemon.status', {}, nextId('c'))
+    sayAttended(print, endsUnattended)
+    // A daemon of this process has said so when it started.
+    if (!daemon) sayFaults(print, workspaces)
+    void link.close()
+    endLightStart()
+    const moved = daemon && portMoved(http, port?.port)
+    if (moved !== undefined) print.say(moved)
+    if (!daemon && hasHttpWish(options)) print.say(portStays(port?.url))
+    await show({ ...opened, url: port?.url }, daemon !== undefined, AbortSignal.any([ending, stopped.signal]))
+    if (daemon && !options.quiet) print.say(stopped.signal.aborted ? 'stopping, as asked.' : 'stopping.')
+  } finally {
+    await daemon?.stop()
+    if (options.memory) forgetMemory(env)
+    print.farewell()
+  }
+  if (failure) throw new CommandError(`The relay had to stop: ${failure.message}`, exits.refused)
+}
