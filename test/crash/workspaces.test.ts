@@ -123,7 +123,7 @@ it('at the limit of descriptors the refusal says so, and what is open goes on', 
   await open(house, 'first')
   const ada = await client(dir, 'first', 'ada')
   let refused: { code?: string; message?: string } | undefined
-  for (let i = 0; i < 200 && !refused; i++)
+  for (let i = 0; i < 400 && !refused; i++)
     refused = await open(house, nameOf(i)).then(
       () => undefined,
       (error) => error,
