@@ -5,7 +5,7 @@ export const readsFiles =
   /\b(?:readFile(?:Sync)?|copyFile(?:Sync)?|cp(?:Sync)?|createReadStream|readSync|open(?:Sync|AsBlob))\(|\bfs(?:Promises)?\.(?:open|read)\w*\(/
 export const fileReaders: Record<string, string> = {
   'packages/sdk/src/internal/foreign-file.ts': 'the careful reader itself',
-  'packages/mcp/src/bin.cts': 'its own package',
+  'packages/mcp/src/version.cts': 'its own package',
   'packages/relay/src/wires/page.ts': 'its own package',
   'packages/mcp/src/hook.cts': 'the data directory',
   'packages/mcp/src/hook-host.cts': "the kernel's files about a process",

@@ -1,8 +1,7 @@
 // What `agent-relay-mcp` runs: reads the command line, and knows the few commands there are.
 
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { type ServeOptions, serve } from './serve.cts'
+import { version } from './version.cts'
 
 function main(args: string[]): void {
   const [command, ...rest] = args
@@ -58,10 +57,6 @@ function startHook([event, ...rest]: string[]): void {
 
 function after(arg: string): string {
   return arg.slice(arg.indexOf('=') + 1)
-}
-
-function version(): string {
-  return JSON.parse(readFileSync(join(__dirname, '../package.json'), 'utf8')).version
 }
 
 function say(stream: NodeJS.WriteStream, text: string): void {

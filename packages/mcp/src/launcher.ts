@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { quotedWord, wordsOf } from '@agent-relay/sdk/internal/command-words'
 import { dataDir, type Env, readForeignFile } from '@agent-relay/sdk/internal/discover'
 import { hookGuard } from './hook-guard.ts'
-import { standIn } from './stand-in.ts'
+import { insteadOf, standIn } from './stand-in.ts'
 
 /** What a host runs. */
 export interface Server {
@@ -108,6 +108,9 @@ const gone = [
   '  from an archive:      npm install -g ./FILE, then: agent-relay mcp install',
 ]
 
+/** For the host; the logs name the paths. */
+const noNode = 'Agent Relay cannot start: no Node 20.19 or newer was found. Install Node, then: agent-relay mcp install'
+
 /** The shell is gone the moment Node starts, so process ids and signals are as without it; it costs a millisecond or two. */
 function shell({ node, script }: LauncherTarget): string {
   return `#!/bin/sh
@@ -133,9 +136,11 @@ if [ -f "$script" ]; then
   [ "$1" != hook ] || exit 0
   echo "ERROR: $node is not there any more, and no other Node 20.19 or newer was found." >&2
   echo "Install Node. If your shell has it already, run there: node '$script' install" >&2
+  ${insteadOf(noNode)}
 else
   echo "ERROR: $script is missing." >&2
 ${gone.map((line) => `  echo '${line}' >&2`).join('\n')}
+  ${insteadOf(gone.join('\n'))}
 fi
 while [ "$1" = serve ] && stand_in; do :; done
 exit ${goneExit}

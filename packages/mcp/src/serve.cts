@@ -12,8 +12,10 @@ import {
   setting,
   workingDirectory,
 } from '@agent-relay/sdk/internal/discover'
+import type { SaidRefusal } from './pipe/away.cts'
 import { helloLine, type Identity, listen, newPipeId, opening } from './pipe/opening.cts'
 import type { Open, Pipe, PipeOptions } from './pipe/pipe.cts'
+import { version } from './version.cts'
 
 export interface ServeOptions {
   /** Toolsets, separated by commas: goes before RELAY_TOOLS. */
@@ -37,25 +39,26 @@ export async function serve({ tools, project, start }: ServeOptions = {}): Promi
   try {
     const baseUrl = project === undefined ? setting(process.env, 'RELAY_BASE_URL') : undefined
     if (baseUrl !== undefined) return serveOverHttp(baseUrl, identity, early)
-    if (process.env.RELAY_STANDBY) return standBy(identity, early(), project)
+    if (process.env.RELAY_STANDBY) return standByForDaemon(identity, early, project)
     const { socketPath, project: found, socket } = await (start ? reachOrStart(project) : reachSettled(project))
     const open = overSocket(socketPath)
     const target = { socketPath, project: found }
     if (socket) carry(socket, early(), { open, identity, target })
     else open((stream) => carry(stream, early(), { open, identity, target }), fail)
   } catch (error) {
-    const isStandby = process.env.RELAY_STANDBY !== undefined && error instanceof DaemonNotRunningError
-    if (isStandby) standBy(identity, early(), project)
+    if (isHosted() && error instanceof DaemonNotRunningError) standByForDaemon(identity, early, project, error)
     else if (isForPerson(error as { code?: unknown })) refuse(error as Error, early)
     else fail(error as Error)
   }
 }
 
-/**
- * Where a host started us, by the launcher, and not a person who should read why nothing is served: the host goes on without us, and has its
- * tools as soon as a daemon is there, and from then on stays in the workspace that served it. The launcher may have answered its beginning.
- */
-function standBy(identity: Identity, early: Buffer, project?: string): void {
+/** A host started us, by the launcher, and not a person who reads on stderr why nothing is served. */
+function isHosted(): boolean {
+  return process.env.RELAY_STANDBY !== undefined
+}
+
+/** Whatever daemon discovery finds first; from then on the host stays in the workspace that served it. */
+function standByForDaemon(identity: Identity, early: () => Buffer, project?: string, error?: Error): void {
   const target = { socketPath: 'unknown', project: 'unknown' }
   const open: Open = (opened, failed, wasServed) => {
     if (wasServed) return overSocket(target.socketPath)(opened, failed)
@@ -65,13 +68,29 @@ function standBy(identity: Identity, early: Buffer, project?: string): void {
         if (socket) opened(socket)
         else overSocket(socketPath)(opened, failed)
       },
-      (error) => failed(error, isAway(error) ? undefined : { code: error.code, message: cleaned(error.message) }),
+      (error) => failed(error, reasonOf(error)),
     )
   }
+  standBy({ open, identity, target }, early(), error)
+}
+
+/**
+ * The host is told what to start, and has its tools as soon as there is a daemon. The launcher may have answered its beginning.
+ */
+function standBy({ target, ...options }: OwnOptions, early: Buffer, error?: Error): void {
   // Hosts keep it in their logs.
-  process.stderr.write(awayText())
-  startPipe({ open, identity, target }, (pipe) => pipe.standBy(early, process.env.RELAY_STANDBY || undefined))
+  process.stderr.write(awayText(error))
+  const begun = process.env.RELAY_STANDBY || undefined
+  Object.assign(target, { version: version() })
+  startPipe({ ...options, target }, (pipe) => pipe.standBy(early, begun, error && reasonOf(error)))
   leaveWithHost()
+}
+
+/** Undefined where there is no more to say than that no daemon runs. It names paths, which somebody else may have chosen. */
+function reasonOf(error: Error & { code?: string }): SaidRefusal | undefined {
+  if (!('syscall' in error)) return { code: error.code ?? 'auth.denied', message: cleaned(error.message) }
+  const url = setting(process.env, 'RELAY_BASE_URL')
+  return url === undefined ? undefined : { code: 'daemon.not-running', message: `${nobodyAt(url)} ${whereItRan}` }
 }
 
 /**
@@ -132,14 +151,22 @@ function refuse({ message }: Error, early: () => Buffer): void {
   process.exitCode = 1
   process.stdout.on('error', () => process.exit())
   process.stderr.write(`ERROR: ${clean(message)}\n`)
-  refuseAll(process.stdin, process.stdout, early(), `${message}\nThen start this session again.`)
+  refuseAll(process.stdin, process.stdout, early(), `${message}\nThen start this session again.`, version())
 }
 
 function serveOverHttp(baseUrl: string, identity: Identity, early: () => Buffer): void {
   const { overHttp } = require('./pipe/upgrade.cjs') as typeof import('./pipe/upgrade.cts')
   const open = overHttp(baseUrl, identity.token ?? identity.key)
   const target = { socketPath: baseUrl, project: 'unknown' }
-  open((stream) => carry(stream, early(), { open, identity, target }), fail)
+  const again: Open = (opened, failed, wasServed) =>
+    open(opened, wasServed ? failed : (error) => failed(error, reasonOf(error)))
+  open(
+    (stream) => carry(stream, early(), { open, identity, target }),
+    (error) => {
+      if (isHosted() && isAway(error)) standBy({ open: again, identity, target }, early(), error)
+      else fail(error)
+    },
+  )
 }
 
 type OwnOptions = Pick<PipeOptions, 'open' | 'identity' | 'target'>
@@ -199,18 +226,27 @@ function identityOf(env: Env, tools: string | undefined): Identity {
 
 /** It starts no daemon that nobody asked for: the user should know that one runs. */
 function fail(error: Error): void {
-  process.stderr.write(isAway(error) ? awayText() : `ERROR: ${cleaned(error.message)}\n`, () => process.exit(1))
+  process.stderr.write(isAway(error) ? awayText(error) : `ERROR: ${cleaned(error.message)}\n`, () => process.exit(1))
 }
 
 function isAway(error: Error): boolean {
   return error instanceof DaemonNotRunningError || 'syscall' in error
 }
 
-function awayText(): string {
+function nobodyAt(url: string): string {
+  return `No relay answers at ${cleaned(url)}.`
+}
+
+const whereItRan = 'Start it again where it ran: agent-relay lift (a lift), agent-relay daemon start (any other).'
+
+function awayText(error?: Error): string {
   const url = setting(process.env, 'RELAY_BASE_URL')
   if (url !== undefined)
-    return `ERROR: No relay answers at ${cleaned(url)}.\n\nTo start it again, where it ran:\n  agent-relay lift            (a lift's)\n  agent-relay daemon start    (any other)\n`
-  return `ERROR: ${new DaemonNotRunningError().message}
+    return `ERROR: ${nobodyAt(url)}\n\nTo start it again, where it ran:\n  agent-relay lift            (a lift's)\n  agent-relay daemon start    (any other)\n`
+  const { message } = new DaemonNotRunningError()
+  // It names a socket, and says what to do about that.
+  if (error instanceof DaemonNotRunningError && error.message !== message) return `ERROR: ${cleaned(error.message)}\n`
+  return `ERROR: ${message}
 
 To start the daemon:
   agent-relay daemon start

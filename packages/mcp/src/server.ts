@@ -2,6 +2,7 @@
 
 import type { Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
+import { serverInfo } from '@agent-relay/sdk/internal/stand-by'
 import { type MailTools, relayMailTools, workspaceMailTools } from '@agent-relay/sdk/protocol'
 import {
   ProtocolError,
@@ -79,18 +80,15 @@ async function serverOfDaemon(env: Env): Promise<Server> {
 
 function serverOver(client: WorkspaceClient, options: ServerOptions): Server {
   const { version, tools = toolsOf(), roles, agentName, hasPush = false, isStateless = false } = options
-  const server = new Server(
-    { name: 'agent-relay', title: 'Agent Relay', version },
-    {
-      instructions: instructionsFor({ agentName, hasPush, tools, roles }),
-      capabilities: {
-        tools: { listChanged: true },
-        prompts: {},
-        resources: { subscribe: true },
-        ...(hasPush ? { experimental: { 'claude/channel': {} } } : {}),
-      },
+  const server = new Server(serverInfo(version), {
+    instructions: instructionsFor({ agentName, hasPush, tools, roles }),
+    capabilities: {
+      tools: { listChanged: true },
+      prompts: {},
+      resources: { subscribe: true },
+      ...(hasPush ? { experimental: { 'claude/channel': {} } } : {}),
     },
-  )
+  })
   const naming = new Naming(options, () => server.getClientVersion())
   const events = new EventPush(client, (event) => server.notification(event), options.canPush ?? (() => true))
   const desk: Desk = {

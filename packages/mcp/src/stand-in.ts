@@ -1,16 +1,36 @@
-// What the launcher's shell says to a host while there is no daemon, or nothing of ours any more: it answers as a server without tools, so that the
-// host starts as fast as without us and has no failure to show. After that the pipe stands by for a daemon (pipe/pipe.cts).
+// What the launcher's shell says to a host while there is no daemon, or nothing of ours any more: what is wrong and what helps, and it lists the one
+// tool that says so too. The host starts as fast as without us. After that the pipe stands by for a daemon (pipe/pipe.cts), and says the same.
+
+import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import {
+  notRunningText,
+  onlyPrompt,
+  serverInfo,
+  standByCapabilities,
+  standByText,
+  statusTool,
+} from '@agent-relay/sdk/internal/stand-by'
+
+/** A part of a JSON text, as a word of the shell. */
+const part = (value: unknown) => quotedWord(JSON.stringify(value))
+/** The inside of a JSON string. */
+const inside = (text: string) => quotedWord(JSON.stringify(text).slice(1, -1))
+const [beforeVersion, afterVersion] = JSON.stringify(serverInfo('VERSION')).split('VERSION') as [string, string]
+
+/** What the shell says instead where nothing of ours can be started: no daemon would help. */
+export const insteadOf = (why: string) => `why=${inside(why)} more=`
 
 /**
- * Ends when the host has its list of tools, and fails at the end of its input. It has a prompt, because a server that offers nothing at all counts
- * as failed with Gemini CLI and Qwen Code. What the host has begun with goes on to the pipe in RELAY_STANDBY, which is empty where nothing was
- * answered here.
+ * Ends when the host has its list of tools, and fails at the end of its input. What the host has begun with goes on to the pipe in RELAY_STANDBY,
+ * which is empty where nothing was answered here.
  *
  * A shell cannot read JSON. It knows the form that hosts write: no blanks, the method before the params, and the id before the params or at the end,
- * where nothing inside the params can be taken for it. At any other line it fails, and the line goes on to the pipe in RELAY_HEARD. Where there is
- * no pipe to start, the launcher ends: the host would wait for an answer that never comes.
+ * where nothing inside the params can be taken for it. At any other line it fails, and the line goes on to the pipe in RELAY_HEARD, as does a call
+ * of a tool while there is a pipe to start. Where there is none, the launcher ends: the host would wait for an answer that never comes.
  */
-export const standIn = `stand_in() {
+export const standIn = `why=${inside(notRunningText)}
+more=${inside(`\n\n${standByText}`)}
+stand_in() {
   while read -r line; do
     RELAY_HEARD="$line"
     case "$line" in '{"'*'}') ;; *) return 1 ;; esac
@@ -42,12 +62,21 @@ export const standIn = `stand_in() {
       version=\${rest#'"params":{"protocolVersion":"'} version=\${version%%'"'*}
       case "$version" in '' | *[!0-9-]*) return 1 ;; esac
       RELAY_STANDBY="$line"
-      server='"capabilities":{"tools":{"listChanged":true},"prompts":{}},"serverInfo":{"name":"agent-relay","version":"unknown"}'
-      answer='"result":{"protocolVersion":"'$version'",'$server'}'
+      release=unknown
+      while read -r key value; do
+        case "$key" in '"version":') release=\${value#?} release=\${release%%'"'*} ;; esac
+      done 2> /dev/null < "\${script%/*}/../package.json"
+      case "$release" in '' | *[!0-9A-Za-z.+-]*) release=unknown ;; esac
+      server='"capabilities":'${part(standByCapabilities)}',"serverInfo":'${quotedWord(beforeVersion)}"$release"${quotedWord(afterVersion)}
+      answer='"result":{"protocolVersion":"'$version'",'$server',"instructions":"'$why$more'"}'
       ;;
-    '"tools/list"') answer='"result":{"tools":[]}' ;;
-    '"prompts/list"') answer='"result":{"prompts":[{"name":"relay_protocol","description":"Agent Relay does not run"}]}' ;;
-    '"prompts/get"') answer='"result":{"messages":[{"role":"user","content":{"type":"text","text":"Relay daemon is not running. Start with: agent-relay daemon start"}}]}' ;;
+    '"tools/list"') answer='"result":{"tools":['${part(statusTool)}']}' ;;
+    '"tools/call"')
+      [ -z "$more" ] || return 1
+      answer='"result":{"content":[{"type":"text","text":"'$why'"}],"isError":true}'
+      ;;
+    '"prompts/list"') answer='"result":{"prompts":['${part(onlyPrompt)}']}' ;;
+    '"prompts/get"') answer='"result":{"messages":[{"role":"user","content":{"type":"text","text":"'$why'"}}]}' ;;
     '"ping"') answer='"result":{}' ;;
     esac
     printf '{"jsonrpc":"2.0","id":%s,%s}\\n' "$id" "$answer"

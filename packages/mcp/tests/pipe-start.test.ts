@@ -64,11 +64,20 @@ To start the daemon:
 Or for cloud workspaces, ensure the daemon is running.
 `
 
-  test.each([
-    ['no data directory', { RELAY_DATA_DIR: '/nonexistent', RELAY_PROJECT: '' }],
-    ['a socket that is not there', { RELAY_SOCKET: '/nonexistent/daemon.sock' }],
-  ])('%s: it says so and ends with 1', async (_, env) => {
-    expect(await world.pipe(env).ended).toEqual({ code: 1, stderr: text })
+  test.each([['no data directory', { RELAY_DATA_DIR: '/nonexistent', RELAY_PROJECT: '' }]])(
+    '%s: it says so and ends with 1',
+    async (_, env) => {
+      expect(await world.pipe(env).ended).toEqual({ code: 1, stderr: text })
+    },
+  )
+
+  test('a socket that is not there: it names it, and the daemon that runs', async () => {
+    const { code, stderr } = await world.pipe({ RELAY_SOCKET: '/nonexistent/daemon.sock' }).ended
+    expect([code, stderr]).toEqual([
+      1,
+      'ERROR: Relay daemon is not running at /nonexistent/daemon.sock, which RELAY_SOCKET names: nothing listens there. ' +
+        `Another one runs, with workspace ${world.project} at ${world.socketPath}: unset RELAY_SOCKET to use it.\n`,
+    ])
   })
 
   test('a prompt that is asked for says so', async () => {

@@ -1,9 +1,9 @@
-// What a host finds where it starts the launcher's server and there is no daemon, or nothing of ours any more: no failure, no tools, and the tools
-// as soon as a daemon is there.
+// What a host finds where it starts the launcher's server and there is no daemon, or nothing of ours any more: no failure, what helps, one tool that
+// says the same, and all tools as soon as a daemon is there.
 
 import { execFile, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -33,7 +33,7 @@ interface Host {
   names(): Promise<string[]>
 }
 
-async function connect(cwd = world.root, project = world.project): Promise<Host> {
+async function connect(cwd = world.root, project = world.project, more: Record<string, string> = {}): Promise<Host> {
   const client = new Client({ name: 'host', version: '1' })
   const names = async () => (await client.listTools()).tools.map(({ name }) => name)
   const host: Host = { client, stderr: '', changes: 0, names }
@@ -42,7 +42,7 @@ async function connect(cwd = world.root, project = world.project): Promise<Host>
     host.changes++
   })
   const command = join(world.root, 'bin/agent-relay-mcp')
-  const place = { env: world.env({ RELAY_PROJECT: project }), cwd, stderr: 'pipe' as const }
+  const place = { env: world.env({ RELAY_PROJECT: project, ...more }), cwd, stderr: 'pipe' as const }
   const transport = new StdioClientTransport({ command, args: ['serve'], ...place })
   transport.stderr?.on('data', (chunk) => {
     host.stderr += chunk
@@ -57,14 +57,19 @@ function announce(pid: number): void {
   writeFileSync(join(world.root, 'hooks/daemon'), `${pid}\n`)
 }
 
-/** The shell and the pipe say the same. A host takes a server that offers nothing at all for a failed one. */
+const notRunning = 'Relay daemon is not running. Start with: agent-relay daemon start'
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+
+/** The shell and the pipe say the same. */
 async function offered({ client }: Host) {
   const { prompts } = await client.listPrompts()
-  expect(prompts).toHaveLength(1)
-  return { prompts, capabilities: client.getServerCapabilities(), version: client.getServerVersion() }
+  const { tools } = await client.listTools()
+  const { messages } = await client.getPrompt({ name: 'relay_protocol' })
+  const server = { capabilities: client.getServerCapabilities(), info: client.getServerVersion() }
+  return { prompts, tools, messages, instructions: client.getInstructions(), ...server }
 }
 
-test('no daemon, whatever the hint says: no tools, and all of them when one comes', async () => {
+test('no daemon, whatever the hint says: the host is told what to start, and has all tools when one comes', async () => {
   refreshLauncher(world.env())
   await connect()
   announce(spawnSync('true').pid)
@@ -72,21 +77,78 @@ test('no daemon, whatever the hint says: no tools, and all of them when one come
   // Here the shell starts Node at once.
   announce(process.pid)
   await connect()
+  const listed = []
   for (const host of hosts) {
-    expect(await host.names()).toEqual([])
-    expect(await offered(host)).toEqual(await offered(hosts[0] as Host))
+    expect(await host.names()).toEqual(['relay_status'])
+    const said = await offered(host)
+    listed.push(said.tools[0])
+    expect(said).toEqual(await offered(hosts[0] as Host))
+    expect(said.info).toEqual({ name: 'agent-relay', title: 'Agent Relay', version })
+    expect(said.instructions).toMatch(new RegExp(`^${notRunning}\\n\\nAgent Relay connects you`))
+    expect(said.instructions?.length).toBeLessThan(2_000)
+    const status = await call(host.client, 'relay_status')
+    expect(status).toMatch(/^Relay Status:\n- Connected: No\n/)
+    expect(status.endsWith(`- Uptime: N/A\n\n${notRunning}`)).toBe(true)
     const called = await host.client.callTool({ name: 'relay_who', arguments: {} })
-    const text = expect.stringContaining('Relay daemon is not running.')
+    const text = expect.stringContaining(notRunning)
     expect(called).toMatchObject({ isError: true, content: [{ text }] })
     await until(() => host.stderr.startsWith('ERROR: Relay daemon is not running.'))
   }
   await world.startDaemon()
   for (const host of hosts) {
     await until(() => host.changes > 0)
-    expect(await host.names()).toContain('relay_send')
-    const text = expect.stringContaining('Connected: Yes')
-    expect(await host.client.callTool({ name: 'relay_status', arguments: {} })).toMatchObject({ content: [{ text }] })
+    const { tools } = await host.client.listTools()
+    expect(tools.map(({ name }) => name)).toContain('relay_send')
+    // A host that was allowed the one tool is asked about no other one.
+    expect(tools.find(({ name }) => name === 'relay_status')).toEqual(listed.pop())
+    const status = await host.client.callTool({ name: 'relay_status', arguments: {} })
+    expect(status.content).toEqual([{ type: 'text', text: expect.stringContaining('Connected: Yes') }])
   }
+})
+
+test('a host that never asks for the list again: it may call every tool, and is told why it sees none', async () => {
+  refreshLauncher(world.env())
+  const { client, names } = await connect()
+  expect(await names()).toEqual(['relay_status'])
+  await world.startDaemon()
+  const status = () => client.callTool({ name: 'relay_status', arguments: {} })
+  await until(async () => JSON.stringify(await status()).includes('Connected: Yes'))
+  expect((await status()).content).toEqual([
+    { type: 'text', text: expect.stringContaining('Connected: Yes') },
+    { type: 'text', text: expect.stringMatching(/^\nThe relay came after this session began\./) },
+  ])
+  const bob = await world.client('bob', { RELAY_AGENT_NAME: 'Bob' })
+  await call(bob, 'relay_status')
+  expect(await call(client, 'relay_send', { to: 'Bob', message: 'one' })).toMatch(/^Message sent to Bob/)
+  expect(await call(client, 'relay_send', { to: 'Bob', message: 'two' })).toMatch(/^Message sent to Bob/)
+  expect(await call(bob, 'relay_inbox')).toMatch(/^2 message\(s\):.*one.*two$/s)
+  expect(await call(bob, 'relay_inbox')).toBe('No messages in inbox.')
+  expect(await names()).toContain('relay_send')
+  expect((await status()).content).toHaveLength(1)
+})
+
+test('a tool that is called before the list is asked for is answered by the pipe', () => {
+  refreshLauncher(world.env())
+  const asked = { jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'relay_status', arguments: {} } }
+  const { answers } = said([(usual[0] as [string, number])[0], JSON.stringify(asked)])
+  expect(answers).toMatchObject([
+    { id: 0 },
+    { id: 3, result: { content: [{ text: expect.stringContaining('No\n') }] } },
+  ])
+  expect(answers[1]?.result.content[0].text).toContain(notRunning)
+})
+
+test.each([
+  ['RELAY_SOCKET', 'daemon.sock', (path: string) => `Relay daemon is not running at ${path}, which RELAY_SOCKET names`],
+  ['RELAY_BASE_URL', 'http://127.0.0.1:9', (url: string) => `No relay answers at ${url}. Start it again where it ran:`],
+])('%s leads to nobody: it is named wherever the host looks', async (name, place, textOf) => {
+  refreshLauncher(world.env())
+  const value = name === 'RELAY_SOCKET' ? join(world.root, place) : place
+  const { client, names } = await connect(world.root, '', { [name]: value })
+  expect(await names()).toEqual(['relay_status'])
+  const text = textOf(value)
+  expect(client.getInstructions()?.startsWith(text)).toBe(true)
+  for (const tool of ['relay_status', 'relay_who']) expect(await call(client, tool)).toContain(text)
 })
 
 test('a daemon without a hint: the tools come at once', async () => {
@@ -97,10 +159,16 @@ test('a daemon without a hint: the tools come at once', async () => {
   await until(async () => (await names()).includes('relay_send'))
 })
 
-test('we are gone: no tools, and the reason for the logs', async () => {
+test('we are gone: the host is told what helps, and the logs', async () => {
   refreshLauncher(world.env(), { node: process.execPath, script: join(world.root, 'gone.cjs') })
   const { names, client } = await connect()
-  expect(await names()).toEqual([])
+  const text =
+    'Agent Relay is not there any more: it was moved or removed. To connect this program again:\n  from a checkout:'
+  expect(client.getInstructions()?.startsWith(text)).toBe(true)
+  expect(client.getServerVersion()).toMatchObject({ name: 'agent-relay', version: 'unknown' })
+  expect(await names()).toEqual(['relay_status'])
+  const called = await client.callTool({ name: 'relay_status', arguments: {} })
+  expect(called).toMatchObject({ isError: true, content: [{ text: client.getInstructions() }] })
   await client.ping()
   await until(() => hosts[0]?.stderr.includes('is missing'))
 })
@@ -156,7 +224,7 @@ test('a daemon that has just come: the directory may be told its workspace a mom
   const young = setInterval(() => utimesSync(home, new Date(), new Date()), 20)
   onTestFinished(() => clearInterval(young))
   const { names } = await connect(cwd, '')
-  expect(await names()).toEqual([])
+  expect(await names()).toEqual(['relay_status'])
   await until(() => heard.fresh.includes('HELLO'))
   expect(heard.home).toBe('')
 })
@@ -166,8 +234,9 @@ test('a daemon that does not have the workspace: a call says which, not that the
   await world.startDaemon()
   announce(spawnSync('true').pid)
   const { client, names } = await connect(directory('haunted', 'ghost'), '')
-  expect(await names()).toEqual([])
+  expect(await names()).toEqual(['relay_status'])
   const text = 'No workspace "ghost" is open here. All of them: agent-relay workspace list'
+  await until(async () => (await call(client, 'relay_status')).endsWith(`\n\n${text}`))
   await until(async () => (await call(client, 'relay_who')).includes(text))
   expect(JSON.parse(await call(client, 'post_to_nobody')).error).toMatchObject({ code: 'workspace.unknown' })
 })
@@ -207,7 +276,7 @@ test('each request is answered by its own id, however it is written', () => {
   for (const [line, id] of [...odd, ...usual]) {
     const { answers } = said([line, '{"jsonrpc":"2.0","method":"notifications/initialized"}', list])
     const begun = { id, result: { protocolVersion: '2025-11-25' } }
-    expect(answers, line).toMatchObject([begun, { id: 11, result: { tools: [] } }])
+    expect(answers, line).toMatchObject([begun, { id: 11, result: { tools: [{ name: 'relay_status' }] } }])
   }
 })
 

@@ -1,12 +1,22 @@
 // What the host is told while there is no daemon: the truth about the call, and how to start the daemon.
 
+import {
+  notRunningText,
+  onlyPrompt,
+  serverInfo,
+  standByCapabilities,
+  standByText,
+  statusTool,
+} from '@agent-relay/sdk/internal/stand-by'
 import type { Call } from './calls.cts'
-import { connectionClosed, errorLine, lineOf, methodNotFound } from './rpc.cts'
+import { connectionClosed, errorLine, lineOf, methodNotFound, type Rpc } from './rpc.cts'
 
 export interface PipeTarget {
   agentName: string | undefined
   project: string
   socketPath: string
+  /** Our own, which is read only where we have to say it: while we stand by. */
+  version?: string
 }
 
 /** Why a daemon that runs does not serve us. */
@@ -27,9 +37,6 @@ export function unservedBy(code: string | undefined, message: string): Unserved 
   return code === 'workspace.closed' ? { closed: { code, message } } : { refused: { code: 'auth.denied', message } }
 }
 
-const onlyPrompt = { name: 'relay_protocol', description: 'Agent Relay does not run' }
-const fix = 'Start with: agent-relay daemon start'
-
 export function answerAway(call: Call, target: PipeTarget, refused: SaidRefusal | undefined): string {
   const { id, method, params } = call
   if (method === 'ping') return lineOf({ id, result: {} })
@@ -44,25 +51,34 @@ export function answerAway(call: Call, target: PipeTarget, refused: SaidRefusal 
   return lineOf({ id, result: { content: [{ type: 'text', text }], isError: true } })
 }
 
-/** Before the first daemon: as by a server that has no tools, so that the host works as without us. The launcher's shell says the same. */
+/** Before the first daemon: with the reason, and the one tool that tells it. The launcher's shell says the same. */
 export function answerStandingBy(call: Call, target: PipeTarget, refused: SaidRefusal | undefined): string {
   const { id, method, params } = call
   if (method === 'initialize') {
-    const serverInfo = { name: 'agent-relay', version: 'unknown' }
-    const capabilities = { tools: { listChanged: true }, prompts: {} }
-    return lineOf({ id, result: { protocolVersion: params?.protocolVersion, capabilities, serverInfo } })
+    const server = { capabilities: standByCapabilities, serverInfo: serverInfo(target.version ?? 'unknown') }
+    const instructions = `${reason(refused)}\n\n${standByText}`
+    return lineOf({ id, result: { protocolVersion: params?.protocolVersion, ...server, instructions } })
   }
-  if (method === 'tools/list') return lineOf({ id, result: { tools: [] } })
-  // A server that offers nothing at all counts as failed with Gemini CLI and Qwen Code.
+  if (method === 'tools/list') return lineOf({ id, result: { tools: [statusTool] } })
   if (method === 'prompts/list') return lineOf({ id, result: { prompts: [onlyPrompt] } })
   if (method === 'prompts/get') {
     const content = { type: 'text', text: reason(refused) }
     return lineOf({ id, result: { messages: [{ role: 'user', content }] } })
   }
+  if (method === 'tools/call' && isStatus(params?.name)) return statusAnswer(call, target, `\n\n${reason(refused)}`)
   // A host that speaks a newer version takes it for an older server, and tries again with `initialize`.
   if (method !== 'tools/call' && method !== 'ping') return errorLine(id, methodNotFound, 'Method not found')
   return answerAway(call, target, refused)
 }
+
+/** Codex lists the tools of a server once: the daemon's answer to the one tool that it has then says why it has no others. */
+export function withLateTools(message: Rpc): string {
+  const { content, ...result } = message.result as { content: unknown[] }
+  return lineOf({ ...message, result: { ...result, content: [...content, { type: 'text', text: lateTools }] } })
+}
+
+const lateTools =
+  '\nThe relay came after this session began. If you have no tool relay_send, ask your user to start this session again.'
 
 /** As the daemon answers: the tools of these toolsets fail in words, all others (those of actions, too) with an envelope. */
 function hasEnvelope(name: unknown): boolean {
@@ -72,21 +88,21 @@ function hasEnvelope(name: unknown): boolean {
 }
 
 function reason(refused: SaidRefusal | undefined): string {
-  return refused?.message ?? `Relay daemon is not running. ${fix}`
+  return refused?.message ?? notRunningText
 }
 
 /** The dotted name is taken as the daemon takes it. */
-function isStatus(name: unknown): boolean {
+export function isStatus(name: unknown): boolean {
   return name === 'relay_status' || name === 'relay.status'
 }
 
-function statusAnswer({ id }: Call, { agentName, project, socketPath }: PipeTarget): string {
+function statusAnswer({ id }: Call, { agentName, project, socketPath }: PipeTarget, why = ''): string {
   const text = `Relay Status:
 - Connected: No
 - Agent Name: ${agentName ?? 'Not registered'}
 - Project: ${project === 'unknown' ? 'Unknown' : project}
 - Socket: ${socketPath}
 - Daemon Version: Unknown
-- Uptime: N/A`
+- Uptime: N/A${why}`
   return lineOf({ id, result: { content: [{ type: 'text', text }] } })
 }

@@ -1,5 +1,6 @@
 // The host's MCP session as far as it has come, and who the agent is: what a new daemon must be told after a restart.
 
+import { isStatus, withLateTools } from './away.cts'
 import type { Call } from './calls.cts'
 import { helloLine, type Identity, newPipeId } from './opening.cts'
 import { isSubscription, lineOf, parse, type Rpc, type RpcId } from './rpc.cts'
@@ -17,6 +18,8 @@ export class HostSession {
   /** Events that the host is sent, and the number of the last one it has. */
   #events: { types: unknown; since: unknown } | undefined
   isInitialized = false
+  /** The host has asked for the list of tools since there is a daemon. */
+  hasTools = true
 
   constructor(identity: Identity) {
     this.#identity = identity
@@ -48,9 +51,17 @@ export class HostSession {
     return helloLine(this.#identity, unanswered.length > 0 ? unanswered : undefined)
   }
 
+  /** The daemon's answer, as it goes to the host. */
+  answered(call: Call | undefined, message: Rpc, line: Buffer): Buffer | string {
+    if (!call || message.result === undefined) return line
+    this.granted(call, message.result)
+    return !this.hasTools && isStatus(call.params?.name) ? withLateTools(message) : line
+  }
+
   /** Notes what a granted request has changed. */
   granted({ method, params }: Call, result: unknown): void {
     if (method === 'initialize') this.#initialize = params ?? {}
+    else if (method === 'tools/list') this.hasTools = true
     else if (method === 'resources/subscribe') this.#subscribed.add(params?.uri)
     else if (method === 'resources/unsubscribe') this.#subscribed.delete(params?.uri)
     else if (method === 'logging/setLevel') this.#level = params

@@ -3,7 +3,7 @@
 import type { Duplex, Readable, Writable } from 'node:stream'
 import { pipeLimits } from '@agent-relay/sdk/internal/pipe-limits'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
-import { answerAway, answerStandingBy, type PipeTarget, type SaidRefusal, type Unserved, unservedBy } from './away.cts'
+import * as away from './away.cts'
 import { type Call, Calls, nowMs } from './calls.cts'
 import { HostSession, initializedLine } from './host-session.cts'
 import { Lines } from './lines.cts'
@@ -13,14 +13,14 @@ import { type Envelope, errorLine, idAtEdge, lineOf, parse, type Rpc, type RpcId
 
 /** A way to a daemon: a Unix socket, or anything else that carries bytes both ways. `wasServed`: by the last one that it led to. */
 export type Open = (opened: (stream: Duplex) => void, failed: Failed, wasServed?: boolean) => void
-type Failed = (error: Error, refusal?: SaidRefusal) => void
+type Failed = (error: Error, refusal?: away.SaidRefusal) => void
 
 export interface PipeOptions {
   open: Open
   input: Readable
   output: Writable
   identity: Identity
-  target: Omit<PipeTarget, 'agentName'>
+  target: Omit<away.PipeTarget, 'agentName'>
   /** One line for people, on stderr. */
   say(text: string): void
   /** The first daemon refuses us. */
@@ -52,7 +52,7 @@ export class Pipe {
   #isStandingBy = false
   #isEnding = false
   #attempts = 0
-  #unserved: Unserved = {}
+  #unserved: away.Unserved = {}
   #alarm: NodeJS.Timeout | undefined
 
   constructor(options: PipeOptions) {
@@ -85,9 +85,11 @@ export class Pipe {
     if (stream.destroyed) this.#gone(stream)
   }
 
-  /** There is no daemon: the host finds a server without tools, until one comes. `begun`: its `initialize`, where that has been answered. */
-  standBy(early: Buffer, begun?: string): void {
+  /** There is no daemon: the host finds one tool, which says `why`, until one comes. `begun`: its `initialize`, where that has been answered. */
+  standBy(early: Buffer, begun?: string, why?: away.SaidRefusal): void {
     this.#isStandingBy = true
+    this.#unserved.refused = why
+    this.#session.hasTools = false
     if (begun !== undefined) this.#session.begin(begun)
     this.#listen()
     this.#fromHost.push(early)
@@ -225,12 +227,11 @@ export class Pipe {
     this.#host(method === 'notifications/cancelled' ? this.#questions.cancelled(message) : line)
   }
 
-  #answered({ id, result }: Rpc, line: Buffer): void {
+  #answered(message: Rpc, line: Buffer): void {
+    const { id } = message
     if (this.#session.isGate(id)) this.#served()
     if (this.#session.isOwn(id) || this.#calls.isDead(id as RpcId)) return
-    const call = this.#calls.take(id as RpcId)
-    if (call && result !== undefined) this.#session.granted(call, result)
-    this.#host(line)
+    this.#host(this.#session.answered(this.#calls.take(id as RpcId), message, line))
   }
 
   #envelope({ type, payload = {} }: Envelope): void {
@@ -240,7 +241,7 @@ export class Pipe {
     } else if (type === 'ERROR') {
       const { code, message = 'The relay daemon refused this session.', retry = false } = payload
       if (!this.#hasStarted && !this.#isStandingBy) return this.#options.fail(new Error(message))
-      this.#unserved = retry ? {} : unservedBy(code, message)
+      this.#unserved = retry ? {} : away.unservedBy(code, message)
       if (!retry) for (const call of this.#calls.all()) this.#answer(call)
       // It closes now, and #gone does the rest.
     }
@@ -282,7 +283,7 @@ export class Pipe {
 
   /** Without the daemon. What the host was told about a call stays true: it is not sent later. */
   #answer(call: Call): void {
-    const answer = this.#isStandingBy ? answerStandingBy : answerAway
+    const answer = this.#isStandingBy ? away.answerStandingBy : away.answerAway
     if (this.#isStandingBy && call.method === 'initialize') this.#session.granted(call, {})
     this.#calls.bury(call.id)
     const target = { ...this.#options.target, agentName: this.#session.agentName }

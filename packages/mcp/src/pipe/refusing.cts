@@ -3,19 +3,21 @@
 import type { Readable, Writable } from 'node:stream'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { pipeLimits } from '@agent-relay/sdk/internal/pipe-limits'
+import { serverInfo } from '@agent-relay/sdk/internal/stand-by'
 import { Lines } from './lines.cts'
 import { connectionClosed, errorLine, lineOf, parse, type Rpc, type RpcId } from './rpc.cts'
 
 export { clean, cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 
 /** `early` is what the host has said already. The reason names paths, which somebody else may have chosen. */
-export function refuseAll(input: Readable, output: Writable, early: Buffer, reason: string): void {
+export function refuseAll(input: Readable, output: Writable, early: Buffer, reason: string, version: string): void {
   const why = cleanLineForModel(reason)
+  const server = { capabilities: { tools: {} }, serverInfo: serverInfo(version) }
   // The answer is always the same: a longer line need not be understood.
   const lines = new Lines(pipeLimits.lineBytesMax, {
     line: (line) => {
       const { id, method, params } = parse(line) ?? {}
-      if (id !== undefined && id !== null && method !== undefined) output.write(answer(id, method, params, why))
+      if (id !== undefined && id !== null && method !== undefined) output.write(answer(id, method, params, why, server))
     },
     tooLong: () => {},
   })
@@ -24,12 +26,11 @@ export function refuseAll(input: Readable, output: Writable, early: Buffer, reas
 }
 
 /** Most hosts hide the stderr of a server that ends. The agent sees this answer and can tell its user. */
-function answer(id: RpcId, method: string, params: Rpc['params'], why: string): string {
+function answer(id: RpcId, method: string, params: Rpc['params'], why: string, server: object): string {
   if (method === 'ping') return lineOf({ id, result: {} })
   if (method === 'initialize') {
-    const serverInfo = { name: 'agent-relay', version: 'unknown' }
-    const result = { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo }
-    return lineOf({ id, result: { ...result, instructions: `The relay cannot be used here. ${why}` } })
+    const instructions = `The relay cannot be used here. ${why}`
+    return lineOf({ id, result: { protocolVersion: params?.protocolVersion, ...server, instructions } })
   }
   if (method !== 'tools/call') return errorLine(id, connectionClosed, why)
   return lineOf({ id, result: { content: [{ type: 'text', text: `Error: ${why}` }], isError: true } })

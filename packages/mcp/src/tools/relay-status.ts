@@ -1,5 +1,6 @@
 // relay_status: who you are, and whether the relay is well.
 
+import { statusTool } from '@agent-relay/sdk/internal/stand-by'
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
 import { type Tool, tool } from './tool.ts'
@@ -8,9 +9,9 @@ export const relayStatusSchema = z.object({})
 export type RelayStatusInput = z.input<typeof relayStatusSchema>
 
 export const relayStatusTool: Tool = tool({
-  name: 'relay_status',
-  title: 'Relay status',
-  description: 'Your agent name, the project, and whether the relay is connected.',
+  name: statusTool.name,
+  title: statusTool.title,
+  description: statusTool.description,
   input: relayStatusSchema,
   hints: { readOnly: true, idempotent: true },
   run: handleRelayStatus,
