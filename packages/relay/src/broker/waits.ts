@@ -254,6 +254,7 @@ function circleText(by: string, path: readonly Wait[]): string {
   return [by, ...path.map((wait) => wait.by), by].join(' → ')
 }
 
-function awayDetails(away: string[]): { away?: string; several?: boolean } {
-  return away.length === 0 ? {} : { away: namesText(away), several: away.length > 1 }
+/** `bob is away`, `bob and cy are away` */
+function awayDetails(away: string[]): { away?: string } {
+  return away.length === 0 ? {} : { away: `${namesText(away)} ${away.length > 1 ? 'are' : 'is'} away` }
 }

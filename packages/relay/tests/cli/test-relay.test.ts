@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from '
 import { join } from 'node:path'
 import { createServer } from '@agent-relay/mcp'
 import { discoverSocket, findDaemon, testFolder } from '@agent-relay/sdk/internal/discover'
-import { noteTestRelay } from '@agent-relay/sdk/internal/test-relays'
+import { noteTestRelay, testRelays } from '@agent-relay/sdk/internal/test-relays'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { until } from '../../../../test/until.ts'
 import { launcher, Running, World } from './cli-world.ts'
@@ -51,7 +51,7 @@ describe('daemon start --test', () => {
 
   it('is what createServer() finds, also where it is asked for while the relay still starts', async () => {
     const relay = start()
-    await until(() => existsSync(testFolder(world.cwd, env)))
+    await until(() => testRelays(world.cwd, env).length > 0)
     for (const name of ['HOME', 'TMPDIR', 'RELAY_DATA_DIR']) vi.stubEnv(name, env[name])
     const cwd = vi.spyOn(process, 'cwd').mockReturnValue(world.cwd)
     onTestFinished(() => {

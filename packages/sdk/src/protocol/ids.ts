@@ -6,34 +6,30 @@ const randomChars = 16
 
 export type Ids = (prefix: string) => string
 
-/** Ids that are a right to what they name, on a port that asks for nothing else: no other id gives them away. */
-const isRight: ReadonlySet<string> = new Set(['run'])
-
-/** Within one millisecond the random part counts upward, so that ids of one maker never run backward; not of those that are a right. */
+/**
+ * Within one millisecond the random part counts upward, so that ids of one maker never run backward. Not that of a run: its id is a right where
+ * nothing else is asked for, so no other id may give it away.
+ */
 export function makeIds(now: () => number = Date.now, random: (bytes: Uint8Array) => void = fillRandom): Ids {
-  let digits = new Uint8Array(randomChars)
+  const counted = new Uint8Array(randomChars)
   let last = -1
-  const fresh = () => {
-    const drawn = new Uint8Array(randomChars)
-    random(drawn)
-    return drawn.map((byte) => byte & 31)
-  }
-  const next = (isLater: boolean) => {
-    if (isLater) digits = fresh()
-    else increment(digits)
-    return digits
-  }
   return (prefix) => {
-    const time = now()
-    const isLater = time > last
-    if (isLater) last = time
-    const counted = next(isLater)
-    const chosen = isRight.has(prefix) ? fresh() : counted
+    const isRight = prefix === 'run'
+    const time = Math.max(now(), last)
+    const digits = isRight ? new Uint8Array(randomChars) : counted
+    if (isRight || time > last) draw(digits, random)
+    else increment(digits)
+    if (!isRight) last = time
     let id = ''
-    for (let i = 0, rest = last; i < timeChars; i++, rest = Math.floor(rest / 32)) id = alphabet[rest % 32] + id
-    for (const digit of chosen) id += alphabet[digit]
+    for (let i = 0, rest = time; i < timeChars; i++, rest = Math.floor(rest / 32)) id = alphabet[rest % 32] + id
+    for (const digit of digits) id += alphabet[digit]
     return `${prefix}_${id}`
   }
+}
+
+function draw(digits: Uint8Array, random: (bytes: Uint8Array) => void): void {
+  random(digits)
+  for (let i = 0; i < randomChars; i++) digits[i] = (digits[i] as number) & 31
 }
 
 function fillRandom(bytes: Uint8Array): void {

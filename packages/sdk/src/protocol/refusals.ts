@@ -112,9 +112,8 @@ export const refusals = {
     retry: true,
     http: 504,
     exit: 1,
-    text: ({ to, ms, away, several, message }) =>
-      `Timeout waiting for response from ${to} (${ms} ms)${away === undefined ? '' : `: ${away} ${several === true ? 'are' : 'is'} away`}. ` +
-      `The message ${message} is stored; its answer will come to your inbox.`,
+    text: (d) =>
+      `Timeout waiting for response from ${d.to} (${d.ms} ms)${d.away ? `: ${d.away}` : ''}. The message ${d.message} is stored; its answer will come to your inbox.`,
   },
   'wait.gone': {
     ...absent,

@@ -140,7 +140,7 @@ export const clusterRefusals = {
   'request.denied': {
     ...denied,
     text: (d) =>
-      `The machine ${d.machine} does not let ${d.from} ${requestTexts[d.kind as RequestKind] ?? 'do this'}: nothing was done.`,
+      `The machine ${d.machine} does not let ${d.from} ${requestTexts[d.kind as RequestKind]}: nothing was done.`,
   },
   'request.refused': {
     ...clash,
