@@ -4,10 +4,15 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import * as commands from '../test/seeds/commands.mjs'
+import * as contracts from '../test/seeds/contracts.mjs'
 import { documentsIn } from '../test/seeds/documents.mjs'
-import { examples as inPackage } from '../test/seeds/package.mjs'
+import * as injection from '../test/seeds/injection.mjs'
+import * as lift from '../test/seeds/lift.mjs'
+import * as mcpPackage from '../test/seeds/package.mjs'
+import * as workspace from '../test/seeds/workspace.mjs'
 
-const tables = [inPackage]
+const tables = [mcpPackage, commands, contracts, workspace, lift, injection]
 
 const [folder, ...words] = process.argv.slice(2)
 const say = (text) => process.stdout.write(`${text}\n`)
@@ -34,9 +39,8 @@ const counts = {}
 let surprises = 0
 try {
   const run = { place, documents: documentsIn(folder) }
-  const chosen = tables
-    .flat()
-    .filter(({ document, example }) => words.every((word) => `${document} ${example}`.includes(word)))
+  const isChosen = ({ document, example }) => words.every((word) => `${document} ${example}`.includes(word))
+  const chosen = tables.flatMap(({ examples }) => examples).filter(isChosen)
   for (const example of chosen) {
     const { result, why } = await resultOf(example, run)
     const expected = example.expected ?? 'unchanged'
@@ -45,10 +49,10 @@ try {
     const note = result === expected ? '' : ` (expected: ${expected})`
     say(`${example.document}  ${example.example}: ${result}${why ? `: ${why}` : ''}${note}`)
   }
-  for (const table of tables) await table.close?.()
   const totals = Object.entries(counts).map(([result, count]) => `${count} ${result}`)
   say(`\n${chosen.length} examples: ${totals.join(', ')}; ${surprises} other than expected`)
 } finally {
+  for (const { close } of tables) await close?.()
   rmSync(place, { recursive: true, force: true })
 }
 process.exitCode = surprises > 0 ? 1 : 0

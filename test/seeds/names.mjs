@@ -30,22 +30,20 @@ afterAll(async () => {
   await peer?.disconnect()
 })
 
-/** The first line is what a program may rely on. */
-const line = (answer) => (typeof answer === 'string' ? answer : answer.content[0].text)
 const parameters = (tool) => Object.keys(tool.inputSchema.properties)
 
 test('src/tools/relay-send.ts', async () => {
   expect(parameters(tools.relaySendTool)).toEqual(
     expect.arrayContaining(['to', 'message', 'thread', 'await_response', 'timeout_ms']),
   )
-  const say = async (input) => line(await tools.handleRelaySend(client, tools.relaySendSchema.parse(input)))
+  const say = (input) => tools.handleRelaySend(client, tools.relaySendSchema.parse(input))
   expect(await say({ to: 'Bob', message: 'hello' })).toBe('Message sent to Bob')
   expect(await say({ to: 'Bob', message: 'ask', await_response: true })).toBe('Response from Bob: Done!')
 })
 
 test('src/tools/relay-spawn.ts', async () => {
   expect(parameters(tools.relaySpawnTool)).toEqual(expect.arrayContaining(['name', 'cli', 'task', 'model', 'cwd']))
-  const spawn = async (input) => line(await tools.handleRelaySpawn(client, tools.relaySpawnSchema.parse(input)))
+  const spawn = (input) => tools.handleRelaySpawn(client, tools.relaySpawnSchema.parse(input))
   const order = { name: 'Worker1', cli: 'claude', task: 'wait' }
   expect(await spawn(order)).toMatch(/^Worker "Worker1" spawned successfully\./)
   expect(await spawn({ ...order, cwd: '/no-such-folder' })).toMatch(/^Failed to spawn worker: \w/)
@@ -54,7 +52,7 @@ test('src/tools/relay-spawn.ts', async () => {
 
 test('src/tools/relay-release.ts', async () => {
   expect(parameters(tools.relayReleaseTool)).toEqual(['name', 'reason'])
-  const release = async (name) => line(await tools.handleRelayRelease(client, tools.relayReleaseSchema.parse({ name })))
+  const release = (name) => tools.handleRelayRelease(client, tools.relayReleaseSchema.parse({ name }))
   await client.spawn({ name: 'Worker2', cli: 'claude', task: 'wait' })
   expect(await release('Worker2')).toMatch(/^Worker "Worker2" released\./)
   expect(await release('no-such-worker')).toMatch(/^Failed to release worker: \w/)
@@ -62,7 +60,7 @@ test('src/tools/relay-release.ts', async () => {
 
 test('src/tools/relay-inbox.ts', async () => {
   expect(parameters(tools.relayInboxTool)).toEqual(expect.arrayContaining(['limit', 'unread_only', 'from', 'channel']))
-  const inbox = async (input = {}) => line(await tools.handleRelayInbox(client, tools.relayInboxSchema.parse(input)))
+  const inbox = (input = {}) => tools.handleRelayInbox(client, tools.relayInboxSchema.parse(input))
   await inbox({ limit: 100 })
   await peer.send('Names', 'news', { thread: 't1' })
   expect(await inbox({ from: 'Bob' })).toMatch(/^1 message\(s\):\n\n\[m_\w+\] From Bob \(thread: t1\):\nnews/)
@@ -71,14 +69,14 @@ test('src/tools/relay-inbox.ts', async () => {
 
 test('src/tools/relay-who.ts', async () => {
   expect(parameters(tools.relayWhoTool)).toEqual(['include_idle', 'project'])
-  const who = line(await tools.handleRelayWho(client, tools.relayWhoSchema.parse({})))
+  const who = await tools.handleRelayWho(client, tools.relayWhoSchema.parse({}))
   expect(who).toMatch(/^\d+ agent\(s\) online:\n(- .+\n?)+/)
   expect(who).toMatch(/^- Bob \(\S+\) - (active|idle)/m)
 })
 
 test('src/tools/relay-status.ts', async () => {
   expect(parameters(tools.relayStatusTool)).toEqual([])
-  const status = line(await tools.handleRelayStatus(client, tools.relayStatusSchema.parse({})))
+  const status = await tools.handleRelayStatus(client, tools.relayStatusSchema.parse({}))
   expect(status).toMatch(
     /^Relay Status:\n- Connected: Yes\n- Agent Name: Names\n- Project: seeds\n- Socket: \/.+\n- Daemon Version: \d\S+\n- Uptime: /,
   )
@@ -89,14 +87,18 @@ test('src/prompts/protocol.ts', () => {
   expect(prompts.getProtocolPrompt()).toBe(prompts.PROTOCOL_DOCUMENTATION)
 })
 
-for (const [name, isRight] of [
-  ['agents', (value) => value.some(({ name }) => name === 'Bob')],
-  ['inbox', (value) => Array.isArray(value)],
-  ['project', (value) => value.project === 'seeds' && value.socketPath !== undefined && 'daemonVersion' in value],
+for (const [name, resource, get, isRight] of [
+  [
+    'agents',
+    resources.agentsResource,
+    resources.getAgentsResource,
+    (value) => value.some(({ name }) => name === 'Bob'),
+  ],
+  ['inbox', resources.inboxResource, resources.getInboxResource, Array.isArray],
+  ['project', resources.projectResource, resources.getProjectResource, ({ project }) => project === 'seeds'],
 ])
   test(`src/resources/${name}.ts`, async () => {
-    expect(resources[`${name}Resource`]).toMatchObject({ uri: `relay://${name}`, mimeType: 'application/json' })
-    const get = resources[`get${name[0].toUpperCase()}${name.slice(1)}Resource`]
+    expect(resource).toMatchObject({ uri: `relay://${name}`, mimeType: 'application/json' })
     expect(JSON.parse(await get(client))).toSatisfy(isRight)
   })
 

@@ -4,6 +4,7 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync }
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { RelayClient } from '@agent-relay/sdk'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 
@@ -115,6 +116,14 @@ export class World {
         }
       },
     }
+  }
+
+  /** A program of the SDK. */
+  async agent(agentName) {
+    const client = new RelayClient({ agentName, autoConnect: false, env: this.env, cwd: this.project })
+    await client.connect()
+    this.#closing.push(async () => client.disconnect())
+    return client
   }
 
   async close() {
