@@ -1,7 +1,7 @@
 // Document 000, its code: the sources and tests of the MCP package as they are written there. They run in two packages:
 //
-//   own/   the document's files, with live.mjs, which drives its client and its server, and names.mjs
-//   ours/  the document's tests and names.mjs over our package
+//   seeds/  the document's files, with live.mjs, which drives its client and its server, and names.mjs
+//   ours/   the document's tests and names.mjs over our package
 import assert from 'node:assert/strict'
 import { cpSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -30,22 +30,22 @@ function writeLists(folder) {
 
 async function makePackages(place, files, isTest) {
   for (const { path, code } of files)
-    for (const name of ['own', 'ours'])
-      if (path.startsWith('tests/') ? isTest(name, path) : name === 'own') write(join(place, name, path), code)
-  writeLists(join(place, 'own'))
+    for (const name of ['seeds', 'ours'])
+      if (path.startsWith('tests/') ? isTest(name, path) : name === 'seeds') write(join(place, name, path), code)
+  writeLists(join(place, 'seeds'))
   for (const path of ['tools/index', 'prompts/index', 'resources/index', 'discover', 'client', 'errors', 'index'])
     write(join(place, 'ours/src', `${path}.ts`), "export * from '@agent-relay/mcp'\n")
   write(join(place, 'ours/src/install-cli.ts'), "export * from '@agent-relay/mcp/install'\n")
   write(join(place, 'package.json'), '{"private":true,"type":"module"}\n')
   // One after the other: they share a relay.
-  const projects = ['own', 'ours'].map((name, groupOrder) => ({
+  const projects = ['seeds', 'ours'].map((name, groupOrder) => ({
     test: { name, root: join(place, name), include: ['tests/**'], testTimeout, sequence: { groupOrder } },
   }))
   write(join(place, 'vitest.config.mjs'), `export default ${JSON.stringify({ test: { projects } })}\n`)
   installed(join(place, 'node_modules'), ['vitest', 'zod'])
   symlinkSync(join(installTool(mcpSdk), '@modelcontextprotocol'), join(place, 'node_modules/@modelcontextprotocol'))
-  const entryPoints = ['bin', 'index'].map((name) => join(place, `own/src/${name}.ts`))
-  const output = { outdir: join(place, 'own/dist'), format: 'esm', platform: 'node', logLevel: 'error' }
+  const entryPoints = ['bin', 'index'].map((name) => join(place, `seeds/src/${name}.ts`))
+  const output = { outdir: join(place, 'seeds/dist'), format: 'esm', platform: 'node', logLevel: 'error' }
   await build({ entryPoints, bundle: true, splitting: true, packages: 'external', ...output })
 }
 
@@ -54,7 +54,7 @@ async function tested(world, place) {
   const report = join(place, 'report.json')
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
   const line = `'${process.execPath}' '${vitest}' run --root '${place}' --reporter=json --outputFile='${report}'`
-  const { all } = await world.sh(line, { cwd: join(place, 'own'), ms: 3 * testTimeout })
+  const { all } = await world.sh(line, { cwd: join(place, 'seeds'), ms: 3 * testTimeout })
   let results
   try {
     results = JSON.parse(readFileSync(report, 'utf8')).testResults
@@ -80,12 +80,13 @@ async function runAll({ place, documents }) {
   try {
     world.standIns('claude')
     await makePackages(packages, filesOf(documents['000']), (_, path) => path !== integration)
-    cpSync(join(root, 'test/seeds/live.mjs'), join(packages, 'own/tests/live.test.mjs'))
-    for (const name of ['own', 'ours'])
+    cpSync(join(root, 'test/seeds/live.mjs'), join(packages, 'seeds/tests/live.test.mjs'))
+    for (const name of ['seeds', 'ours'])
       cpSync(join(root, 'test/seeds/names.mjs'), join(packages, name, 'tests/names.test.mjs'))
-    // So that it is known where workers work.
-    const setup = 'agent-relay setup --yes --project seeds --editor cursor --no-hooks'
-    const { code, all } = await world.sh(setup, { cwd: join(packages, 'own') })
+    // Its folder is the workspace's own, so that it is known where workers work.
+    const setup = 'agent-relay setup --yes --editor cursor --no-hooks'
+    const where = { cwd: join(packages, 'seeds'), env: { RELAY_PROJECT: undefined } }
+    const { code, all } = await world.sh(setup, where)
     assert.equal(code, 0, all)
     return await tested(world, packages)
   } finally {
