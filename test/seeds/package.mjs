@@ -84,9 +84,8 @@ async function runAll({ place, documents }) {
     for (const name of ['seeds', 'ours'])
       cpSync(join(root, 'test/seeds/names.mjs'), join(packages, name, 'tests/names.test.mjs'))
     // Its folder is the workspace's own, so that it is known where workers work.
-    const setup = 'agent-relay setup --yes --editor cursor --no-hooks'
     const where = { cwd: join(packages, 'seeds'), env: { RELAY_PROJECT: undefined } }
-    const { code, all } = await world.sh(setup, where)
+    const { code, all } = await world.sh('agent-relay daemon start --quiet', where)
     assert.equal(code, 0, all)
     return await tested(world, packages)
   } finally {

@@ -170,7 +170,7 @@ async function generic(run) {
   const { asked, action } = await offer(run)
   const names = (await asked.tools()).map(({ name }) => name)
   assert.ok(names.includes('actions_list') && names.includes('actions_invoke'), `${names}`)
-  const input = { action, input: { proposalId: '9', vote: 'approve' } }
+  const input = { name: action, input: { proposalId: '9', vote: 'approve' } }
   assert.equal((await envelope(asked, 'actions_invoke', input)).ok, true)
   return 'actions_list and actions_invoke: several hosts refuse a dot'
 }
