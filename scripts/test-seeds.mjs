@@ -1,6 +1,6 @@
 // `npm run test:seeds -- DIR [WORDS]`: runs every example of the documents that asked for this system, as it is written there, against relays of this
 // checkout, and prints a line for each. DIR holds the documents; nothing of their text is in this repository. Not part of `npm test`: it installs the
-// SDK of MCP from npm. WORDS: only the examples whose line has them. Exit code 1 means that an example did other than its table in test/seeds says.
+// SDK of MCP from npm. WORDS: only the examples that have one of them in their name. Exit code 1 means that an example did other than its table in test/seeds says.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -56,4 +56,4 @@ try {
   for (const { close } of tables) await close?.()
   rmSync(place, { recursive: true, force: true })
 }
-process.exitCode = surprises > 0 ? 1 : 0
+process.exitCode = surprises > 0 || Object.keys(counts).length === 0 ? 1 : 0

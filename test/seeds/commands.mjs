@@ -131,7 +131,10 @@ const values = (text) =>
 
 /** Those whom the text names are there, and one of them answers. */
 async function everybody(world, host) {
+  await world.sh('agent-relay workspace create frontend')
+  for (const name of ['Designer', 'lead']) await world.agent(name, { project: 'frontend' })
   for (const name of ['Alice', 'Bob', 'Lead']) await world.agent(name)
+  await world.sh("agent-relay channels create '#engineering' --as Alice")
   const worker = await world.agent('Worker')
   worker.on('message', ({ from, content, thread }) => {
     if (content.includes('file')) void worker.send(from, 'Done!', { thread })
@@ -140,13 +143,17 @@ async function everybody(world, host) {
 }
 
 let speaking
+function speak(world) {
+  speaking ??= isServed({ command: 'agent-relay-mcp', args: ['serve'] }).then((host) => everybody(world, host))
+  return speaking
+}
+
 /** The calls behind a heading of the protocol's text, as tools of a host over stdio, and what each must answer. */
 const calls =
   (heading, ...answers) =>
   async (run) => {
     const { world, document } = home(run)
-    speaking ??= isServed({ command: 'agent-relay-mcp', args: ['serve'] }).then((host) => everybody(world, host))
-    const host = await speaking
+    const host = await speak(world)
     const at = document.text.indexOf(`\n${heading}\n`)
     assert.ok(at > 0, `there is no ${heading}`)
     const part = document.text.slice(at + heading.length).split(/\n##+ /)[0]
@@ -158,33 +165,47 @@ const calls =
     }
   }
 
+async function specialTargets(run) {
+  const { world, document } = home(run)
+  const host = await speak(world)
+  for (const [, target] of document.all(/^- \\`([\w*]+:[\w*]+)\\` - /gm)) {
+    const to = target.replace('project', 'frontend')
+    const { all } = await host.call('relay_send', { to, message: 'hello' })
+    assert.ok(all.startsWith(`Message sent to ${to}`), all)
+  }
+}
+
 const sent = (to) => new RegExp(`^Message sent to ${to}\n`)
+const inbox = /^(?:\d+ message\(s\):|No messages in inbox\.)/
 const spoken = [
   ['### Direct Messages', sent('Alice')],
-  ['### Channel Messages', /^Message sent to #engineering\n|Channel not found/],
+  ['### Channel Messages', sent('#engineering')],
   ['### Broadcast', sent('\\*')],
   ['### Threaded Conversations', sent('Bob'), sent('Bob')],
   ['### Await Response', /^Response from Worker: Done!/],
   ['## Spawning Workers', /^Worker "TestRunner" spawned successfully\./],
   ['### Release Workers', /^Worker "TestRunner" released\./],
   ['### ACK/DONE Protocol', sent('Lead'), sent('Lead')],
-  ['## Checking Messages', /message/, /message/, /message|Channel not found/],
+  ['## Checking Messages', inbox, inbox, /^Error: Channel not found: #urgent/],
   ["## Seeing Who's Online", /^\d+ agent\(s\) online:\n/],
-  ['## Multi-Project Communication', /^Message sent to frontend:Designer|frontend/],
+  ['## Multi-Project Communication', sent('frontend:Designer')],
 ]
 
 export const examples = [
   { example: 'agent-relay daemon start', run: daemonStarts },
-  { example: 'npx … install', run: installs(/npx @agent-relay\/mcp install/, '.claude.json', '.cursor/mcp.json') },
   {
-    example: 'npx … install --editor claude',
+    example: 'where the package is installed: npx … install',
+    run: installs(/npx @agent-relay\/mcp install/, '.claude.json', '.cursor/mcp.json'),
+  },
+  {
+    example: 'where the package is installed: npx … install --editor claude',
     run: installs(/npx @agent-relay\/mcp install --editor claude/, '.claude.json'),
   },
   {
-    example: 'npx … install --editor cursor',
+    example: 'where the package is installed: npx … install --editor cursor',
     run: installs(/npx @agent-relay\/mcp install --editor cursor/, '.cursor/mcp.json'),
   },
-  { example: 'npx … serve', run: serves },
+  { example: 'where the package is installed: npx … serve', run: serves },
   { example: 'agent-relay mcp install', run: installs(/agent-relay mcp install/, '.claude.json', '.cursor/mcp.json') },
   { example: 'the help and version of the binary', run: helpOfBin },
   { example: 'the command mcp', expected: 'with a change', run: commandSnippet },
@@ -194,6 +215,7 @@ export const examples = [
     example: `calls: ${heading.replace(/#+ /, '')}`,
     run: calls(heading, ...answers),
   })),
+  { example: 'calls: special targets', run: specialTargets },
 ].map((example) => ({ document: '000', ...example }))
 
 export async function close() {

@@ -161,29 +161,44 @@ async function tmux(run) {
 const recorder = `#!${process.execPath}
 const { appendFileSync } = require('node:fs')
 const args = process.argv.slice(2)
-appendFileSync(process.env.HOME + '/kitty.jsonl', JSON.stringify(args) + '\\n')
+let pid
 if (args[1] === 'launch') {
   const [program, ...rest] = args.slice(args.indexOf('--') + 1)
-  require('node:child_process').spawn(program, rest, { detached: true, stdio: 'ignore' }).unref()
-  console.log(String(process.pid))
+  const child = require('node:child_process').spawn(program, rest, { detached: true, stdio: 'ignore' })
+  child.unref()
+  pid = child.pid
+  console.log(String(pid))
 }
+appendFileSync(process.env.HOME + '/kitty.jsonl', JSON.stringify({ args, pid }) + '\\n')
 `
 
 async function kitty(run) {
   const own = new World(run.place, 'kitty', { TMPDIR: run.place })
   own.standIns('claude')
   write(join(own.bin, 'kitty'), recorder, 0o755)
+  const launched = () => {
+    const lines = readFileSync(join(own.home, 'kitty.jsonl'), 'utf8').trim().split('\n')
+    return lines.map((line) => JSON.parse(line)).filter(({ pid }) => pid !== undefined)
+  }
   try {
     const { code, all } = await own.sh(`${startScript} --kitty --port 0`)
     assert.equal(code, 0, all)
-    const asked = readFileSync(join(own.home, 'kitty.jsonl'), 'utf8')
-    assert.equal(asked.match(/"launch"/g).length, 4)
+    assert.equal(launched().length, 4)
     return 'by a stand-in; --type=tab and --type=window: kitty has no --new-tab'
   } finally {
-    await own.sh(
-      `for p in $(ps -eo pid,args | grep -F '${own.place}' | grep -v grep | awk '{print $1}'); do kill $p; done`,
-    )
+    for (const { pid } of launched()) {
+      if (isAlive(pid)) process.kill(pid, 'SIGINT')
+      await until('its end', () => !isAlive(pid)).catch(() => process.kill(pid, 'SIGKILL'))
+    }
     await own.close()
+  }
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
   }
 }
 

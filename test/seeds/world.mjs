@@ -119,8 +119,9 @@ export class World {
   }
 
   /** A program of the SDK. */
-  async agent(agentName) {
-    const client = new RelayClient({ agentName, autoConnect: false, env: this.env, cwd: this.project })
+  async agent(agentName, where = {}) {
+    const options = { agentName, autoConnect: false, env: this.env, cwd: this.project, ...where }
+    const client = new RelayClient(options)
     await client.connect()
     this.#closing.push(async () => client.disconnect())
     return client
