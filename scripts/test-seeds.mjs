@@ -16,10 +16,13 @@ const tables = [mcpPackage, commands, contracts, workspace, lift, injection]
 
 const [folder, ...words] = process.argv.slice(2)
 const say = (text) => process.stdout.write(`${text}\n`)
-if (!folder || !existsSync(folder)) {
-  process.stderr.write(
-    `test:seeds: ${folder ? `there is no ${folder}` : 'it takes the folder of the documents'}. npm run test:seeds -- DIR\n`,
-  )
+let documents
+try {
+  if (!folder || !existsSync(folder))
+    throw new Error(folder ? `there is no ${folder}` : 'it takes the folder of the documents')
+  documents = documentsIn(folder)
+} catch (error) {
+  process.stderr.write(`test:seeds: ${error.message}. npm run test:seeds -- DIR\n`)
   process.exit(1)
 }
 
@@ -38,7 +41,7 @@ const place = mkdtempSync(join(tmpdir(), 'seeds-'))
 const counts = {}
 let surprises = 0
 try {
-  const run = { place, documents: documentsIn(folder) }
+  const run = { place, documents }
   const isChosen = ({ document, example }) =>
     words.length === 0 || words.some((word) => `${document} ${example}`.includes(word))
   const chosen = tables.flatMap(({ examples }) => examples).filter(isChosen)
