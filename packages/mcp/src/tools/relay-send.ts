@@ -40,13 +40,18 @@ Examples:
 - Await reply: to="Worker", message="Process this", await_response=true`,
   input: relaySendSchema,
   hints: {},
-  run: handleRelaySend,
+  run: sendAndTell,
 })
 
-export async function handleRelaySend(
-  client: Pick<ToolClient, 'send' | 'sendAndWait'>,
-  input: RelaySendInput,
-): Promise<string | TextAnswer> {
+type Sender = Pick<ToolClient, 'send' | 'sendAndWait'>
+
+/** For programs: the one line alone. */
+export async function handleRelaySend(client: Sender, input: RelaySendInput): Promise<string> {
+  const told = await sendAndTell(client, input)
+  return typeof told === 'string' ? told : told.text
+}
+
+async function sendAndTell(client: Sender, input: RelaySendInput): Promise<string | TextAnswer> {
   const { to, message, thread, create, await_response, timeout_ms } = input
   const below = (id: string | undefined, ...lines: (string | undefined)[]) =>
     [...lines, longBodyText(message), id && `id: ${id}`].filter((line) => line !== undefined).join('\n')

@@ -127,7 +127,9 @@ export class FlatMail {
       const message = flat(received as InboxMessage)
       // Offered again, because the client has said nothing for long. It has it.
       if (this.#unread.has(message.id)) return
-      write('DELIVER', message.id, message, () => this.#sent(message))
+      // Kept before it has left: an INBOX that comes meanwhile is answered behind it, and must have it.
+      this.#keep(message)
+      write('DELIVER', message.id, message, () => this.#unread.add(message.id))
     }
     const sink: Sink = {
       isReady: () => this.#unread.size < unreadMax && isReady(),
@@ -158,8 +160,7 @@ export class FlatMail {
     this.#watch.stop()
   }
 
-  #sent(message: FlatMessage): void {
-    this.#unread.add(message.id)
+  #keep(message: FlatMessage): void {
     this.#unasked.push(message)
     this.#chars += charsOf(message)
     while (this.#chars > limits.waitingBytesMax) this.#chars -= charsOf(this.#unasked.shift() as FlatMessage)

@@ -284,6 +284,7 @@ describe('arguments that bring MCP servers of their own', () => {
     [claude, ['--strict-mcp-config']],
     [codex, ['-c', 'mcp_servers.agent-relay={command="x"}']],
     [codex, ['--config=mcp_servers.agent-relay.command="x"']],
+    [codex, ['-c', 'mcp_servers.relaycast.command="x"']],
     [codex, ['-c', 'mcp_servers={}']],
     [opencode, ['--agent', 'build']],
     [opencode, ['--agent=build']],

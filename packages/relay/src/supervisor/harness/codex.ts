@@ -9,13 +9,15 @@ const signs: Signs = {
   idle: { title: /^[^⠁-⣿]/u },
 }
 
+/** Settings that bring a server of the user's own: under our name, under the one that was first asked for, or the whole table. */
+const ownServer = new RegExp(`mcp_servers\\.(?:${serverName}|relaycast)\\b|\\bmcp_servers\\s*=`)
+
 export const codex: Harness = {
   ...known('codex'),
   install: 'npm install -g @openai/codex',
   typing: { enterDelayMs: 100 },
   exitKeys: [ctrlC, ctrlC],
-  bringsOwnMcp: (args) =>
-    args.some((arg) => arg.includes(`mcp_servers.${serverName}`) || /\bmcp_servers\s*=/.test(arg)),
+  bringsOwnMcp: (args) => args.some((arg) => ownServer.test(arg)),
   read: (view) => readSigns(signs, view),
   launch(context) {
     const model = context.model === undefined ? [] : ['-m', context.model]
