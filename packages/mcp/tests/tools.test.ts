@@ -12,6 +12,7 @@ import {
   handleRelayWho,
 } from '../src/index.ts'
 import { listAnswer } from '../src/text.ts'
+import { relaySendTool } from '../src/tools/relay-send.ts'
 
 const client = {
   send: vi.fn(),
@@ -26,8 +27,8 @@ beforeEach(() => void vi.clearAllMocks())
 
 /** As a model reads it, the content blocks one after the other. */
 async function sent(asked: Parameters<typeof handleRelaySend>[1], by = client): Promise<string> {
-  const answer = await handleRelaySend(by, asked)
-  return typeof answer === 'string' ? answer : `${answer.text}\n${answer.note}`
+  const { text, note } = (await relaySendTool.run(by as never, asked)) as { text: string; note?: string }
+  return note === undefined ? text : `${text}\n${note}`
 }
 
 describe('relay_send', () => {

@@ -47,11 +47,10 @@ type Sender = Pick<ToolClient, 'send' | 'sendAndWait'>
 
 /** For programs: the one line alone. */
 export async function handleRelaySend(client: Sender, input: RelaySendInput): Promise<string> {
-  const told = await sendAndTell(client, input)
-  return typeof told === 'string' ? told : told.text
+  return (await sendAndTell(client, input)).text
 }
 
-async function sendAndTell(client: Sender, input: RelaySendInput): Promise<string | TextAnswer> {
+async function sendAndTell(client: Sender, input: RelaySendInput): Promise<TextAnswer> {
   const { to, message, thread, create, await_response, timeout_ms } = input
   const below = (id: string | undefined, ...lines: (string | undefined)[]) =>
     [...lines, longBodyText(message), id && `id: ${id}`].filter((line) => line !== undefined).join('\n')
@@ -70,8 +69,8 @@ async function sendAndTell(client: Sender, input: RelaySendInput): Promise<strin
 }
 
 /** The first content block is the one line that was asked for; what else there is to know stands in the next one. */
-function answer(text: string, note: string): string | TextAnswer {
-  return note === '' ? text : { text, note }
+function answer(text: string, note: string): TextAnswer {
+  return note === '' ? { text } : { text, note }
 }
 
 /** An address that leads to an agent of another name. */
