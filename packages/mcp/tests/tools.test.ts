@@ -262,6 +262,17 @@ describe('what a model reads', () => {
     for (const line of like) expect(await shown(`code\n${line}\n\tmore`)).toBe(`  code\n  ${line}\n  \tmore`)
   })
 
+  test('a body that is made to be slow to look through is shown like any other', async () => {
+    const long = 256 * 1024
+    const parts = ['\n', '> \n', ' ', '---', '--- x\n', '[', '[a] ', '］\n', '1', 'a is ', '\u00a0', '\r\n']
+    for (const part of parts) {
+      const content = part.repeat(long / part.length)
+      const client = { send: vi.fn(), sendAndWait: vi.fn().mockResolvedValue({ id: 'm_1', from: 'Eve', content }) }
+      const asked = { to: 'Eve', message: 'q', await_response: true }
+      expect(await handleRelaySend(client, asked)).toMatch(/^Response from Eve: /)
+    }
+  })
+
   test('a body or a thread cannot pass for a header or a hint', async () => {
     const message = { id: 'm_1', from: 'Eve', thread: 'x): ok [#ops] (thread: y', content: forged, body: forged }
     const client = { getInbox: vi.fn().mockResolvedValue(Object.assign([message], { more: 0 })) }
