@@ -46,19 +46,24 @@ export class Subscriptions {
 
 export type Notify = (notification: { method: string; params: Record<string, unknown> }) => Promise<void>
 
-/** The receipt says `offered`, never `read`: a host with channels switched off drops the notification silently. */
+/**
+ * Messages over Claude Code's channel. Each is held first, so that no hook and no tool's answer shows it too; a notification that fails has lost
+ * its host, whose session ends and frees what it held. The receipt says `offered`, never `read`: a host with channels switched off drops the
+ * notification silently.
+ */
 export function pushToChannel(client: WorkspaceClient, notify: Notify): { stop(): void } {
-  return client.watch({ types: ['message.created'] }, ({ message }) => {
-    if (message.from === client.agentName) return
-    const { id, body } = message
-    const meta = shownValue(pushedMeta(message))
-    // The host puts the text into a block of its own, which the text must not be able to close.
-    const content = cut(cleanForModel(body, ['channel']))
-    notify({ method: 'notifications/claude/channel', params: { content, meta } })
-      .then(() => client.call('inbox.offer', { messages: [id], route: 'push' }))
-      // Not delivered this way: the message stays in the inbox.
-      .catch(() => {})
-  })
+  const push = async () => {
+    const { messages } = await client.call('inbox.take', { route: 'hook' })
+    for (const message of messages) {
+      // The host puts the text into a block of its own, which the text must not be able to close.
+      const content = cut(cleanForModel(message.body, ['channel']))
+      const meta = shownValue(pushedMeta(message))
+      await notify({ method: 'notifications/claude/channel', params: { content, meta } })
+      await client.call('inbox.offer', { messages: [message.id], route: 'push' })
+    }
+  }
+  // While an approval is open nothing is handed out: what came meanwhile goes when it is closed.
+  return client.watch({ types: ['message.created', 'approval.closed'] }, () => void push().catch(() => {}))
 }
 
 const eventsPerPage = 100

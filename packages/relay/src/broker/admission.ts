@@ -225,7 +225,8 @@ async function recall({ store, engine, ids, reads }: Workspace, session: Session
       yield
       if (!each || each.receipt?.session !== session.id || each.receipt.until === undefined) continue
       const { head, receipt } = each
-      const wasLost = lost.has(head.id) || (receipt.route === 'wait' && unanswered.length > 0)
+      const isHoldOnly = receipt.route === undefined
+      const wasLost = isHoldOnly || lost.has(head.id) || (receipt.route === 'wait' && unanswered.length > 0)
       if (wasLost) letGo.push(head.id)
       else session.handed.add(head.id)
     }

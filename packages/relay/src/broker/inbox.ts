@@ -3,7 +3,7 @@
 // all other reads, and the rule decides again on what was found. In the common case it decides at once.
 
 import { type Fact, type InboxMessage, limits, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
-import { pick, readMax, type TakeInput, unreadOf } from '../core/inbox.ts'
+import { looksBack, pick, readMax, type TakeInput, unreadOf } from '../core/inbox.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { type Asking, causeOf, type Parts } from './call.ts'
 import type { Reply, Submission } from './engine.ts'
@@ -46,11 +46,16 @@ export class Inboxes {
     const reply = await submitTake(this.#parts, submission, abandoned)
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     const { messages: ids, more, shown = [] } = reply.outcome as { messages: string[]; more: number; shown?: string[] }
-    const messages: InboxMessage[] = reply.found
-      ? queries.offered(reply.found, input.route === 'hook' ? undefined : (input.route ?? 'take'))
+    const isHook = input.route === 'hook'
+    const found: InboxMessage[] = reply.found
+      ? queries.offered(reply.found, isHook ? undefined : (input.route ?? 'take'))
       : queries.inboxMessages(by, ids)
+    // The answer to a question goes to the call that waits for it, and is not shown a second time.
+    const isWaiters = (message: InboxMessage) => this.#waits.isAwaited(by, message, isHook)
+    const isForModel = (isHook || input.route === 'tool') && !looksBack(input)
+    const messages = isForModel ? found.filter((message) => !isWaiters(message)) : found
     // A hook reports by inbox.offer what it has shown to the agent: it may end before it could.
-    if (input.route === 'hook') return { messages, more }
+    if (isHook) return { messages, more }
     const isHanded = ({ id, receipt }: InboxMessage) => receipt !== 'read' && !shown.includes(id)
     asking.handed = messages.filter(isHanded).map(({ id }) => id)
     return { messages, more }

@@ -125,6 +125,14 @@ export class Waits {
     return [...this.#all()].flatMap(({ awaited }) => (awaited === undefined ? [] : [awaited.id]))
   }
 
+  /** Is this message the answer that a call of the agent waits for? `maybe`: or may be, since its question is just being stored. */
+  isAwaited(agent: string, { id, from }: Pick<Message, 'id' | 'from'>, maybe = false): boolean {
+    const own = [...this.#open].filter(({ by }) => by === agent)
+    return own.some((wait) =>
+      wait.awaited ? this.#find(wait, wait.awaited)?.id === id : maybe && (wait.on ?? from) === from,
+    )
+  }
+
   /** Resolves with the reply; rejects on the deadline, when the awaited agent is not there, or when the caller is gone. */
   reply(wait: Wait, awaited: Awaited, patience: Patience, ended: AbortSignal): Promise<Message> {
     wait.awaited = awaited

@@ -16,15 +16,25 @@ export interface OwnSession {
   readonly sendTool?: string
 }
 
-/** Mail that is held for a session while it is put before its model. Exactly one of the two is called. */
+/** How much mail one text for a model may hold: the bytes of its bodies, and how many. `graceMs`: a younger one may still be taken by a hook. */
+export interface MailRoom {
+  bytesMax?: number
+  limit?: number
+  graceMs?: number
+}
+
+/** Mail that is held while it is put before a model, so that no other way shows it too. Exactly one of the two is called. */
 export interface HeldMail {
   readonly messages: readonly InboxMessage[]
-  /** The brief, if one is due: it goes before the messages. */
-  readonly opening: string
-  /** The host has taken it: it is offered by this route now, and read at the agent's next call. */
+  /** The program has taken it: it is offered by this route now, and read at the agent's next call. */
   offered(route: Route): Promise<void>
-  /** The host has not: it goes another way. */
+  /** The program has not: it goes another way. */
   release(): void
+}
+
+/** With the brief, if one is due: it goes before the messages. */
+export interface OpenedMail extends HeldMail {
+  readonly opening: string
 }
 
 export interface WakeLedger {
@@ -35,7 +45,7 @@ export interface WakeLedger {
   /** A hint that mail came; `isFor` tells whether it is in an agent's inbox. */
   onMail(listener: (isFor: (agent: string) => boolean) => void): () => void
   /** Undefined where nothing waits that was not put before the agent already. */
-  hold(session: OwnSession): Promise<HeldMail | undefined>
+  hold(session: OwnSession): Promise<OpenedMail | undefined>
   /** The session's memory was cut: its agent is told its situation with what is put before it next. */
   wasCompacted(session: OwnSession): void
   /** From now on the agent is woken by a message, until the function that is returned is called. */

@@ -1,15 +1,13 @@
-// What the broker does for those who wake sessions that people started: it names the sessions, holds their mail, and records the offer when the
-// host has taken it. How a host is woken lives in supervisor/control.
+// What the broker does for those who wake sessions that people started: it names the sessions and holds their mail. How a host is
+// woken lives in supervisor/control.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
-import { RefusalError } from '../core/refusal-error.ts'
 import type { Briefs } from './briefs.ts'
 import type { Parts } from './call.ts'
-import { submitTake } from './inbox.ts'
+import { holdMail } from './held-mail.ts'
 import type { Reach } from './reach.ts'
 import type { Session } from './sessions/session.ts'
-import type { HoldHandle } from './sessions/sessions.ts'
-import type { HeldMail, OwnSession, WakeLedger } from './wake-runtime.ts'
+import type { OpenedMail, OwnSession, WakeLedger } from './wake-runtime.ts'
 import type { Workers } from './workers/workers.ts'
 
 /** One wake-up is one text for the model: what is beyond this comes with the next one. */
@@ -57,31 +55,16 @@ export class Waking implements WakeLedger {
     return hub.listen((entries) => entries.forEach(({ facts }) => void facts.forEach(tell)))
   }
 
-  async hold({ id, agent }: OwnSession): Promise<HeldMail | undefined> {
-    const { sessions, store, nextCause, isBlocked } = this.#parts
-    const session = sessions.live(id)
-    if (session?.agent !== agent || isBlocked(agent)) return undefined
-    const hold = sessions.hold(session)
-    try {
-      const input = { route: 'hook', limit: batchMax, uncounted: true } as const
-      const command = { rule: 'inbox.take', input, by: agent, cause: nextCause(), session: hold.id } as const
-      const reply = await submitTake(this.#parts, command, session.ended)
-      if ('refusal' in reply) throw new RefusalError(reply.refusal)
-      const messages = store.queries.inboxMessages(agent, reply.outcome.messages as string[])
-      if (messages.length > 0) {
-        const opening = await this.#opening(session, agent)
-        const offered: HeldMail['offered'] = (route) => this.#offer(session, agent, { messages, route }, hold)
-        const release = () => {
-          if (opening !== '') this.#briefs.isNowDue(agent, 'compact')
-          hold.release()
-        }
-        return { messages, opening, offered, release }
-      }
-    } catch {
-      // A full disk, or the session has ended: the mail stays where it is.
+  async hold({ id, agent }: OwnSession): Promise<OpenedMail | undefined> {
+    const session = this.#parts.sessions.live(id)
+    const held = session?.agent === agent ? await holdMail(this.#parts, session, { limit: batchMax }) : undefined
+    if (!session || !held || held === 'young') return undefined
+    const opening = await this.#opening(session, agent)
+    const release = () => {
+      if (opening !== '') this.#briefs.isNowDue(agent, 'compact')
+      held.release()
     }
-    hold.forget()
-    return undefined
+    return { messages: held.messages, opening, offered: (route) => held.offered(route), release }
   }
 
   wasCompacted({ agent }: OwnSession): void {
@@ -95,26 +78,5 @@ export class Waking implements WakeLedger {
 
   wakes(agent: string): () => void {
     return this.#reach.wakes(agent)
-  }
-
-  async #offer(
-    session: Session,
-    agent: string,
-    { messages, route }: { messages: HeldMail['messages']; route: Parameters<HeldMail['offered']>[0] },
-    hold: HoldHandle,
-  ): Promise<void> {
-    const { engine, sessions, nextCause } = this.#parts
-    const ids = messages.map(({ id }) => id)
-    const input = { messages: ids, route }
-    const reply = await engine.submit({
-      rule: 'inbox.offer',
-      input,
-      by: agent,
-      cause: nextCause(),
-      session: session.id,
-    })
-    sessions.paste(agent, ids)
-    // Where it could not be recorded, such as on a full disk, the hold goes on: it was put before the agent once.
-    if (!('refusal' in reply)) hold.forget()
   }
 }

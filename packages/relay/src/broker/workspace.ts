@@ -132,7 +132,7 @@ export class Workspace {
     this.briefs = new Briefs(parts, this.waits)
     const world = this.elsewhere ? worldWith(this.sessions, this.elsewhere) : this.sessions
     this.actions = new Actions({ ...parts, ids, world })
-    this.workers = new Workers(parts, requests, this.waits.stopped)
+    this.workers = new Workers(parts, requests)
     this.waiters = new Waiters(parts, name, options.hooks)
     const { sessions, deliveries, inboxes, workers, waiters } = this
     this.reach = new Reach({ sessions, deliveries, inboxes, workers, waiters })

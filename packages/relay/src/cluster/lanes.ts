@@ -11,6 +11,7 @@ const local: ReadonlySet<RuleName> = new Set([
   'inbox.offer',
   'inbox.read',
   'inbox.let-go',
+  'inbox.keep',
   'agent.brief',
   'spend.note',
 ])

@@ -36,6 +36,7 @@ const rules = {
   'inbox.offer': inbox.offerThese,
   'inbox.read': inbox.markRead,
   'inbox.let-go': inbox.letGo,
+  'inbox.keep': inbox.keep,
   'action.register': actions.offer,
   'action.withdraw': actions.withdraw,
   'action.invoke': actions.invoke,

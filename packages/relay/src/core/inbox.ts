@@ -31,6 +31,8 @@ export interface TakeInput extends Omit<ParsedInputOf<'inbox.take'>, 'route' | '
   uncounted?: boolean
   /** Only messages after this entry. */
   after?: number
+  /** With `hook`: one message is handed out whatever its size, since no other way has more room. */
+  oneAtLeast?: boolean
   /** Messages that were found before, where finding them takes long. Those that were read or handed out since then are left out. */
   found?: Picked
 }
@@ -73,7 +75,7 @@ export function* pick(view: View, command: Taking, look?: Look): Steps<Picked> {
   const { input, by } = command
   if (looksBack(input)) return yield* pickHistory(view, command, look)
   const isFree = ({ receipt }: Waiting) => isFreeFor(command, receipt)
-  const room = { ...input, isFirstFree: input.route !== 'hook' }
+  const room = { ...input, isFirstFree: input.route !== 'hook' || input.oneAtLeast === true }
   return yield* pageSteps(view.unread(by, filterOf(view, input), look), room, isFree, {
     look,
     uncounted: input.uncounted,
@@ -81,8 +83,15 @@ export function* pick(view: View, command: Taking, look?: Look): Steps<Picked> {
 }
 
 function isFreeFor(command: Taking, receipt: ReceiptRow | undefined): boolean {
-  const { route } = command.input
-  return !isHeld(command, receipt) && (route !== 'hook' || !isBefore(receipt) || isForgotten(command.input, receipt))
+  if (isHeld(command, receipt)) return false
+  if (command.input.route !== 'hook' || isForgotten(command.input, receipt)) return true
+  return !isBefore(receipt) && !isAnswered(command, receipt)
+}
+
+/** An answer has carried it to a session that is still there, however long ago: its model may work on it without a call for an hour. */
+function isAnswered({ by, world }: Taking, receipt: ReceiptRow | undefined): boolean {
+  const { route, session } = receipt ?? {}
+  return route !== undefined && session !== undefined && world.holder(session, by) !== undefined
 }
 
 /** It was shown to a session before the one that has just begun. The hooks of one session may run at once, and another one may be first. */
@@ -222,20 +231,28 @@ export function offerThese(view: View, command: Command<OfferTheseInput>): Verdi
   return record(facts, { offered: facts.length })
 }
 
-export interface LetGoInput {
+export interface HeldInput {
   messages: string[]
 }
 
-/** Frees the messages of an answer that was lost, if this session still holds them: another may have been handed them since. */
-export function letGo(view: View, command: Command<LetGoInput>): Verdict {
-  const facts: Fact[] = []
-  for (const id of command.input.messages) {
+/** Frees the messages of an answer that was lost. */
+export function letGo(view: View, command: Command<HeldInput>): Verdict {
+  const release = (message: string): Fact => ({ type: 'delivery.released', message, agent: command.by })
+  return record(stillHeld(view, command).map(release))
+}
+
+/** Holds them anew: what puts them before the agent has not come to it yet. */
+export function keep(view: View, command: Command<HeldInput>): Verdict {
+  return record(stillHeld(view, command).map((id) => hold(command, id)))
+}
+
+/** Those that the command's session holds: others may have been handed to somebody else since. */
+function stillHeld(view: View, { input, by, session }: Command<HeldInput>): string[] {
+  return input.messages.filter((id) => {
     const message = view.message(id)
-    const receipt = message && view.receipt(command.by, message)
-    if (receipt?.readAt !== undefined || receipt?.session !== command.session || receipt?.until === undefined) continue
-    facts.push({ type: 'delivery.released', message: id, agent: command.by })
-  }
-  return record(facts)
+    const receipt = message && view.receipt(by, message)
+    return receipt?.readAt === undefined && receipt?.session === session && receipt?.until !== undefined
+  })
 }
 
 export interface ReadInput extends ParsedInputOf<'inbox.read'> {

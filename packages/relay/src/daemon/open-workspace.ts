@@ -11,6 +11,7 @@ import { hostedAmong } from '../broker/sessions/session.ts'
 import { WorkerEdits } from '../broker/worker-edits.ts'
 import type { Workspace } from '../broker/workspace.ts'
 import { RefusalError } from '../core/refusal-error.ts'
+import type { Clock } from '../machine/clock.ts'
 import { ownerOf } from '../machine/config.ts'
 import type { RunLimits } from '../runs/limits.ts'
 import { type Dial, Runner } from '../runs/runner.ts'
@@ -33,17 +34,18 @@ type Own = 'ledger' | 'approvals' | 'edits' | 'waking' | 'worktrees' | 'project'
 interface CarrierOptions extends Omit<SupervisorOptions, Own> {
   workersDirectory: string
   worktrees: Worktrees
+  clock: Clock
   runLimits?: Partial<RunLimits>
 }
 
 /** Starts what carries out its workers and its runs: each gets the broker's contract that was made for it, and no more. */
 export async function startCarriers(
   dispatch: Dispatch,
-  { workersDirectory, runLimits: limits, ...options }: CarrierOptions,
+  { workersDirectory, runLimits: limits, clock, ...options }: CarrierOptions,
 ): Promise<Pick<OpenWorkspace, 'supervisor' | 'runner'>> {
   const { workspace } = dispatch
   const { workers, runs, waking, approvals, name } = workspace
-  const { dataDir, env, clock, worktrees } = options
+  const { dataDir, env, worktrees } = options
   const directory = () => ownerOf(dataDir, name)
   const ledger = workers.reports
   const edits = new WorkerEdits(workspace, options.socketPath, editsOf)

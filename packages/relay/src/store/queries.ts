@@ -105,18 +105,6 @@ export class Queries {
     return { messages: newestFirst ? messages.reverse() : messages, more }
   }
 
-  /** Unread messages that the agent has not seen: neither handed out, nor held for that, nor typed. A hint that they wait does not count as seeing them. */
-  *unshown(
-    agent: string,
-    most: { bytesMax: number; limit?: number },
-    isHeld: (receipt: ReceiptRow | undefined) => boolean,
-  ): Steps<InboxMessage[]> {
-    const isFree = ({ receipt }: Waiting) =>
-      (receipt?.route === undefined && !isHeld(receipt)) || receipt?.route === 'hint' || receipt?.route === 'push'
-    const { waiting } = yield* pageSteps(this.#view.unread(agent, {}), most, isFree, { uncounted: true })
-    return waiting.map((each) => inState(this.#whole(each), each.receipt))
-  }
-
   unreadCount(agent: string): Steps<number> {
     return this.#view.inbox.unreadCount(agent, unreadCountMax)
   }

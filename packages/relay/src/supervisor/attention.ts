@@ -3,9 +3,9 @@
 
 import { cleanForModel, cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { howTo, type InjectionOptions, injectionText } from '@agent-relay/sdk/internal/injection'
+import type { HeldMail } from '../broker/wake-runtime.ts'
 import type { WorkerLedger } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
-import { type Clock, hasPassed } from '../machine/clock.ts'
 import type { Control, ControlLook, PromptListener, Unfinished } from './control/control.ts'
 import type { Harness } from './harness/harness.ts'
 
@@ -13,7 +13,6 @@ export interface AttentionOptions {
   row: WorkerRow
   harness: Harness
   ledger: WorkerLedger
-  clock: Clock
   onTrouble(error: Error): void
   report(status: WorkerRow['status'], more?: { reason?: string }): Promise<void>
 }
@@ -39,8 +38,8 @@ export class Attention {
   readonly #injection: InjectionOptions
   #control: Control | undefined
   readonly #task: Task | undefined
-  /** Mail that the model has is being recorded as offered: until then it still seems to wait. */
-  #offering: Promise<void> | undefined
+  /** What a prompt under way holds for the model. */
+  #mail: HeldMail | undefined
   #hasMail = false
   #activity: 'busy' | 'idle' | undefined
   #isLive = false
@@ -90,6 +89,7 @@ export class Attention {
   begin(control: Control): void {
     this.#control = control
     this.#unfinished = undefined
+    this.#giveBack()
     this.#isReady = false
     if (this.#task && this.#task.state !== 'over') this.#task.state = 'waits'
   }
@@ -127,6 +127,7 @@ export class Attention {
     this.#activity = undefined
     clearTimeout(this.#again)
     this.#control?.end()
+    this.#giveBack()
   }
 
   async #work(): Promise<void> {
@@ -211,25 +212,28 @@ export class Attention {
   }
 
   async #giveMail(control: Control): Promise<number | undefined> {
-    const { row, ledger, clock } = this.#options
-    await this.#offering
-    const { graceMs = 0, ...most } = control.mail
-    const waiting = await ledger.waiting(row.name, most)
-    const messages = waiting.filter(({ ts }) => hasPassed(graceMs, Date.parse(ts), clock.now()))
-    if (messages.length === 0) return waiting.length === 0 ? undefined : Math.min(graceMs, graceLookMs)
-    const ids = messages.map(({ id }) => id)
-    const text = injectionText(messages, this.#injection)
+    const { row, ledger } = this.#options
+    const held = await ledger.hold(row, control.mail)
+    if (held === 'young') return Math.min(control.mail.graceMs ?? graceLookMs, graceLookMs)
+    if (held === undefined) return undefined
+    if (this.#isOver || this.#isHeld || this.#control !== control) return void held.release()
+    this.#mail = held
     const listener: PromptListener = {
       onTaken: (route) => {
         this.#hasMail = true
-        const offered = ledger.offered(row.name, ids, route)
-        this.#offering = offered.catch(() => {})
-        return offered
+        this.#mail = undefined
+        return held.offered(route)
       },
-      onRefused() {},
+      onRefused: () => this.#giveBack(),
     }
-    this.#unfinished = await control.prompt(text, listener)
+    this.#unfinished = await control.prompt(injectionText(held.messages, this.#injection), listener)
     return takeUpMs
+  }
+
+  /** Its program does not have the mail of the last prompt, and will not get it by that prompt. */
+  #giveBack(): void {
+    this.#mail?.release()
+    this.#mail = undefined
   }
 
   #later(ms: number): void {

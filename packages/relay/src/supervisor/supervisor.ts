@@ -16,7 +16,6 @@ import type {
   WorktreeKeeper,
 } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
-import type { Clock } from '../machine/clock.ts'
 import { allowedDirectory, realDirectory } from '../machine/working-directory.ts'
 import { checkStart } from './checking.ts'
 import { CodexThreads } from './control/codex-threads.ts'
@@ -36,7 +35,6 @@ export interface SupervisorOptions {
   worktrees: WorktreeKeeper
   /** The directory that the workspace is named after. */
   project(): string | undefined
-  clock: Clock
   /** Where each worker has its private directory. */
   directory: string
   socketPath: string

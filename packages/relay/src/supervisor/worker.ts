@@ -6,7 +6,6 @@ import { type ControlName, limits } from '@agent-relay/sdk/protocol'
 import { refusal } from '@agent-relay/sdk/protocol/refusals'
 import type { WorkerLedger, WorkerTerminal, WorktreeKeeper } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
-import type { Clock } from '../machine/clock.ts'
 import { Attention } from './attention.ts'
 import { AcpControl, type AcpControlOptions } from './control/acp-control.ts'
 import type { Control, ControlListener } from './control/control.ts'
@@ -21,7 +20,6 @@ import type { Exit, OpenTerminal, Terminal } from './pty.ts'
 export interface WorkerOptions extends Pick<AcpControlOptions, 'approvals' | 'edits'> {
   ledger: WorkerLedger
   worktrees: WorktreeKeeper
-  clock: Clock
   harness: Harness
   directory: string
   launchHook?: LaunchOptions['launchHook']
@@ -79,7 +77,7 @@ export class SupervisedWorker {
     })
     this.#output = new Output(size, (data) => this.#terminal?.answer(data))
     this.#attention = new Attention({
-      ...{ row, harness: options.harness, ledger: options.ledger, clock: options.clock, onTrouble: options.onTrouble },
+      ...{ row, harness: options.harness, ledger: options.ledger, onTrouble: options.onTrouble },
       report: (status, more) => this.#report(status, more),
     })
     this.#doing = this.#start().catch((error: Error) => this.#finish(`it could not be started: ${error.message}`))

@@ -179,7 +179,8 @@ test('its hirer is told once, `who` says for what it waits, and mail is held unt
   expect(Object.keys(seen ?? {})).toEqual(['since'])
   expect((await stranger.call('approval.list', {}, id('c'))).approvals).toEqual([])
   await lead.send('Fixer', 'while you wait')
-  expect(await workspace.workers.reports.waiting('Fixer', { bytesMax: 1_000 })).toEqual([])
+  const own = { id: workspace.sessions.sessionOf('Fixer') as string, agent: 'Fixer' }
+  expect(await workspace.waking.hold(own)).toBeUndefined()
   await end(first, second)
   const { messages } = await lead.call('inbox.take', {})
   const told = messages

@@ -63,7 +63,6 @@ async function openOn(machine: string | undefined): Promise<{ workspace: Workspa
     waking: workspace.waking,
     worktrees: new Worktrees({ env: {}, dataDir: directory }),
     project: () => undefined,
-    clock,
     directory: join(directory, 'workers'),
     socketPath: '',
     dataDir: directory,

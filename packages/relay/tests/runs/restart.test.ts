@@ -36,7 +36,7 @@ async function open(): Promise<void> {
   })
   await workspace.begin(() => {})
   await Supervisor.start({
-    ...{ ledger: workspace.workers.reports, waking: workspace.waking, clock: workspace.clock },
+    ...{ ledger: workspace.workers.reports, waking: workspace.waking },
     approvals: workspace.approvals,
     edits: new WorkerEdits(workspace, '', editsOf),
     project: () => undefined,
@@ -54,7 +54,7 @@ async function give<R extends RuleName>(rule: R, by: string, input: RuleInput<R>
 }
 
 const told = () =>
-  atOnce(workspace.store.queries.unshown('ada', { bytesMax: 100_000 }, () => false)).map(
+  atOnce(workspace.store.queries.peek('ada', {})).messages.map(
     ({ body }) => body.split('\n')[0]?.replace(/run_\w+ \(run-\w+\)/, 'R') as string,
   )
 

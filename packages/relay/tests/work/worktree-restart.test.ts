@@ -79,11 +79,11 @@ test('a git that hangs does not keep a workspace closed', async () => {
   const { signal } = new AbortController()
   await earlier.make(worktree, { worker: id, cwd, marker: {}, environment: {}, signal, onSetup: async () => {} })
   const go = join(root, 'go')
-  const { workers, waking, clock, store } = workspace
+  const { workers, waking, store } = workspace
   const supervisor = await Supervisor.start({
     approvals: workspace.approvals,
     edits: new WorkerEdits(workspace, '', editsOf),
-    ...{ ledger: workers.reports, waking, clock, project: () => undefined, onTrouble: loud.onTrouble },
+    ...{ ledger: workers.reports, waking, project: () => undefined, onTrouble: loud.onTrouble },
     ...{ directory: join(root, 'workers'), dataDir: root, env: {}, setups: new HarnessSetups(root) },
     ...{ worktrees: keeperWith(slowGit(go)), socketPath: join(root, 'home.sock') },
   })
@@ -93,7 +93,7 @@ test('a git that hangs does not keep a workspace closed', async () => {
   await until(() => waits().includes('\n'))
   expect(isAlive(Number.parseInt(waits(), 10))).toBe(true)
   expect(store.view.workers.byId(id)).toMatchObject({ status: 'exited', worktree })
-  expect(atOnce(store.queries.unshown('ada', { bytesMax: 10_000 }, () => false)).map(({ body }) => body)).toEqual([
+  expect(atOnce(store.queries.peek('ada', {})).messages.map(({ body }) => body)).toEqual([
     `Worker "Ann" exited: the daemon was restarted. Its work is on branch relay/Ann, in ${worktree.path}: it stays if it holds any.`,
   ])
   expect(existsSync(worktree.path)).toBe(true)

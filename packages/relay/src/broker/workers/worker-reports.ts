@@ -1,32 +1,29 @@
 // What the supervisor reads and reports of workers, and what their parents are told of it. What agents ask of workers is in workers.ts.
 
 import { lastScreen, reasonTexts } from '@agent-relay/sdk/internal/printed'
-import { daemonName, type Entry, type InboxMessage, noticeFixes, type Route } from '@agent-relay/sdk/protocol'
+import { daemonName, type Entry, noticeFixes } from '@agent-relay/sdk/protocol'
 import { directMembers } from '../../core/conversations.ts'
-import { isHeld } from '../../core/inbox.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import { carriesOutRun } from '../../core/run-notice.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import type { WorkerReport } from '../../core/workers.ts'
 import type { Parts } from '../call.ts'
-import { Budget } from '../long-reads.ts'
+import { holdMail } from '../held-mail.ts'
 import { hashOf, newSecret } from '../sessions/credentials.ts'
 import type { Session } from '../sessions/session.ts'
 import { daemonStanding } from '../sessions/standing.ts'
 import { noteSpend } from '../spend.ts'
+import type { HeldMail, MailRoom } from '../wake-runtime.ts'
 import type { WorkerLedger, WorkerListener } from './worker-runtime.ts'
 
 export class WorkerReports implements WorkerLedger {
   readonly #parts: Parts
-  /** Ends the reads for workers when the daemon stops. */
-  readonly #stopped: AbortSignal
   readonly #present = new Map<string, Session>()
   /** Spawns that will be answered, with the last screen of a program that ended at once. */
   readonly #awaited = new Map<string, { screen?: string }>()
 
-  constructor(parts: Parts, stopped: AbortSignal) {
+  constructor(parts: Parts) {
     this.#parts = parts
-    this.#stopped = stopped
   }
 
   /** Somebody waits for this worker's first report, and needs no message that says the same, until `done` is called. */
@@ -144,20 +141,9 @@ export class WorkerReports implements WorkerLedger {
     return this.#parts.sessions.isInitialized(agent)
   }
 
-  waiting(agent: string, most: { bytesMax: number; limit?: number }): Promise<InboxMessage[]> {
-    const { store, sessions, clock, reads, isBlocked } = this.#parts
-    const now = { by: agent, at: clock.now(), world: sessions }
-    const unshown = store.queries.unshown(agent, most, (receipt) => isHeld(now, receipt))
-    // Nothing is put before an agent that waits for an answer: it could push the question off its screen.
-    return isBlocked(agent) ? Promise.resolve([]) : reads.run(unshown, new Budget(), this.#stopped)
-  }
-
-  async offered(agent: string, messages: string[], route: Route): Promise<void> {
-    const { engine, sessions, nextCause } = this.#parts
-    const input = { messages, route }
-    const reply = await engine.submit({ rule: 'inbox.offer', input, by: agent, cause: nextCause() })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    sessions.paste(agent, messages)
+  async hold({ id, name }: WorkerRow, room: MailRoom): Promise<HeldMail | 'young' | undefined> {
+    const present = this.#present.get(id)
+    return present?.agent === name ? holdMail(this.#parts, present, room) : undefined
   }
 
   listen(listener: WorkerListener): () => void {

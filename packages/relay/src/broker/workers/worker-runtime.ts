@@ -1,9 +1,10 @@
 // The contract between the broker, which keeps what is wished of workers, and the supervisor, which runs their programs. Both directions.
 
-import type { ControlName, InboxMessage, Route, SpendNoted, Worktree, WorktreeChanges } from '@agent-relay/sdk/protocol'
+import type { ControlName, SpendNoted, Worktree, WorktreeChanges } from '@agent-relay/sdk/protocol'
 import type { WorkerRow } from '../../core/view.ts'
 import type { WorkerReport } from '../../core/workers.ts'
 import type { Sink, Watch } from '../call.ts'
+import type { HeldMail, MailRoom } from '../wake-runtime.ts'
 
 export type { Sink, Watch, WorkerReport }
 
@@ -45,10 +46,8 @@ export interface WorkerLedger {
   releaseHiredBy(name: string): Promise<void>
   /** Has one of its MCP sessions come so far that its tools are there? */
   isInitialized(agent: string): boolean
-  /** Messages that may be put before it outside a call: unread, and not yet shown to it; the oldest first, up to the limits. */
-  waiting(agent: string, most: { bytesMax: number; limit?: number }): Promise<InboxMessage[]>
-  /** They were put before it outside any answer of ours: offered now, read at its next call. */
-  offered(agent: string, messages: string[], route: Route): Promise<void>
+  /** Mail to be put before it outside a call: unread, and not yet shown to it; the oldest first. `young`: what waits may still be taken by a hook. */
+  hold(worker: WorkerRow, room: MailRoom): Promise<HeldMail | 'young' | undefined>
   listen(listener: WorkerListener): () => void
 }
 

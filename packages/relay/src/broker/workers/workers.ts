@@ -40,13 +40,12 @@ export class Workers {
   #runtime: WorkerRuntime | undefined
   #keeper: WorktreeKeeper | undefined
 
-  /** `stopped` is aborted when the daemon stops and nobody needs what is being read any more. */
-  constructor(parts: Parts, requests: Requests, stopped: AbortSignal) {
+  constructor(parts: Parts, requests: Requests) {
     this.#store = parts.store
     this.#engine = parts.engine
     this.#hub = parts.hub
     this.#machine = parts.sessions.machine
-    this.reports = new WorkerReports(parts, stopped)
+    this.reports = new WorkerReports(parts)
     tellOfHiredElsewhere({ ...parts, isAwaited: (id) => this.reports.isAwaited(id) })
     const described = { ...parts, describe: (row: WorkerRow) => this.#worker(row) }
     this.worktrees = new WorkerWorktrees(described)

@@ -2,14 +2,15 @@
 // acp-control.ts speaks ACP with it. When something is said, and what, is decided in attention.ts.
 
 import type { ControlName, Route } from '@agent-relay/sdk/protocol'
+import type { MailRoom } from '../../broker/wake-runtime.ts'
 import type { Exit } from '../pty.ts'
 import type { TurnSpend } from './acp-usage.ts'
 
 export interface Control {
   readonly name: ControlName
   readonly pid: number
-  /** What of its mail one prompt may hold. `graceMs`: a message that is younger may still be taken by a hook. */
-  readonly mail: { bytesMax: number; limit?: number; graceMs?: number }
+  /** What of its mail one prompt may hold. */
+  readonly mail: MailRoom
   /** An idle program has our tools. False: their session has to be there too. */
   readonly isReadyWhenIdle: boolean
   look(): Promise<ControlLook>
