@@ -6,6 +6,7 @@ import { Boundary } from './parts/boundary.tsx'
 import { Help } from './parts/help.tsx'
 import { Icon } from './parts/icons.tsx'
 import { Line } from './parts/line.tsx'
+import { Palette } from './parts/palette.tsx'
 import { Search } from './parts/search.tsx'
 import { useCell } from './store/cell.ts'
 import { connection, findWorkspaces, logOut } from './store/connection.ts'
@@ -23,7 +24,6 @@ const Agents = lazy(() => import('./views/agent.tsx').then(({ Agents }) => ({ de
 const Runs = lazy(() => import('./views/runs.tsx').then(({ Runs }) => ({ default: Runs })))
 const Actions = lazy(() => import('./views/actions.tsx').then(({ Actions }) => ({ default: Actions })))
 const Everywhere = lazy(() => import('./views/everywhere.tsx').then(({ Everywhere }) => ({ default: Everywhere })))
-const Palette = lazy(() => import('./parts/palette.tsx').then(({ Palette }) => ({ default: Palette })))
 const Recorder = lazy(() => import('./views/recorder.tsx').then(({ Recorder }) => ({ default: Recorder })))
 
 export function App() {
@@ -60,11 +60,7 @@ function Frame() {
       <Boundary key={`${help} ${search} ${palette}`} name="This window">
         {help && <Help />}
         {search && <Search />}
-        {palette && (
-          <Suspense>
-            <Palette />
-          </Suspense>
-        )}
+        {palette && <Palette />}
       </Boundary>
     </div>
   )

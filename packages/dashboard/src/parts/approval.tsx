@@ -5,6 +5,7 @@ import { type FormEvent, useEffect, useState } from 'react'
 import { type Approval, type ApprovalChoice, answerApproval, type Closing, closings } from '../store/approvals.ts'
 import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'
+import { armed } from '../store/keys.ts'
 import { Failure } from './bits.tsx'
 import { diffLines } from './code.tsx'
 
@@ -73,6 +74,7 @@ export function ApprovalTools({ approval }: { approval: Approval }) {
   const [held, setHeld] = useState<ApprovalChoice>()
   const [denied, setDenied] = useState<ApprovalChoice>()
   const [why, setWhy] = useState<string>()
+  const isArmed = useCell(armed) === approval.id
   const answer = (choice: ApprovalChoice, words?: string): void => {
     setWhy(undefined)
     answerApproval(approval, choice.id, words).catch((error) => {
@@ -107,11 +109,17 @@ export function ApprovalTools({ approval }: { approval: Approval }) {
           type="button"
           className={choice.kind === 'allow' ? 'main-button' : 'quiet'}
           data-key={keyFor(choice, approval)}
+          data-approval={approval.id}
           onClick={() => press(choice)}
         >
           {nameOf(choice)}
         </button>
       ))}
+      {isArmed && (
+        <span role="status" className="need-held">
+          Press <kbd>a</kbd> once more to allow it.
+        </span>
+      )}
       <Failure text={why} />
     </>
   )

@@ -1,14 +1,17 @@
 // A sheet over the page: takes the focus, closes with Escape, beside it or when the page goes elsewhere, and gives the focus back.
 
-import { type ReactNode, useEffect, useRef } from 'react'
+import { type ReactNode, useEffect, useLayoutEffect, useRef } from 'react'
 
 export function Overlay({ label, onClose, children }: { label: string; onClose(): void; children: ReactNode }) {
   const sheet = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
-    const before = document.activeElement as HTMLElement | null
+  const before = useRef<Element>(null)
+  // Before the next key: what is typed after the key that asked for the window goes into it.
+  useLayoutEffect(() => {
+    before.current = document.activeElement
     sheet.current?.showModal()
-    return () => before?.focus?.()
   }, [])
+  // Once the window is gone: nothing below it takes the focus while it is there.
+  useEffect(() => () => (before.current as HTMLElement | null)?.focus?.(), [])
   useEffect(() => {
     addEventListener('hashchange', onClose)
     return () => removeEventListener('hashchange', onClose)

@@ -50,7 +50,7 @@ const general = (): Choice[] => [
   { name: 'Give a contract (start a run)', run: () => go('runs', [], { start: '1' }) },
   ...(connection.value.hasDemo ? [{ name: 'Play the demo', run: playDemo }] : []),
   { name: 'Search all messages', keys: '/', run: () => isSearchOpen.set(true) },
-  { name: 'Light or dark', keys: 'd', run: nextTheme },
+  { name: 'Light or dark', run: nextTheme },
   { name: 'List of keys', keys: '?', run: () => isHelpOpen.set(true) },
   ...(connection.value.isOpen ? [] : [{ name: 'Log out', isFinal: true, run: logOut }]),
 ]

@@ -1,12 +1,14 @@
-// The keyboard: Ctrl+K opens the palette, `?` lists the keys, `/` searches, `g` and a letter goes to a view. Not while something is being typed.
+// The keyboard: Ctrl+K opens the palette, `?` lists the keys, `/` searches, `g` and a letter goes to a view. Not while something is being typed,
+// and not from the moment on that a window over the page was asked for: what is typed then is meant for that window.
 
 import { Cell } from './cell.ts'
 import { go, pageAddress, type ViewName } from './page-address.ts'
-import { nextTheme } from './theme.ts'
 
 export const isHelpOpen = new Cell(false)
 export const isSearchOpen = new Cell(false)
 export const isPaletteOpen = new Cell(false)
+/** The approval that the next `a` allows: one `a` alone allows nothing. */
+export const armed = new Cell<string | undefined>(undefined)
 
 export const places: Record<string, { view: Exclude<ViewName, 'everywhere'>; name: string }> = {
   n: { view: 'now', name: 'Now' },
@@ -24,11 +26,11 @@ export const keyTexts: [keys: string, text: string][] = [
   ...Object.entries(places).map(([key, { name }]): [string, string] => [`g ${key}`, name]),
   ['j  k', 'next, previous in a list (↓ ↑ in a search)'],
   ['Enter  r', 'open, or answer what is chosen (Now)'],
-  ['a  d', 'allow or deny what is chosen (Now)'],
+  ['a', 'allow what is chosen (Now), when it is pressed twice'],
+  ['d', 'deny what is chosen (Now)'],
   ['c', 'write a message (Talk)'],
   ['space', 'play or pause (Recorder)'],
   ['←  →', 'step (Recorder)'],
-  ['d', 'light or dark, where nothing is to be denied'],
   ['Esc', 'close, or leave a field'],
 ]
 
@@ -36,13 +38,25 @@ const chordMs = 1_200
 let isChord = false
 let timer: ReturnType<typeof setTimeout> | undefined
 
+/** How long a first `a` counts. */
+const armedMs = 4_000
+let disarming: ReturnType<typeof setTimeout> | undefined
+
 function isTyping(target: EventTarget | null): boolean {
   const element = target as HTMLElement | null
   return element?.closest?.('input, textarea, select, [contenteditable], .xterm') != null
 }
 
+/** A key is for the page, not for something that is typed into, or for a window that is open or about to open. */
+export function isForPage({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
+  const isWindow = [isPaletteOpen, isHelpOpen, isSearchOpen].some((isOpen) => isOpen.value)
+  return !(ctrlKey || metaKey || altKey || isWindow || isTyping(target))
+}
+
 export function followKeys(): void {
+  addEventListener('focusin', () => arm(undefined))
   addEventListener('keydown', (event) => {
+    if (event.key !== 'a') arm(undefined)
     if (event.key === 'Escape') return leave(event)
     if (isPaletteKey(event)) {
       event.preventDefault()
@@ -53,7 +67,8 @@ export function followKeys(): void {
       event.preventDefault()
       return step(by)
     }
-    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+    if (event.key === '?' && isHelpOpen.value) return isHelpOpen.set(false)
+    if (!isForPage(event)) return
     if (isChord) {
       isChord = false
       const place = places[event.key]
@@ -80,12 +95,12 @@ function single(event: KeyboardEvent): void {
     timer = setTimeout(() => {
       isChord = false
     }, chordMs)
-  } else if (event.key === '?') isHelpOpen.update((isOpen) => !isOpen)
+  } else if (event.key === '?') isHelpOpen.set(true)
   else if (event.key === '/') {
     event.preventDefault()
     isSearchOpen.set(true)
-  } else if (event.key === 'a') act(event, 'allow')
-  else if (event.key === 'd') act(event, 'deny') || nextTheme()
+  } else if (event.key === 'a') allow(event)
+  else if (event.key === 'd') act(event, 'deny')
   else if (event.key === 'j') step(1)
   else if (event.key === 'k') step(-1)
   else if (event.key === 'Enter') act(event, 'open')
@@ -108,14 +123,34 @@ function step(by: number): void {
 }
 
 /** On the item that has the focus, by the part of it that is marked for the key; `r` also without one, on the first that can be answered. */
-function act(event: KeyboardEvent, key: 'open' | 'reply' | 'allow' | 'deny'): boolean {
-  const item = document.activeElement?.matches('[data-item]') ? document.activeElement : undefined
-  const within = key === 'reply' ? (item ?? document) : item
-  const part = within?.querySelector<HTMLElement>(`[data-key="${key}"]`)
-  if (!part) return false
+function act(event: KeyboardEvent, key: 'open' | 'reply' | 'deny'): void {
+  const part = partFor(key)
+  if (!part) return
   event.preventDefault()
   part.click()
-  return true
+}
+
+function partFor(key: string): HTMLElement | null | undefined {
+  const item = document.activeElement?.matches('[data-item]') ? document.activeElement : undefined
+  const within = key === 'reply' ? (item ?? document) : item
+  return within?.querySelector<HTMLElement>(`[data-key="${key}"]`)
+}
+
+/** The first `a` asks for a second one, which its row says; a key that is held down is one `a`. */
+function allow(event: KeyboardEvent): void {
+  const part = partFor('allow')
+  const id = part?.dataset.approval
+  if (!part || id === undefined || event.repeat) return
+  event.preventDefault()
+  const isSecond = armed.value === id
+  arm(isSecond ? undefined : id)
+  if (isSecond) part.click()
+}
+
+function arm(id: string | undefined): void {
+  clearTimeout(disarming)
+  armed.set(id)
+  if (id !== undefined) disarming = setTimeout(() => armed.set(undefined), armedMs)
 }
 
 function leave(event: KeyboardEvent): void {

@@ -15,6 +15,7 @@ import { connection } from '../store/connection.ts'
 import { conversations, titleOf } from '../store/conversations.ts'
 import { lastSeq } from '../store/events.ts'
 import { fleet } from '../store/fleet.ts'
+import { isForPage } from '../store/keys.ts'
 import { refine, usePageAddress } from '../store/page-address.ts'
 import type { Filter } from '../store/recorder.ts'
 import { seqAt } from '../store/recorder.ts'
@@ -236,7 +237,7 @@ function Filters({ filter, seq }: { filter: Filter; seq: number | undefined }) {
 function useKeys({ step, toggle }: Pick<Tape, 'step' | 'toggle'>): void {
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      if ((event.target as HTMLElement).closest('input, textarea, select') || event.ctrlKey || event.metaKey) return
+      if (!isForPage(event)) return
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
       if (by === undefined && event.key !== ' ') return
       event.preventDefault()
