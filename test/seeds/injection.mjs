@@ -70,6 +70,16 @@ async function opencode(run) {
   return '--agent agent-relay, and the configuration in a variable: no file of the project changes'
 }
 
+async function droid(run) {
+  const note = await hired(run, 'droid')
+  const [flag, file] = note.args
+  assert.equal(flag, '--settings')
+  assert.ok('agent-relay' in JSON.parse(readFileSync(file, 'utf8')).mcp.mcpServers)
+  assert.deepEqual(note.before, [])
+  isIdentity(note, note.name)
+  return '--settings FILE for one start: droid refuses to add a server that it has already'
+}
+
 const addsBefore = (cli, options) => async (run) => {
   const { before } = await hired(run, cli, '', options)
   assert.ok(
@@ -112,7 +122,7 @@ export const examples = [
   { example: 'Codex: --config', expected: 'with a change', run: codex },
   { example: 'Opencode: --agent', expected: 'with a change', run: opencode },
   { example: 'Gemini: mcp add', expected: 'with a change', run: addsBefore('gemini', '--terminal') },
-  { example: 'Droid: mcp add', run: addsBefore('droid', '') },
+  { example: 'Droid: mcp add', expected: 'with a change', run: droid },
   { example: 'Goose and Aider: nothing', run: without },
   {
     example: 'the opt-out of Claude',

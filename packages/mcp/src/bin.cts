@@ -6,7 +6,7 @@ import { version } from './version.cts'
 function main(args: string[]): void {
   const [command, ...rest] = args
   if (command === undefined || command === 'help' || args.includes('--help') || args.includes('-h')) return help()
-  if (args.includes('--version') || command === '-v') return say(process.stdout, `${version()}\n`)
+  if (args.includes('--version') || args.includes('-v')) return say(process.stdout, `${version()}\n`)
   if (command === 'serve') return start(rest)
   if (command === 'hook') return startHook(rest)
   if (command === 'install' || command === 'uninstall') return void installer(command, rest)

@@ -66,9 +66,12 @@ says so.
 ## How messages look
 In your inbox:
     [m_01k9...] From Alice [#general] (thread: task-123):
-      The lines of the message are indented.
+    The message as it was written. If one of its lines could pass for one of ours, every line is indented by two columns.
+
+    ---
+
     [m_01ka...] From Alice to Bob,Cy [question] (answer to Alice,Bob,Cy):
-      A group: you, if you are Bob, and Cy. "to everyone" is a broadcast; without either it is to you alone.
+    A group: you, if you are Bob, and Cy. "to everyone" is a broadcast; without either it is to you alone.
 Typed into your session:
     Relay message from Alice [m_01k9...] [#general]: Hello team!
       Further lines of the message are indented.

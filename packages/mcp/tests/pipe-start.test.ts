@@ -31,7 +31,10 @@ describe('the command line', () => {
     expect(stdout).toMatch(/Usage:\n {2}agent-relay-mcp <command>/)
   })
 
-  test.each([['--version'], ['serve', '--version'], ['install', '--version']])('%j %j', async (...args) => {
+  test.each([
+    ...[['--version'], ['serve', '--version'], ['install', '--version']],
+    ...[['-v'], ['serve', '-v'], ['install', '-v']],
+  ])('%j %j', async (...args) => {
     const { code, stdout } = await run(...args)
     expect([code, stdout]).toEqual([0, '0.1.0\n'])
   })

@@ -57,7 +57,41 @@ const screens: Record<string, Screen[]> = {
     ['busy', '', ''],
     [undefined, '', 'starting'],
   ],
-  droid: [[undefined, 'droid', '> ']],
+  droid: [
+    ['idle', 'New Session', '│ > Try "Add proper error handling"    │', '╰────╯', '? for help        IDE ◌'],
+    [
+      'idle',
+      'a title',
+      ' Auto (Off)       Fake',
+      '╭────╮',
+      '│ >    │',
+      '╰────╯',
+      '[⏱ 7s] ? for help        MCP ✓ | IDE ◌',
+    ],
+    [
+      'busy',
+      'a title',
+      ' ⠆ Streaming...  (Press ESC to stop)',
+      ' Auto (Off) · all actions require approval       Fake',
+      ...[
+        '╭────╮',
+        '│ > Enter to steer · Ctrl+Enter to queue    │',
+        '╰────╯',
+        '[⏱ 1s] ? for help        MCP ✓ | IDE ◌',
+      ],
+    ],
+    ['blocked', 'Droid', '> 1. Trust this folder', '  2. Exit without trusting', 'Enter to confirm · Esc to exit'],
+    ['blocked', 'Droid', 'Please login with your Factory account to continue.', '> Login', '  Exit'],
+    [
+      'blocked',
+      'a title',
+      '│  No, cancel    │',
+      '╰────╯',
+      '  ↑↓ navigate   Enter select   Esc cancel   Alt/Option+E to inspect',
+    ],
+    ['busy', '', ''],
+    [undefined, '', 'Checking authentication...'],
+  ],
 }
 
 describe.each(Object.entries(screens))('%s', (cli, cases) => {

@@ -196,34 +196,34 @@ describe('gemini', () => {
   test('the entry is the same for every worker', () => {
     const other = { ...identity, RELAY_AGENT_NAME: 'Other', RELAY_AGENT_TOKEN: 'at_other' }
     const more = { identity: other, directory: '/data/workers/w_2', cwd: '/', port: 1 }
-    for (const harness of [gemini, droid]) expect(launch(harness, more).before).toEqual(launch(harness).before)
+    expect(launch(gemini, more).before).toEqual(launch(gemini).before)
   })
 })
 
-test('droid: its command line, and the entry that is made once', () => {
-  expect(launch(droid, { model: 'm', args: ['--auto', 'low'] })).toEqual({
-    args: ['-m', 'm', '--auto', 'low'],
-    env: {},
-    before: [
-      {
-        args: [
-          'mcp',
-          'add',
-          'agent-relay',
-          '/usr/bin/node "/opt/relay mcp.cjs" serve',
-          ...[
-            'RELAY_SOCKET',
-            'RELAY_BASE_URL',
-            'RELAY_AGENT_NAME',
-            'RELAY_AGENT_TYPE',
-            'RELAY_STRICT_AGENT_NAME',
-            'RELAY_AGENT_TOKEN',
-            'RELAY_WORKER',
-          ].flatMap((name) => ['--env', `${name}=\${${name}:-}`]),
-        ],
+test('droid: its command line, and a file of its own with our server and the model', () => {
+  const { args, env, files, before } = launch(droid, { model: 'm', args: ['--auto', 'low'] })
+  const path = `${context.directory}/settings.json`
+  expect([args, env, before]).toEqual([['--settings', path, '--auto', 'low'], {}, undefined])
+  expect(files?.map((file) => ({ ...file, text: JSON.parse(file.text) }))).toEqual([
+    {
+      path,
+      text: {
+        mcp: {
+          mcpServers: {
+            'agent-relay': {
+              type: 'stdio',
+              command: '/usr/bin/node',
+              args: ['/opt/relay mcp.cjs', 'serve'],
+              env: { NODE_EXTRA_CA_CERTS: '' },
+            },
+          },
+        },
+        mcpAutonomyOverrides: { 'agent-relay': { defaultLevel: 'low' } },
+        sessionDefaultSettings: { model: 'm' },
       },
-    ],
-  })
+    },
+  ])
+  expect(launch(droid, { isInjected: false, args: ['--settings', 'mine'] }).files).toBeUndefined()
 })
 
 test('goose and aider are known by name, and have no MCP of ours', () => {
@@ -289,7 +289,7 @@ describe('arguments that bring MCP servers of their own', () => {
     [opencode, ['--agent', 'build']],
     [opencode, ['--agent=build']],
     [gemini, ['--allowed-mcp-server-names', 'x']],
-    [droid, ['--mcp-config', 'x']],
+    [droid, ['--settings', 'mine.json']],
   ])('$name %j', (harness, args) => {
     expect(harness.bringsOwnMcp(args)).toBe(true)
   })

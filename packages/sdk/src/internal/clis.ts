@@ -70,7 +70,14 @@ export const clis = [
     toolPrefix: `mcp_${serverName}_`,
     hooks: { isBare: true, isFlat: false },
   },
-  { name: 'droid', title: 'Droid', program: 'droid', editor: true, worker: 'mcp', toolPrefix: '' },
+  {
+    name: 'droid',
+    title: 'Droid',
+    program: 'droid',
+    editor: true,
+    worker: 'mcp',
+    toolPrefix: `${serverName}___`,
+  },
   {
     name: 'opencode',
     title: 'opencode',

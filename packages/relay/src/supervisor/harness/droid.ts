@@ -1,11 +1,13 @@
-// Factory's droid, written from its documentation alone: one entry is added once by its own command; what differs per worker is in the environment.
+// Factory's droid: MCP and the model by --settings, a file of its own for one start; no file of the user changes.
 
-import { ctrlC, type Harness, identityNames, known, readSigns, type Signs, serverName } from './harness.ts'
+import { join } from 'node:path'
+import { ctrlC, type Harness, hasFlag, known, readSigns, type Signs, serverEnvironment, serverName } from './harness.ts'
 
+/** Signs of version 0.225.2. Its title says nothing. */
 const signs: Signs = {
-  blocked: {},
-  busy: { line: /\besc to (?:stop|interrupt|cancel)\b/i, lines: 5 },
-  idle: {},
+  blocked: { line: /\bEnter (?:to confirm · Esc to exit|select +Esc cancel)\b|^> Login$/, lines: 3 },
+  busy: { line: /\(Press ESC to stop\)/, lines: 8 },
+  idle: { line: /\? for help\b/ },
 }
 
 export const droid: Harness = {
@@ -13,20 +15,23 @@ export const droid: Harness = {
   install: 'npm install -g droid',
   typing: { enterDelayMs: 400 },
   exitKeys: [ctrlC, ctrlC],
-  bringsOwnMcp: (args) => args.some((arg) => arg.includes('mcp-config')),
+  // Of two such files the last one counts alone.
+  bringsOwnMcp: (args) => hasFlag(args, '--settings'),
   read: (view) => readSigns(signs, view),
-  launch({ server, model, args, isInjected }) {
-    const variables = identityNames.flatMap((name) => ['--env', `${name}=\${${name}:-}`])
-    const command = [server.command, ...server.args].map(quoted).join(' ')
+  launch({ directory, server: { command, args: serverArgs }, model, args, isInjected }) {
+    if (!isInjected) return { args: [...args], env: {} }
+    const path = join(directory, 'settings.json')
+    const entry = { type: 'stdio', command, args: serverArgs, env: serverEnvironment }
+    const settings = {
+      mcp: { mcpServers: { [serverName]: entry } },
+      // Our tools need no approval from the lowest level on that a worker may be given: --auto low.
+      mcpAutonomyOverrides: { [serverName]: { defaultLevel: 'low' } },
+      ...(model === undefined ? {} : { sessionDefaultSettings: { model } }),
+    }
     return {
-      args: [...(model === undefined ? [] : ['-m', model]), ...args],
+      args: ['--settings', path, ...args],
       env: {},
-      ...(isInjected ? { before: [{ args: ['mcp', 'add', serverName, command, ...variables] }] } : {}),
+      files: [{ path, text: `${JSON.stringify(settings, null, 2)}\n` }],
     }
   },
-}
-
-/** It takes the whole command as one argument, and splits it into words. */
-function quoted(word: string): string {
-  return /\s|"/.test(word) ? `"${word.replaceAll('"', '\\"')}"` : word
 }
