@@ -24,18 +24,23 @@ const mocking = ['packages/mcp/tests/discover.test.ts', 'packages/sdk/tests/disc
 
 /** The longest, so that none of them is left to the end. vitest knows by itself only how long they took on this machine before. */
 export const longest = [
-  'packages/relay/tests/cli/lift-tmux.test.ts',
-  'packages/relay/tests/supervisor/worker-hostile.test.ts',
-  'packages/relay/tests/supervisor/worker-life.test.ts',
-  'packages/relay/tests/supervisor/worker-spawn.test.ts',
-  'packages/mcp/tests/pipe-restart.test.ts',
-  'packages/relay/tests/cli/daemon.test.ts',
   'test/docs/commands.test.ts',
+  'packages/relay/tests/cluster/holding.test.ts',
+  'packages/relay/tests/cli/daemon.test.ts',
+  'packages/mcp/tests/pipe-restart.test.ts',
   'packages/relay/tests/runs/worker.test.ts',
-  'packages/relay/tests/broker/long-reads.test.ts',
-  'packages/relay/tests/runs/loop.test.ts',
-  'packages/relay/tests/daemon/rest.test.ts',
   'packages/relay/tests/cli/lift-cli.test.ts',
+  'packages/relay/tests/runs/loop.test.ts',
+  'packages/relay/tests/cli/doctor.test.ts',
+  'packages/mcp/tests/hook.test.ts',
+  'packages/relay/tests/cluster/sharing.test.ts',
+  'packages/relay/tests/cluster/joining.test.ts',
+  'packages/relay/tests/work/worktree-spawn.test.ts',
+  'packages/relay/tests/work/worktree-removal.test.ts',
+  'packages/relay/tests/cli/lift-tmux.test.ts',
+  'test/crash/backups.test.ts',
+  'test/sim/cluster/planted.test.ts',
+  'test/sim/cluster/cluster.test.ts',
 ]
 
 class LongestFirst extends BaseSequencer {

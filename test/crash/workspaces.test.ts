@@ -122,6 +122,11 @@ it('at the limit of descriptors the refusal says so, and what is open goes on', 
   const house = await start(dir, limit)
   await open(house, 'first')
   const ada = await client(dir, 'first', 'ada')
+  // Whoever is connected takes one too, and sooner than a workspace is opened.
+  for (let i = 0; i < sized(120, 0); i++) {
+    const idle = await socketConnector(controlSocketPath(dir))({})
+    undo.push(() => idle.close())
+  }
   let refused: { code?: string; message?: string } | undefined
   for (let i = 0; i < 400 && !refused; i++)
     refused = await open(house, nameOf(i)).then(

@@ -3,9 +3,10 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { socketConnector } from '@agent-relay/sdk/wire'
+import { isRunning } from '../../packages/relay/src/daemon/inspect.ts'
 import { isAlive } from '../is-alive.ts'
 import { until } from '../until.ts'
 import type { Step } from './runnable.ts'
@@ -39,7 +40,9 @@ export class Reader {
     // An editor to connect.
     mkdirSync(join(this.home, '.cursor'))
     const PATH = `${join(this.home, 'bin')}:${process.env.PATH}`
-    this.env = { PATH, HOME: this.home, TMPDIR: this.home, USER: 'kim', RELAY_PORT: '0', TZ: 'UTC' }
+    const own = { PATH, HOME: this.home, TMPDIR: this.home, USER: 'kim', RELAY_PORT: '0', TZ: 'UTC' }
+    // npm does not ask the network for a newer npm.
+    this.env = { ...own, npm_config_update_notifier: 'false' }
   }
 
   follow({ kind, text, stays, line }: Step): Promise<{ code: number | null; output: string }> {
@@ -92,8 +95,8 @@ async function stopDaemon(socketPath: string): Promise<void> {
   // It may have ended without removing its socket.
   const control = await socketConnector(socketPath)({}).catch(() => undefined)
   if (!control) return
-  const { pid } = await control.call('daemon.status', {}, 'c_status')
+  // It may be stopping already.
   await control.call('daemon.stop', {}, 'c_stop').catch(() => {})
   await control.close()
-  await until(() => !isAlive(pid))
+  await until(() => !isRunning(dirname(socketPath)))
 }

@@ -68,7 +68,12 @@ async function isThere(name: string): Promise<void> {
 
 const reached = async (name: string) =>
   (await lead.call('agent.list', { includeOffline: true })).agents.find((agent) => agent.name === name)?.reached
-const run = (env: Env, ...args: string[]) => start(env, ...args).ended
+/** Of a host that has nothing to tell it. */
+function run(env: Env, ...args: string[]) {
+  const { child, ended } = start(env, ...args)
+  child.stdin.end()
+  return ended
+}
 const silence = { code: 0, stdout: '', stderr: '' }
 const receipt = async (id: string): Promise<Json> => (await lead.call('message.receipts', { message: id })).receipts[0]
 
@@ -223,6 +228,9 @@ describe('after a compaction, a resume or a clear', () => {
     const { child, ended } = start(env, 'SessionStart')
     child.stdin.end('{"source":')
     expect((await ended).stdout).not.toContain('brief')
+    // This one leaves its end open.
+    const { stdout } = await start(env, 'SessionStart').ended
+    expect([stdout.includes(': hello'), stdout.includes('brief')]).toEqual([true, false])
   })
 })
 

@@ -84,7 +84,13 @@ export class PostgresServer {
 
   /** As if somebody had pulled the plug: the server and all that it runs, at once. */
   kill(): void {
-    for (const pid of [this.#pid, ...childrenOf(this.#pid)]) process.kill(pid, 'SIGKILL')
+    for (const pid of [this.#pid, ...childrenOf(this.#pid)]) {
+      try {
+        process.kill(pid, 'SIGKILL')
+      } catch {
+        // It has seen that the server is gone, and has ended by itself.
+      }
+    }
     rmSync(join(this.#data, 'postmaster.pid'), { force: true })
   }
 
