@@ -132,7 +132,9 @@ function sources(root: string, folder: string): Source[] {
 
 function zoneOf(path: string): string {
   if (
-    /^packages\/sdk\/src\/internal\/(?:clean|clis|command-words|parse-json|pipe-limits|printed|waits)\.ts$/.test(path)
+    /^packages\/sdk\/src\/internal\/(?:asked|clean|clis|command-words|parse-json|pipe-limits|printed|waits)\.ts$/.test(
+      path,
+    )
   )
     return 'text'
   if (/^packages\/sdk\/src\/(?:errors|internal\/(?:discover|paths|foreign-file|injection|test-relays))\.ts$/.test(path))

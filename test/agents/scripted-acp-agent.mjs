@@ -65,7 +65,9 @@ async function edit(file, at, isAsked) {
   const toolCall = { toolCallId: `edit-${requests}-${at}`, title: `Write ${file}`, kind: 'edit', locations: [{ path }] }
   const tell = (sessionUpdate, more) =>
     write({ method: 'session/update', params: { sessionId, update: { sessionUpdate, ...more } } })
-  tell('tool_call', { ...toolCall, status: 'pending' })
+  // The request for permission says less than this, as those of some adapters do.
+  const diff = { type: 'diff', path, oldText: null, newText: `${process.env.RELAY_AGENT_NAME}\n` }
+  tell('tool_call', { ...toolCall, content: [diff], status: 'pending' })
   const answer = isAsked && (await request('session/request_permission', { sessionId, toolCall, options }))
   const { outcome } = answer.result ?? {}
   if (isAsked) log({ event: 'permission', text: file, outcome: outcome?.optionId ?? outcome?.outcome })

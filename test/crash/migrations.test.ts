@@ -29,9 +29,10 @@ function formerlyShared(path: string): void {
       store.apply([{ ...entry, facts: seq === 1 ? [...facts] : [], machine: 'box', mark: `m${seq}` }])
     }
   })
-  const version = Number(store.database.prepare('PRAGMA user_version').get()?.[0])
   store.database.exec('DROP INDEX origins_void; ALTER TABLE origins DROP COLUMN void_for')
-  store.database.exec(`PRAGMA user_version = ${version - 1}; PRAGMA wal_checkpoint(TRUNCATE)`)
+  for (const column of ['whole', 'is_whole', 'hidden_lines'])
+    store.database.exec(`ALTER TABLE approvals DROP COLUMN ${column}`)
+  store.database.exec('PRAGMA user_version = 24; PRAGMA wal_checkpoint(TRUNCATE)')
   store.close()
 }
 

@@ -163,7 +163,7 @@ describe.skipIf(reason)('Claude Code as a worker', () => {
     await attached.type('\u001d')
     await attached.ended
     expect(existsSync(join(world.work, 'made-2'))).toBe(false)
-    await until(() => world.heard.filter((text) => text.includes('Fixer is blocked: it wants Bash')).length === 3)
+    await until(() => world.heard.filter((text) => text.includes('Fixer is blocked: it wants to run')).length === 3)
     expect(world.heard.filter((text) => text.includes('a dialog is open'))).toEqual([])
   })
 })

@@ -5,6 +5,7 @@
 
 import { createHash } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
+import { askedText } from '@agent-relay/sdk/internal/asked'
 import { reachDaemon, setting } from '@agent-relay/sdk/internal/discover'
 import { stdinText } from './edit-hook.cts'
 import { hosts } from './hook-host.cts'
@@ -16,11 +17,9 @@ export { Watched }
 /** How often to look whether it was answered at the terminal. */
 const terminalLookMs = 250
 /** Of what is sent to the daemon, which cuts it further. */
-const inputCharsMax = 60_000
+const inputCharsMax = 256 * 1024
 /** A dialog waits for a person anyway; without the call nobody could answer it from elsewhere. */
 const permissionCallMs = 30_000
-/** Of a command: words of the model about it, and how long it may take. Everything else changes what happens. */
-const unshown = ['command', 'description', 'timeout']
 
 interface Asked {
   tool: string
@@ -99,19 +98,9 @@ function askedIn(text: string): Asked | undefined {
   }
 }
 
-/** What a person needs to decide: the command or the file, and whatever else the tool is given. */
 function shownOf({ tool, input, cwd }: Asked): { tool: string; input: string; inputChars: number; directory: string } {
-  const { command, file_path: file, url } = input
-  const only = [command, file, url].find((each) => typeof each === 'string')
-  const more = tool === 'Bash' && only === command ? without(input, unshown) : input
-  const isAll = Object.keys(more).length === (more === input ? 1 : 0)
-  const rest = isAll || only === undefined ? '' : `\n${JSON.stringify(more)}`
-  const text = only === undefined ? JSON.stringify(input) : `${only}${rest}`
+  const text = askedText({ input })
   return { tool, input: text.slice(0, inputCharsMax), inputChars: text.length, directory: cwd }
-}
-
-function without(input: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(input).filter(([name]) => !names.includes(name)))
 }
 
 /** Undefined where nobody has answered here. */

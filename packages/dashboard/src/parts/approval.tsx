@@ -1,8 +1,16 @@
 // What an agent may not do until somebody says so, and the choices: what lets something happen is held for a moment, in which it can be taken
 // back, and a refusal may come with words for the model.
 
+import { wishOf } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useEffect, useState } from 'react'
-import { type Approval, type ApprovalChoice, answerApproval, type Closing, closings } from '../store/approvals.ts'
+import {
+  type Approval,
+  type ApprovalChoice,
+  answerApproval,
+  type Closing,
+  closings,
+  wholeApproval,
+} from '../store/approvals.ts'
 import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'
 import { armed } from '../store/keys.ts'
@@ -20,10 +28,6 @@ const names: Record<ApprovalChoice['kind'], string> = {
 }
 
 const nameOf = ({ kind, label }: ApprovalChoice): string => label ?? names[kind]
-
-/** What it wants, after its name. A dialog that the relay only sees on a screen has no tool. */
-export const wantsText = ({ tool }: Pick<Approval, 'tool'>): string =>
-  tool === 'dialog' ? 'has a dialog open' : `wants to use ${tool}`
 
 const kindsDone: Readonly<Record<string, string>> = {
   allow: 'Allowed once',
@@ -51,24 +55,43 @@ function endedText(closing: Closing, me: string): string {
   return `${kindsDone[kind] ?? 'Answered'}${by === me ? '' : ` by ${by}`}.`
 }
 
-const diff = /^(?:diff --git |--- |@@ -)/m
+const diff = /^(?:diff --git |--- |@@ )/m
 
-const hiddenText = (chars: number): string => {
+const hiddenText = ({ chars, lines = 0 }: NonNullable<Approval['hidden']>): string => {
   if (chars === 0) return 'It holds characters that cannot be shown.'
-  return chars === 1 ? '1 more character is not shown.' : `${chars.toLocaleString('en')} more characters are not shown.`
+  const [count, name] = lines > 0 ? [lines, 'line'] : [chars, 'character']
+  return count === 1 ? `1 more ${name} is not shown.` : `${count.toLocaleString('en')} more ${name}s are not shown.`
 }
 
-export const ApprovalText = ({ approval: { input, hidden, directory, machine } }: { approval: Approval }) => (
-  <>
-    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard */}
-    <pre className="screen" tabIndex={0}>
-      {diff.test(input) ? diffLines(input) : input.trim()}
-    </pre>
-    {hidden !== undefined && <p className="need-hidden small">{hiddenText(hidden.chars)}</p>}
-    {directory !== undefined && <p className="muted small clip">in {directory}</p>}
-    {machine !== undefined && <p className="muted small">on {machine}</p>}
-  </>
-)
+/** What is asked, without what its row has said already. What is long is fetched when the person asks for it. */
+export function ApprovalText({ approval }: { approval: Approval }) {
+  const [whole, setWhole] = useState<Approval>()
+  const [why, setWhy] = useState<string>()
+  const { input, hidden, directory, machine } = whole ?? approval
+  const { rest } = wishOf({ tool: approval.tool, input })
+  const fetchWhole = (): void => void wholeApproval(approval).then(setWhole, (error: Error) => setWhy(error.message))
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard */}
+      <pre className="screen" tabIndex={0}>
+        {diff.test(rest) ? diffLines(rest) : rest.trim()}
+      </pre>
+      {hidden !== undefined && (
+        <p className="need-hidden small">
+          {hiddenText(hidden)}{' '}
+          {whole === undefined && (
+            <button type="button" className="quiet" onClick={fetchWhole}>
+              Show all
+            </button>
+          )}
+        </p>
+      )}
+      <Failure text={why} />
+      {directory !== undefined && <p className="muted small clip">in {directory}</p>}
+      {machine !== undefined && <p className="muted small">on {machine}</p>}
+    </>
+  )
+}
 
 export function ApprovalTools({ approval }: { approval: Approval }) {
   const [held, setHeld] = useState<ApprovalChoice>()

@@ -1,5 +1,6 @@
 // Needs you: one row for each thing that waits for the person, with what it is about, and what can be done about it in the row itself.
 
+import { wishOf } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
@@ -9,7 +10,7 @@ import { dismiss, hintNeeds, type Need, needs, snoozed } from '../store/needs.ts
 import { linkTo } from '../store/page-address.ts'
 import { putOffUntil, snoozeMs } from '../store/put-off.ts'
 import { markRead } from '../store/reading.ts'
-import { ApprovalText, ApprovalTools, Ended, wantsText } from './approval.tsx'
+import { ApprovalText, ApprovalTools, Ended } from './approval.tsx'
 import { Failure } from './bits.tsx'
 import { Icon } from './icons.tsx'
 import { Markdown } from './markdown.tsx'
@@ -125,7 +126,7 @@ function Row({ need, isOver }: Held) {
           {who}
         </a>
         <span className="muted need-what clip">
-          {approval ? wantsText(approval) : saying[kind]}
+          {approval ? wishOf(approval).wants : saying[kind]}
           {place !== undefined && !isDirect(place) && ` in ${titleOf(place, me)}`}
           {count > 1 && ` (${count})`}
           {since && (

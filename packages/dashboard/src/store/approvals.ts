@@ -45,6 +45,11 @@ async function ask(): Promise<void> {
   approvals.set(keepSame(approvals.value, answer.approvals, ({ id }) => id))
 }
 
+/** With all that is kept of what it is about. */
+export async function wholeApproval({ id }: Approval): Promise<Approval> {
+  return (await client.call('approval.show', { id })).approval
+}
+
 /** The digest is of what the person was shown: the answer fits that, and nothing else. */
 export async function answerApproval({ id, digest }: Approval, choice: string, words = ''): Promise<void> {
   await client.call('approval.answer', { id, choice, digest, words: words.trim() || undefined })

@@ -1,15 +1,6 @@
 // Login and the one connection to the daemon: the code of a printed link, the session behind the cookie, the client over its WebSocket.
 
-import {
-  type CallName,
-  type CallOptions,
-  type InputOf,
-  messageFor,
-  type OutputOf,
-  RelayError,
-  WorkspaceClient,
-  websocketConnector,
-} from '@agent-relay/sdk/internal/page'
+import { type RelayError, WorkspaceClient, websocketConnector } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
 import { chosenWorkspace, pathOf } from './own-place.ts'
 
@@ -48,24 +39,12 @@ export const connection = new Cell<ConnectionState>({
   linkCommand: 'agent-relay dashboard',
 })
 
-/** A refusal reaches the page in the words for people. */
-class PersonsClient extends WorkspaceClient {
-  override async call<O extends CallName>(op: O, input: InputOf<O>, options?: CallOptions): Promise<OutputOf<O>> {
-    try {
-      return await super.call(op, input, options)
-    } catch (error) {
-      const { message, code, details, retry } = error as RelayError
-      throw new RelayError(messageFor('person', { message, code, details }), { code, details, retry, cause: error })
-    }
-  }
-}
-
 function inWorkspace(sign: '?' | '&'): string {
   return chosenWorkspace === undefined ? '' : `${sign}workspace=${encodeURIComponent(chosenWorkspace)}`
 }
 
 /** Its session is the cookie's: it says nothing of itself in HELLO. */
-export const client = new PersonsClient(websocketConnector(`${location.origin}/ws?page=1${inWorkspace('&')}`), {
+export const client = new WorkspaceClient(websocketConnector(`${location.origin}/ws?page=1${inWorkspace('&')}`), {
   autoConnect: false,
 })
 

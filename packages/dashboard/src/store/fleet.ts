@@ -57,8 +57,8 @@ export interface StateText {
 /** One agent's state in a word: what its program says goes before what its session says. `last`: its newest program, which may have ended. */
 export function stateOf({ status, worker, waitingFor, blocked }: Agent, last?: ListedWorker): StateText {
   const say = (tone: Tone, text: string, needsYou = false): StateText => ({ tone, text, needsYou })
-  const isDialog = blocked?.tool === undefined || blocked.tool === 'dialog'
-  if (blocked) return say('bad', isDialog ? 'blocked: a dialog is open' : `blocked: wants ${blocked.tool}`, true)
+  const isDialog = blocked?.wants === undefined || blocked.tool === 'dialog'
+  if (blocked) return say('bad', `blocked: ${isDialog ? 'a dialog is open' : blocked.wants}`, true)
   if (worker?.status === 'blocked') return say('bad', `blocked: ${worker.reason ?? 'a dialog is open'}`, true)
   if (worker?.status === 'paused') return say('warn', 'paused')
   if (last?.status === 'exited' && status === 'offline')

@@ -1,9 +1,9 @@
 // Agents: one of them with its inbox, what it sent, its contract and its terminal; and a form that spawns a worker.
 
-import type { Agent, InboxMessage, OutputOf } from '@agent-relay/sdk/internal/page'
+import { type Agent, type InboxMessage, type OutputOf, wishOf } from '@agent-relay/sdk/internal/page'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { AgentPick } from '../parts/agent-pick.tsx'
-import { ApprovalText, ApprovalTools, wantsText } from '../parts/approval.tsx'
+import { ApprovalText, ApprovalTools } from '../parts/approval.tsx'
 import { Count, Empty, Face, Failure, Kind, State } from '../parts/bits.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Markdown } from '../parts/markdown.tsx'
@@ -162,9 +162,9 @@ function Ended({ agent, worker }: { agent: string; worker: ListedWorker | undefi
 function Asked({ agent }: { agent: string }) {
   const asked = useCell(approvals).filter((each) => each.agent === agent)
   return asked.map((approval) => (
-    <section key={approval.id} className="need need-approval" aria-label={`${agent} ${wantsText(approval)}`}>
+    <section key={approval.id} className="need need-approval" aria-label={`${agent} ${wishOf(approval).wants}`}>
       <p className="need-what">
-        {agent} {wantsText(approval)} · <Since ts={approval.since} />
+        {agent} {wishOf(approval).wants} · <Since ts={approval.since} />
       </p>
       <ApprovalText approval={approval} />
       <div className="need-tools">

@@ -1,8 +1,7 @@
 // Everywhere: what waits for the person in all workspaces, each with the way into it.
 
-import { cleanLine } from '@agent-relay/sdk/internal/page'
+import { cleanLine, wishOf } from '@agent-relay/sdk/internal/page'
 import { useEffect } from 'react'
-import { wantsText } from '../parts/approval.tsx'
 import { Count, Failure } from '../parts/bits.tsx'
 import { Faults } from '../parts/faults.tsx'
 import { Icon } from '../parts/icons.tsx'
@@ -94,7 +93,7 @@ function Asked({ workspace, approval }: { workspace: string; approval: OtherWork
         <Icon name="alert" />
         <b>{agent}</b>
         <span className="muted need-what clip">
-          {wantsText({ tool })} · <Ago ts={since} />
+          {wishOf({ tool, input }).wants} · <Ago ts={since} />
         </span>
       </a>
       <p className="need-text mono clip">{cleanLine(input)}</p>

@@ -37,8 +37,7 @@ export async function handleRelayWho(client: Pick<ToolClient, 'listAgents'>, inp
 /** It waits for a person, and cannot answer before. */
 function blockedText(blocked: Agent['blocked']): string | undefined {
   if (!blocked) return undefined
-  const { tool, input = '' } = blocked
-  return `blocked: ${tool === undefined ? 'waits for an approval' : cleanLineForModel(`${tool} "${input}"`)}`
+  return `blocked: ${cleanLineForModel(blocked.wants ?? 'waits for an approval')}`
 }
 
 /** What a sender should know of a worker that will not answer soon. */

@@ -1,5 +1,6 @@
 // What the one who hired an agent is told when that agent waits for an approval.
 
+import { wishOf } from '@agent-relay/sdk/internal/asked'
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import { limits } from '@agent-relay/sdk/protocol'
 import { delegationText, isHeldNow } from '../core/approvals.ts'
@@ -21,8 +22,14 @@ export function approvalNotice(view: View, { id, agent, tool, input }: Asked, no
     : 'A person has to answer it. relay_who says when it goes on.'
   const may = view.policy().approve.find((each) => each.agent === parent && isHeldNow(each, now))
   const own = may ? ` You may answer for some of your workers (${delegationText(may)}): agent-relay approve ${id}` : ''
-  const body = `${agent}${where} is blocked: it wants ${cleanLine(tool)} "${shortOf(input)}" (${id}). ${fix}${own}`
+  const body = `${agent}${where} is blocked: it ${shortWish({ tool, input })} (${id}). ${fix}${own}`
   return { input: { to: hirer.name, body, kind: 'status' as const }, cause: `approval/${id}` }
+}
+
+/** `wants to run "npm test"`, `wants to edit src/app.ts` */
+export function shortWish({ tool, input }: Pick<ApprovalRow, 'tool' | 'input'>): string {
+  const { wants, rest } = wishOf({ tool, input })
+  return cleanLine(rest === input ? `${wants} "${shortOf(input)}"` : wants)
 }
 
 export function shortOf(input: string): string {

@@ -1,15 +1,11 @@
 // The one queue of approvals, for all CLIs: opened by what asks, answered by a person or under a delegation, closed as what happened. What is
 // allowed is decided in core/approvals.ts, who is a person in authority.ts; what asks is in supervisor/ and in the hooks.
 
-import { createHash } from 'node:crypto'
-import { clean, cleanLine } from '@agent-relay/sdk/internal/clean'
 import {
   type Agent,
-  type Approval,
   type ApprovalChoice,
   type ApprovalClosed,
   daemonName,
-  limits,
   type OutputOf,
   type ParsedInputOf,
 } from '@agent-relay/sdk/protocol'
@@ -17,8 +13,9 @@ import { type AnswerInput, isHeldNow, type OpenInput } from '../core/approvals.t
 import { RefusalError } from '../core/refusal-error.ts'
 import { type Reader, sees, seesAllRuns } from '../core/sight.ts'
 import type { ApprovalRow } from '../core/view.ts'
-import { approvalNotice, shortOf } from './approval-notice.ts'
-import { type ApprovalEnd, type ApprovalQueue, type AskedApproval, beginningOf } from './approval-runtime.ts'
+import { openInputOf, shown, shownWhole } from './approval-input.ts'
+import { approvalNotice, shortOf, shortWish } from './approval-notice.ts'
+import type { ApprovalEnd, ApprovalQueue, AskedApproval } from './approval-runtime.ts'
 import { type AgentProcesses, speakerOf, whyNot } from './authority.ts'
 import { type Asking, actorOf, causeOf, type Parts } from './call.ts'
 import { type Asked, namesAs, type Requests } from './requests.ts'
@@ -39,7 +36,6 @@ interface Live {
 
 /** So long a program may still show a question that is over: a key takes a moment to be taken. */
 const overMs = 2_000
-const labelCharsMax = 200
 
 export class Approvals implements ApprovalQueue {
   readonly #parts: ApprovalParts
@@ -148,6 +144,14 @@ export class Approvals implements ApprovalQueue {
     return { approvals: approvals.map(shown), delegations }
   }
 
+  show(reader: Reader, { id }: ParsedInputOf<'approval.show'>): OutputOf<'approval.show'> {
+    const { view } = this.#parts.store
+    const row = view.approvals.byId(id)
+    if (!row || !sees(view, reader, 'approval', row)) throw new RefusalError('approval.unknown', { id })
+    const whole = view.approvals.whole(id)
+    return { approval: whole === undefined ? shown(row) : shownWhole(row, whole) }
+  }
+
   /** What a list of agents says of one: since when it waits, and for those who may know it, for what. */
   blockedOf(reader: Reader, agent: string): Agent['blocked'] {
     const { store, sessions } = this.#parts
@@ -157,7 +161,8 @@ export class Approvals implements ApprovalQueue {
     const row = view.approvals.of(agent).find(({ machine }) => !(isLeft && machine === sessions.machine))
     if (!row) return undefined
     const since = new Date(row.at).toISOString()
-    return sees(view, reader, 'approval', row) ? { since, tool: row.tool, input: shortOf(row.input) } : { since }
+    if (!sees(view, reader, 'approval', row)) return { since }
+    return { since, tool: row.tool, input: shortOf(row.input), wants: shortWish(row) }
   }
 
   async answer(
@@ -242,30 +247,6 @@ export class Approvals implements ApprovalQueue {
 /** Nobody closes what another session has asked. */
 function sourceOf({ id }: Session, key: string): string {
   return `${id}/${key}`
-}
-
-function openInputOf({ agent, vendor, tool, input, inputChars = 0, directory, choices }: AskedApproval): OpenInput {
-  const digest = createHash('sha256').update(JSON.stringify([agent, vendor, tool, input, directory, choices]))
-  const cut = clean(beginningOf(input, limits.approvalInputCharsMax))
-  const hiddenChars = Math.max(input.length, inputChars) - Math.min(input.length, limits.approvalInputCharsMax)
-  const isExact = cut === input && hiddenChars === 0
-  return {
-    ...{ agent, vendor, tool: labelOf(tool), input: cut, isExact, directory },
-    ...(hiddenChars > 0 ? { hiddenChars } : {}),
-    choices: choices.map(({ id, kind, label }) => ({ id, kind, ...(label ? { label: labelOf(label) } : {}) })),
-    digest: digest.digest('hex').slice(0, 32),
-  }
-}
-
-function labelOf(text: string): string {
-  return cleanLine(beginningOf(text, 2 * labelCharsMax)).slice(0, labelCharsMax)
-}
-
-function shown({ isExact, hiddenChars: chars = 0, ...row }: ApprovalRow): Approval {
-  const { id, agent, vendor, tool, input, directory, machine, choices, at, digest } = row
-  const hidden = isExact ? {} : { hidden: { chars } }
-  const where = { ...(directory === undefined ? {} : { directory }), ...(machine === undefined ? {} : { machine }) }
-  return { id, agent, vendor, tool, input, ...hidden, ...where, choices, since: new Date(at).toISOString(), digest }
 }
 
 function endOf({ how, choice, kind, words }: ApprovalClosed): ApprovalEnd {

@@ -133,6 +133,7 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
   'claim.list': ({ workspace, daemon }, { session }) =>
     workspace.claims.list(session, daemon.socketPath(workspace.name)),
   'approval.list': ({ workspace }, { session }) => workspace.approvals.list(session),
+  'approval.show': ({ workspace }, { session }, input) => workspace.approvals.show(session, input),
   'approval.ask': ({ workspace }, asking, input) => workspace.approvals.ask(asking, input),
   'approval.settle': ({ workspace }, asking, input) => workspace.approvals.settle(asking, input),
   'approval.answer': ({ workspace, daemon }, asking, input) =>

@@ -160,7 +160,8 @@ export const work: CatalogRow[] = [
   {
     name: 'approvals',
     alias: 'approval',
-    text: 'what agents may not do until a person says yes, for all CLIs in one list',
+    text: 'what agents may not do until a person says yes, for all CLIs in one list: list, show',
+    isGroup: true,
     load: async () => (await import('./commands/approvals.ts')).approvals,
   },
   {

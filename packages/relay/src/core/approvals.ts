@@ -17,9 +17,12 @@ import { type Reader, sees } from './sight.ts'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { ApprovalRow, View } from './view.ts'
 
-export type OpenInput = Omit<ApprovalOpened, 'type' | 'id' | 'machine'>
+export interface OpenInput extends Omit<ApprovalOpened, 'type' | 'id' | 'machine'> {
+  /** All of it, where the input is only its beginning. */
+  whole?: string
+}
 
-export function open(view: View, { input, world }: Command<OpenInput>): Verdict {
+export function open(view: View, { input: { whole, ...input }, world }: Command<OpenInput>): Verdict {
   const { agent } = input
   if (!view.agent(agent)) return refuse('agent.unknown', { name: agent })
   const count = view.approvals.count()
@@ -28,7 +31,7 @@ export function open(view: View, { input, world }: Command<OpenInput>): Verdict 
   if (count >= limits.approvalsMax) return refuse('approval.too-many', { count })
   // Short, since people type it; never given twice.
   const id = `ap-${view.approvals.last() + 1}`
-  return record([{ type: 'approval.opened', id, ...input, machine: world.machine }], { id })
+  return record([{ type: 'approval.opened', id, ...input, machine: world.machine }], { id }, whole)
 }
 
 export interface AnswerInput {

@@ -241,7 +241,7 @@ export function letGo(view: View, command: Command<HeldInput>): Verdict {
   return record(stillHeld(view, command).map(release))
 }
 
-/** Holds them anew: what puts them before the agent has not come to it yet. */
+/** Holds them again: what puts them before the agent has not come to it yet. */
 export function keep(view: View, command: Command<HeldInput>): Verdict {
   return record(stillHeld(view, command).map((id) => hold(command, id)))
 }

@@ -178,6 +178,8 @@ export interface ApprovalView {
   count(): number
   /** Those of this agent that are open. */
   of(agent: string): ApprovalRow[]
+  /** All that was asked, as far as it is kept; undefined where the row has it. */
+  whole(id: string): string | undefined
   /** The number of the last one that was opened; 0 before the first. */
   last(): number
 }

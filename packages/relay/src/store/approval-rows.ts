@@ -4,7 +4,7 @@ import type { ApprovalRow, ApprovalView } from '../core/view.ts'
 import type { Database, Row, Statement } from './database.ts'
 
 const columns =
-  'id, agent, vendor, tool, input, is_exact, directory, choices, digest, machine, at, closed_at, how, kind, closed_by, hidden_chars'
+  'id, agent, vendor, tool, input, is_exact, directory, choices, digest, machine, at, closed_at, how, kind, closed_by, hidden_chars, hidden_lines, is_whole'
 
 const statements = {
   byId: `SELECT ${columns} FROM approvals WHERE id = ?`,
@@ -12,6 +12,7 @@ const statements = {
   of: `SELECT ${columns} FROM approvals WHERE closed_at IS NULL AND agent = ? ORDER BY n`,
   count: 'SELECT count(*) FROM approvals WHERE closed_at IS NULL',
   last: 'SELECT max(n) FROM approvals',
+  whole: 'SELECT b.body FROM approvals a JOIN bodies b ON b.seq = a.whole WHERE a.id = ?',
 }
 
 export class ApprovalRows implements ApprovalView {
@@ -38,6 +39,10 @@ export class ApprovalRows implements ApprovalView {
     return this.#sql.count.get()?.[0] as number
   }
 
+  whole(id: string): string | undefined {
+    return this.#sql.whole.get(id)?.[0] as string | undefined
+  }
+
   last(): number {
     return (this.#sql.last.get()?.[0] as number | null) ?? 0
   }
@@ -45,10 +50,12 @@ export class ApprovalRows implements ApprovalView {
 
 function approvalOf(row: Row): ApprovalRow {
   const [id, agent, vendor, tool, input, isExact, directory, choices, digest, machine, at, ...closing] = row
-  const [closedAt, how, kind, by, hiddenChars] = closing
+  const [closedAt, how, kind, by, hiddenChars, hiddenLines, isWhole] = closing
   const approval = { id, agent, vendor, tool, input, isExact: isExact === 1, digest, at } as ApprovalRow
   approval.choices = JSON.parse(choices as string)
   if (hiddenChars !== null) approval.hiddenChars = hiddenChars as number
+  if (isWhole === 1) approval.isWhole = true
+  if (hiddenLines !== null) approval.hiddenLines = hiddenLines as number
   if (directory !== null) approval.directory = directory as string
   if (machine !== null) approval.machine = machine as string
   if (closedAt !== null) approval.closed = { at: closedAt, how, by, ...(kind === null ? {} : { kind }) } as never

@@ -73,8 +73,8 @@ export const rareStatements = {
   worktreeRemoved: 'UPDATE workers SET worktree = NULL WHERE id = ?',
   workersRestored: 'UPDATE workers SET machine = ?, worktree = NULL',
   runsRestored: 'UPDATE runs SET machine = ?',
-  approval: `INSERT INTO approvals (n, id, agent, vendor, tool, input, is_exact, directory, choices, digest, machine, at, hidden_chars)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  approval: `INSERT INTO approvals (n, id, agent, vendor, tool, input, is_exact, directory, choices, digest, machine, at, hidden_chars,
+    hidden_lines, whole, is_whole) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   approvalClosed:
     'UPDATE approvals SET closed_at = ?, how = ?, kind = ?, closed_by = ? WHERE id = ? AND closed_at IS NULL',
   spent: `INSERT INTO spend (agent, worker, run, model, day, turns, input, output, cached, usd_parts) VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?)

@@ -229,10 +229,14 @@ export class Evolve {
     'claim.denied': () => {},
     'claim.passed': () => {},
     'approval.opened': (fact, entry) => {
-      const { id, agent, vendor, tool, input, isExact, digest, directory = null, choices, hiddenChars = null } = fact
-      const asked = [agent, vendor, tool, input, isExact ? 1 : 0, directory, JSON.stringify(choices), digest]
-      const n = Number(id.slice('ap-'.length))
-      this.#sql.approval.run(n, id, ...asked, machineOf(fact, entry), entry.at, hiddenChars)
+      const { id, directory = null, choices, hiddenChars = null, hiddenLines = null, isWhole = false } = fact
+      const asked = [fact.agent, fact.vendor, fact.tool, fact.input, Number(fact.isExact), directory]
+      // The body is this fact's only where its input was cut.
+      const body = hiddenChars === null ? undefined : entry.body
+      this.#keepBody(entry.seq, body)
+      const whole = [hiddenChars, hiddenLines, body === undefined ? null : entry.seq, Number(isWhole)]
+      const rest = [JSON.stringify(choices), fact.digest, machineOf(fact, entry), entry.at, ...whole]
+      this.#sql.approval.run(Number(id.slice('ap-'.length)), id, ...asked, ...rest)
     },
     'approval.closed': ({ id, how, kind = null, asker }, { at, by }) =>
       this.#sql.approvalClosed.run(at, how, kind, asker ?? by, id),

@@ -186,6 +186,12 @@ const steps: Step[] = [
   ALTER TABLE origins ADD COLUMN void_for TEXT;
   CREATE INDEX origins_void ON origins (seq) WHERE void_for IS NOT NULL;
   `,
+  `
+  -- The entry whose body is what was asked, where the input is only its beginning; whether that is all of it; and the lines that the input lacks.
+  ALTER TABLE approvals ADD COLUMN whole INTEGER;
+  ALTER TABLE approvals ADD COLUMN is_whole INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE approvals ADD COLUMN hidden_lines INTEGER;
+  `,
 ]
 
 /**

@@ -4,8 +4,10 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Hello, limits, type RefusalCode } from '@agent-relay/sdk/protocol'
+import { messageFor } from '@agent-relay/sdk/protocol/refusals'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
-import { RefusalError } from '../core/refusal-error.ts'
+import type { Service } from '../broker/call.ts'
+import { RefusalError, refusalOf } from '../core/refusal-error.ts'
 import type { Callers } from './callers.ts'
 import { type Carrier, Connection, type Party } from './connection.ts'
 import type { PageAccess } from './page-login.ts'
@@ -18,6 +20,18 @@ const loggedOut = 'this page was logged out.'
 export interface WebSocketLimits {
   helloMs: number
   stalledMs: number
+}
+
+/** The same, with refusals in the words for people: the page has no texts of its own. */
+function forPerson(service: Service): Service {
+  return {
+    ...service,
+    call: (...asked) =>
+      service.call(...asked).catch((error: unknown) => {
+        const refused = refusalOf(error)
+        throw new RefusalError({ ...refused, message: messageFor('person', refused) })
+      }),
+  }
 }
 
 export class WebSocketWire {
@@ -49,7 +63,7 @@ export class WebSocketWire {
         // Its cookie may have ended since it was looked at, and before this page was known here.
         if (!isGood()) throw new RefusalError('auth.revoked', { why: loggedOut })
         const hello: Hello = { name: human, type: 'human', key, session, calls }
-        return dispatch.serve({ door: 'network', kind: 'program', isPage: true }, hello)
+        return forPerson(await dispatch.serve({ door: 'network', kind: 'program', isPage: true }, hello))
       },
     }
     this.#server.handleUpgrade(request, socket, head, (ws) => {

@@ -77,6 +77,7 @@ const inputs: { [O in OperationName]: (me: string) => InputOf<O> } = {
   'claim.drop': () => ({ cwd: '/', files: ['none'] }),
   'claim.list': () => ({}),
   'approval.list': () => ({}),
+  'approval.show': () => ({ id: 'ap-1' }),
   'approval.ask': (key) => ({ key, vendor: 'x', tool: 'x', input: '', choices: [] }),
   'approval.settle': (key) => ({ key, how: 'cancelled' }),
   'approval.answer': () => ({ id: 'ap-0', choice: 'allow', digest: '' }),

@@ -1,9 +1,11 @@
 // The queue of approvals in a real daemon: who answers, how one ends, and the ways in which an agent tries to answer for itself. Processes are
 // real: the shell of a worker, and a command line at a terminal.
 
+import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { RelayClient } from '@agent-relay/sdk'
 import { controlSocketPath, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { type Approval, type ApprovalClosed, type Hello, limits } from '@agent-relay/sdk/protocol'
@@ -113,7 +115,7 @@ describe('a person', () => {
     const { id: own, over, input } = await ask()
     const { code, said } = await atTerminal('approve', own)
     const lines = said.trim().split(/\r?\n/)
-    expect([code, ...lines]).toEqual([0, 'Fixer wants Bash:', `  ${input}`, 'Allowed. Fixer goes on.'])
+    expect([code, ...lines]).toEqual([0, 'Fixer wants to run:', `  ${input}`, 'Allowed. Fixer goes on.'])
     expect(await over).toEqual({ how: 'answered', choice: 'allow', kind: 'allow' })
     const told = await factsOf(own)
     expect(told?.fact).toMatchObject({ how: 'answered', surface: 'terminal', agent: 'Fixer' })
@@ -124,22 +126,31 @@ describe('a person', () => {
   test('is told what is not shown, and asked before it is allowed', async () => {
     const long = await ask({ input: `echo ${'x'.repeat(5_000)}; rm -rf .` }, (each) => each.input.startsWith('echo x'))
     const odd = await ask({ input: 'echo a\u202eb' }, (each) => each.input === 'echo ab')
+    const huge = await ask({ input: `cat ${'y\n'.repeat(200_000)}` }, (each) => each.input.startsWith('cat y'))
     expect([long.hidden, odd.hidden]).toEqual([{ chars: 1_015 }, { chars: 0 }])
+    expect(huge.hidden).toMatchObject({ chars: 396_004, lines: 198_002 })
     const listed = (await atTerminal('approvals')).said
-    expect(listed).toContain('1015 more characters are not shown')
+    expect(listed).toContain(`… 1015 more characters: ${launcher} approvals show ${long.id}`)
+    expect(listed).toContain(`… 198002 more lines: ${launcher} approvals show ${huge.id}`)
     expect(listed).toContain('holds characters that cannot be shown')
-    expect((await answering(['approve', long.id], 'n')).code).not.toBe(0)
+    // What is kept is shown as a whole before it is allowed; what is more than that is asked about.
+    const show = [launcher, 'approvals', 'show', long.id]
+    const { stdout } = await promisify(execFile)(process.execPath, show, { env: variables(), cwd: work })
+    expect(stdout).toBe(`Fixer wants to run:\n  echo ${'x'.repeat(5_000)}; rm -rf .\n`)
+    expect((await atTerminal('approve', long.id)).code).toBe(0)
+    expect(await long.over).toMatchObject({ kind: 'allow' })
+    expect((await answering(['approve', huge.id], 'n')).code).not.toBe(0)
     expect((await atTerminal('approve', odd.id, '--json')).said).toContain('nobody can be asked here')
-    expect(ids()).toEqual([long.id, odd.id])
-    expect((await answering(['approve', long.id], 'y')).said).toContain('Allowed. Fixer goes on.')
+    expect(ids()).toEqual([odd.id, huge.id])
+    expect((await answering(['approve', huge.id], 'y')).said).toContain('Allowed. Fixer goes on.')
     expect((await atTerminal('deny', odd.id)).said).toContain('Denied.')
-    await Promise.all([long.over, odd.over])
+    await Promise.all([long.over, odd.over, huge.over])
   })
 
   test('denies with words, lists, and is told what became of one that the terminal has answered', async () => {
     const [first, second] = [await ask({ passesWords: true }), await ask()]
     const listed = (await atTerminal('approvals')).said
-    expect(listed).toMatch(new RegExp(`${first.id} +Fixer +\\S+.* +Bash +${first.input}`))
+    expect(listed).toMatch(new RegExp(`${first.id} +Fixer +\\S+.* +wants to run +${first.input}`))
     expect(listed).toContain('2 agents wait')
     expect((await atTerminal('deny', first.id, 'use', 'a branch')).said).toContain('Denied. Fixer was told why.')
     expect(await first.over).toMatchObject({ kind: 'deny', words: 'use a branch' })
@@ -187,7 +198,7 @@ test('its hirer is told once, `who` says for what it waits, and mail is held unt
     .map(({ body }) => body)
     .filter((body) => body.includes('Fixer is blocked') && body.includes('dist'))
   expect(told).toEqual([
-    `Fixer is blocked: it wants Bash "rm -rf dist" (${first.id}). A person has to answer it. relay_who says when it goes on.`,
+    `Fixer is blocked: it wants to run "rm -rf dist" (${first.id}). A person has to answer it. relay_who says when it goes on.`,
   ])
 })
 

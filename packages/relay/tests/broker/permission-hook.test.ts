@@ -131,7 +131,7 @@ test('waits for a call that its CLI writes slowly', async () => {
 
 test('shows all of what a tool is given that is not a command', async () => {
   const { ended, child } = run(body({ tool_name: 'Write', tool_input: { file_path: '/w/a.ts', content: 'x' } }))
-  expect((await opened()).input).toBe('/w/a.ts\n{"file_path":"/w/a.ts","content":"x"}')
+  expect((await opened()).input).toBe('/w/a.ts\n@@ written @@\n+x')
   child.kill('SIGKILL')
   await ended
   await until(() => shown().length === 0)

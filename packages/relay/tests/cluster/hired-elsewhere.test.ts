@@ -53,7 +53,7 @@ test('who has moved is told where it is now, once, and on which machine the work
   workers.terminalOf('helper')?.type('me\n')
   await until(async () => (await toldBy(ada)).length === 2)
   const [asked, ended] = await toldBy(ada)
-  expect(asked).toMatch(/^helper on box is blocked: it wants Bash "ls" \(ap-1\)\. A person has to answer it/)
+  expect(asked).toMatch(/^helper on box is blocked: it wants to run "ls" \(ap-1\)\. A person has to answer it/)
   expect(ended).toMatch(/^Worker "helper" on box exited \("[^"\n]*3[^"\n]*"\)\.\nIts last screen:\n(?: {2}.*\n?)+$/)
   expect(ended).not.toMatch(/^Obey/m)
 })

@@ -50,6 +50,9 @@ const facts = async (type: string) => (await kim.call('event.list', { types: [ty
 test('the first edit claims the file, and that of another is denied before anybody is asked, in words that reach the model', async () => {
   await send('Anna', 'writes a.txt')
   await until(async () => (await waiting('Anna')) === 1)
+  // The request for permission named the file alone: what would be written was told before it.
+  const [asked] = (await kim.call('approval.list', {})).approvals
+  expect(asked?.input).toBe(`${join(repo, 'a.txt')}\n@@ written @@\n+Anna\n+`)
   expect(await claims()).toEqual(['Anna a.txt'])
   await world.answers('Anna', '1')
   await until(() => textOf('a.txt') === 'Anna\n')

@@ -72,7 +72,7 @@ test('of a thousand permissions at once each is answered once, and no more than 
   await until(() => events('Many', 'permission').length === 1000 - permissionsMax)
   expect(new Set(events('Many', 'permission').map(({ outcome }) => outcome))).toEqual(new Set(['no']))
   await until(async () => (await world.status('Many')) === 'blocked')
-  expect(await screen('Many')).toContain('It asks for permission: execute rm')
+  expect(await screen('Many')).toContain('It wants to run: rm')
   await type('Many', '1\r')
   await until(() => events('Many', 'permission').length === 1001 - permissionsMax)
   await type('Many', '9\r')

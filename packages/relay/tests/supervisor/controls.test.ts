@@ -21,7 +21,7 @@ const kinds: Kind[] = [
   },
   {
     ...{ control: 'acp', cli: 'acp', agent: acpAgent, route: 'acp' },
-    asks: { text: 'ask 1 touch', told: 'is blocked: it wants execute "touch" (ap-', answer: '1\r' },
+    asks: { text: 'ask 1 touch', told: 'is blocked: it wants to run "touch" (ap-', answer: '1\r' },
   },
 ]
 

@@ -2,6 +2,7 @@
 // anybody, and a newer daemon knows other facts: what a row does not find is a question mark, and a type without a row has no text.
 
 import type { EventName, EventOf, RelayEvent } from '../protocol/events.ts'
+import { wishOf } from './asked.ts'
 import { spendText } from './spend-text.ts'
 
 /** A field of a record as a clean and short text; a question mark where there is none. */
@@ -83,7 +84,8 @@ const texts: { [Name in TextName]: Words<Name> } = {
   'run.completed': (of, { fact }) =>
     `${of('agent')} completes: ${of('summary')}${fact.payloadBytes === undefined ? '' : `, with ${of('payloadBytes')} bytes of payload`}`,
   'run.stopped': (of, { fact }, read) => `the run of ${of('agent')} stops${why(fact, read)}`,
-  'approval.opened': (of) => `${of('agent')} wants ${of('tool')}: ${of('input')} (${of('id')})`,
+  'approval.opened': (of, { fact }) =>
+    `${of('agent')} ${wishOf({ tool: String(fact.tool), input: String(fact.input) }).wants}: ${of('input')} (${of('id')})`,
   'approval.closed': (of, { by, fact }) => {
     const what = fact.kind === undefined ? '' : ` ${of('kind')}`
     const whose = `${of('id')} of ${of('agent')}`

@@ -1,7 +1,6 @@
 // What the page for people (packages/dashboard) uses. Like browser.ts it runs in a browser: nothing beneath it imports `node:`, `ws` or zod.
 
 export { WorkspaceClient } from '../client/client.ts'
-export type { CallOptions } from '../client/shapes.ts'
 export { searchMessages } from '../client/whole-page.ts'
 export { RelayError, TimeoutError } from '../errors.ts'
 export { websocketConnector } from '../links/websocket.ts'
@@ -10,7 +9,6 @@ export type { EventName, EventOf, RelayEvent } from '../protocol/events.ts'
 export { parseJson } from '../protocol/json.ts'
 export { limits } from '../protocol/limits.ts'
 export type { CallName, InputOf, OutputOf } from '../protocol/operations.ts'
-export { messageFor } from '../protocol/refusals.ts'
 export type { Run } from '../protocol/runs.ts'
 export type { Spend } from '../protocol/spend.ts'
 export { boundRepeats } from '../protocol/terminal.ts'
@@ -25,6 +23,7 @@ export type {
   Receipt,
   Worker,
 } from '../protocol/words.ts'
+export { wishOf } from './asked.ts'
 export { clean, cleanLine } from './clean.ts'
 export { wordsOf } from './command-words.ts'
 export { recordingLine } from './recording.ts'

@@ -27,8 +27,10 @@ export const Approval = z.object({
   tool: z.string(),
   /** What it is about to do, cleaned, and cut where it is long. */
   input: z.string(),
-  /** The input is not all of what was asked. `chars`: so many more of them are not shown; 0: it holds some that cannot be shown. */
-  hidden: z.object({ chars: z.number().int().nonnegative() }).optional(),
+  /** The input is not all of what was asked. `chars`, `lines`: so many more of them are not shown; no `chars`: it holds some that cannot be shown. */
+  hidden: z
+    .object({ chars: z.number().int().nonnegative(), lines: z.number().int().nonnegative().optional() })
+    .optional(),
   directory: z.string().optional(),
   /** Where it waits, in a workspace that several machines share: its directory is there, and only that machine can let it go on. */
   machine: z.string().optional(),

@@ -81,7 +81,9 @@ export const limits = {
   /** Approvals that are open at once in a workspace, what each shows of its input, and what an answer may say. */
   approvalsMax: 1_000,
   approvalsOfAgentMax: 100,
+  /** Of what is asked: in a list, and as a whole. */
   approvalInputCharsMax: 4_000,
+  approvalWholeCharsMax: 256 * KiB,
   approvalWordsCharsMax: 2_000,
   /** A delegation ends by itself, at the latest after a week. */
   delegationMsMax: 7 * 24 * 60 * 60_000,

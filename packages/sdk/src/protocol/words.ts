@@ -157,7 +157,15 @@ export const Agent = z.object({
   /** How a message gets to it; unset while it is offline. */
   reached: z.enum(reaches).optional(),
   /** It may not go on until somebody answers an approval. What it wants to do is told to those who may know it. */
-  blocked: z.object({ since: z.string(), tool: z.string().optional(), input: z.string().optional() }).optional(),
+  blocked: z
+    .object({
+      since: z.string(),
+      tool: z.string().optional(),
+      input: z.string().optional(),
+      /** In words: `wants to run "npm test"`. */
+      wants: z.string().optional(),
+    })
+    .optional(),
   /** Where the daemon runs its program. */
   worker: Worker.pick({ status: true, reason: true }).optional(),
   /** What it has in hand: its contract, else the task it was hired for. Its first line, unless the whole was asked for; for those who may see it. */

@@ -117,10 +117,9 @@ function row(agent: Agent, isSpent: boolean): string[] {
   return cells.map(oneLine)
 }
 
-/** `blocked: Bash "rm -rf dist", 40 s` */
-function blockedText({ tool, input, since }: NonNullable<Agent['blocked']>): string {
-  const what = tool === undefined ? 'waits for an approval' : `${tool} "${input}"`
-  return `blocked: ${what}, ${ageOf(since)}`
+/** `blocked: wants to run "rm -rf dist", 40 s` */
+function blockedText({ wants = 'waits for an approval', since }: NonNullable<Agent['blocked']>): string {
+  return `blocked: ${wants}, ${ageOf(since)}`
 }
 
 const revoke: NamedCommand = {

@@ -1,9 +1,10 @@
 // `approvals`, `approve`, `deny`: what agents may not do until a person says yes, for all CLIs in one list.
 
 import type { RelayClient } from '@agent-relay/sdk'
+import { wishOf } from '@agent-relay/sdk/internal/asked'
 import { clean } from '@agent-relay/sdk/internal/clean'
 import type { Approval, Delegation, OutputOf } from '@agent-relay/sdk/protocol'
-import { type CliCommand, CommandError, type Context, exits } from '../command.ts'
+import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../command.ts'
 import { withClient, withPerson } from '../connection.ts'
 import { awaitEnding } from '../ending.ts'
 import { follow, sayLosses } from '../feed.ts'
@@ -14,7 +15,10 @@ interface ListOptions {
   watch?: boolean
 }
 
-export const approvals: CliCommand<ListOptions> = {
+const list: NamedCommand<ListOptions> = {
+  name: 'list',
+  text: 'those that are open, oldest first',
+  isDefault: true,
   options: { watch: { flags: '--watch', text: 'go on with what comes, until Ctrl-C' } },
   examples: ['agent-relay approvals', 'agent-relay approvals --watch', 'agent-relay approvals --json'],
   run: runList,
@@ -34,22 +38,38 @@ async function runList(context: Context<ListOptions>): Promise<void> {
   })
 }
 
+const showOne: NamedCommand = {
+  name: 'show',
+  args: '<id>',
+  text: 'all that one is about, which the list cuts where it is long',
+  examples: ['agent-relay approvals show ap-3'],
+  async run(context) {
+    const { args, print } = context
+    await withClient(context, 'anyone', async ({ client }) => {
+      const approval = await whole(client, args[0] as string)
+      if (print.isJson) return void (await print.json(fieldsOf(approval)))
+      await print.line(wishText(approval))
+      if (approval.hidden) print.say(`${hiddenText(approval.hidden)}. Look at it at the terminal of ${approval.agent}.`)
+    })
+  },
+}
+
+export const approvals: CliCommand = {
+  examples: ['agent-relay approvals', 'agent-relay approvals --watch', 'agent-relay approvals show ap-3'],
+  commands: [list, showOne],
+}
+
 async function show({ print, env }: Context, { approvals, delegations }: OutputOf<'approval.list'>): Promise<void> {
   if (print.isJson) return void (await print.json({ approvals: approvals.map(fieldsOf), delegations }))
   if (approvals.length > 0) {
     await print.table(
-      [
-        { head: 'ID' },
-        { head: 'AGENT' },
-        { head: 'SINCE' },
-        { head: 'WANTS', mayShrink: true },
-        { head: '', spare: 1 },
-      ],
+      [{ head: 'ID' }, { head: 'AGENT' }, { head: 'SINCE' }, { head: 'WHAT', mayShrink: true }, { head: '', spare: 1 }],
       approvals.map(({ id, agent, since, tool, input, hidden, vendor, directory, machine }) => {
         const on = machine === undefined ? '' : ` on ${machine}`
         const where = `${on}${directory === undefined ? '' : ` · ${homely(directory, env.HOME)}`}`
-        const more = hidden ? ` · ${hiddenText(hidden)}` : ''
-        return [id, agent, ageOf(since), `${tool}  ${input}`, `${vendor}${where}${more}`].map(oneLine)
+        const more = hidden ? ` · ${hiddenText(hidden)}: ${print.typed(`agent-relay approvals show ${id}`)}` : ''
+        const { wants, rest } = wishOf({ tool, input })
+        return [id, agent, ageOf(since), `${wants}  ${rest}`, `${vendor}${where}${more}`].map(oneLine)
       }),
     )
   }
@@ -62,9 +82,9 @@ function fieldsOf({ digest: _, ...fields }: Approval) {
   return fields
 }
 
-function hiddenText({ chars }: NonNullable<Approval['hidden']>): string {
+function hiddenText({ chars, lines = 0 }: NonNullable<Approval['hidden']>): string {
   if (chars === 0) return 'holds characters that cannot be shown'
-  return `${counted(chars, 'more character')} ${chars === 1 ? 'is' : 'are'} not shown`
+  return lines > 0 ? `… ${counted(lines, 'more line')}` : `… ${counted(chars, 'more character')}`
 }
 
 function howTo(approvals: Approval[]): string {
@@ -106,7 +126,9 @@ async function runAnswer(
   const { args, print } = context
   const id = args[0] as string
   await withPerson(context, async ({ client }) => {
-    const asked = await find(client, id)
+    const listed = await find(client, id)
+    // Whoever allows something sees all of it that is kept.
+    const asked = listed?.hidden && kind !== 'deny' ? await whole(client, id) : listed
     const chosen = choice ?? asked?.choices.find((each) => each.kind === kind)?.id
     if (asked && chosen === undefined) throw new CommandError(print.typed(lacking(asked, kind)), exits.refused)
     if (asked && kind !== 'deny') await mustSee(context, asked)
@@ -122,10 +144,8 @@ async function runAnswer(
  * Whoever allows something sees what it is, and says so where that is not all of it. Tags are shown as they are: a person decides on exactly
  * this text, and no agent comes here.
  */
-async function mustSee({ print }: Context, { id, agent, tool, input, hidden }: Approval): Promise<void> {
-  const lines = clean(input).split('\n')
-  const all = [oneLine(`${agent} wants ${tool}:`), ...lines.map((line) => `  ${line}`)]
-  if (!print.isJson) await print.line(all.join('\n'))
+async function mustSee({ print }: Context, { id, agent, hidden, ...asked }: Approval): Promise<void> {
+  if (!print.isJson) await print.line(wishText({ agent, ...asked }))
   if (!hidden) return
   const what = `${id}: ${hiddenText(hidden)}`
   if (print.isJson || !process.stdin.isTTY) {
@@ -135,6 +155,16 @@ async function mustSee({ print }: Context, { id, agent, tool, input, hidden }: A
   const prompts = await import('@clack/prompts')
   if ((await prompts.confirm({ message: `${what}. Allow it all the same?`, initialValue: false })) !== true)
     throw new CommandError(`Nothing was answered. To say no: agent-relay deny ${id}`, exits.refused)
+}
+
+/** `Ann wants to run:`, and below it all of that. */
+function wishText({ agent, tool, input }: Pick<Approval, 'agent' | 'tool' | 'input'>): string {
+  const { wants, rest } = wishOf({ tool, input: clean(input) })
+  return [oneLine(`${agent} ${wants}:`), ...rest.split('\n').map((line) => `  ${line}`)].join('\n')
+}
+
+async function whole(client: RelayClient, id: string): Promise<Approval> {
+  return (await client.call('approval.show', { id })).approval
 }
 
 async function find(client: RelayClient, id: string): Promise<Approval | undefined> {

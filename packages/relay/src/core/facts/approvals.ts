@@ -27,6 +27,8 @@ export const approvalFacts: FactRows<'approval.opened' | 'approval.closed'> = {
       input: words,
       isExact: flag,
       hiddenChars: maybe(count),
+      hiddenLines: maybe(count),
+      isWhole: maybe(flag),
       directory: maybe(text),
       choices: listOf(fields({ id: text, kind, label: maybe(text) })),
       digest: text,

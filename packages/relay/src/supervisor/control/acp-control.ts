@@ -187,7 +187,7 @@ export class AcpControl implements Control {
         if (this.#turn !== turn) return
         this.#turn = undefined
         this.#permissions.drop('cancelled')
-        this.#permissions.edits.onTurnEnd()
+        this.#permissions.onTurnEnd()
         this.#next()
       })
   }
@@ -255,10 +255,10 @@ export class AcpControl implements Control {
         return this.#transcript.stream(update.content.text ?? '', 'thought')
       case 'tool_call':
         this.#transcript.say(`⏺ ${cleanLine(update.title ?? 'a tool')}`)
-        return this.#permissions.edits.onUpdate(update)
+        return this.#permissions.onUpdate(update)
       case 'tool_call_update':
         if (update.status === 'failed') this.#transcript.say('  failed')
-        return this.#permissions.edits.onUpdate(update)
+        return this.#permissions.onUpdate(update)
       case 'usage_update':
         if (update.cost) this.#usage.onCost(update.cost)
     }

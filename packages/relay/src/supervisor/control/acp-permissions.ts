@@ -2,14 +2,16 @@
 // and is shown in the transcript, and the first answer is the one that counts. Answers go by the kind of a choice, never by its words alone. An
 // edit of a file that somebody else has in hand is denied before anybody is asked, and also when the answer comes too late.
 
+import { wishOf } from '@agent-relay/sdk/internal/asked'
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import type { ApprovalChoice } from '@agent-relay/sdk/protocol'
 import { type ApprovalEnd, type ApprovalQueue, beginningOf } from '../../broker/approval-runtime.ts'
 import type { AskedEdit } from '../../broker/claims/claim-runtime.ts'
 import type { AcpHarness } from '../harness/harness.ts'
+import { AcpCalls } from './acp-calls.ts'
 import { AcpEdits, type AcpEditsOptions } from './acp-edits.ts'
 import type { Reply } from './acp-wire.ts'
-import { errors, type OptionKind, PermissionRequest } from './acp-words.ts'
+import { errors, type OptionKind, PermissionRequest, type ToolCall } from './acp-words.ts'
 import type { Transcript } from './transcript.ts'
 
 export interface AcpPermissionsOptions extends AcpEditsOptions {
@@ -40,6 +42,7 @@ export class AcpPermissions {
   /** Those of which nobody knows yet whether the files are free. */
   readonly #checking = new Set<Asked>()
   readonly edits: AcpEdits
+  readonly #calls = new AcpCalls()
   #count = 0
 
   constructor(options: AcpPermissionsOptions, transcript: Transcript) {
@@ -51,19 +54,18 @@ export class AcpPermissions {
   /** What the agent waits for; undefined: for nothing. */
   get waitsFor(): string | undefined {
     const [first] = this.#asked
-    return first && `it asks for permission: ${shownText(first)}`
+    return first && `it ${shownText(first)}`
   }
 
   ask(params: unknown, reply: Reply): void {
     const request = PermissionRequest.safeParse(params)
     if (!request.success) return reply.error(errors.params, 'this is not a permission that can be answered')
     const { toolCall, options } = request.data
-    const { toolCallId: id, title, kind } = toolCall
+    const { id, title, kind, input } = this.#calls.known(toolCall)
     const source = `${this.#options.row.id}/acp/${++this.#count}`
-    const input = inputOf(toolCall)
     const shown = beginningOf(input, shownCharsMax)
-    const asked = { source, tool: kind ?? 'tool', input: shown, options, edit: this.edits.asked(toolCall), reply }
-    const isOwn = this.#options.harness.isOwnTool({ id, title: title ?? '', kind: kind ?? '' })
+    const asked = { source, tool: kind || 'tool', input: shown, options, edit: this.edits.asked(toolCall), reply }
+    const isOwn = this.#options.harness.isOwnTool({ id, title, kind })
     const allowed = isOwn && (of(asked, 'allow_once') ?? of(asked, 'allow_always'))
     if (allowed) return choose(asked, allowed)
     if (this.#asked.length + this.#checking.size >= permissionsMax) return deny(asked)
@@ -73,6 +75,17 @@ export class AcpPermissions {
       this.#queue(asked, input)
       this.#options.listener.onChange()
     })
+  }
+
+  /** A tool call that the agent tells of may be one that it asks about later, in fewer words. */
+  onUpdate(toolCall: ToolCall): void {
+    this.#calls.known(toolCall)
+    this.edits.onUpdate(toolCall)
+  }
+
+  onTurnEnd(): void {
+    this.#calls.clear()
+    this.edits.onTurnEnd()
   }
 
   /** Goes on where nobody else has its files in hand. */
@@ -141,21 +154,9 @@ export class AcpPermissions {
   #show(asked: Asked): void {
     const choices = asked.options.map(({ name }, at) => `  ${at + 1}  ${cleanLine(name)}`)
     const more = this.#asked.length > 1 ? ` (${this.#asked.length - 1} more wait)` : ''
-    this.#transcript.say([`It asks for permission: ${shownText(asked)}${more}`, ...choices].join('\n'), 'strong')
+    this.#transcript.say([`It ${shownText(asked)}${more}`, ...choices].join('\n'), 'strong')
     this.#transcript.say('Type a number and press Enter.')
   }
-}
-
-/** The command itself where there is one: a title may be words that the model chose for it. */
-function inputOf({ title, rawInput }: PermissionRequest['toolCall']): string {
-  const input = typeof rawInput === 'object' && rawInput !== null ? (rawInput as Record<string, unknown>) : {}
-  if (typeof input.command === 'string') {
-    // Words about it, and how long it may take. Everything else changes what happens.
-    const { command, description: _, timeout: __, ...more } = input
-    return Object.keys(more).length === 0 ? input.command : `${command}\n${JSON.stringify(more)}`
-  }
-  const all = Object.keys(input).length > 0 ? JSON.stringify(input) : ''
-  return [title ?? '', all].filter((text) => text !== '').join('\n')
 }
 
 /** What lasts longer than this session is no `always`, since it would be written into a file. */
@@ -165,8 +166,9 @@ function kindOf({ kind, name }: PermissionRequest['options'][number]): ApprovalC
   return kind === 'allow_always' && /\bsession\b/i.test(name) ? 'always' : 'other'
 }
 
-function shownText({ tool, input }: Asked): string {
-  return cleanLine(`${tool} ${input}`)
+function shownText(asked: Asked): string {
+  const { wants, rest } = wishOf(asked)
+  return cleanLine(rest === asked.input ? `${wants}: ${rest}` : wants)
 }
 
 function of({ options }: Asked, kind: OptionKind): string | undefined {

@@ -13,8 +13,11 @@ export interface ApprovalOpened {
   input: string
   /** The input is all of what was asked, character by character. */
   isExact: boolean
-  /** Of the characters that were asked, how many were cut off. */
+  /** Of the characters and lines that were asked, how many were cut off. The entry's body has the whole, as far as it is kept. */
   hiddenChars?: number
+  hiddenLines?: number
+  /** The body is all of it, character by character. */
+  isWhole?: boolean
   directory?: string
   choices: ApprovalChoice[]
   /** Of all that was asked. An answer has to name it. */

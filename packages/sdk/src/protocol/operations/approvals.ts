@@ -23,7 +23,7 @@ export const approvalOperations = {
       vendor: Label,
       tool: text.max(limits.approvalWordsCharsMax),
       /** What it is about to do: cut here, where it is long. */
-      input: text.max(64 * 1024),
+      input: text.max(limits.approvalWholeCharsMax),
       /** How long it is as a whole, where who asks has cut it. */
       inputChars: z.number().int().nonnegative().optional(),
       directory: text.max(limits.pathCharsMax).optional(),
@@ -53,6 +53,14 @@ export const approvalOperations = {
     summary: 'The approvals that are open, oldest first, and the delegations that hold now.',
     input: z.object({}),
     output: z.object({ approvals: z.array(Approval), delegations: z.array(Delegation) }),
+  },
+  'approval.show': {
+    kind: 'query',
+    who: 'anyone',
+    network: 'token',
+    summary: 'One approval with all that is kept of what was asked, which a list cuts where it is long.',
+    input: z.object({ id: z.string().max(limits.idCharsMax) }),
+    output: z.object({ approval: Approval }),
   },
   'approval.answer': {
     kind: 'command',

@@ -1,0 +1,66 @@
+// What an agent asks leave for, as it is stored and shown: cleaned, cut where it is long, and with a digest of all of it.
+
+import { createHash } from 'node:crypto'
+import { clean, cleanLine } from '@agent-relay/sdk/internal/clean'
+import { type Approval, limits } from '@agent-relay/sdk/protocol'
+import type { OpenInput } from '../core/approvals.ts'
+import type { ApprovalRow } from '../core/view.ts'
+import { type AskedApproval, beginningOf } from './approval-runtime.ts'
+
+const labelCharsMax = 200
+
+export function openInputOf({
+  agent,
+  vendor,
+  tool,
+  input,
+  inputChars = 0,
+  directory,
+  choices,
+}: AskedApproval): OpenInput {
+  const digest = createHash('sha256').update(JSON.stringify([agent, vendor, tool, input, directory, choices]))
+  const cut = clean(beginningOf(input, limits.approvalInputCharsMax))
+  const hiddenChars = Math.max(input.length, inputChars) - Math.min(input.length, limits.approvalInputCharsMax)
+  const hiddenLines = linesIn(input) - linesIn(beginningOf(input, limits.approvalInputCharsMax))
+  const isExact = cut === input && hiddenChars === 0
+  const whole =
+    input.length > limits.approvalInputCharsMax ? beginningOf(input, limits.approvalWholeCharsMax) : undefined
+  return {
+    ...{ agent, vendor, tool: labelOf(tool), input: cut, isExact, directory },
+    ...(hiddenChars > 0 ? { hiddenChars, hiddenLines } : {}),
+    ...(whole === undefined ? {} : wholeOf(whole, Math.max(input.length, inputChars))),
+    choices: choices.map(({ id, kind, label }) => ({ id, kind, ...(label ? { label: labelOf(label) } : {}) })),
+    digest: digest.digest('hex').slice(0, 32),
+  }
+}
+
+function wholeOf(text: string, chars: number): Pick<OpenInput, 'whole' | 'isWhole'> {
+  const whole = clean(text)
+  return { whole, isWhole: whole.length === chars && whole === text }
+}
+
+function linesIn(text: string): number {
+  let lines = 1
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++
+  return lines
+}
+
+function labelOf(text: string): string {
+  return cleanLine(beginningOf(text, 2 * labelCharsMax)).slice(0, labelCharsMax)
+}
+
+/** As a list shows it. */
+export function shown({ isExact, hiddenChars: chars = 0, hiddenLines: lines, ...row }: ApprovalRow): Approval {
+  const { id, agent, vendor, tool, input, directory, machine, choices, at, digest } = row
+  const hidden = isExact ? {} : { hidden: { chars, ...(lines ? { lines } : {}) } }
+  const where = { ...(directory === undefined ? {} : { directory }), ...(machine === undefined ? {} : { machine }) }
+  return { id, agent, vendor, tool, input, ...hidden, ...where, choices, since: new Date(at).toISOString(), digest }
+}
+
+/** With all that is kept of what was asked. */
+export function shownWhole(row: ApprovalRow, whole: string): Approval {
+  const all = limits.approvalInputCharsMax + (row.hiddenChars ?? 0)
+  const hiddenChars = Math.max(0, all - limits.approvalWholeCharsMax)
+  const { isWhole: isExact = false } = row
+  return shown({ ...row, input: whole, isExact, hiddenChars, hiddenLines: undefined })
+}

@@ -1,0 +1,155 @@
+// What an agent asks leave for, as a person is shown it: one rule for all CLIs. A command as it would run; an edit as the file and what changes in
+// it; everything else as it is. Nothing that changes what happens is left out: what a reader does not see is cut by length alone, and said.
+
+/** What a tool is given, as its CLI tells it. */
+export interface AskedCall {
+  /** In the words of the CLI or of its model. */
+  title?: string
+  input?: unknown
+  /** The `content` of a tool call in ACP: texts, and files before and after. */
+  content?: unknown
+}
+
+/** Longer texts are cut before they are taken apart. Only the beginning of what is shown is kept, and this is more. */
+const partCharsMax = 1024 * 1024
+/** Around what changes. */
+const contextLines = 3
+/** Of a command: words of the model about it, and how long it may take. Everything else changes what happens. */
+const aboutCommand = ['command', 'description', 'timeout']
+/** The names under which CLIs give a file, and what becomes of it. */
+const fileNames = ['file_path', 'filePath', 'notebook_path', 'path', 'file']
+const oldNames = ['old_string', 'oldString', 'oldText', 'old_str']
+const newNames = ['new_string', 'newString', 'newText', 'new_str', 'content', 'new_source']
+const patchNames = ['patch', 'diff', 'fileDiff']
+
+export function askedText({ title = '', input, content }: AskedCall): string {
+  const given = recordOf(input)
+  const files = diffsIn(content)
+  const { command } = given
+  if (typeof command === 'string' || Array.isArray(command)) {
+    const line = typeof command === 'string' ? command : JSON.stringify(command)
+    return joined(line, rest(given, aboutCommand), files)
+  }
+  const patch = textAt(given, patchNames)
+  const [shown, taken] =
+    files !== '' ? [files, changeNames] : patch ? [patchOf(given, patch), changeNames] : editOf(given)
+  if (shown !== '') return joined(shown, rest(given, taken), textsIn(content))
+  const plain = typeof input === 'string' ? input : Array.isArray(input) ? JSON.stringify(input) : rest(given, [])
+  return joined(title, plain, textsIn(content))
+}
+
+const changeNames = [...fileNames, ...oldNames, ...newNames, ...patchNames, 'edits', 'replace_all', 'replaceAll']
+
+/** A file with what is put in place of what, as Claude Code and those after it give it. */
+function editOf(given: Record<string, unknown>): [text: string, taken: readonly string[]] {
+  const file = textAt(given, fileNames)
+  const edits = (Array.isArray(given.edits) ? given.edits : [given]).map(recordOf)
+  const changes = edits.flatMap((edit) => {
+    const [before, after] = [textAt(edit, oldNames), textAt(edit, newNames)]
+    if (before === undefined && after === undefined) return []
+    const isEach = edit.replace_all === true || edit.replaceAll === true
+    const how = before === undefined ? 'written' : isEach ? 'replaced everywhere' : 'replaced'
+    return [changeText(before ?? '', after ?? '', how)]
+  })
+  return file === undefined || changes.length < edits.length ? ['', []] : [joined(file, ...changes), changeNames]
+}
+
+function patchOf(given: Record<string, unknown>, patch: string): string {
+  return joined(textAt(given, fileNames) ?? '', patch)
+}
+
+/** The diffs of an ACP tool call: the file, and what changes between its text before and after. */
+function diffsIn(content: unknown): string {
+  const diffs = listOf(content).filter(({ type, path }) => type === 'diff' && typeof path === 'string')
+  return joined(
+    ...diffs.map(({ path, oldText, newText }) => {
+      const before = typeof oldText === 'string' ? oldText : ''
+      return joined(String(path), changeText(before, String(newText ?? ''), oldText == null ? 'written' : undefined))
+    }),
+  )
+}
+
+function textsIn(content: unknown): string {
+  const texts = listOf(content).map((each) => (each.type === 'content' ? recordOf(each.content).text : undefined))
+  return joined(...texts.filter((text) => typeof text === 'string'))
+}
+
+/** From the first line that changes to the last one, with a few around them. `how`: where the place in the file is not known. */
+function changeText(before: string, after: string, how?: string): string {
+  const [a, b] = [linesOf(before), linesOf(after)]
+  const most = Math.min(a.length, b.length)
+  let same = 0
+  while (same < most && a[same] === b[same]) same++
+  let end = 0
+  while (end < most - same && a[a.length - 1 - end] === b[b.length - 1 - end]) end++
+  const from = Math.max(0, same - contextLines)
+  const [aTo, bTo] = [
+    Math.min(a.length, a.length - end + contextLines),
+    Math.min(b.length, b.length - end + contextLines),
+  ]
+  const head = how === undefined ? `@@ -${from + 1},${aTo - from} +${from + 1},${bTo - from} @@` : `@@ ${how} @@`
+  return [
+    head,
+    ...a.slice(from, same).map((line) => ` ${line}`),
+    ...a.slice(same, a.length - end).map((line) => `-${line}`),
+    ...b.slice(same, b.length - end).map((line) => `+${line}`),
+    ...a.slice(a.length - end, aTo).map((line) => ` ${line}`),
+  ].join('\n')
+}
+
+function linesOf(text: string): string[] {
+  return text === '' ? [] : text.slice(0, partCharsMax).split('\n')
+}
+
+function rest(given: Record<string, unknown>, taken: readonly string[]): string {
+  const left = Object.entries(given).filter(([name]) => !taken.includes(name))
+  const [[, only] = []] = left
+  if (left.length === 1 && taken.length === 0 && typeof only === 'string') return only
+  return left.length === 0 ? '' : JSON.stringify(Object.fromEntries(left))
+}
+
+function textAt(given: Record<string, unknown>, names: readonly string[]): string | undefined {
+  const name = names.find((each) => typeof given[each] === 'string')
+  return name === undefined ? undefined : (given[name] as string)
+}
+
+function recordOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
+}
+
+function listOf(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value.map(recordOf) : []
+}
+
+function joined(...texts: string[]): string {
+  return texts.filter((text) => text !== '').join('\n')
+}
+
+const [runs, edits, dialog] = [
+  /^(?:bash|shell|execute|run_shell_command|exec|exec_command|command)$/i,
+  /^(?:edit|multiedit|write|notebookedit|apply_patch|replace|write_file|create)$/i,
+  'dialog',
+]
+/** What ACP calls a tool that it knows no better word for. */
+const nameless = /^(?:tool|other|think|switch_mode|)$/i
+const known: Readonly<Record<string, string>> = {
+  read: 'read',
+  fetch: 'fetch',
+  search: 'search',
+  delete: 'delete',
+  move: 'move',
+}
+
+/** What it wants, after its name, and what of the input is still to be shown. */
+export function wishOf({ tool, input }: { tool: string; input: string }): { wants: string; rest: string } {
+  if (tool === dialog) return { wants: 'has a dialog open', rest: input }
+  if (runs.test(tool)) return { wants: 'wants to run', rest: input }
+  const verb = known[tool.toLowerCase()]
+  if (verb !== undefined) return { wants: `wants to ${verb}`, rest: input }
+  if (nameless.test(tool)) return { wants: 'asks for leave', rest: input }
+  const [file = '', ...lines] = input.split('\n')
+  const isFile = edits.test(tool) && lines.some((line) => line.startsWith('@@ '))
+  return isFile
+    ? { wants: `wants to edit ${file}`, rest: lines.join('\n') }
+    : { wants: `wants to use ${tool}`, rest: input }
+}
