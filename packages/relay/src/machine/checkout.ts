@@ -78,11 +78,15 @@ export function placeOf(cwd: string, file: string): Place | undefined {
 /** Of the process that looks; undefined where the system has no such directories. */
 const ownProcess = process.platform === 'linux' ? realPath('/proc/self') : undefined
 
+/** It goes on behind a descriptor, which is another one in each process, whatever this process has there. */
+const behindDescriptor = /^\/(?:dev|proc\/(?:self|thread-self))\/fd\/[^/]+\/./
+
 /**
  * Whether the path, or a link on its way, goes through the directory of whichever process opens it. A lookout works in its own such directory, so that
  * what goes through `/proc/self/cwd` ends there too. A descriptor itself is left alone: `/dev/stderr` is one, and what it leads to was opened before.
  */
 function isUnclear(cwd: string, file: string): boolean {
+  if (ownProcess !== undefined && behindDescriptor.test(resolve(cwd, file))) return true
   const path = isAbsolute(cwd) && ownProcess !== undefined ? realPath(resolve(cwd, file)) : undefined
   if (path === undefined || ownProcess === undefined) return false
   const way = relative(ownProcess, path)
