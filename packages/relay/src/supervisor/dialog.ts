@@ -16,14 +16,16 @@ export interface Dialog {
   /** What it asks, without its choices. */
   text: string
   choices: ApprovalChoice[]
+  /** The command that it asks about, where the dialog shows it as one. */
+  command?: string
 }
 
 /** `❯ 1. Yes`, `  2) No`: the number is the key that chooses it. */
 const choiceLine = /^[\s│┃|]*(?:[❯›>●•*]\s*)?([1-9])[.)]\s+(\S.*?)[\s│┃|]*$/u
 /** What frames are drawn with, and nothing else. */
 const frame = /^[\s─━│┃╭╮╰╯┌┐└┘╌═║>❯-]*$/u
-/** Of what stands above the choices. */
-const textLinesMax = 15
+/** Of what stands above the choices: of the question, and as far as its beginning is looked for. */
+const [textLinesMax, linesMax] = [40, 200]
 /** Signs and seconds that a program moves to show that it is at work. They stand outside of what it asks. */
 const moving = [/^[●⏺○◦•∙·✻✽✶✳✢⠀-⣿◐◓◑◒\s]+/gmu, /(?<=\()(?:\d+[hm] ?)*\d+s\b/gu]
 /** Undefined where no choices can be read: it is asked about all the same, and answered at the terminal. */
@@ -31,9 +33,38 @@ export function dialogOf(lines: readonly string[]): Dialog {
   const written = lines.map((line) => line.trimEnd())
   const at = written.findLastIndex((line) => choiceLine.exec(line)?.[1] === '1')
   const choices = at < 0 ? [] : choicesFrom(written.slice(at))
-  const above = (at < 0 ? written : written.slice(0, at)).filter((line) => !frame.test(line))
-  const text = above.slice(-textLinesMax).map((line) => line.replace(/^[\s│┃|]+|[\s│┃|]+$/gu, ''))
-  return { text: text.join('\n'), choices }
+  const above = (at < 0 ? written : written.slice(0, at)).slice(-linesMax).map(bare)
+  const asked = above.slice(beginOf(above))
+  const text = asked.filter((line) => !frame.test(line)).slice(-textLinesMax)
+  return { text: text.join('\n'), choices, command: commandIn(asked) }
+}
+
+function bare(line: string): string {
+  return line.replace(/^[\s│┃|]+|[\s│┃|]+$/gu, '')
+}
+
+/** A line that asks, with what it is about below it. */
+const question = /^(?:would you like|do you want|allow|approve|trust|are you sure)\b.*\?$/i
+/** A line that is drawn, not written. */
+const drawn = /^[─━╭╮┌┐╌═-]*[─━═╌]{3}[─━╭╮┌┐╌═-]*$/u
+
+/** What stands above the question is another thing's: what was asked before, or what was said. */
+function beginOf(lines: readonly string[]): number {
+  const last = lines.findLastIndex((line) => line !== '' && !frame.test(line))
+  const asking = lines.findLastIndex((line, i) => i < last && question.test(line))
+  return asking >= 0 ? asking : lines.findLastIndex((line, i) => i < last && drawn.test(line)) + 1
+}
+
+/** `$ touch a`, as Codex shows it below its question; a long one goes on in the next lines. */
+function commandIn(lines: readonly string[]): string | undefined {
+  const from = lines.findIndex((line) => line.startsWith('$ '))
+  if (from < 0 || !/\brun the following command\?$/i.test(lines[0] ?? '')) return undefined
+  const rest = lines.slice(from)
+  const end = rest.indexOf('')
+  return rest
+    .slice(0, end < 0 ? undefined : end)
+    .join('\n')
+    .slice('$ '.length)
 }
 
 /** Numbered from 1 on, without a gap. A label may go on below its beginning, and what it grants may stand there. */
@@ -76,9 +107,10 @@ function kindOf(label: string): ApprovalChoice['kind'] {
   return isForSession && /^(?:yes|allow|approve|proceed|accept|continue|ok)\b/i.test(label) ? 'always' : 'other'
 }
 
-/** Two dialogs with the same are one. */
+/** Two dialogs with the same are one. In a terminal of another width the same words stand in other lines. */
 function sameOf({ text, choices }: Dialog): string {
-  return JSON.stringify([moving.reduce((left, each) => left.replace(each, ''), text), choices])
+  const still = moving.reduce((left, each) => left.replace(each, ''), text)
+  return [still, ...choices.map(({ label }) => label)].map((each) => each?.replace(/\s+/gu, '')).join('\n')
 }
 
 export class DialogQuestions {
@@ -97,7 +129,7 @@ export class DialogQuestions {
   /** A dialog stands on the screen. */
   sees(lines: readonly string[]): void {
     const dialog = dialogOf(lines)
-    const { text, choices } = dialog
+    const { text, choices, command } = dialog
     const same = sameOf(dialog)
     if (this.#open?.same === same) return
     this.gone()
@@ -106,7 +138,8 @@ export class DialogQuestions {
     if (this.#queue.isOpen(name) || this.#queue.isJustOver(name)) return
     const source = `${id}/dialog/${++this.#count}`
     this.#open = { source, same, isTyped: false }
-    const asked = { source, agent: name, vendor: cli, tool: 'dialog', input: text, directory: cwd, choices }
+    const what = command === undefined ? { tool: 'dialog', input: text } : { tool: 'shell', input: command }
+    const asked = { source, agent: name, vendor: cli, ...what, directory: cwd, choices }
     const check = async () => {
       if (!(await this.#stands(same)) && this.#open?.source === source) this.gone()
     }
@@ -117,6 +150,10 @@ export class DialogQuestions {
       // Also since it was last looked at: a key would answer whatever stands there now.
       if (isStill && end.how === 'answered' && (await this.#stands(same))) await this.#screen.press(end.choice)
     })
+  }
+
+  get isOpen(): boolean {
+    return this.#open !== undefined
   }
 
   /** Somebody types into the terminal, and may answer what stands there. */

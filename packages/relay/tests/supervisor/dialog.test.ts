@@ -56,6 +56,23 @@ test.each([
   expect(text).not.toMatch(/Esc to cancel|[╭│╰]/)
 })
 
+test('begins at its question: what was asked before it is no part of it', () => {
+  const before = codex
+    .replace('rm -rf dist', 'touch esc-2')
+    .replace(/\n› 1[\s\S]*/, '\n\n✗ You canceled the request to run touch esc-2\n')
+  const { text, command } = dialogOf(`${before}\n${codex.replace('rm -rf dist', 'touch esc-3')}`.split('\n'))
+  expect(text).toBe('Would you like to run the following command?\n$ touch esc-3')
+  expect(command).toBe('touch esc-3')
+  expect(dialogOf(`I deleted $HOME.\nShall I go on?\n${claude}`.split('\n')).text).toBe(
+    'Bash command\nrm -rf dist\nRemove the build\nDo you want to proceed?',
+  )
+  // Only Codex says so: elsewhere a line with a dollar is a part of the question like any other.
+  expect(dialogOf('Trust it?\n$ ls\n1. Yes\n2. No'.split('\n'))).toMatchObject({
+    text: 'Trust it?\n$ ls',
+    command: undefined,
+  })
+})
+
 test.each([
   ['Yes', 'allow'],
   ['Yes, proceed (y)', 'allow'],
@@ -135,7 +152,8 @@ test('is asked once, and what is answered in the queue is typed', async () => {
   await seen()
   for (let look = 0; look < 3; look++) dialogs.sees(codex.split('\n'))
   const asked = open()[0] as ApprovalRow
-  expect(asked).toMatchObject({ id: 'ap-1', agent: 'Fixer', vendor: 'codex', tool: 'dialog', directory: '/w' })
+  expect(asked).toMatchObject({ id: 'ap-1', agent: 'Fixer', vendor: 'codex', tool: 'shell', input: 'rm -rf dist' })
+  expect(asked).toMatchObject({ directory: '/w', isExact: true })
   await answer(asked, '3')
   await until(() => keys.length > 0)
   expect(keys).toEqual(['3'])
@@ -178,6 +196,19 @@ test('one that changes is asked again, and a sign that moves changes nothing', a
   expect(closedAs('ap-1')).toBe('cancelled')
 })
 
+test('in a terminal of another width it is the same one', async () => {
+  await seen()
+  const narrow = codex
+    .replace('run the following command?', 'run the\n  following command?')
+    .replace('differently (esc)', '\n     differently (esc)')
+  screen = narrow
+  dialogs.sees(narrow.split('\n'))
+  await register('Ann')
+  expect(open().map((each) => each.id)).toEqual(['ap-1'])
+  await answer(open()[0] as ApprovalRow, '1')
+  await until(() => keys.length > 0)
+})
+
 test('gone from the screen: taken back, or answered by who has typed; with its program: gone', async () => {
   await seen()
   dialogs.gone()
@@ -202,15 +233,39 @@ async function blocked() {
   const terminal = await openPty({ file: 'cat', args: [], cwd: '/', env: { PATH: process.env.PATH ?? '' }, ...size })
   const output = new Output(size, () => {})
   const listener = { onChange: () => {}, onExit: () => {}, onBroken: () => {}, onSpent: () => {}, onTrouble: () => {} }
-  const harness = { ...plain, read: () => 'blocked' as const }
+  let isShown = true
+  const harness = { ...plain, read: () => (isShown ? ('blocked' as const) : ('busy' as const)) }
+  const show = (is: boolean) => {
+    isShown = is
+  }
   const control = new PtyControl(terminal, { row, approvals: workspace.approvals, harness, output, listener })
   output.push(Buffer.from(codex.replaceAll('\n', '\r\n')))
   onTestFinished(() => {
     control.end()
     process.kill(terminal.pid, 'SIGKILL')
   })
-  return { control, output }
+  return { control, output, show }
 }
+
+test('a program that draws its screen again after it was given another size is still asking', async () => {
+  const { control, output, show } = await blocked()
+  await control.look()
+  control.told()
+  await until(() => open().length === 1)
+  control.resize(60, 20)
+  output.resize(60, 20)
+  show(false)
+  expect(await control.look()).toMatchObject({ state: 'blocked' })
+  show(true)
+  expect(await control.look()).toMatchObject({ state: 'blocked' })
+  control.told()
+  await register('Later')
+  expect(open().map((each) => each.id)).toEqual(['ap-1'])
+  // Not for ever: whoever has answered it at the terminal is not waited for.
+  show(false)
+  await until(async () => (await control.look()).state !== 'blocked')
+  await until(() => open().length === 0)
+})
 
 test('a flood of output leaves an open dialog open', async () => {
   const { control, output } = await blocked()

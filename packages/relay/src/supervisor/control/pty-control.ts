@@ -22,6 +22,7 @@ export interface PtyControlOptions {
 
 /** Look this long after the program has printed: output comes in several pieces. */
 const settleMs = 60
+const openDialog = 'a dialog is open'
 /** Without a sign on the screen, a program that has printed nothing for this long counts as waiting for input ... */
 const quietMs = 600
 /** ... or after this long if it has never printed anything: many programs start slowly. */
@@ -32,6 +33,8 @@ const busyLookMs = 1_000
 const floodBytes = 64 * 1024
 /** A person who types is not interrupted for this long after a key. */
 const personMs = 2_000
+/** After its terminal has another size, a program draws its screen again: what stood there may be gone for this long. */
+const redrawMs = 2_000
 /** How much a person may type ahead of a program that does not read. */
 const typedBytesMax = 4 * limits.keysBytesMax
 /** Bytes of bodies in one paste. A line that is typed without marks must stay below the 4,095 bytes that a terminal's own line holds. */
@@ -51,6 +54,7 @@ export class PtyControl implements Control {
   #seen = 0
   #blocked = Promise.resolve(false)
   #typedAt = Number.NEGATIVE_INFINITY
+  #resizedAt = Number.NEGATIVE_INFINITY
   #whenPrinted: (() => void) | undefined
 
   constructor(terminal: Terminal, options: PtyControlOptions) {
@@ -95,9 +99,11 @@ export class PtyControl implements Control {
     const { sign, lines } = await this.#read()
     const quiet = this.#quiet()
     this.#lines = lines
+    const isRedrawing = this.#dialogs.isOpen && performance.now() - this.#resizedAt < redrawMs
+    if (isRedrawing && sign !== 'blocked') return { state: 'blocked', reason: openDialog, againMs: settleMs }
     if (sign === 'blocked') {
       const isAnswered = approvals.isJustOver(row.name)
-      return { state: 'blocked', reason: 'a dialog is open', againMs: busyLookMs, isAnswered }
+      return { state: 'blocked', reason: openDialog, againMs: busyLookMs, isAnswered }
     }
     this.#dialogs.gone()
     if (sign === 'busy' || (sign === undefined && quiet < 0))
@@ -136,6 +142,7 @@ export class PtyControl implements Control {
   }
 
   resize(cols: number, rows: number): void {
+    this.#resizedAt = performance.now()
     this.#terminal.resize(cols, rows)
   }
 
