@@ -126,6 +126,35 @@ describe.skipIf(found.path === undefined)(`approvals on the page, ${inChromium}`
     await asking.waitFor({ state: 'detached' })
   })
 
+  it('that ask are answered by an option, by several, or in words, and never by a yes', async () => {
+    const { page } = world
+    await world.show('now')
+    const questions = [
+      { text: 'Which store?', options: [{ label: 'Postgres', text: 'for several machines' }, { label: 'SQLite' }] },
+      { text: 'Which checks?', options: [{ label: 'unit' }, { label: 'types' }, { label: 'style' }], isMany: true },
+    ]
+    const choice = { key: 'choice', vendor: 'claude', tool: 'AskUserQuestion', input: 'Which store?', questions }
+    const choices = [
+      { id: 'answer', kind: 'other' as const },
+      { id: 'deny', kind: 'deny' as const },
+    ]
+    const answer = coder.client.call('approval.ask', { ...choice, choices, passesWords: true })
+    const row = page.locator('.need', { hasText: 'Which store?' })
+    await row.getByText('asks').first().waitFor()
+    await row.getByText('for several machines').waitFor()
+    expect(await row.getByRole('button', { name: /allow/i }).count()).toBe(0)
+    const send = row.getByRole('button', { name: 'Answer', exact: true })
+    expect(await send.isDisabled()).toBe(true)
+    await row.getByRole('button', { name: 'Postgres' }).click()
+    await row.getByLabel('An answer of your own: Which store?').fill('neither: a file')
+    await row.getByRole('button', { name: 'unit' }).click()
+    await row.getByRole('button', { name: 'style' }).click()
+    await send.click()
+    expect(await answer).toMatchObject({ kind: 'other', answers: ['neither: a file', 'unit, style'] })
+    await page.mouse.move(0, 0)
+    await row.waitFor({ state: 'detached' })
+  })
+
   it('had nothing to complain about', () => {
     expect(world.complaints).toEqual([])
   })

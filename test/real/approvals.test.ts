@@ -85,6 +85,21 @@ describe.skipIf(reason)('Claude Code, started by hand', () => {
     await isIdle()
   })
 
+  test('a question of its model is a choice: a yes is refused, and the model reads the answer', async () => {
+    const question = { question: 'Which store?', header: 'Store', multiSelect: false }
+    const options = ['Postgres', 'SQLite'].map((label) => ({ label, description: `take ${label}` }))
+    await terminal.enter(`use AskUserQuestion ${JSON.stringify({ questions: [{ ...question, options }] })}`)
+    await until(() => approvals().length === 1)
+    const { id, questions } = approvals()[0] as Approval
+    expect(questions?.[0]?.options.map(({ label }) => label)).toEqual(['Postgres', 'SQLite'])
+    const refused = await atTerminal(world, 'approve', id)
+    expect([refused.code === 0, refused.said]).toEqual([false, expect.stringContaining('a yes is no answer')])
+    expect((await atTerminal(world, 'approve', id, '--answer', 'a plain file')).said).toContain('Answered.')
+    await until(() => world.asked.some(({ body }) => JSON.stringify(body).includes('a plain file')))
+    expect(approvals()).toEqual([])
+    await isIdle()
+  })
+
   test.each([
     ['a quick one', 'touch quick', 'quick'],
     ['one that takes its time', 'touch slow; sleep 8', 'slow'],

@@ -40,6 +40,7 @@ interface Over {
   how: string
   kind?: 'allow' | 'always' | 'deny' | 'other'
   words?: string
+  answers?: string[]
 }
 
 /** Ends the process by itself. */
@@ -53,10 +54,13 @@ export async function permissionHook(): Promise<void> {
   try {
     const { socketPath, socket } = await reachDaemon()
     const identity = token === undefined ? { hosts: known } : { token }
-    const line = new Line(socket ?? connect(socketPath), identity)
     const key = createHash('sha256').update(newPipeId()).digest('hex').slice(0, 16)
-    const over = line.ask({ key, vendor: 'claude', ...shownOf(asked), choices, passesWords: true })
+    const ask = { key, vendor: 'claude', ...shownOf(asked), ...answersOf(asked), passesWords: true }
+    const line = new Line(socket ?? connect(socketPath), identity, ask)
+    const parent = process.ppid
     const look = setInterval(() => {
+      // Its host is gone, and with it what it asks for.
+      if (process.ppid !== parent) process.exit()
       const kind = watched.answered()
       if (kind) line.settle({ key, how: 'terminal', kind })
     }, terminalLookMs)
@@ -66,7 +70,7 @@ export async function permissionHook(): Promise<void> {
       line.settle(kind ? { key, how: 'terminal', kind } : { key, how: 'cancelled' })
       setTimeout(() => process.exit(), terminalLookMs)
     })
-    const answer = decisionOf(await over, asked)
+    const answer = decisionOf(await line.over, asked)
     clearInterval(look)
     if (!answer) process.exit()
     const output = { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: answer } }
@@ -81,6 +85,40 @@ const choices = [
   { id: 'always', kind: 'always' },
   { id: 'deny', kind: 'deny' },
 ]
+
+/** What Claude Code calls the tool by which its model asks the person, with options. */
+const questionTool = 'AskUserQuestion'
+
+interface Question {
+  question: string
+  options: { label: string; description?: string }[]
+  multiSelect?: boolean
+}
+
+/** Undefined where it is not understood: then it is shown as any other tool is, and answered at the terminal. */
+function questionsIn({ tool, input }: Asked): Question[] | undefined {
+  const { questions } = input
+  if (tool !== questionTool || !Array.isArray(questions) || questions.length === 0) return undefined
+  const isQuestion = (each: Partial<Question> | null) =>
+    typeof each?.question === 'string' && Array.isArray(each.options) && each.options.every(isOption)
+  return questions.every(isQuestion) ? questions : undefined
+}
+
+const isOption = (each: { label?: unknown } | null) => typeof each?.label === 'string'
+
+/** A choice is answered by answers, never by a yes. */
+function answersOf(asked: Asked): { choices: typeof choices; questions?: object[] } {
+  const questions = questionsIn(asked)
+  if (!questions) return { choices: asked.tool === questionTool ? [] : choices }
+  return {
+    choices: [{ id: 'answer', kind: 'other' }, ...choices.filter(({ kind }) => kind === 'deny')],
+    questions: questions.map(({ question, options, multiSelect }) => ({
+      text: question,
+      options: options.map(({ label, description }) => ({ label, text: description })),
+      isMany: multiSelect === true,
+    })),
+  }
+}
 
 function askedIn(text: string): Asked | undefined {
   try {
@@ -98,14 +136,28 @@ function askedIn(text: string): Asked | undefined {
   }
 }
 
-function shownOf({ tool, input, cwd }: Asked): { tool: string; input: string; inputChars: number; directory: string } {
-  const text = askedText({ input })
+function shownOf(asked: Asked): { tool: string; input: string; inputChars: number; directory: string } {
+  const { tool, input, cwd } = asked
+  const questions = questionsIn(asked)
+  const text = questions ? questions.map(questionText).join('\n') : askedText({ input })
   return { tool, input: text.slice(0, inputCharsMax), inputChars: text.length, directory: cwd }
 }
 
+function questionText({ question, options }: Question): string {
+  const shown = options.map(
+    ({ label, description }, i) => `  ${i + 1}  ${label}${description ? `: ${description}` : ''}`,
+  )
+  return [question, ...shown].join('\n')
+}
+
 /** Undefined where nobody has answered here. */
-function decisionOf({ how, kind, words }: Over, asked: Asked): object | undefined {
+function decisionOf({ how, kind, words, answers }: Over, asked: Asked): object | undefined {
   if (how !== 'answered') return undefined
+  const questions = kind === 'deny' ? undefined : questionsIn(asked)
+  if (questions) {
+    const given = Object.fromEntries(questions.map(({ question }, i) => [question, answers?.[i] ?? '']))
+    return { behavior: 'allow', updatedInput: { ...asked.input, answers: given } }
+  }
   if (kind === 'allow') return { behavior: 'allow' }
   if (kind === 'always') return { behavior: 'allow', updatedPermissions: forSession(asked) }
   return kind === 'deny' ? { behavior: 'deny', message: words ?? 'A person said no.' } : undefined
@@ -118,41 +170,80 @@ function forSession({ tool, input, suggestions }: Asked): object[] {
   return [{ type: 'addRules', rules: [rule], behavior: 'allow', destination: 'session' }]
 }
 
-/** As much of the protocol as this hook needs. Without the daemon there is nothing to wait for. */
-class Line {
-  readonly #socket: Socket
-  readonly #welcome: Promise<unknown>
-  readonly #awaited = new Map<string, (payload: never) => void>()
+/** Between two attempts to reach a daemon that has gone, at first and at most. */
+const [againMs, againMsMax] = [250, 5_000]
+/** What was answered at the terminal is told to the next daemon, if one comes within this time. */
+const farewellMs = 10_000
 
-  constructor(socket: Socket, identity: object) {
+/**
+ * As much of the protocol as this hook needs: it says who it is, and asks. Where the daemon ends meanwhile, it asks the next one, with the same
+ * key: there it is the same question, and an answer that was given meanwhile is handed over. Without a daemon at the beginning there is nobody
+ * to ask.
+ */
+class Line {
+  readonly over: Promise<Over>
+  readonly #identity: object
+  readonly #ask: object
+  #socket!: Socket
+  #isKnown = false
+  #settled: object | undefined
+  #waitMs = againMs
+  #resolve: (over: Over) => void = () => {}
+
+  constructor(socket: Socket, identity: object, ask: object) {
+    this.#identity = identity
+    this.#ask = ask
+    this.over = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+    this.#begin(socket)
+  }
+
+  /** It is over, and not by an answer of the daemon. */
+  settle(input: object): void {
+    if (this.#settled) return
+    this.#settled = input
+    if (this.#socket.writable && this.#isKnown) this.#say('CALL', { op: 'approval.settle', input })
+    setTimeout(() => process.exit(), farewellMs).unref()
+  }
+
+  #begin(socket: Socket): void {
     this.#socket = socket
     let text = ''
-    socket.on('error', () => process.exit()).on('close', () => process.exit())
+    socket.on('error', () => socket.destroy()).on('close', () => this.#later())
     socket.setEncoding('utf8').on('data', (chunk: string) => {
       const lines = (text + chunk).split('\n')
       text = lines.pop() as string
       for (const line of lines) this.#hear(JSON.parse(line))
     })
-    this.#welcome = this.#say('HELLO', identity)
+    this.#say('HELLO', this.#identity)
   }
 
-  async ask(input: object): Promise<Over> {
-    await this.#welcome
-    return this.#say('CALL', { op: 'approval.ask', input }) as Promise<Over>
+  #later(): void {
+    if (!this.#isKnown) process.exit()
+    setTimeout(() => {
+      reachDaemon().then(
+        ({ socketPath, socket }) => this.#begin(socket ?? connect(socketPath)),
+        () => this.#later(),
+      )
+    }, this.#waitMs)
+    this.#waitMs = Math.min(againMsMax, 2 * this.#waitMs)
   }
 
-  settle(input: object): void {
-    void this.#say('CALL', { op: 'approval.settle', input })
+  #say(type: 'HELLO' | 'CALL', payload: object): void {
+    this.#socket.write(`${JSON.stringify({ v: 1, type, id: newPipeId(), ts: Date.now(), payload })}\n`)
   }
 
-  #say(type: 'HELLO' | 'CALL', payload: object): Promise<unknown> {
-    const id = newPipeId()
-    this.#socket.write(`${JSON.stringify({ v: 1, type, id, ts: Date.now(), payload })}\n`)
-    return new Promise((resolve) => this.#awaited.set(id, resolve))
-  }
-
-  #hear({ id, type, payload }: { id: string; type: string; payload: never }): void {
-    if (type === 'ERROR') process.exit()
-    this.#awaited.get(id)?.(payload)
+  #hear({ type, payload }: { type: string; payload: Over }): void {
+    if (type === 'WELCOME') {
+      this.#isKnown = true
+      this.#waitMs = againMs
+      this.#say('CALL', { op: 'approval.ask', input: this.#ask })
+      if (this.#settled) this.#say('CALL', { op: 'approval.settle', input: this.#settled })
+    } else if (type === 'ERROR') {
+      // One that was known before may come back sooner than its agent.
+      if (!this.#isKnown) process.exit()
+      this.#socket.destroy()
+    } else if (type === 'ACK' && payload.how !== undefined && payload.how !== 'restart') this.#resolve(payload)
   }
 }

@@ -15,6 +15,7 @@ import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'
 import { armed } from '../store/keys.ts'
 import { Failure } from './bits.tsx'
+import { Choice } from './choice.tsx'
 import { diffLines } from './code.tsx'
 
 /** Long enough to see what was pressed, and to press again. */
@@ -72,10 +73,13 @@ export function ApprovalText({ approval }: { approval: Approval }) {
   const fetchWhole = (): void => void wholeApproval(approval).then(setWhole, (error: Error) => setWhy(error.message))
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard */}
-      <pre className="screen" tabIndex={0}>
-        {diff.test(rest) ? diffLines(rest) : rest.trim()}
-      </pre>
+      {/* Its questions stand with their options below. */}
+      {approval.questions === undefined && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard
+        <pre className="screen" tabIndex={0}>
+          {diff.test(rest) ? diffLines(rest) : rest.trim()}
+        </pre>
+      )}
       {hidden !== undefined && (
         <p className="need-hidden small">
           {hiddenText(hidden)}{' '}
@@ -97,10 +101,9 @@ export function ApprovalTools({ approval }: { approval: Approval }) {
   const [held, setHeld] = useState<ApprovalChoice>()
   const [denied, setDenied] = useState<ApprovalChoice>()
   const [why, setWhy] = useState<string>()
-  const isArmed = useCell(armed) === approval.id
-  const answer = (choice: ApprovalChoice, words?: string): void => {
+  const answer = (choice: ApprovalChoice | undefined, words?: string, answers?: string[]): void => {
     setWhy(undefined)
-    answerApproval(approval, choice.id, words).catch((error) => {
+    answerApproval(approval, choice?.id ?? '', { words, answers }).catch((error) => {
       setHeld(undefined)
       setWhy(error.message)
     })
@@ -112,7 +115,7 @@ export function ApprovalTools({ approval }: { approval: Approval }) {
     const timer = setTimeout(() => answer(held), heldMs)
     return () => clearTimeout(timer)
   }, [held])
-  const { choices } = approval
+  const { choices, questions } = approval
   const press = (choice: ApprovalChoice): void => (choice.kind === 'deny' ? setDenied(choice) : setHeld(choice))
   if (held)
     return (
@@ -124,16 +127,31 @@ export function ApprovalTools({ approval }: { approval: Approval }) {
       </>
     )
   if (denied) return <Deny choice={denied} why={why} onSend={answer} onClose={() => setDenied(undefined)} />
+  const refuse = (): void => setDenied(choices.find(({ kind }) => kind === 'deny'))
+  const send = (answers: string[]): void => answer(choices.find(isOther), undefined, answers)
+  if (questions) return <Choice questions={questions} why={why} onSend={send} onRefuse={refuse} />
   return (
     <>
-      {choices.map((choice) => (
+      <Buttons approval={approval} onPress={press} />
+      <Failure text={why} />
+    </>
+  )
+}
+
+const isOther = ({ kind }: ApprovalChoice): boolean => kind === 'other'
+
+function Buttons({ approval, onPress }: { approval: Approval; onPress(choice: ApprovalChoice): void }) {
+  const isArmed = useCell(armed) === approval.id
+  return (
+    <>
+      {approval.choices.map((choice) => (
         <button
           key={choice.id}
           type="button"
           className={choice.kind === 'allow' ? 'main-button' : 'quiet'}
           data-key={keyFor(choice, approval)}
           data-approval={approval.id}
-          onClick={() => press(choice)}
+          onClick={() => onPress(choice)}
         >
           {nameOf(choice)}
         </button>
@@ -143,7 +161,6 @@ export function ApprovalTools({ approval }: { approval: Approval }) {
           Press <kbd>a</kbd> once more to allow it.
         </span>
       )}
-      <Failure text={why} />
     </>
   )
 }

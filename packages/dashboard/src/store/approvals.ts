@@ -8,6 +8,7 @@ import { keepSame, Refresh } from './refresh.ts'
 
 export type { Approval }
 export type ApprovalChoice = Approval['choices'][number]
+export type Question = NonNullable<Approval['questions']>[number]
 
 export const approvals = new Cell<readonly Approval[]>([])
 
@@ -51,7 +52,11 @@ export async function wholeApproval({ id }: Approval): Promise<Approval> {
 }
 
 /** The digest is of what the person was shown: the answer fits that, and nothing else. */
-export async function answerApproval({ id, digest }: Approval, choice: string, words = ''): Promise<void> {
-  await client.call('approval.answer', { id, choice, digest, words: words.trim() || undefined })
+export async function answerApproval(
+  { id, digest }: Approval,
+  choice: string,
+  { words = '', answers }: { words?: string; answers?: string[] } = {},
+): Promise<void> {
+  await client.call('approval.answer', { id, choice, digest, words: words.trim() || undefined, answers })
   refresh.hint()
 }

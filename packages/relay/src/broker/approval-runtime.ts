@@ -1,7 +1,7 @@
 // The contract between the queue of approvals and what they come from: a hook, a control of a worker, a dialog on a screen. Implemented in
 // approvals.ts.
 
-import type { ApprovalChoice, ApprovalHow } from '@agent-relay/sdk/protocol'
+import type { ApprovalChoice, ApprovalHow, Question } from '@agent-relay/sdk/protocol'
 
 export interface ApprovalQueue {
   /**
@@ -35,6 +35,10 @@ export interface AskedApproval {
   directory?: string
   /** Empty, if it can only be answered at the terminal. */
   choices: readonly ApprovalChoice[]
+  /** Of a choice. */
+  questions?: readonly Question[]
+  /** What asks lives on when the daemon ends, and asks again: then it is the same one. */
+  mark?: string
   /** Looks whether it is still asked, before an answer is taken, and closes it if not. */
   check?(): Promise<void>
   /** The words of who denies it reach the model. */
@@ -44,7 +48,7 @@ export interface AskedApproval {
 }
 
 export type ApprovalEnd =
-  | { how: 'answered'; choice: string; kind: ApprovalChoice['kind']; words?: string }
+  | { how: 'answered'; choice: string; kind: ApprovalChoice['kind']; words?: string; answers?: string[] }
   | { how: Exclude<ApprovalHow, 'answered'> }
 
 /** What most CLIs offer. */

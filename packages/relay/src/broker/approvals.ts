@@ -13,16 +13,18 @@ import { type AnswerInput, isHeldNow, type OpenInput } from '../core/approvals.t
 import { RefusalError } from '../core/refusal-error.ts'
 import { type Reader, sees, seesAllRuns } from '../core/sight.ts'
 import type { ApprovalRow } from '../core/view.ts'
-import { openInputOf, shown, shownWhole } from './approval-input.ts'
+import type { Alarm } from '../machine/clock.ts'
+import { endOf, markOf, openInputOf, shown, shownWhole } from './approval-input.ts'
 import { approvalNotice, shortOf, shortWish } from './approval-notice.ts'
 import type { ApprovalEnd, ApprovalQueue, AskedApproval } from './approval-runtime.ts'
 import { type AgentProcesses, speakerOf, whyNot } from './authority.ts'
 import { type Asking, actorOf, causeOf, type Parts } from './call.ts'
-import { type Asked, namesAs, type Requests } from './requests.ts'
+import type { Reply } from './engine.ts'
+import { type Asked, namesAs, type Requests, type Told } from './requests.ts'
 import type { Session } from './sessions/session.ts'
 
 type ApprovalParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'nextCause'>
-type Given = Omit<OutputOf<'approval.answer'>, 'wordsReach'>
+type Given = Omit<OutputOf<'approval.answer'>, keyof Told>
 type Closing = Parameters<ApprovalQueue['close']>
 
 /** One that is being opened, or is open. */
@@ -34,6 +36,8 @@ interface Live {
   closing?: Closing
 }
 
+/** So long hooks of the daemon before are waited for: they try again every few seconds. */
+const comeBackMs = 60_000
 /** So long a program may still show a question that is over: a key takes a moment to be taken. */
 const overMs = 2_000
 
@@ -45,6 +49,9 @@ export class Approvals implements ApprovalQueue {
   /** By the steady clock, when an agent last had one. */
   readonly #overAt = new Map<string, number>()
   readonly #byId = new Map<string, Live>()
+  /** Those that an earlier daemon had open and whose hooks may come back, with their agents. */
+  readonly #left = new Map<string, string>()
+  #giveUp: Alarm | undefined
 
   constructor(parts: ApprovalParts, workspace: string, requests: Requests) {
     this.#parts = parts
@@ -56,11 +63,20 @@ export class Approvals implements ApprovalQueue {
     })
   }
 
-  /** What an earlier daemon had open: nobody can answer it any more, and nobody has. */
+  /** What an earlier daemon had open: nobody can answer it any more, unless what asks has lived on and comes back. */
   async begin(): Promise<void> {
-    const { store, sessions } = this.#parts
+    const { store, sessions, clock } = this.#parts
     const rows = store.view.approvals.open().filter(({ machine }) => machine === sessions.machine)
-    if (rows.length > 0) await this.#submitClose({ ids: rows.map(({ id }) => id), how: 'restart' })
+    const over = rows.filter(({ mark }) => mark === undefined)
+    if (over.length > 0) await this.#submitClose({ ids: over.map(({ id }) => id), how: 'restart' })
+    for (const { id, agent, mark } of rows) if (mark !== undefined) this.#left.set(id, agent)
+    if (this.#left.size > 0) this.#giveUp = clock.after(comeBackMs, () => void this.#closeLeft())
+  }
+
+  async #closeLeft(): Promise<void> {
+    const ids = [...this.#left.keys()]
+    this.#left.clear()
+    if (ids.length > 0) await this.#submitClose({ ids, how: 'restart' }).catch(() => undefined)
   }
 
   /** Nothing is awaited before the input is cut: it may have megabytes, and must not be kept while a person thinks about it. */
@@ -78,13 +94,18 @@ export class Approvals implements ApprovalQueue {
     const live: Live = { asked, over: end }
     this.#bySource.set(source, live)
     try {
-      const { engine, nextCause } = this.#parts
-      const reply = await engine.submit({ rule: 'approval.open', input, by: daemonName, cause: nextCause() })
-      if ('refusal' in reply) return { how: 'cancelled' }
-      live.id = reply.outcome.id as string
-      this.#byId.set(live.id, live)
+      const before = input.mark === undefined ? undefined : this.#parts.store.view.approvals.byMark(input.mark)
+      // Answered while it was away.
+      if (before?.closed?.how === 'answered' && before.digest === input.digest) return endOf(before.closed)
+      const isSame = before !== undefined && before.closed === undefined && before.digest === input.digest
+      if (before && !before.closed && !isSame) await this.#submitClose({ ids: [before.id], how: 'gone' })
+      const id = isSame ? before.id : await this.#submitOpen(input)
+      if (id === undefined) return { how: 'cancelled' }
+      live.id = id
+      this.#left.delete(id)
+      this.#byId.set(id, live)
       if (live.closing) this.close(...live.closing)
-      else if (isFirst && !asked.isTold) this.#tellParent(live.id, asked)
+      else if (isFirst && !isSame && !asked.isTold) this.#tellParent(id, asked)
       return await over
     } catch {
       // The workspace is being closed, or its disk is full. Nobody has answered.
@@ -94,6 +115,12 @@ export class Approvals implements ApprovalQueue {
       this.#overAt.set(agent, this.#parts.clock.steady())
       if (live.id !== undefined) this.#byId.delete(live.id)
     }
+  }
+
+  async #submitOpen(input: OpenInput): Promise<string | undefined> {
+    const { engine, nextCause } = this.#parts
+    const reply = await engine.submit({ rule: 'approval.open', input, by: daemonName, cause: nextCause() })
+    return 'refusal' in reply ? undefined : (reply.outcome.id as string)
   }
 
   close(...closing: Closing): void {
@@ -106,6 +133,7 @@ export class Approvals implements ApprovalQueue {
 
   /** The workspace is being closed: nobody has answered what is open, and the next daemon says so. */
   stop(): void {
+    this.#giveUp?.cancel()
     for (const { over } of this.#bySource.values()) over({ how: 'restart' })
   }
 
@@ -113,8 +141,9 @@ export class Approvals implements ApprovalQueue {
   ask(asking: Asking, { key, ...asked }: ParsedInputOf<'approval.ask'>): Promise<OutputOf<'approval.ask'>> {
     const { session, by: agent, abandoned } = asking
     const source = sourceOf(session, key)
-    const over = this.open({ ...asked, source, agent })
-    const leave = () => this.close(source, 'gone')
+    const over = this.open({ ...asked, source, agent, mark: markOf(agent, key) })
+    // Not where the daemon stops: the hook comes back to the next one.
+    const leave = () => abandoned.reason instanceof RefusalError || this.close(source, 'gone')
     if (abandoned.aborted) leave()
     abandoned.addEventListener('abort', leave, { once: true })
     return over.finally(() => abandoned.removeEventListener('abort', leave))
@@ -127,7 +156,7 @@ export class Approvals implements ApprovalQueue {
 
   isOpen(agent: string): boolean {
     for (const { asked } of this.#bySource.values()) if (asked.agent === agent) return true
-    return false
+    return [...this.#left.values()].includes(agent)
   }
 
   isJustOver(agent: string): boolean {
@@ -173,8 +202,8 @@ export class Approvals implements ApprovalQueue {
     const { standing } = asking.session
     const { by, surface, why } = await this.#answerer(asking, input.id, agents)
     const answer = () => this.#submitAnswer({ ...input, standing, surface, why }, { by, ...causeOf(asking) })
-    const { reply, wordsReach } = await answer()
-    if (!('refusal' in reply)) return { ...(reply.outcome as Given), wordsReach }
+    const { reply, told } = await answer()
+    if (!('refusal' in reply)) return { ...(reply.outcome as Given), ...told }
     if (reply.refusal.code !== 'approval.elsewhere') throw new RefusalError(reply.refusal)
     const request = { op: 'approval.answer', id: asking.id, ...namesAs(by, standing), surface, input } as const
     const done = await this.#requests.ask(reply.refusal, request, async () => (await answer()).reply)
@@ -187,18 +216,37 @@ export class Approvals implements ApprovalQueue {
   async answerFor(
     { asker, standing, surface, cause, digest }: Asked,
     input: ParsedInputOf<'approval.answer'>,
-  ): Promise<{ wordsReach: boolean }> {
+  ): Promise<Told> {
     const who = { by: daemonName, cause, digest }
-    const { reply, wordsReach } = await this.#submitAnswer({ ...input, standing, surface, asker }, who)
+    const { reply, told } = await this.#submitAnswer({ ...input, standing, surface, asker }, who)
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    return { wordsReach }
+    return told
   }
 
-  async #submitAnswer(input: AnswerInput, who: { by: string; cause: string; digest?: () => string }) {
+  async #submitAnswer(
+    input: AnswerInput,
+    who: { by: string; cause: string; digest?: () => string },
+  ): Promise<{ reply: Reply; told: Told }> {
     const asked = this.#byId.get(input.id)?.asked
+    // A hook that is away takes them with the answer when it comes back.
+    const passesWords = asked ? asked.passesWords : this.#left.delete(input.id)
     await asked?.check?.()
     const reply = await this.#parts.engine.submit({ rule: 'approval.answer', input, ...who })
-    return { reply, wordsReach: asked?.passesWords === true }
+    if ('refusal' in reply) return { reply, told: { wordsReach: false } }
+    const wordsAs = passesWords ? 'answer' : await this.#sendWords(input, reply.outcome.kind, who.by)
+    return { reply, told: { wordsReach: wordsAs !== undefined, ...(wordsAs ? { wordsAs } : {}) } }
+  }
+
+  /** Where its CLI has no way to tell its model the words of who denies it, they come as a message. */
+  async #sendWords({ id, words, asker }: AnswerInput, kind: unknown, by: string): Promise<'message' | undefined> {
+    const { store, engine, nextCause } = this.#parts
+    const row = store.view.approvals.byId(id)
+    if (words === undefined || kind !== 'deny' || !row) return undefined
+    const from = store.view.agent(by) ? by : daemonName
+    const who = from === daemonName ? (asker?.name ?? 'A person') : 'I'
+    const input = { to: row.agent, body: `${who} denied ${id} (it ${shortWish(row)}): ${words}` }
+    const reply = await engine.submit({ rule: 'message.send', input, by: from, cause: nextCause() })
+    return 'refusal' in reply ? undefined : 'message'
   }
 
   /** A person where they are, or the agent whose processes or whose own token say that it is. */
@@ -247,9 +295,4 @@ export class Approvals implements ApprovalQueue {
 /** Nobody closes what another session has asked. */
 function sourceOf({ id }: Session, key: string): string {
   return `${id}/${key}`
-}
-
-function endOf({ how, choice, kind, words }: ApprovalClosed): ApprovalEnd {
-  if (how !== 'answered' || choice === undefined || kind === undefined) return { how } as ApprovalEnd
-  return { how, choice, kind, ...(words === undefined ? {} : { words }) }
 }

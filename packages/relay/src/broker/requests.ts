@@ -5,6 +5,7 @@
 import {
   daemonName,
   isRefusalCode,
+  type OutputOf,
   type ParsedInputOf,
   type Refusal,
   type RefusalCode,
@@ -26,6 +27,9 @@ const kinds = {
   'worker.pause': 'release',
   'worker.resume': 'release',
 } as const satisfies Record<string, RequestKind>
+
+/** Whether the words of who answers reach the model, and how. */
+export type Told = Pick<OutputOf<'approval.answer'>, 'wordsReach' | 'wordsAs'>
 
 export type RequestName = keyof typeof kinds
 export type WishName = Exclude<RequestName, 'approval.answer'>
@@ -57,7 +61,7 @@ export interface Asked {
 
 /** What of a workspace carries requests out. */
 interface Carriers {
-  approvals: { answerFor(asked: Asked, input: ParsedInputOf<'approval.answer'>): Promise<{ wordsReach: boolean }> }
+  approvals: { answerFor(asked: Asked, input: ParsedInputOf<'approval.answer'>): Promise<Told> }
   wishes: { giveFor(rule: WishName, asked: Asked, input: ParsedInputOf<'worker.release'>): Promise<void> }
 }
 
@@ -67,7 +71,7 @@ export async function carryOut(
   allows: (machine: string, kind: RequestKind) => Promise<boolean>,
   machine: string,
   question: unknown,
-): Promise<{ done: true; wordsReach?: boolean } | { refused: RefusalCode }> {
+): Promise<({ done: true } & Partial<Told>) | { refused: RefusalCode }> {
   const read = Request.safeParse(question)
   if (!read.success) return { refused: 'operation.unknown' }
   const { op, id, name, surface, input, seesAll: isAll } = read.data
@@ -77,10 +81,7 @@ export async function carryOut(
   const cause = `request/${machine}/${name ?? ''}/${id}`
   const asked = { asker, standing, surface, cause, digest: () => digestOf(op, input) }
   try {
-    if (op === 'approval.answer') {
-      const { wordsReach } = await approvals.answerFor(asked, parse(op, input))
-      return { done: true, wordsReach }
-    }
+    if (op === 'approval.answer') return { done: true, ...(await approvals.answerFor(asked, parse(op, input))) }
     await wishes.giveFor(op, asked, parse(op, input))
     return { done: true }
   } catch (error) {
@@ -106,13 +107,13 @@ export class Requests {
    * What a rule has refused here because it is on another machine is asked of that one. Resolves when that machine says that it is done, and
    * never before. Nothing of its answer is shown but a code of ours: why it refuses is looked up in the journal, by deciding `again`.
    */
-  async ask(refused: Refusal, request: Request, again: () => Promise<Reply>): Promise<{ wordsReach: boolean }> {
+  async ask(refused: Refusal, request: Request, again: () => Promise<Reply>): Promise<Told> {
     const machine = refused.details.machine as string
     const elsewhere = this.#elsewhere as Elsewhere
     if (!elsewhere.isSeen(machine)) throw new RefusalError('machine.away', { machine })
     const answer = (await elsewhere.ask(machine, request).catch(() => undefined)) as Record<string, unknown> | undefined
     if (!answer) throw new RefusalError('request.unanswered', { machine })
-    if (answer.done === true) return { wordsReach: answer.wordsReach === true }
+    if (answer.done === true) return toldOf(answer)
     const code = codeOf(answer.refused)
     // Its daemon is older, and knows no such request.
     if (code === 'operation.unknown') throw new RefusalError(refused)
@@ -124,6 +125,11 @@ export class Requests {
     if (reply.refusal.code !== refused.code) throw new RefusalError(reply.refusal)
     throw new RefusalError('request.refused', { machine, code })
   }
+}
+
+function toldOf({ wordsReach, wordsAs }: Record<string, unknown>): Told {
+  const isKnown = wordsAs === 'answer' || wordsAs === 'message'
+  return { wordsReach: wordsReach === true, ...(isKnown ? { wordsAs } : {}) }
 }
 
 function codeOf(told: unknown): RefusalCode {

@@ -9,6 +9,7 @@ import {
   type ApprovalOpened,
   type Delegation,
   limits,
+  type Question,
 } from '@agent-relay/sdk/protocol'
 import { ago } from './ago.ts'
 import { isElsewhere } from './homes.ts'
@@ -39,6 +40,7 @@ export interface AnswerInput {
   choice: string
   digest: string
   words?: string
+  answers?: string[]
   /** Where the person is who answers; unset for an agent. */
   surface?: 'page' | 'terminal'
   /** Why the one who answers is not such a person. */
@@ -51,7 +53,7 @@ export interface AnswerInput {
 
 export function answer(view: View, command: Command<AnswerInput>): Verdict {
   const { input, at, world } = command
-  const { id, choice, digest, words, surface, standing, asker, why = 'you are an agent' } = input
+  const { id, choice, digest, words, answers, surface, standing, asker, why = 'you are an agent' } = input
   const refused = forged(view, command)
   if (refused) return refused
   const by = askerOf(command)
@@ -64,12 +66,13 @@ export function answer(view: View, command: Command<AnswerInput>): Verdict {
     return refuse('approval.not-yours', { id, why: `${asker.name} is an agent` })
   if (row.closed) return refuse('approval.closed', { id, how: row.closed.how, why: closedText(row, at) })
   if (digest !== row.digest) return refuse('approval.changed', { id })
-  if (!chosen) return refuse('approval.choice', { id, why: choicesText(row) })
+  const isAnswered = chosen?.kind === 'deny' || answers?.length === row.questions?.length
+  if (!chosen || !isAnswered) return refuse('approval.choice', { id, why: choicesText(row) })
   // Last: what speaks against it is said here, and only what may be done is asked of the other machine.
   if (isElsewhere(view, world, row)) return refuse('approval.elsewhere', { id, machine: row.machine })
   const closed: ApprovalClosed = {
     type: 'approval.closed',
-    ...{ id, agent: row.agent, how: 'answered', kind: chosen.kind, choice, words },
+    ...{ id, agent: row.agent, how: 'answered', kind: chosen.kind, choice, words, answers },
     ...(delegation ? { surface: 'delegation', delegation: delegationText(delegation) } : { surface }),
     ...(asker ? { asker: askerText(asker) } : {}),
   }
@@ -136,9 +139,15 @@ export function delegationText({ agent, for: whom, tools, pattern }: Delegation)
   return `${agent} for ${whose}: ${tools.join(', ')}${pattern === undefined ? '' : ` ${pattern}`}`
 }
 
-function choicesText({ choices }: ApprovalRow): string {
+function choicesText({ choices, questions }: ApprovalRow): string {
+  if (questions) return `It asks, and a yes is no answer. ${questions.map(questionText).join(' ')}`
   if (choices.length === 0) return 'Its choices could not be read: answer it at the terminal of the agent.'
   return `Its choices: ${choices.map(({ id, label }) => (label === undefined ? id : `${id} (${label})`)).join(', ')}`
+}
+
+/** `Which one? 1 (Postgres), 2 (SQLite), or words of your own.` */
+function questionText({ text, options }: Question): string {
+  return `${text} ${options.map(({ label }, i) => `${i + 1} (${label})`).join(', ')}, or words of your own.`
 }
 
 const said: Record<ApprovalChoice['kind'], string> = {

@@ -167,7 +167,7 @@ export interface ClaimView {
 /** An approval, open or closed. */
 export interface ApprovalRow extends Omit<ApprovalOpened, 'type'> {
   at: number
-  closed?: Pick<ApprovalClosed, 'how' | 'kind'> & { at: number; by: string }
+  closed?: Pick<ApprovalClosed, 'how' | 'kind' | 'choice' | 'words' | 'answers'> & { at: number; by: string }
 }
 
 export interface ApprovalView {
@@ -178,6 +178,8 @@ export interface ApprovalView {
   count(): number
   /** Those of this agent that are open. */
   of(agent: string): ApprovalRow[]
+  /** The newest that has this mark. */
+  byMark(mark: string): ApprovalRow | undefined
   /** All that was asked, as far as it is kept; undefined where the row has it. */
   whole(id: string): string | undefined
   /** The number of the last one that was opened; 0 before the first. */

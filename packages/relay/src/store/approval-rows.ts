@@ -1,10 +1,11 @@
 // Approvals as rows, read for the rules and for lists. evolve.ts writes them.
 
+import type { ApprovalOpened } from '@agent-relay/sdk/protocol'
 import type { ApprovalRow, ApprovalView } from '../core/view.ts'
 import type { Database, Row, Statement } from './database.ts'
 
 const columns =
-  'id, agent, vendor, tool, input, is_exact, directory, choices, digest, machine, at, closed_at, how, kind, closed_by, hidden_chars, hidden_lines, is_whole'
+  'id, agent, vendor, tool, input, is_exact, directory, choices, digest, machine, at, closed_at, how, kind, closed_by, hidden_chars, hidden_lines, is_whole, questions, given, mark'
 
 const statements = {
   byId: `SELECT ${columns} FROM approvals WHERE id = ?`,
@@ -12,6 +13,7 @@ const statements = {
   of: `SELECT ${columns} FROM approvals WHERE closed_at IS NULL AND agent = ? ORDER BY n`,
   count: 'SELECT count(*) FROM approvals WHERE closed_at IS NULL',
   last: 'SELECT max(n) FROM approvals',
+  byMark: `SELECT ${columns} FROM approvals WHERE mark = ? ORDER BY n DESC LIMIT 1`,
   whole: 'SELECT b.body FROM approvals a JOIN bodies b ON b.seq = a.whole WHERE a.id = ?',
 }
 
@@ -39,6 +41,11 @@ export class ApprovalRows implements ApprovalView {
     return this.#sql.count.get()?.[0] as number
   }
 
+  byMark(mark: string): ApprovalRow | undefined {
+    const row = this.#sql.byMark.get(mark)
+    return row && approvalOf(row)
+  }
+
   whole(id: string): string | undefined {
     return this.#sql.whole.get(id)?.[0] as string | undefined
   }
@@ -50,14 +57,29 @@ export class ApprovalRows implements ApprovalView {
 
 function approvalOf(row: Row): ApprovalRow {
   const [id, agent, vendor, tool, input, isExact, directory, choices, digest, machine, at, ...closing] = row
-  const [closedAt, how, kind, by, hiddenChars, hiddenLines, isWhole] = closing
+  const [closedAt, how, kind, by, hiddenChars, hiddenLines, isWhole, questions, given, mark] = closing
   const approval = { id, agent, vendor, tool, input, isExact: isExact === 1, digest, at } as ApprovalRow
   approval.choices = JSON.parse(choices as string)
   if (hiddenChars !== null) approval.hiddenChars = hiddenChars as number
+  if (questions !== null) approval.questions = JSON.parse(questions as string)
+  if (mark !== null) approval.mark = mark as string
   if (isWhole === 1) approval.isWhole = true
   if (hiddenLines !== null) approval.hiddenLines = hiddenLines as number
   if (directory !== null) approval.directory = directory as string
   if (machine !== null) approval.machine = machine as string
-  if (closedAt !== null) approval.closed = { at: closedAt, how, by, ...(kind === null ? {} : { kind }) } as never
+  const answer = given === null ? {} : JSON.parse(given as string)
+  if (closedAt !== null) approval.closed = { at: closedAt, how, by, ...(kind === null ? {} : { kind }), ...answer }
   return approval
+}
+
+/** In the order of the columns that the insert names. */
+export function approvalValues(
+  { id, agent, vendor, tool, input, digest, choices, questions, ...fact }: ApprovalOpened,
+  { machine, at, whole }: { machine: string | null; at: number; whole: number | null },
+): (string | number | null)[] {
+  const { isExact, directory = null, hiddenChars = null, hiddenLines = null, isWhole = false, mark = null } = fact
+  const asked = [agent, vendor, tool, input, Number(isExact), directory, JSON.stringify(choices), digest]
+  const kept = [hiddenChars, hiddenLines, whole, Number(isWhole)]
+  const answered = questions ? JSON.stringify(questions) : null
+  return [Number(id.slice('ap-'.length)), id, ...asked, machine, at, ...kept, answered, mark]
 }

@@ -17,7 +17,7 @@ import {
 import { factTypes, misshapen } from '../core/facts/table.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { Database } from './database.ts'
-import { beginWith } from './migrations.ts'
+import { beginWith } from './migrating.ts'
 
 /** What a value must be, in words, and as a condition of SQL on the column. */
 interface Expected {
@@ -76,7 +76,13 @@ const expected: Record<string, Record<string, Expected>> = {
   },
   runs: { status: wordOf(runStatuses) },
   claims: { how: wordOf(Claim.shape.how.options) },
-  approvals: { choices: list, how: wordOf(approvalHows), kind: wordOf(ApprovalChoice.shape.kind.options) },
+  approvals: {
+    choices: list,
+    questions: list,
+    given: object,
+    how: wordOf(approvalHows),
+    kind: wordOf(ApprovalChoice.shape.kind.options),
+  },
 }
 
 /** What JavaScript can count to, and the last moment that it knows. */

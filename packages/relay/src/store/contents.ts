@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs'
 import { daemonName } from '@agent-relay/sdk/protocol'
 import { Database } from './database.ts'
-import { knownVersion } from './migrations.ts'
+import { knownVersion } from './migrating.ts'
 import { busyMs } from './soundness.ts'
 
 export interface DatabaseContents {

@@ -74,9 +74,9 @@ export const rareStatements = {
   workersRestored: 'UPDATE workers SET machine = ?, worktree = NULL',
   runsRestored: 'UPDATE runs SET machine = ?',
   approval: `INSERT INTO approvals (n, id, agent, vendor, tool, input, is_exact, directory, choices, digest, machine, at, hidden_chars,
-    hidden_lines, whole, is_whole) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    hidden_lines, whole, is_whole, questions, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   approvalClosed:
-    'UPDATE approvals SET closed_at = ?, how = ?, kind = ?, closed_by = ? WHERE id = ? AND closed_at IS NULL',
+    'UPDATE approvals SET closed_at = ?, how = ?, kind = ?, closed_by = ?, given = ? WHERE id = ? AND closed_at IS NULL',
   spent: `INSERT INTO spend (agent, worker, run, model, day, turns, input, output, cached, usd_parts) VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET turns = turns + 1, input = input + excluded.input, output = output + excluded.output, cached = cached + excluded.cached,
       usd_parts = coalesce(usd_parts + excluded.usd_parts, usd_parts, excluded.usd_parts)`,

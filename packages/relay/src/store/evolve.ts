@@ -6,6 +6,7 @@ import { type JournalEntry, machineOf, type Origin } from '../core/journal.ts'
 import { usdParts } from '../core/spend.ts'
 import type { AgentRow } from '../core/view.ts'
 import { backupMachine } from '../core/world.ts'
+import { approvalValues } from './approval-rows.ts'
 import { Concerns } from './concerns.ts'
 import type { Database, Statement } from './database.ts'
 import { rareStatements, statements } from './evolve-statements.ts'
@@ -229,17 +230,16 @@ export class Evolve {
     'claim.denied': () => {},
     'claim.passed': () => {},
     'approval.opened': (fact, entry) => {
-      const { id, directory = null, choices, hiddenChars = null, hiddenLines = null, isWhole = false } = fact
-      const asked = [fact.agent, fact.vendor, fact.tool, fact.input, Number(fact.isExact), directory]
       // The body is this fact's only where its input was cut.
-      const body = hiddenChars === null ? undefined : entry.body
+      const body = fact.hiddenChars === undefined ? undefined : entry.body
       this.#keepBody(entry.seq, body)
-      const whole = [hiddenChars, hiddenLines, body === undefined ? null : entry.seq, Number(isWhole)]
-      const rest = [JSON.stringify(choices), fact.digest, machineOf(fact, entry), entry.at, ...whole]
-      this.#sql.approval.run(Number(id.slice('ap-'.length)), id, ...asked, ...rest)
+      const whole = body === undefined ? null : entry.seq
+      this.#sql.approval.run(...approvalValues(fact, { machine: machineOf(fact, entry), at: entry.at, whole }))
     },
-    'approval.closed': ({ id, how, kind = null, asker }, { at, by }) =>
-      this.#sql.approvalClosed.run(at, how, kind, asker ?? by, id),
+    'approval.closed': ({ id, how, kind = null, asker, choice, words, answers }, { at, by }) => {
+      const given = choice === undefined ? null : JSON.stringify({ choice, words, answers })
+      this.#sql.approvalClosed.run(at, how, kind, asker ?? by, given, id)
+    },
     'spend.noted': ({ agent, worker = '', run = '', model = '', tokens, usd }, { at }) => {
       const day = new Date(at).toISOString().slice(0, 10)
       const parts = usd === undefined ? null : Math.round(usd * usdParts)

@@ -3,7 +3,7 @@
 
 import { RefusalError } from '../core/refusal-error.ts'
 import { Database } from './database.ts'
-import { knownVersion, migrate, versionFault } from './migrations.ts'
+import { knownVersion, migrate, versionFault } from './migrating.ts'
 
 /** What SQLite's own `ANALYZE` makes, if somebody has run it. */
 const statistics = new Set([

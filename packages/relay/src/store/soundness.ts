@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { Database } from './database.ts'
-import { versionFault } from './migrations.ts'
+import { versionFault } from './migrating.ts'
 
 /** How long somebody who looks from outside waits for whoever has the file. */
 export const busyMs = 5_000

@@ -14,6 +14,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
 import { type ApprovalEnd, type AskedApproval, plainChoices } from '../../src/broker/approval-runtime.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
+import { atOnce } from '../../src/core/steps.ts'
 import { systemClock } from '../../src/machine/clock.ts'
 import { titleOf } from '../../src/machine/process-tree.ts'
 import { openPty } from '../../src/supervisor/pty.ts'
@@ -147,6 +148,27 @@ describe('a person', () => {
     await Promise.all([long.over, odd.over, huge.over])
   })
 
+  test('answers a choice by a number or in words; a yes is refused and lists the options', async () => {
+    const questions = [{ text: 'Which?', options: [{ label: 'red' }, { label: 'blue' }] }]
+    const choices = [{ id: 'answer', kind: 'other' }, ...plainChoices.filter(({ kind }) => kind === 'deny')] as const
+    const choice = { tool: 'AskUserQuestion', choices, questions }
+    const first = await ask({ ...choice, input: 'Which?' })
+    const said = (await atTerminal('approve', first.id)).said
+    expect(said).toContain(`${first.id} asks, and a yes is no answer. Which? 1 (red), 2 (blue).`)
+    for (const wrong of [['--choice', '3'], ['--choice', '1,2'], ['--answer', 'a', '--answer', 'b'], ['--always']])
+      expect((await atTerminal('approve', first.id, ...wrong)).code).not.toBe(0)
+    expect(ids()).toEqual([first.id])
+    expect((await atTerminal('approve', first.id, '--choice', '2')).said).toContain('Answered. Fixer goes on.')
+    expect(await first.over).toMatchObject({ kind: 'other', answers: ['blue'] })
+    const second = await ask({ ...choice, input: 'Which one?' })
+    expect((await atTerminal('approvals')).said).toMatch(/Fixer +\S+.* +asks +Which one\?/)
+    expect((await atTerminal('approve', second.id, '--answer', 'neither of them')).code).toBe(0)
+    expect(await second.over).toMatchObject({ answers: ['neither of them'] })
+    const third = await ask({ ...choice, input: 'Which now?' })
+    expect((await atTerminal('deny', third.id)).said).toContain('Denied.')
+    await third.over
+  })
+
   test('denies with words, lists, and is told what became of one that the terminal has answered', async () => {
     const [first, second] = [await ask({ passesWords: true }), await ask()]
     const listed = (await atTerminal('approvals')).said
@@ -154,6 +176,12 @@ describe('a person', () => {
     expect(listed).toContain('2 agents wait')
     expect((await atTerminal('deny', first.id, 'use', 'a branch')).said).toContain('Denied. Fixer was told why.')
     expect(await first.over).toMatchObject({ kind: 'deny', words: 'use a branch' })
+    const third = await ask({ vendor: 'codex', input: 'npm publish' })
+    expect((await atTerminal('deny', third.id, 'not today')).said).toContain(
+      'Denied. Your words went to Fixer as a message: codex cannot pass them on.',
+    )
+    const [last] = atOnce(workspace.store.queries.peek('Fixer', { unreadOnly: false, limit: 1 })).messages
+    expect(last?.body).toMatch(new RegExp(`denied ${third.id} \\(it wants to run "npm publish"\\): not today$`))
     workspace.approvals.close(second.source, 'terminal', 'allow')
     expect(await second.over).toEqual({ how: 'terminal' })
     expect((await atTerminal('approve', second.id)).said).toContain('Already answered at the terminal (allowed,')

@@ -129,6 +129,62 @@ test('waits for a call that its CLI writes slowly', async () => {
   expect(await ended).toEqual({ code: 0, decision: { behavior: 'allow' } })
 })
 
+test('a question of its model is a choice: a yes is no answer, and what is answered reaches the model', async () => {
+  const questions = [
+    {
+      question: 'Which store?',
+      header: 'Store',
+      multiSelect: false,
+      options: [{ label: 'Postgres', description: 'several machines' }, { label: 'SQLite' }],
+    },
+    {
+      question: 'Which checks?',
+      header: 'Checks',
+      multiSelect: true,
+      options: [{ label: 'unit' }, { label: 'types' }],
+    },
+  ]
+  const { ended } = run(body({ tool_name: 'AskUserQuestion', tool_input: { questions } }))
+  const asked = await opened()
+  expect(asked.questions).toEqual([
+    { text: 'Which store?', options: [{ label: 'Postgres', text: 'several machines' }, { label: 'SQLite' }] },
+    { text: 'Which checks?', options: [{ label: 'unit' }, { label: 'types' }], isMany: true },
+  ])
+  expect(asked.input).toBe(
+    'Which store?\n  1  Postgres: several machines\n  2  SQLite\nWhich checks?\n  1  unit\n  2  types',
+  )
+  const reply = (more: object) => {
+    const input = {
+      id: asked.id,
+      digest: asked.digest,
+      surface: 'page',
+      standing: { rank: 'holder' },
+      ...more,
+    } as never
+    return workspace.engine.submit({ rule: 'approval.answer', input, by: 'agent-relay', cause: id('c') })
+  }
+  for (const wrong of [{ choice: 'allow' }, { choice: 'answer' }, { choice: 'answer', answers: ['SQLite'] }])
+    expect(await reply(wrong)).toMatchObject({
+      refusal: {
+        code: 'approval.choice',
+        details: { why: expect.stringContaining('Which store? 1 (Postgres), 2 (SQLite), or words') },
+      },
+    })
+  expect(await reply({ choice: 'answer', answers: ['neither: a file', 'unit, types'] })).toMatchObject({
+    outcome: { kind: 'other' },
+  })
+  const answers = { 'Which store?': 'neither: a file', 'Which checks?': 'unit, types' }
+  expect((await ended).decision).toEqual({ behavior: 'allow', updatedInput: { questions, answers } })
+})
+
+test('a question that is not understood is answered at the terminal alone', async () => {
+  const { child, ended } = run(body({ tool_name: 'AskUserQuestion', tool_input: { questions: [{ ask: 1 }] } }))
+  expect((await opened()).choices).toEqual([])
+  child.kill()
+  await ended
+  await until(() => shown().length === 0)
+})
+
 test('shows all of what a tool is given that is not a command', async () => {
   const { ended, child } = run(body({ tool_name: 'Write', tool_input: { file_path: '/w/a.ts', content: 'x' } }))
   expect((await opened()).input).toBe('/w/a.ts\n@@ written @@\n+x')

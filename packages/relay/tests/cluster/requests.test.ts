@@ -91,7 +91,14 @@ test('an approval of another machine is answered where that machine allows it, a
   await refused(give(), 'request.denied', denied)
   expect((await viewOf(box)).approvals.byId(row.id)?.closed).toBeUndefined()
   await place.allow(box, 'laptop', 'approve')
-  expect(await give('no')).toEqual({ agent: 'fixer', tool: 'Bash', kind: 'deny', how: 'answered', wordsReach: true })
+  expect(await give('no')).toEqual({
+    agent: 'fixer',
+    tool: 'Bash',
+    kind: 'deny',
+    how: 'answered',
+    wordsReach: true,
+    wordsAs: 'answer',
+  })
   expect((await viewOf(box)).approvals.byId(row.id)?.closed).toMatchObject({ how: 'answered', by: 'alice on laptop' })
   expect(await end).toMatchObject({ how: 'answered', kind: 'deny', words: 'not now' })
   await refused(give(), 'approval.closed', /Already answered by alice on laptop/)
@@ -234,7 +241,7 @@ test('a machine that is allowed speaks for no one else, does nothing twice, and 
   // By no delegation, and no person.
   expect(await byRogue(byHand(yes, { surface: undefined }))).toEqual({ refused: 'approval.not-yours' })
   const question = byHand(yes)
-  expect(await byRogue(question)).toEqual({ done: true, wordsReach: true })
+  expect(await byRogue(question)).toEqual({ done: true, wordsReach: true, wordsAs: 'answer' })
   expect(await byRogue(question)).toMatchObject({ done: true })
   expect(await byRogue({ ...question, input: { ...yes, choice: 'no' } })).toEqual({ refused: 'call.reused' })
   expect(await byRogue(byHand(yes))).toEqual({ refused: 'approval.closed' })
@@ -264,6 +271,6 @@ test('a machine that is allowed speaks for no one else, does nothing twice, and 
   rogue = await joined('rogue')
   expect(await byRogue(late)).toEqual({ refused: 'request.denied' })
   await place.allow(box, 'rogue', 'approve')
-  expect(await byRogue(late)).toEqual({ done: true, wordsReach: true })
+  expect(await byRogue(late)).toEqual({ done: true, wordsReach: true, wordsAs: 'answer' })
   await last.end
 })

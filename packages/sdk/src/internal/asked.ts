@@ -130,6 +130,7 @@ const [runs, edits, dialog] = [
   /^(?:edit|multiedit|write|notebookedit|apply_patch|replace|write_file|create)$/i,
   'dialog',
 ]
+const asks = /^(?:askuserquestion|ask_user|question)$/i
 /** What ACP calls a tool that it knows no better word for. */
 const nameless = /^(?:tool|other|think|switch_mode|)$/i
 const known: Readonly<Record<string, string>> = {
@@ -143,6 +144,7 @@ const known: Readonly<Record<string, string>> = {
 /** What it wants, after its name, and what of the input is still to be shown. */
 export function wishOf({ tool, input }: { tool: string; input: string }): { wants: string; rest: string } {
   if (tool === dialog) return { wants: 'has a dialog open', rest: input }
+  if (asks.test(tool)) return { wants: 'asks', rest: input }
   if (runs.test(tool)) return { wants: 'wants to run', rest: input }
   const verb = known[tool.toLowerCase()]
   if (verb !== undefined) return { wants: `wants to ${verb}`, rest: input }

@@ -11,6 +11,19 @@ export const ApprovalChoice = z.object({
 })
 export type ApprovalChoice = z.infer<typeof ApprovalChoice>
 
+/** One question with its options. Whoever answers takes one of them, several where it says so, or writes an answer of their own. */
+export const Question = z.object({
+  text: z.string().min(1).max(2_000),
+  options: z
+    .array(z.object({ label: z.string().min(1).max(200), text: z.string().max(2_000).optional() }))
+    .min(1)
+    .max(20),
+  isMany: z.boolean().optional(),
+})
+export type Question = z.infer<typeof Question>
+/** Of one choice. */
+export const questionsMax = 10
+
 /**
  * How one was closed. answered: from the queue. terminal: at the agent's own terminal. timeout and cancelled: its CLI gave it up. gone: what
  * asked is not there any more. restart: the daemon ended while it was open.
@@ -36,6 +49,8 @@ export const Approval = z.object({
   machine: z.string().optional(),
   /** Empty, where it can only be answered at the terminal. */
   choices: z.array(ApprovalChoice),
+  /** Set where it is a choice: not a yes is asked for, but an answer to each of these. */
+  questions: z.array(Question).optional(),
   since: z.string(),
   /** An answer names it, so that it fits what was shown and nothing else. */
   digest: z.string(),

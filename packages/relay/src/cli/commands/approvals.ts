@@ -3,7 +3,7 @@
 import type { RelayClient } from '@agent-relay/sdk'
 import { wishOf } from '@agent-relay/sdk/internal/asked'
 import { clean } from '@agent-relay/sdk/internal/clean'
-import type { Approval, Delegation, OutputOf } from '@agent-relay/sdk/protocol'
+import type { Approval, Delegation, OutputOf, Question } from '@agent-relay/sdk/protocol'
 import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../command.ts'
 import { withClient, withPerson } from '../connection.ts'
 import { awaitEnding } from '../ending.ts'
@@ -64,12 +64,13 @@ async function show({ print, env }: Context, { approvals, delegations }: OutputO
   if (approvals.length > 0) {
     await print.table(
       [{ head: 'ID' }, { head: 'AGENT' }, { head: 'SINCE' }, { head: 'WHAT', mayShrink: true }, { head: '', spare: 1 }],
-      approvals.map(({ id, agent, since, tool, input, hidden, vendor, directory, machine }) => {
+      approvals.map(({ id, agent, since, tool, input, hidden, vendor, directory, machine, choices }) => {
         const on = machine === undefined ? '' : ` on ${machine}`
         const where = `${on}${directory === undefined ? '' : ` · ${homely(directory, env.HOME)}`}`
         const more = hidden ? ` · ${hiddenText(hidden)}: ${print.typed(`agent-relay approvals show ${id}`)}` : ''
         const { wants, rest } = wishOf({ tool, input })
-        return [id, agent, ageOf(since), `${wants}  ${rest}`, `${vendor}${where}${more}`].map(oneLine)
+        const only = choices.length > 0 ? '' : ` · ${print.typed(`agent-relay attach ${agent}`)}`
+        return [id, agent, ageOf(since), `${wants}  ${rest}`, `${vendor}${where}${more}${only}`].map(oneLine)
       }),
     )
   }
@@ -88,8 +89,12 @@ function hiddenText({ chars, lines = 0 }: NonNullable<Approval['hidden']>): stri
 }
 
 function howTo(approvals: Approval[]): string {
-  const last = approvals.at(-1)?.id
-  return `${counted(approvals.length, 'agent')} wait${approvals.length === 1 ? 's' : ''}.  agent-relay approve ${approvals[0]?.id} [--always]  ·  agent-relay deny ${last} "why not"`
+  const count = `${counted(approvals.length, 'agent')} wait${approvals.length === 1 ? 's' : ''}.`
+  const answerable = approvals.filter(({ choices }) => choices.length > 0)
+  const [first, last] = [answerable[0], answerable.at(-1)]
+  if (!first || !last) return `${count}  At its terminal: agent-relay attach ${approvals[0]?.agent}`
+  const how = first.questions ? '--choice NUMBER' : '[--always]'
+  return `${count}  agent-relay approve ${first.id} ${how}  ·  agent-relay deny ${last.id} "why not"`
 }
 
 export function delegationLine({ agent, for: whom, tools, pattern, until }: Delegation): string {
@@ -101,26 +106,32 @@ export function delegationLine({ agent, for: whom, tools, pattern, until }: Dele
 interface ApproveOptions {
   always?: boolean
   choice?: string
+  answer?: string[]
 }
 
 export const approve: CliCommand<ApproveOptions> = {
   options: {
     always: { flags: '--always', text: 'and whatever is like it, for this session of that agent' },
-    choice: { flags: '--choice <id>', text: 'one of its choices, as agent-relay approvals --json names them' },
+    choice: { flags: '--choice <id>', text: 'one of its choices or options by its number; several with commas' },
+    answer: {
+      flags: '--answer <words>',
+      text: 'where it asks: an answer of your own; again for each further question',
+      isList: true,
+    },
   },
-  examples: ['agent-relay approve ap-3', 'agent-relay approve ap-3 --always'],
-  run: (context) => runAnswer(context, context.options.always ? 'always' : 'allow', context.options.choice),
+  examples: ['agent-relay approve ap-3', 'agent-relay approve ap-3 --always', 'agent-relay approve ap-4 --choice 2'],
+  run: (context) => runAnswer(context, context.options.always ? 'always' : 'allow', context.options),
 }
 
 export const deny: CliCommand = {
   examples: ['agent-relay deny ap-3', 'agent-relay deny ap-3 "Not on the shared database. Use the copy."'],
-  run: (context) => runAnswer(context, 'deny', undefined, context.args.slice(1).join(' ') || undefined),
+  run: (context) => runAnswer(context, 'deny', {}, context.args.slice(1).join(' ') || undefined),
 }
 
 async function runAnswer(
   context: Context,
   kind: 'allow' | 'always' | 'deny',
-  choice?: string,
+  { choice, answer: own }: Pick<ApproveOptions, 'choice' | 'answer'>,
   words?: string,
 ): Promise<void> {
   const { args, print } = context
@@ -129,11 +140,14 @@ async function runAnswer(
     const listed = await find(client, id)
     // Whoever allows something sees all of it that is kept.
     const asked = listed?.hidden && kind !== 'deny' ? await whole(client, id) : listed
-    const chosen = choice ?? asked?.choices.find((each) => each.kind === kind)?.id
-    if (asked && chosen === undefined) throw new CommandError(print.typed(lacking(asked, kind)), exits.refused)
+    const answers = asked?.questions && kind !== 'deny' ? answersOf(asked.questions, choice, own) : undefined
+    const wanted = answers ? 'other' : kind
+    const chosen = (answers ? undefined : choice) ?? asked?.choices.find((each) => each.kind === wanted)?.id
+    const isLacking = asked?.questions && kind !== 'deny' ? !answers : chosen === undefined
+    if (asked && isLacking) throw new CommandError(print.typed(lacking(asked, kind)), exits.refused)
     if (asked && kind !== 'deny') await mustSee(context, asked)
     // One that is not open is asked for too: the answer tells what became of it.
-    const input = { id, choice: chosen ?? kind, digest: asked?.digest ?? '', words }
+    const input = { id, choice: chosen ?? kind, digest: asked?.digest ?? '', words, answers }
     const answer = await client.call('approval.answer', input)
     if (print.isJson) return void (await print.json(answer))
     await print.line(oneLine(saidOf(answer, asked?.vendor ?? 'its CLI', words)))
@@ -171,16 +185,39 @@ async function find(client: RelayClient, id: string): Promise<Approval | undefin
   return (await client.call('approval.list', {})).approvals.find((each) => each.id === id)
 }
 
-function lacking({ id, agent, choices }: Approval, kind: string): string {
+/** Undefined where they do not fit: one for each question, of options that there are. */
+function answersOf(questions: readonly Question[], choice?: string, words?: string[]): string[] | undefined {
+  if (words) return words.length === questions.length ? words : undefined
+  const [only, ...more] = questions
+  if (choice === undefined || !only || more.length > 0) return undefined
+  const labels = choice.split(',').map((each) => only.options[Number(each) - 1]?.label)
+  const isFit = labels.every((label) => label !== undefined) && (labels.length === 1 || only.isMany)
+  return isFit ? [labels.join(', ')] : undefined
+}
+
+function lacking({ id, agent, choices, questions }: Approval, kind: string): string {
+  if (questions) {
+    const all = questions.map(({ text, options }) => {
+      return oneLine(`${text} ${options.map(({ label }, i) => `${i + 1} (${label})`).join(', ')}`)
+    })
+    const own = questions.map(() => '--answer "words"').join(' ')
+    const how = questions.length === 1 ? `--choice NUMBER, or ${own}` : own
+    return `${id} asks, and a yes is no answer. ${all.join(' ')}. To answer: agent-relay approve ${id} ${how}`
+  }
   if (choices.length === 0) return `${id} can only be answered at the terminal: agent-relay attach ${agent}`
   const all = choices.map((each) => `${each.id}${each.label === undefined ? '' : ` (${each.label})`}`).join(', ')
   return `${id} has no such answer (${kind}). Its choices: ${all}. To give one: agent-relay approve ${id} --choice ID`
 }
 
-function saidOf({ agent, kind, wordsReach }: OutputOf<'approval.answer'>, vendor: string, words?: string): string {
+function saidOf(
+  { agent, kind, wordsReach, wordsAs }: OutputOf<'approval.answer'>,
+  vendor: string,
+  words?: string,
+): string {
   if (kind === 'allow') return `Allowed. ${agent} goes on.`
   if (kind === 'always') return `Allowed for this session of ${agent}, and whatever is like it.`
   if (kind !== 'deny') return `Answered. ${agent} goes on.`
   if (words === undefined) return 'Denied.'
+  if (wordsAs === 'message') return `Denied. Your words went to ${agent} as a message: ${vendor} cannot pass them on.`
   return wordsReach ? `Denied. ${agent} was told why.` : `Denied. ${vendor} cannot pass the words on to ${agent}.`
 }

@@ -15,6 +15,7 @@ const seen = {
 /** Its number is read from it. */
 const id: Check = (value) => text(value) && /^ap-\d{1,15}$/.test(value as string)
 const kind = oneOf('allow', 'always', 'deny', 'other')
+const option = fields({ label: text, text: maybe(words) })
 const writes = () => [keys.approvals]
 
 export const approvalFacts: FactRows<'approval.opened' | 'approval.closed'> = {
@@ -31,6 +32,8 @@ export const approvalFacts: FactRows<'approval.opened' | 'approval.closed'> = {
       isWhole: maybe(flag),
       directory: maybe(text),
       choices: listOf(fields({ id: text, kind, label: maybe(text) })),
+      questions: maybe(listOf(fields({ text: words, options: listOf(option), isMany: maybe(flag) }))),
+      mark: maybe(text),
       digest: text,
       machine: maybe(label),
     },
@@ -47,6 +50,7 @@ export const approvalFacts: FactRows<'approval.opened' | 'approval.closed'> = {
       kind: maybe(kind),
       choice: maybe(text),
       words: maybe(words),
+      answers: maybe(listOf(words)),
       surface: maybe(oneOf('page', 'terminal', 'delegation')),
       delegation: maybe(words),
       asker: maybe(label),

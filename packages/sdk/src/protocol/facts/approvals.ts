@@ -1,6 +1,6 @@
 // What can happen to approvals: somebody is needed, and it is over. `machine` is left out where the workspace lives on one machine alone.
 
-import type { ApprovalChoice, ApprovalHow } from '../approvals.ts'
+import type { ApprovalChoice, ApprovalHow, Question } from '../approvals.ts'
 
 /** An agent may not go on with this until somebody says so. */
 export interface ApprovalOpened {
@@ -20,6 +20,10 @@ export interface ApprovalOpened {
   isWhole?: boolean
   directory?: string
   choices: ApprovalChoice[]
+  /** Of a choice. */
+  questions?: Question[]
+  /** By which what asked is known again, should the daemon be started again before it is answered. */
+  mark?: string
   /** Of all that was asked. An answer has to name it. */
   digest: string
   machine?: string
@@ -35,6 +39,8 @@ export interface ApprovalClosed {
   /** Of an answer. */
   choice?: string
   words?: string
+  /** To the questions of a choice, one for each. */
+  answers?: string[]
   /** Where the answer was given; `delegation`: by an agent, under one of the policy. */
   surface?: 'page' | 'terminal' | 'delegation'
   /** The delegation, as it is shown. */

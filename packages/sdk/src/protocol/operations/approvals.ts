@@ -1,7 +1,7 @@
 // Operations on approvals: what agents may not do until somebody with authority says yes.
 
 import { z } from 'zod'
-import { Approval, ApprovalChoice, approvalHows, Delegation } from '../approvals.ts'
+import { Approval, ApprovalChoice, approvalHows, Delegation, Question, questionsMax } from '../approvals.ts'
 import { limits } from '../limits.ts'
 import { Label } from '../words.ts'
 import type { OperationTable } from './rule.ts'
@@ -28,6 +28,7 @@ export const approvalOperations = {
       inputChars: z.number().int().nonnegative().optional(),
       directory: text.max(limits.pathCharsMax).optional(),
       choices: z.array(ApprovalChoice).max(20),
+      questions: z.array(Question).min(1).max(questionsMax).optional(),
       /** The words of who denies it reach the model. */
       passesWords: z.boolean().optional(),
     }),
@@ -36,6 +37,7 @@ export const approvalOperations = {
       choice: z.string().optional(),
       kind: kind.optional(),
       words: z.string().optional(),
+      answers: z.array(z.string()).optional(),
     }),
   },
   'approval.settle': {
@@ -75,14 +77,17 @@ export const approvalOperations = {
       digest: z.string().max(100),
       /** For the model, where its CLI passes them on. */
       words: text.max(limits.approvalWordsCharsMax).optional(),
+      /** To the questions of a choice, one for each: the label of an option, several with commas between them, or words of one's own. */
+      answers: z.array(text.min(1).max(limits.approvalWordsCharsMax)).max(questionsMax).optional(),
     }),
     output: z.object({
       agent: z.string(),
       tool: z.string(),
       kind,
       how: z.enum(approvalHows),
-      /** False: its CLI has no way to tell its model the words. */
       wordsReach: z.boolean(),
+      /** How the words reach its model: with the answer, or as a message, where its CLI has no other way. */
+      wordsAs: z.enum(['answer', 'message']).optional(),
     }),
   },
 } satisfies OperationTable

@@ -1,0 +1,84 @@
+// Brings a workspace's database to the shape of this version: its settings, its steps, and what is wrong with a file that has another version.
+
+import { RefusalError } from '../core/refusal-error.ts'
+import { damaged } from './damage.ts'
+import type { Database } from './database.ts'
+import { type Step, steps } from './migrations.ts'
+
+/** Settings of a connection that writes: a commit that was acknowledged is on the disk, on macOS too. */
+export function tune(database: Database): void {
+  // First: another process that looked at the file, such as doctor, may be putting its log away.
+  database.exec('PRAGMA busy_timeout = 2000')
+  database.exec('PRAGMA journal_mode = WAL')
+  database.exec('PRAGMA synchronous = FULL')
+  if (process.platform === 'darwin') database.exec('PRAGMA fullfsync = ON')
+}
+
+/** What is wrong with the schema version in the file; version 0 belongs to a file without tables. */
+export function versionFault(database: Database): string | undefined {
+  const found = versionOf(database)
+  if (found > 0) return undefined
+  const tables = Number(database.prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'table'").get()?.[0])
+  return found === 0 && tables === 0 ? undefined : `its schema version is ${found}, and it has ${tables} tables`
+}
+
+function versionOf(database: Database): number {
+  return Number(database.prepare('PRAGMA user_version').get()?.[0] ?? 0)
+}
+
+/** Answers the version of its tables. Throws where this program does not know it. */
+export function knownVersion(database: Database): number {
+  const fault = versionFault(database)
+  if (fault !== undefined) throw damaged(database.path, fault)
+  const found = versionOf(database)
+  if (found <= steps.length) return found
+  throw new RefusalError('workspace.newer', { path: database.path, found, known: steps.length })
+}
+
+/** Up to the last version, or to an older one: see schema.ts. */
+export function migrate(database: Database, to: number = steps.length): void {
+  const found = knownVersion(database)
+  for (let version = found; version < to; version++) {
+    try {
+      database.transact(() => {
+        const [sql, after] = [steps[version] as Step].flat() as [string, ((database: Database) => void)?]
+        database.exec(sql)
+        after?.(database)
+        database.exec(`PRAGMA user_version = ${version + 1}`)
+      })
+    } catch (error) {
+      // The statements always succeed on the tables of the version before.
+      const { message } = error as Error
+      if (!/already exists|no such|duplicate column/.test(message)) throw error
+      throw damaged(database.path, `its schema version is ${found}, which its tables are not: ${message}`)
+    }
+  }
+}
+
+/** Tunes and migrates the database, and reads what is needed at the start. On a failure it is closed and left as it is. */
+export function beginWith<T>(database: Database, read: (database: Database) => T): T {
+  try {
+    tune(database)
+    migrate(database)
+    return read(database)
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/** The rows of all tables are those of another file of this version, in one step. */
+export function replaceRows(database: Database, path: string): void {
+  database.exec(`ATTACH '${path.replaceAll("'", "''")}' AS other`)
+  database.transact(() => {
+    const tables = database.prepare(
+      "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'",
+    )
+    for (const [table] of tables.all()) {
+      const columns = database.prepare(`SELECT name FROM pragma_table_info('${table}')`).all().join(', ')
+      database.exec(`DELETE FROM main.${table}`)
+      database.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM other.${table}`)
+    }
+  })
+  database.exec('DETACH other')
+}
