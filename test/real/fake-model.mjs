@@ -24,6 +24,19 @@ function blocksOf(content) {
 /** What came after the model's own last word: only that can ask for something new. */
 const after = (items, isModel) => items.slice(items.findLastIndex(isModel) + 1)
 
+/** The shortest JSON from the first brace on: an object in it has braces of its own. */
+function argumentsIn(text) {
+  const line = text.slice(text.indexOf('{')).split('\n')[0].replaceAll('\\"', '"')
+  for (let end = line.indexOf('}'); end >= 0; end = line.indexOf('}', end + 1)) {
+    try {
+      return JSON.parse(line.slice(0, end + 1))
+    } catch {
+      // It goes on.
+    }
+  }
+  throw new Error(`no arguments in ${line}`)
+}
+
 function decide({ text, tools, results }) {
   const asked = [...text.matchAll(/use (\w+) (\{[^\n]*?\})/g)].at(-1)
   if (asked && tools.length > 0) {
@@ -31,7 +44,7 @@ function decide({ text, tools, results }) {
     // Copilot joins the names of a server and its tool by a hyphen.
     const isEnd = (name) => name.endsWith(`_${asked[1]}`) || name.endsWith(`-${asked[1]}`)
     const tool = named((name) => name === asked[1]) ?? named(isEnd)
-    return tool ? { tool, args: JSON.parse(asked[2].replaceAll('\\"', '"')) } : { text: `NO TOOL ${asked[1]}` }
+    return tool ? { tool, args: argumentsIn(text.slice(asked.index)) } : { text: `NO TOOL ${asked[1]}` }
   }
   if (tools.length > 0 && /refuse this(?![\s\S]*go on)/.test(text)) return { isRefused: true }
   const slow = /slow (\d+)/.exec(text)
