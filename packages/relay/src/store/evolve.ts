@@ -240,6 +240,7 @@ export class Evolve {
     },
     'approval.closed': ({ id, how, kind = null, asker }, { at, by }) =>
       this.#sql.approvalClosed.run(at, how, kind, asker ?? by, id),
+    'need.dismissed': ({ agent, key, through }) => this.#sql.dismissed.run(agent, key, through),
     'spend.noted': ({ agent, worker = '', run = '', model = '', tokens, usd }, { at }) => {
       const day = new Date(at).toISOString().slice(0, 10)
       const parts = usd === undefined ? null : Math.round(usd * usdParts)

@@ -192,6 +192,7 @@ const steps: Step[] = [
   ALTER TABLE approvals ADD COLUMN is_whole INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE approvals ADD COLUMN hidden_lines INTEGER;
   `,
+  'CREATE TABLE dismissals (agent TEXT NOT NULL, key TEXT NOT NULL, through INTEGER NOT NULL, PRIMARY KEY (agent, key)) STRICT, WITHOUT ROWID;',
 ]
 
 /**
@@ -213,6 +214,7 @@ export const derivedTables = [
   'runs',
   'claims',
   'approvals',
+  'dismissals',
   'spend',
   'concerns',
 ] as const
