@@ -78,6 +78,21 @@ play('a question in a channel that names a person is a question to that person',
   expect(await needsOf(alice)).toEqual([])
 })
 
+play('a person is named in a channel that they are not in, and is told only what they may see', async (stage) => {
+  const { ada, enter, key } = stage
+  const alice = await enter({ ...person, key: key() })
+  const byToken = await enter({ name: 'alice', token: alice.token })
+  await ada.call('channel.create', { channel: '#build' })
+  await ada.send('#build', '@alice: the build is red.')
+  expect(await shown(alice)).toEqual(['mention ada @alice: the build is red.'])
+  expect(await needsOf(byToken)).toEqual([])
+  // Whoever comes in because of it has not answered yet.
+  await alice.call('channel.join', { channel: '#build' })
+  expect(await shown(alice)).toEqual(['mention ada @alice: the build is red.'])
+  await alice.send('#build', 'I see.')
+  expect(await needsOf(alice)).toEqual([])
+})
+
 play('a question is dismissed by itself, and is not a message to the person then', async ({ ada, enter, key }) => {
   const alice = await enter({ ...person, key: key() })
   const { id } = await ada.send('alice', 'Now?', { kind: 'question' })

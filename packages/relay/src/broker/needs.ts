@@ -8,7 +8,7 @@ import { firstLine } from '../core/first-line.ts'
 import { asksOf, byUrgency, hasFailed, needKeys } from '../core/needs.ts'
 import { openQuestions } from '../core/open-questions.ts'
 import { RefusalError } from '../core/refusal-error.ts'
-import { sees } from '../core/sight.ts'
+import { sees, seesAll } from '../core/sight.ts'
 import type { Steps } from '../core/steps.ts'
 import type { MessageHead, WorkerRow } from '../core/view.ts'
 import { shortWish } from './approval-notice.ts'
@@ -106,13 +106,15 @@ function workersFor(workspace: Workspace, { session, by }: Asking): Found[] {
 }
 
 /** What was said to the person, and has neither been answered nor dismissed; whether it was read does not matter. */
-function* saidTo({ store, waits }: Workspace, { by }: Asking): Steps<Found[]> {
+function* saidTo({ store, waits }: Workspace, { session, by }: Asking): Steps<Found[]> {
   const { view, needs: rows, queries } = store
   const done = rows.dismissed(by)
   const open = yield* openQuestions(view, by, waits.about(by))
   const questions = new Map(open.filter(({ from }) => from !== by).map((head) => [head.id, head]))
   const told = new Map<string, MessageHead[]>()
-  for (const head of yield* rows.saidSince(by)) {
+  // On the page and at the command line a person sees every channel, and may be named in any.
+  const isEverywhere = seesAll(session) && view.agent(by)?.type === 'human'
+  for (const head of yield* rows.saidSince(by, isEverywhere)) {
     yield
     const { conversation } = head
     const kind = questions.has(head.id) ? undefined : asksOf(by, head, () => queries.whole(head).body)

@@ -44,13 +44,24 @@ export class NeedRows {
     return this.#sql.isDismissed.get(agent, key) !== undefined
   }
 
-  /** What others have said since the agent last wrote: in a pair or group all of it, in a channel what may name the agent. Newest first in each. */
-  *saidSince(name: string): Steps<MessageHead[]> {
+  /**
+   * What others have said since the agent last wrote: in a pair or group all of it, in a channel what may name the agent. Newest first in each.
+   * `isEverywhere`: also in channels that it is not in, and from before it was in them.
+   */
+  *saidSince(name: string, isEverywhere: boolean): Steps<MessageHead[]> {
     const agent = this.#tables.agents.get(name)?.key ?? -1
     const said: MessageHead[] = []
+    const channels = isEverywhere ? this.#tables.channels() : []
+    for (const channel of channels) {
+      const { key } = this.#tables.conversation(channel) as { key: number }
+      yield* this.#saidIn(key, name, 0, said)
+    }
+    const known = new Set(channels)
     for (let after = 0, isMore = true; isMore; ) {
       const stays = this.#sql.stays.all(agent, after, staysPerStep) as [number, number][]
-      for (const [conversation, joined] of stays) yield* this.#saidIn(conversation, name, joined, said)
+      for (const [conversation, joined] of stays)
+        if (!known.has(this.#tables.conversationOf(conversation).name))
+          yield* this.#saidIn(conversation, name, joined, said)
       yield
       after = stays.at(-1)?.[0] ?? 0
       isMore = stays.length === staysPerStep
