@@ -50,13 +50,15 @@ export function asksOf(
   return isDirect ? undefined : 'question'
 }
 
+/** Why a worker has ended that nobody released, and that did not end by itself. */
+export const withDaemon = { stopped: 'the daemon was stopped', restarted: 'the daemon was restarted' } as const
+
 type Ended = Pick<WorkerRow, 'status' | 'code' | 'reason' | 'changedAt'>
 
 /** By itself or with the daemon: one that was released has done what it was for. A program that a signal ended has no code. */
 export function hasFailed({ status, code, reason = '', changedAt }: Ended, now: number): boolean {
   if (status !== 'exited' || now - changedAt > failedForMs) return false
-  // The words of supervisor/supervisor.ts.
-  if (/\bthe daemon was (?:stopped|restarted)\b/.test(reason)) return true
+  if (reason === withDaemon.stopped || reason === withDaemon.restarted) return true
   return code === undefined ? / signal \d/.test(reason) : code !== 0
 }
 

@@ -55,6 +55,7 @@ export class NeedRows {
     for (const channel of channels) {
       const { key } = this.#tables.conversation(channel) as { key: number }
       yield* this.#saidIn(key, name, 0, said)
+      yield
     }
     const known = new Set(channels)
     for (let after = 0, isMore = true; isMore; ) {

@@ -44,6 +44,7 @@ test.each([
   [{ reason: 'ended by signal 9' }, true],
   [{ reason: 'released' }, false],
   [{ reason: 'the daemon was restarted' }, true],
+  [{ reason: 'released: the daemon was restarted' }, false],
   [{ code: 0, reason: 'the daemon was stopped' }, true],
   [{ code: 1, changedAt: now - 25 * 3_600_000 }, false],
   [{ code: 1, status: 'blocked' as const }, false],
@@ -72,4 +73,14 @@ test('a person is done with what is theirs, and with nothing for which an agent 
   expect(codeOf(give('approval:ap-1'))).toBe('need.open')
   expect(codeOf(give('blocked:wk_1:5'))).toBe('need.open')
   expect(codeOf(give('told:#general', 'nobody'))).toBe('agent.required')
+})
+
+test('what was dismissed is there again after a rebuild, up to the last message that was seen', () => {
+  const world = new CoreWorld().cast('ada', 'bob')
+  for (const through of [5, 9, 2]) world.give('need.dismiss', 'ada', { key: 'told:#general', through })
+  const dismissed = () => [...world.store.needs.dismissed('ada')]
+  expect(dismissed()).toEqual([['told:#general', 9]])
+  world.store.rebuild()
+  expect(dismissed()).toEqual([['told:#general', 9]])
+  expect(world.store.needs.isDismissed('bob', 'told:#general')).toBe(false)
 })

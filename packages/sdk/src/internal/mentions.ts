@@ -1,9 +1,8 @@
 // Whether a message is said to somebody, and whether a text names them.
 
-import type { Message } from '../protocol/words.ts'
-
 interface Said {
-  kind: Message['kind']
+  /** Of the message. */
+  kind: string
   /** In a pair or group that they are in. */
   isDirect: boolean
   /** Read only where it decides. */
