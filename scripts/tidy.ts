@@ -133,7 +133,7 @@ function sources(root: string, folder: string): Source[] {
 
 function zoneOf(path: string): string {
   if (
-    /^packages\/sdk\/src\/internal\/(?:asked|clean|clis|command-words|parse-json|pipe-limits|printed|waits)\.ts$/.test(
+    /^packages\/sdk\/src\/internal\/(?:asked|clean|clis|command-words|mentions|parse-json|pipe-limits|printed|waits)\.ts$/.test(
       path,
     )
   )

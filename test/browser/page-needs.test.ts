@@ -72,6 +72,15 @@ describe.skipIf(found.path === undefined)(`what needs the person, ${inChromium}`
     await page.reload()
     await page.getByText('1 snoozed').waitFor()
     expect(await rows.count()).toBe(0)
+    // Another browser has the snoozed one still, and not the one that was dismissed, although nothing was kept there.
+    const other = await (await world.browser.newContext()).newPage()
+    await other.goto(await world.link())
+    await other.locator('.need').first().waitFor()
+    expect(await other.locator('.need').count()).toBe(1)
+    await other.locator('.need').getByRole('button', { name: 'Dismiss' }).click()
+    await other.mouse.move(0, 0)
+    await page.getByText('1 snoozed').waitFor({ state: 'detached' })
+    await other.context().close()
   })
 
   it('shows the dialog of a blocked worker, and the last screen of one that failed', async () => {

@@ -6,7 +6,7 @@ import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
 import { conversationOf, isDirect, titleOf } from '../store/conversations.ts'
 import { draftOf } from '../store/drafts.ts'
-import { dismiss, hintNeeds, type Need, needs, snoozed } from '../store/needs.ts'
+import { dismiss, hintNeeds, needs, type ShownNeed, snoozed } from '../store/needs.ts'
 import { linkTo } from '../store/page-address.ts'
 import { putOffUntil, snoozeMs } from '../store/put-off.ts'
 import { markRead } from '../store/reading.ts'
@@ -63,13 +63,13 @@ function NotifyMe() {
 }
 
 interface Held {
-  need: Need
+  need: ShownNeed
   /** Answered, or no more to be answered. */
   isOver: boolean
 }
 
 /** While the pointer is over the rows none of them moves: what is over stays in its place, and what is new comes at the end. */
-function useHeld(list: readonly Need[], isHeld: boolean): readonly Held[] {
+function useHeld(list: readonly ShownNeed[], isHeld: boolean): readonly Held[] {
   const before = useRef<readonly Held[]>([])
   const now = new Map(list.map((need) => [need.key, need]))
   const kept = isHeld
@@ -83,7 +83,7 @@ function useHeld(list: readonly Need[], isHeld: boolean): readonly Held[] {
   return shown
 }
 
-const saying: Record<Need['kind'], string> = {
+const saying: Record<ShownNeed['kind'], string> = {
   approval: 'asks for leave',
   blocked: 'is blocked',
   question: 'asks',
@@ -92,7 +92,7 @@ const saying: Record<Need['kind'], string> = {
 }
 
 /** Of a row that is still in its place. */
-const overTexts: Record<Need['kind'], string> = {
+const overTexts: Record<ShownNeed['kind'], string> = {
   approval: 'Closed.',
   blocked: 'It goes on.',
   question: 'Answered.',
@@ -157,14 +157,14 @@ function Row({ need, isOver }: Held) {
   )
 }
 
-const Stuck = ({ need: { key, who, text } }: { need: Need }) => (
+const Stuck = ({ need: { key, who, text } }: { need: ShownNeed }) => (
   <>
     <p>{text}</p>
     <Screen key={key} name={who} />
   </>
 )
 
-function Tools({ need, onReply }: { need: Need; onReply(): void }) {
+function Tools({ need, onReply }: { need: ShownNeed; onReply(): void }) {
   const { kind, message, approval } = need
   return (
     <div className="need-tools">
@@ -191,16 +191,16 @@ function Tools({ need, onReply }: { need: Need; onReply(): void }) {
 }
 
 /** Nothing but its terminal can answer it: the way there leads to its keyboard. */
-const isAtTerminal = ({ kind, approval }: Need): boolean => kind === 'blocked' || approval?.choices.length === 0
+const isAtTerminal = ({ kind, approval }: ShownNeed): boolean => kind === 'blocked' || approval?.choices.length === 0
 
-function addressOf(need: Need): string {
+function addressOf(need: ShownNeed): string {
   const { who, message } = need
   if (message) return linkTo('talk', [conversationOf(message), message.id])
   return linkTo('agent', [who, 'terminal'], isAtTerminal(need) ? { type: '1' } : {})
 }
 
 /** Enter sends, Shift+Enter starts a new line, Escape closes; what was begun is kept. */
-function Reply({ need, onClose }: { need: Need; onClose(): void }) {
+function Reply({ need, onClose }: { need: ShownNeed; onClose(): void }) {
   const { key, who, message } = need
   const draft = draftOf(`reply ${key}`)
   const text = useCell(draft)

@@ -13,12 +13,9 @@ export type Question = NonNullable<Approval['questions']>[number]
 export const approvals = new Cell<readonly Approval[]>([])
 
 export interface Closing {
-  agent: string
   how: string
   kind?: string
   by: string
-  /** When the page heard of it. */
-  heardAt: number
 }
 
 const closingsMax = 100
@@ -36,9 +33,9 @@ export function followApprovals(): void {
 }
 
 function close({ by, fact }: RelayEvent): void {
-  const { id, agent, how, kind } = fact as EventOf<'approval.closed'>['fact']
+  const { id, how, kind } = fact as EventOf<'approval.closed'>['fact']
   const known = [...closings.value].slice(1 - closingsMax)
-  closings.set(new Map([...known, [id, { agent, how, kind, by, heardAt: Date.now() }]]))
+  closings.set(new Map([...known, [id, { how, kind, by }]]))
 }
 
 async function ask(): Promise<void> {

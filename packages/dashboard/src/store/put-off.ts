@@ -1,4 +1,4 @@
-// What the person has put off or is done with, on this browser: a snoozed need comes back by itself, one that was dismissed does not.
+// What the person has put off, on this browser: a snoozed need comes back by itself.
 
 import { Cell } from './cell.ts'
 import { keepHere, keptAs } from './own-place.ts'
@@ -7,7 +7,7 @@ const place = keptAs('put-off')
 const putOffMax = 500
 export const snoozeMs = 3_600_000
 
-/** Until when each need is not shown, by its key; `Infinity` as null in the browser's storage. */
+/** Until when each need is not shown, by its key. */
 export const putOff = new Cell<ReadonlyMap<string, number>>(read())
 
 export function putOffUntil(key: string, until: number): void {
@@ -22,9 +22,7 @@ function read(): ReadonlyMap<string, number> {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(place) ?? '[]')
     if (!Array.isArray(kept)) return new Map()
-    return new Map(
-      kept.map(([key, until]) => [String(key), typeof until === 'number' ? until : Number.POSITIVE_INFINITY]),
-    )
+    return new Map(kept.map(([key, until]) => [String(key), Number(until)]))
   } catch {
     return new Map()
   }

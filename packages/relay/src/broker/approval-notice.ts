@@ -1,9 +1,9 @@
-// What the one who hired an agent is told when that agent waits for an approval.
+// What the one who hired an agent is told when that agent waits for an approval, and what the agent is told where its CLI tells it nothing.
 
 import { wishOf } from '@agent-relay/sdk/internal/asked'
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
-import { limits } from '@agent-relay/sdk/protocol'
-import { delegationText, isHeldNow } from '../core/approvals.ts'
+import { daemonName, limits } from '@agent-relay/sdk/protocol'
+import { type AnswerInput, delegationText, isHeldNow } from '../core/approvals.ts'
 import type { ApprovalRow, View } from '../core/view.ts'
 
 /** What a message and a list of agents show of an input. */
@@ -24,6 +24,15 @@ export function approvalNotice(view: View, { id, agent, tool, input }: Asked, no
   const own = may ? ` You may answer for some of your workers (${delegationText(may)}): agent-relay approve ${id}` : ''
   const body = `${agent}${where} is blocked: it ${shortWish({ tool, input })} (${id}). ${fix}${own}`
   return { input: { to: hirer.name, body, kind: 'status' as const }, cause: `approval/${id}` }
+}
+
+/** Where its CLI has no way to tell its model the words of who denies it, they come as a message, of that person or of the daemon. */
+export function wordsMessage(view: View, { id, words, asker }: AnswerInput, person: string) {
+  const row = view.approvals.byId(id)
+  if (words === undefined || !row) return undefined
+  const by = view.agent(person) ? person : daemonName
+  const who = by === daemonName ? (asker?.name ?? 'A person') : 'I'
+  return { input: { to: row.agent, body: `${who} denied ${id} (it ${shortWish(row)}): ${words}` }, by }
 }
 
 /** `wants to run "npm test"`, `wants to edit src/app.ts` */

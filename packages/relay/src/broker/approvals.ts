@@ -15,7 +15,7 @@ import { type Reader, sees, seesAllRuns } from '../core/sight.ts'
 import type { ApprovalRow } from '../core/view.ts'
 import type { Alarm } from '../machine/clock.ts'
 import { endOf, markOf, openInputOf, shown, shownWhole } from './approval-input.ts'
-import { approvalNotice, shortOf, shortWish } from './approval-notice.ts'
+import { approvalNotice, shortOf, shortWish, wordsMessage } from './approval-notice.ts'
 import type { ApprovalEnd, ApprovalQueue, AskedApproval } from './approval-runtime.ts'
 import { type AgentProcesses, speakerOf, whyNot } from './authority.ts'
 import { type Asking, actorOf, causeOf, type Parts } from './call.ts'
@@ -38,6 +38,8 @@ interface Live {
 
 /** So long hooks of the daemon before are waited for: they try again every few seconds. */
 const comeBackMs = 60_000
+/** As many as may have been answered while a daemon ended. */
+const answeredMax = 100
 /** So long a program may still show a question that is over: a key takes a moment to be taken. */
 const overMs = 2_000
 
@@ -49,8 +51,8 @@ export class Approvals implements ApprovalQueue {
   /** By the steady clock, when an agent last had one. */
   readonly #overAt = new Map<string, number>()
   readonly #byId = new Map<string, Live>()
-  /** Those that an earlier daemon had open and whose hooks may come back, with their agents. */
-  readonly #left = new Map<string, string>()
+  /** Those of an earlier daemon whose hooks may come back, with their agents while they are open. */
+  readonly #left = new Map<string, string | undefined>()
   #giveUp: Alarm | undefined
 
   constructor(parts: ApprovalParts, workspace: string, requests: Requests) {
@@ -63,18 +65,19 @@ export class Approvals implements ApprovalQueue {
     })
   }
 
-  /** What an earlier daemon had open: nobody can answer it any more, unless what asks has lived on and comes back. */
+  /** What an earlier daemon had open is over, unless what asks has lived on and comes back. It may also have missed an answer. */
   async begin(): Promise<void> {
     const { store, sessions, clock } = this.#parts
     const rows = store.view.approvals.open().filter(({ machine }) => machine === sessions.machine)
     const over = rows.filter(({ mark }) => mark === undefined)
     if (over.length > 0) await this.#submitClose({ ids: over.map(({ id }) => id), how: 'restart' })
     for (const { id, agent, mark } of rows) if (mark !== undefined) this.#left.set(id, agent)
+    for (const id of store.view.approvals.lastAnswered(answeredMax)) this.#left.set(id, undefined)
     if (this.#left.size > 0) this.#giveUp = clock.after(comeBackMs, () => void this.#closeLeft())
   }
 
   async #closeLeft(): Promise<void> {
-    const ids = [...this.#left.keys()]
+    const ids = [...this.#left].flatMap(([id, agent]) => (agent === undefined ? [] : [id]))
     this.#left.clear()
     if (ids.length > 0) await this.#submitClose({ ids, how: 'restart' }).catch(() => undefined)
   }
@@ -94,18 +97,15 @@ export class Approvals implements ApprovalQueue {
     const live: Live = { asked, over: end }
     this.#bySource.set(source, live)
     try {
-      const before = input.mark === undefined ? undefined : this.#parts.store.view.approvals.byMark(input.mark)
+      const before = this.#before(input)
       // Answered while it was away.
-      if (before?.closed?.how === 'answered' && before.digest === input.digest) return endOf(before.closed)
-      const isSame = before !== undefined && before.closed === undefined && before.digest === input.digest
-      if (before && !before.closed && !isSame) await this.#submitClose({ ids: [before.id], how: 'gone' })
-      const id = isSame ? before.id : await this.#submitOpen(input)
+      if (before?.closed) return endOf(before.closed)
+      const id = before?.id ?? (await this.#submitOpen(input))
       if (id === undefined) return { how: 'cancelled' }
       live.id = id
-      this.#left.delete(id)
       this.#byId.set(id, live)
       if (live.closing) this.close(...live.closing)
-      else if (isFirst && !isSame && !asked.isTold) this.#tellParent(id, asked)
+      else if (isFirst && !before && !asked.isTold) this.#tellParent(id, asked)
       return await over
     } catch {
       // The workspace is being closed, or its disk is full. Nobody has answered.
@@ -117,9 +117,15 @@ export class Approvals implements ApprovalQueue {
     }
   }
 
+  /** The same one, of a hook that comes back: open, or answered meanwhile. Nobody takes the place of one that is still there. */
+  #before({ mark, digest }: OpenInput): ApprovalRow | undefined {
+    const row = mark === undefined ? undefined : this.#parts.store.view.approvals.byMark(mark)
+    return row?.digest === digest && this.#left.delete(row.id) ? row : undefined
+  }
+
   async #submitOpen(input: OpenInput): Promise<string | undefined> {
-    const { engine, nextCause } = this.#parts
-    const reply = await engine.submit({ rule: 'approval.open', input, by: daemonName, cause: nextCause() })
+    const command = { rule: 'approval.open', input, by: daemonName, cause: this.#parts.nextCause() } as const
+    const reply = await this.#parts.engine.submit(command)
     return 'refusal' in reply ? undefined : (reply.outcome.id as string)
   }
 
@@ -229,24 +235,20 @@ export class Approvals implements ApprovalQueue {
   ): Promise<{ reply: Reply; told: Told }> {
     const asked = this.#byId.get(input.id)?.asked
     // A hook that is away takes them with the answer when it comes back.
-    const passesWords = asked ? asked.passesWords : this.#left.delete(input.id)
+    const passesWords = asked ? asked.passesWords : this.#left.has(input.id)
     await asked?.check?.()
     const reply = await this.#parts.engine.submit({ rule: 'approval.answer', input, ...who })
+    if (!asked && passesWords && !('refusal' in reply)) this.#left.set(input.id, undefined)
     if ('refusal' in reply) return { reply, told: { wordsReach: false } }
     const wordsAs = passesWords ? 'answer' : await this.#sendWords(input, reply.outcome.kind, who.by)
     return { reply, told: { wordsReach: wordsAs !== undefined, ...(wordsAs ? { wordsAs } : {}) } }
   }
 
-  /** Where its CLI has no way to tell its model the words of who denies it, they come as a message. */
-  async #sendWords({ id, words, asker }: AnswerInput, kind: unknown, by: string): Promise<'message' | undefined> {
+  async #sendWords(input: AnswerInput, kind: unknown, by: string): Promise<'message' | undefined> {
     const { store, engine, nextCause } = this.#parts
-    const row = store.view.approvals.byId(id)
-    if (words === undefined || kind !== 'deny' || !row) return undefined
-    const from = store.view.agent(by) ? by : daemonName
-    const who = from === daemonName ? (asker?.name ?? 'A person') : 'I'
-    const input = { to: row.agent, body: `${who} denied ${id} (it ${shortWish(row)}): ${words}` }
-    const reply = await engine.submit({ rule: 'message.send', input, by: from, cause: nextCause() })
-    return 'refusal' in reply ? undefined : 'message'
+    const message = kind === 'deny' ? wordsMessage(store.view, input, by) : undefined
+    const reply = message && (await engine.submit({ rule: 'message.send', ...message, cause: nextCause() }))
+    return !reply || 'refusal' in reply ? undefined : 'message'
   }
 
   /** A person where they are, or the agent whose processes or whose own token say that it is. */

@@ -24,6 +24,7 @@ import type { Reply } from './engine.ts'
 import { conversations, mail, messages, owed, receipts, thread } from './history.ts'
 import { submitRead } from './inbox.ts'
 import type { Pace } from './long-reads.ts'
+import { dismiss, needs } from './needs.ts'
 import { send } from './sending.ts'
 import type { Session } from './sessions/session.ts'
 import { listSpend } from './spend.ts'
@@ -138,6 +139,8 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
   'approval.settle': ({ workspace }, asking, input) => workspace.approvals.settle(asking, input),
   'approval.answer': ({ workspace, daemon }, asking, input) =>
     workspace.approvals.answer(asking, input, daemon.agentProcesses),
+  'need.list': needs,
+  'need.dismiss': dismiss,
   'spend.list': ({ workspace }, { session }, input) => listSpend(workspace.store, session, input),
   'workspace.policy': ({ workspace }) => workspace.store.view.policy(),
   'workspace.set-policy': async (context, asking, input) => {

@@ -158,6 +158,13 @@ export const work: CatalogRow[] = [
     load: async () => (await import('./commands/claims.ts')).claims,
   },
   {
+    name: 'needs',
+    alias: 'need',
+    text: 'what waits for you: approvals, questions, messages, blocked and failed workers: list, dismiss',
+    isGroup: true,
+    load: async () => (await import('./commands/needs.ts')).needs,
+  },
+  {
     name: 'approvals',
     alias: 'approval',
     text: 'what agents may not do until a person says yes, for all CLIs in one list: list, show',

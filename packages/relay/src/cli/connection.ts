@@ -17,14 +17,14 @@ import type { Print } from './print.ts'
 import { homely } from './text.ts'
 
 /** `agent`: acts as someone. `anyone`: only looks, and registers nobody unless a name was given. `holder`: looks at everything, with the key. */
-type Need = 'agent' | 'anyone' | 'holder'
+type ActsAs = 'agent' | 'anyone' | 'holder'
 
 export interface Connected {
   client: RelayClient
   welcome: Welcome
 }
 
-async function connect(context: Context, need: Need, own?: Pick<Hello, 'process'>): Promise<Connected> {
+async function connect(context: Context, need: ActsAs, own?: Pick<Hello, 'process'>): Promise<Connected> {
   const { env, options, print } = context
   const socketPath = await findSocket(context)
   const { workspaceId, workspace, version: running } = await ask(socketPath)
@@ -49,7 +49,7 @@ async function connect(context: Context, need: Need, own?: Pick<Hello, 'process'
 }
 
 /** Runs `work` with a connection, and closes it in any case. */
-export async function withClient(context: Context, need: Need, work: (connection: Connected) => Promise<void>) {
+export async function withClient(context: Context, need: ActsAs, work: (connection: Connected) => Promise<void>) {
   const connection = await context.print.during('connecting', connect(context, need))
   try {
     await work(connection)
@@ -144,7 +144,7 @@ function identity(env: Env, as: string | undefined): Identity {
 }
 
 /** A token acts as its agent alone, so the key is not shown beside it. */
-function helloAs({ name, token }: Identity, key: string | undefined, need: Need, lack: string): Hello {
+function helloAs({ name, token }: Identity, key: string | undefined, need: ActsAs, lack: string): Hello {
   if (token !== undefined) return { name, token }
   if (need === 'holder' && key === undefined)
     throw new CommandError(`Not allowed: this takes the key of the workspace, and there is ${lack}.`, exits.denied)

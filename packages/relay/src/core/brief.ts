@@ -2,7 +2,7 @@
 // Who asks for it, and when: see broker/briefs.ts and mcp/hook.cts.
 //
 // An answer is owed where a question was sent to one agent or to a group, or where its sender waits for the answer now, and none has come that
-// core/answers.ts counts as one. What is asked in a channel or of everybody is owed by nobody in particular.
+// core/answers.ts counts as one. What is asked in a channel or of everybody is owed by nobody in particular; a person whom it names: see needs.ts.
 
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { type AgentBriefed, isWithinBytes, limits, outsideRoutes } from '@agent-relay/sdk/protocol'

@@ -9,6 +9,7 @@ import * as claims from './claims.ts'
 import * as homes from './homes.ts'
 import * as inbox from './inbox.ts'
 import * as messages from './messages.ts'
+import * as needs from './needs.ts'
 import * as runs from './runs.ts'
 import * as spend from './spend.ts'
 import type { Command, Verdict } from './verdict.ts'
@@ -60,6 +61,7 @@ const rules = {
   'approval.open': approvals.open,
   'approval.answer': approvals.answer,
   'approval.close': approvals.close,
+  'need.dismiss': needs.dismiss,
   'spend.note': spend.note,
 } as const
 

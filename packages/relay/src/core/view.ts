@@ -180,6 +180,8 @@ export interface ApprovalView {
   of(agent: string): ApprovalRow[]
   /** The newest that has this mark. */
   byMark(mark: string): ApprovalRow | undefined
+  /** The newest that have a mark and were answered. */
+  lastAnswered(most: number): string[]
   /** All that was asked, as far as it is kept; undefined where the row has it. */
   whole(id: string): string | undefined
   /** The number of the last one that was opened; 0 before the first. */

@@ -14,6 +14,7 @@ const statements = {
   count: 'SELECT count(*) FROM approvals WHERE closed_at IS NULL',
   last: 'SELECT max(n) FROM approvals',
   byMark: `SELECT ${columns} FROM approvals WHERE mark = ? ORDER BY n DESC LIMIT 1`,
+  lastAnswered: "SELECT id FROM approvals WHERE mark IS NOT NULL AND how = 'answered' ORDER BY n DESC LIMIT (? + 0)",
   whole: 'SELECT b.body FROM approvals a JOIN bodies b ON b.seq = a.whole WHERE a.id = ?',
 }
 
@@ -44,6 +45,10 @@ export class ApprovalRows implements ApprovalView {
   byMark(mark: string): ApprovalRow | undefined {
     const row = this.#sql.byMark.get(mark)
     return row && approvalOf(row)
+  }
+
+  lastAnswered(most: number): string[] {
+    return this.#sql.lastAnswered.all(most).map(([id]) => id as string)
   }
 
   whole(id: string): string | undefined {

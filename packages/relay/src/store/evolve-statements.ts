@@ -77,6 +77,9 @@ export const rareStatements = {
     hidden_lines, whole, is_whole, questions, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   approvalClosed:
     'UPDATE approvals SET closed_at = ?, how = ?, kind = ?, closed_by = ?, given = ? WHERE id = ? AND closed_at IS NULL',
+  // Two sessions may have seen different messages of it.
+  dismissed:
+    'INSERT INTO dismissals VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET through = max(through, excluded.through)',
   spent: `INSERT INTO spend (agent, worker, run, model, day, turns, input, output, cached, usd_parts) VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET turns = turns + 1, input = input + excluded.input, output = output + excluded.output, cached = cached + excluded.cached,
       usd_parts = coalesce(usd_parts + excluded.usd_parts, usd_parts, excluded.usd_parts)`,

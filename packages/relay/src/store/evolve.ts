@@ -240,6 +240,7 @@ export class Evolve {
       const given = choice === undefined ? null : JSON.stringify({ choice, words, answers })
       this.#sql.approvalClosed.run(at, how, kind, asker ?? by, given, id)
     },
+    'need.dismissed': ({ agent, key, through }) => this.#sql.dismissed.run(agent, key, through),
     'spend.noted': ({ agent, worker = '', run = '', model = '', tokens, usd }, { at }) => {
       const day = new Date(at).toISOString().slice(0, 10)
       const parts = usd === undefined ? null : Math.round(usd * usdParts)

@@ -197,6 +197,7 @@ export const steps: Step[] = [
   ALTER TABLE approvals ADD COLUMN given TEXT;
   CREATE INDEX approvals_mark ON approvals (mark, n) WHERE mark IS NOT NULL;
   `,
+  'CREATE TABLE dismissals (agent TEXT NOT NULL, key TEXT NOT NULL, through INTEGER NOT NULL, PRIMARY KEY (agent, key)) STRICT, WITHOUT ROWID;',
 ]
 
 /**
@@ -218,6 +219,7 @@ export const derivedTables = [
   'runs',
   'claims',
   'approvals',
+  'dismissals',
   'spend',
   'concerns',
 ] as const

@@ -14,6 +14,7 @@ import { type ReadJournal, SqliteJournal } from './journal.ts'
 import { EndFile, type JournalEnd } from './journal-end.ts'
 import { type LocalEntry, LocalJournal } from './local-journal.ts'
 import { beginWith, replaceRows } from './migrating.ts'
+import { NeedRows } from './need-rows.ts'
 import { Pruning } from './pruning.ts'
 import { Queries } from './queries.ts'
 import { SameFiles } from './same-files.ts'
@@ -34,6 +35,7 @@ export class Store {
   readonly queries: Queries
   readonly history: History
   readonly visible: Visible
+  readonly needs: NeedRows
   readonly spend: SpendRows
   /** What is old and over, and taking it out. */
   readonly finished: FinishedRows
@@ -67,6 +69,7 @@ export class Store {
     this.queries = new Queries(this.#database, this.#tables, this.view)
     this.history = new History(this.#database, this.#tables, this.view, this.queries)
     this.visible = new Visible(this.#database, this.#tables)
+    this.needs = new NeedRows(this.#database, this.#tables, this.view)
     this.spend = new SpendRows(this.#database)
     this.finished = new FinishedRows(this.#database, this.#tables, this.view)
     this.pruning = new Pruning(this.#database, this.queries)

@@ -15,6 +15,7 @@ import type {
   WorkerTerminal,
   WorktreeKeeper,
 } from '../broker/workers/worker-runtime.ts'
+import { withDaemon } from '../core/needs.ts'
 import type { WorkerRow } from '../core/view.ts'
 import { allowedDirectory, realDirectory } from '../machine/working-directory.ts'
 import { checkStart } from './checking.ts'
@@ -86,7 +87,7 @@ export class Supervisor implements WorkerRuntime {
     await Promise.all(ended.map(({ id }) => sweep(id)))
     const report = ({ id, worktree }: WorkerRow) =>
       ledger.report({
-        ...{ id, status: 'exited', reason: 'the daemon was restarted' },
+        ...{ id, status: 'exited', reason: withDaemon.restarted },
         kept: worktree && 'it stays if it holds any',
       })
     const told = (reached ?? Promise.resolve()).then(() => Promise.all(ended.map(report)))
@@ -135,7 +136,7 @@ export class Supervisor implements WorkerRuntime {
     this.#stopListening()
     this.#codex.close()
     const workers = [...this.#workers.values()]
-    for (const worker of workers) worker.release('the daemon was stopped')
+    for (const worker of workers) worker.release(withDaemon.stopped)
     await Promise.all([this.#clearing, ...workers.map(({ over }) => over)])
   }
 

@@ -81,6 +81,8 @@ const inputs: { [O in OperationName]: (me: string) => InputOf<O> } = {
   'approval.ask': (key) => ({ key, vendor: 'x', tool: 'x', input: '', choices: [] }),
   'approval.settle': (key) => ({ key, how: 'cancelled' }),
   'approval.answer': () => ({ id: 'ap-0', choice: 'allow', digest: '' }),
+  'need.list': () => ({}),
+  'need.dismiss': () => ({ key: 'told:#nowhere' }),
   'spend.list': () => ({}),
   'workspace.status': () => ({}),
   'workspace.policy': () => ({}),

@@ -236,6 +236,7 @@ export const inputs: Inputs = {
     ...(around.random.chance(0.5) ? { surface: 'page' as const } : {}),
   }),
   'approval.close': ({ random }) => ({ ids: [`ap-${random.pick([1, 2, 3])}`], how: 'gone' }),
+  'need.dismiss': ({ random }) => ({ key: `told:#${random.pick(names)}`, through: random.below(100) }),
   'run.complete': (around) => ({ run: around.made('run'), summary: 'done', standing: standing(around) }),
   'run.stop': (around) => ({ run: around.made('run'), standing: standing(around) }),
 }

@@ -173,5 +173,6 @@ export const samples: Samples = {
     kind: 'allow',
     choice: 'yes',
   }),
+  'need.dismissed': ({ agent }) => ({ type: 'need.dismissed', agent, key: 'told:#general', through: 1 }),
   'spend.noted': ({ agent }) => ({ type: 'spend.noted', agent, tokens }),
 }

@@ -59,6 +59,7 @@ const inputs: Partial<Record<OperationName, (id: string) => object>> = {
   'claim.add': (cwd) => ({ cwd, files: ['a.txt'] }),
   'claim.drop': (cwd) => ({ cwd, files: ['a.txt'] }),
   'approval.settle': (key) => ({ key, how: 'cancelled' }),
+  'need.dismiss': () => ({ key: 'told:@Ada,Bob' }),
   'inbox.read': () => ({ messages: [] }),
   'inbox.offer': (message) => ({ messages: [message], route: 'hook' }),
 }

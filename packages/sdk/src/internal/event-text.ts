@@ -94,6 +94,7 @@ const texts: { [Name in TextName]: Words<Name> } = {
     const who = fact.asker === undefined ? by : of('asker')
     return `${who} answers ${whose}:${what}${fact.words === undefined ? '' : `, "${of('words')}"`} ${under}`
   },
+  'need.dismissed': (of) => `${of('agent')} is done with ${of('key')}`,
   'spend.noted': (of, { fact }) =>
     `${of('agent')} uses ${spentText(fact)}${fact.model === undefined ? '' : ` of ${of('model')}`}`,
   'claim.made': (of) => `${of('agent')} claims ${of('file')}`,

@@ -5,6 +5,7 @@ import type { ApprovalFact } from './facts/approvals.ts'
 import type { ClaimFact } from './facts/claims.ts'
 import type { HomeFact } from './facts/homes.ts'
 import type { MachineFact } from './facts/machines.ts'
+import type { NeedDismissed } from './facts/needs.ts'
 import type { RunFact } from './facts/runs.ts'
 import type { SpendNoted } from './facts/spend.ts'
 import type { Policy } from './policy.ts'
@@ -190,7 +191,6 @@ export interface ActionCompleted {
   outputBytes?: number
   durationMs: number
 }
-
 /** How a worker was asked for, where the fact says what became of it: by this it can be asked for again. */
 export interface WorkerAsked {
   cli: string
@@ -287,6 +287,7 @@ export type Fact =
   | RunFact
   | ClaimFact
   | ApprovalFact
+  | NeedDismissed
   | SpendNoted
 
 /** Facts of one command, in the order they were decided. */

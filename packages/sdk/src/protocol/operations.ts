@@ -12,6 +12,7 @@ import { eventOperations } from './operations/events.ts'
 import { historyOperations } from './operations/history.ts'
 import { inboxOperations } from './operations/inbox.ts'
 import { messageOperations } from './operations/messages.ts'
+import { needOperations } from './operations/needs.ts'
 import { runOperations } from './operations/runs.ts'
 import { spendOperations } from './operations/spend.ts'
 import { workerOperations } from './operations/workers.ts'
@@ -32,6 +33,7 @@ export const operations = {
   ...runOperations,
   ...claimOperations,
   ...approvalOperations,
+  ...needOperations,
   ...spendOperations,
   ...daemonOperations,
 }

@@ -9,6 +9,7 @@ import type { RefusalDetails, RefusalReader } from './refusals/fixes.ts'
 import { databaseFixes, elsewhere, fixFor, notInstalled, oneOf } from './refusals/fixes.ts'
 import { frameRefusals } from './refusals/frames.ts'
 import { absent, busy, clash, denied, unproven, usage } from './refusals/kinds.ts'
+import { needRefusals } from './refusals/needs.ts'
 import { workerRefusals } from './refusals/workers.ts'
 
 export { noticeFixes, type RefusalDetails, type RefusalReader } from './refusals/fixes.ts'
@@ -33,6 +34,7 @@ export const refusals = {
   ...claimRefusals,
   ...fileRefusals,
   ...approvalRefusals,
+  ...needRefusals,
   ...workerRefusals,
   'agent.unknown': {
     ...absent,

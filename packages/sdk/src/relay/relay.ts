@@ -6,6 +6,7 @@ import type { ListedAgent, ListOptions, SendOptions, WithContent } from '../clie
 import { searchMessages, threadMessages } from '../client/whole-page.ts'
 import type { Approval, Delegation } from '../protocol/approvals.ts'
 import type { Claim } from '../protocol/claims.ts'
+import type { Need } from '../protocol/needs.ts'
 import type { InputOf, OutputOf, WorkspaceStatus } from '../protocol/operations.ts'
 import type { Policy } from '../protocol/policy.ts'
 import type { SpendGroup } from '../protocol/spend.ts'
@@ -26,6 +27,7 @@ export class Relay {
   readonly actions: Actions
   readonly claims: RelayClaims
   readonly approvals: RelayApprovals
+  readonly needs: RelayNeeds
   readonly spend: RelaySpend
   readonly workspace: RelayWorkspace
   readonly #streams = new Streams()
@@ -40,6 +42,7 @@ export class Relay {
     this.actions = new Actions(client)
     this.claims = new RelayClaims(client)
     this.approvals = new RelayApprovals(client)
+    this.needs = new RelayNeeds(client)
     this.spend = new RelaySpend(client)
     this.workspace = new RelayWorkspace(client)
     // Refused for good, for instance because its key was replaced: a loop that went on waiting would wait forever.
@@ -219,6 +222,25 @@ class RelayApprovals {
     words?: string,
   ): Promise<OutputOf<'approval.answer'>> {
     return this.#client.call('approval.answer', { id, digest, choice, words })
+  }
+}
+
+/** What waits for whoever this program acts as: the same list in every session. */
+class RelayNeeds {
+  readonly #client: WorkspaceClient
+
+  constructor(client: WorkspaceClient) {
+    this.#client = client
+  }
+
+  /** The most urgent first, and then the oldest. */
+  async list(): Promise<Need[]> {
+    return (await this.#client.call('need.list', {})).needs
+  }
+
+  /** As it was listed: a message that has come since needs an answer all the same. */
+  async dismiss({ key, message }: Pick<Need, 'key' | 'message'>): Promise<void> {
+    await this.#client.call('need.dismiss', { key, through: message?.seq })
   }
 }
 

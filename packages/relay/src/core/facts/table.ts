@@ -9,6 +9,7 @@ import { approvalFacts } from './approvals.ts'
 import { claimFacts } from './claims.ts'
 import { conversationFacts } from './conversations.ts'
 import { messageFacts } from './messages.ts'
+import { needFacts } from './needs.ts'
 import type { Audience, FactRow, FactRows } from './row.ts'
 import { runFacts } from './runs.ts'
 import { wrongField } from './shape.ts'
@@ -26,6 +27,7 @@ const table: FactRows<Fact['type']> = {
   ...runFacts,
   ...claimFacts,
   ...approvalFacts,
+  ...needFacts,
   ...spendFacts,
 }
 

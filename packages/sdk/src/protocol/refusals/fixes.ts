@@ -37,6 +37,12 @@ const openApprovals: Fixes = {
   program: "Those that are open: relay.client.call('approval.list', {})",
 }
 
+const allNeeds: Fixes = {
+  agent: 'All that does: agent-relay needs',
+  person: 'All that does: agent-relay needs',
+  program: "All that does: relay.client.call('need.list', {})",
+}
+
 /** For a person on the machine that was asked, whoever reads it. */
 const toAllow = (d: RefusalDetails): string =>
   `A person can allow it on ${d.machine}: agent-relay machine allow ${d.from} ${d.kind}`
@@ -87,6 +93,7 @@ export const fixes = {
   'approval.unknown': openApprovals,
   'approval.changed': openApprovals,
   'approval.too-many': openApprovals,
+  'need.unknown': allNeeds,
   'request.denied': { agent: toAllow, person: toAllow, program: toAllow },
   'worker.unknown': {
     agent: { relay_who: 'Workers are marked in relay_who.' },

@@ -1,0 +1,74 @@
+// `needs`: what waits for the person who types, the same list as on the page; and being done with some of it.
+
+import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import type { Need } from '@agent-relay/sdk/protocol'
+import type { CliCommand, Context, NamedCommand } from '../command.ts'
+import { withClient } from '../connection.ts'
+import { ageOf, counted, oneLine } from '../text.ts'
+
+const saying: Record<Need['kind'], string> = {
+  approval: 'asks for leave',
+  blocked: 'is blocked',
+  question: 'asks',
+  failed: 'has failed',
+  mention: 'writes',
+}
+
+const list: NamedCommand = {
+  name: 'list',
+  text: 'all that waits for you, the most urgent first',
+  isDefault: true,
+  examples: ['agent-relay needs', 'agent-relay needs --json', 'agent-relay needs --as alice'],
+  run: runList,
+}
+
+async function runList(context: Context): Promise<void> {
+  const { print } = context
+  await withClient(context, 'agent', async ({ client }) => {
+    const { needs, more } = await client.call('need.list', {})
+    if (print.isJson) return void (await print.json({ needs, more }))
+    if (needs.length === 0) return print.say('Nothing needs you. Nobody is blocked, and nobody waits for your answer.')
+    await print.table(
+      [{ head: 'SINCE' }, { head: 'WHO' }, { head: 'WHAT' }, { head: 'TEXT', mayShrink: true }, { head: 'KEY' }],
+      needs.map((need) => [ageOf(need.since), need.who, whatOf(need), need.text, need.key].map(oneLine)),
+    )
+    const hidden = more > 0 ? ` ${more} more are not shown.` : ''
+    print.say(`${counted(needs.length, 'thing')} need${needs.length === 1 ? 's' : ''} you.${hidden}  ${howTo(needs)}`)
+  })
+}
+
+function whatOf({ kind, approval, message, count = 1 }: Need): string {
+  const where = message?.channel === undefined ? '' : ` in ${message.channel}`
+  const many = count > 1 ? ` (${count})` : ''
+  return `${approval === undefined ? saying[kind] : approval}${where}${many}`
+}
+
+/** What can be done about the first one. */
+function howTo([first]: Need[]): string {
+  const { kind, who, key, approval, message, canRetry } = first as Need
+  if (approval !== undefined) return `agent-relay approvals show ${approval}`
+  if (kind === 'blocked') return `agent-relay attach ${who}`
+  const dismissing = `agent-relay needs dismiss ${quotedWord(key)}`
+  if (message) return `agent-relay send ${message.channel ?? who} TEXT --reply-to ${message.id}  ·  ${dismissing}`
+  return `${canRetry ? `agent-relay retry ${who}` : `agent-relay logs ${who}`}  ·  ${dismissing}`
+}
+
+const dismiss: NamedCommand = {
+  name: 'dismiss',
+  args: '<key...>',
+  text: 'be done with questions, messages or failed workers, without an answer; what comes later needs you again',
+  examples: ['agent-relay needs dismiss "told:#build"', 'agent-relay needs dismiss failed:wk_1 failed:wk_2'],
+  async run(context) {
+    const { args, print } = context
+    await withClient(context, 'agent', async ({ client }) => {
+      for (const key of args) await client.call('need.dismiss', { key })
+      if (print.isJson) return void (await print.json({ dismissed: args }))
+      for (const key of args) await print.line(`Dismissed: ${oneLine(key)}`)
+    })
+  },
+}
+
+export const needs: CliCommand = {
+  examples: ['agent-relay needs', 'agent-relay needs dismiss "told:#build"'],
+  commands: [list, dismiss],
+}

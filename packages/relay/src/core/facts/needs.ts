@@ -1,0 +1,15 @@
+// The fact about what needs a person: that person is done with it.
+
+import { type FactRows, homeOfAgent, noKey } from './row.ts'
+import { count, label, text } from './shape.ts'
+
+export const needFacts: FactRows<'need.dismissed'> = {
+  'need.dismissed': {
+    shape: { agent: label, key: text, through: count },
+    said: homeOfAgent,
+    seen: { to: 'agents', who: ({ agent }) => [agent] },
+    // No rule asks what was dismissed.
+    writes: noKey,
+    over: 'never',
+  },
+}

@@ -1,0 +1,31 @@
+// Operations on what needs a person: one list, the same wherever that person looks.
+
+import { z } from 'zod'
+import { limits } from '../limits.ts'
+import { Need } from '../needs.ts'
+import { type OperationTable, page } from './rule.ts'
+
+export const needOperations = {
+  'need.list': {
+    kind: 'query',
+    who: 'agent',
+    network: 'token',
+    summary:
+      'What waits for you, the most urgent first and then the oldest: open approvals, blocked workers, questions, workers that failed, messages to you.',
+    input: z.object({ limit: page.optional() }),
+    output: z.object({ needs: z.array(Need), more: z.number() }),
+  },
+  'need.dismiss': {
+    kind: 'command',
+    who: 'agent',
+    network: 'token',
+    summary:
+      'Be done with a question, messages or a failed worker, without an answer. What comes later needs you again.',
+    input: z.object({
+      key: z.string().min(1).max(limits.pathCharsMax),
+      /** The `seq` of the last message that you have seen of it; if left out, of the newest. */
+      through: z.number().int().min(0).optional(),
+    }),
+    output: z.object({}),
+  },
+} satisfies OperationTable
