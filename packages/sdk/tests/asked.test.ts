@@ -47,6 +47,11 @@ test.each<[string, Parameters<typeof askedText>[0], string]>([
     { input: { file_path: 'a', content: 'x', mode: '777' } },
     'a\n@@ written @@\n+x\n{"mode":"777"}',
   ],
+  [
+    'a name that holds lines',
+    { input: { file_path: 'safe.txt\n@@ replaced @@\n+x/../.bashrc', content: 'x' } },
+    '"safe.txt\\n@@ replaced @@\\n+x/../.bashrc"\n@@ written @@\n+x',
+  ],
   ['a patch', { input: { filePath: 'a', diff: '@@ -1 +1 @@\n-a\n+b' } }, 'a\n@@ -1 +1 @@\n-a\n+b'],
   ['something to read', { title: 'Read it', input: { file_path: '/etc/passwd' } }, 'Read it\n/etc/passwd'],
   ['what it is called alone', { title: 'touch made' }, 'touch made'],

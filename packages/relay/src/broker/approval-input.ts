@@ -74,8 +74,9 @@ export function shown({ isExact, hiddenChars: chars = 0, hiddenLines: lines, ...
   }
 }
 
-/** With all that is kept of what was asked. */
-export function shownWhole(row: ApprovalRow, whole: string): Approval {
+/** With all that is kept of what was asked. `whole`: unset where the row has it. */
+export function shownWhole(row: ApprovalRow, whole: string | undefined): Approval {
+  if (whole === undefined) return shown(row)
   const all = limits.approvalInputCharsMax + (row.hiddenChars ?? 0)
   const hiddenChars = Math.max(0, all - limits.approvalWholeCharsMax)
   const { isWhole: isExact = false } = row
@@ -100,4 +101,9 @@ export function endOf({
 }: Omit<ApprovalClosed, 'type' | 'id' | 'agent'>): ApprovalEnd {
   if (how !== 'answered' || choice === undefined || kind === undefined) return { how } as ApprovalEnd
   return { how, choice, kind, ...(words === undefined ? {} : { words }), ...(answers ? { answers } : {}) }
+}
+
+/** Nobody closes what another session has asked. */
+export function sourceOf({ id }: { id: string }, key: string): string {
+  return `${id}/${key}`
 }

@@ -14,14 +14,13 @@ import { RefusalError } from '../core/refusal-error.ts'
 import { type Reader, sees, seesAllRuns } from '../core/sight.ts'
 import type { ApprovalRow } from '../core/view.ts'
 import type { Alarm } from '../machine/clock.ts'
-import { endOf, markOf, openInputOf, shown, shownWhole } from './approval-input.ts'
+import { endOf, markOf, openInputOf, shown, shownWhole, sourceOf } from './approval-input.ts'
 import { approvalNotice, shortOf, shortWish, wordsMessage } from './approval-notice.ts'
 import type { ApprovalEnd, ApprovalQueue, AskedApproval } from './approval-runtime.ts'
 import { type AgentProcesses, speakerOf, whyNot } from './authority.ts'
 import { type Asking, actorOf, causeOf, type Parts } from './call.ts'
 import type { Reply } from './engine.ts'
 import { type Asked, namesAs, type Requests, type Told } from './requests.ts'
-import type { Session } from './sessions/session.ts'
 
 type ApprovalParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'nextCause'>
 type Given = Omit<OutputOf<'approval.answer'>, keyof Told>
@@ -54,6 +53,7 @@ export class Approvals implements ApprovalQueue {
   /** Those of an earlier daemon whose hooks may come back, with their agents while they are open. */
   readonly #left = new Map<string, string | undefined>()
   #giveUp: Alarm | undefined
+  #isStopping = false
 
   constructor(parts: ApprovalParts, workspace: string, requests: Requests) {
     this.#parts = parts
@@ -91,6 +91,7 @@ export class Approvals implements ApprovalQueue {
   async #open(asked: AskedApproval, input: OpenInput): Promise<ApprovalEnd> {
     const { source, agent } = asked
     if (this.#bySource.has(source)) return { how: 'cancelled' }
+    if (this.#isStopping && asked.mark !== undefined) return { how: 'restart' }
     let end: (end: ApprovalEnd) => void = () => {}
     const over = new Promise<ApprovalEnd>((resolve) => (end = resolve))
     const isFirst = !this.isOpen(agent)
@@ -143,13 +144,18 @@ export class Approvals implements ApprovalQueue {
     for (const { over } of this.#bySource.values()) over({ how: 'restart' })
   }
 
+  /** The daemon stops: hooks are let go, and come back to the next one, where what they ask is still open. */
+  letHooksGo(): void {
+    this.#isStopping = true
+    for (const { asked, over } of this.#bySource.values()) if (asked.mark !== undefined) over({ how: 'restart' })
+  }
+
   /** A hook of the agent's own CLI asks; when its connection ends, nobody waits for the answer any more. */
   ask(asking: Asking, { key, ...asked }: ParsedInputOf<'approval.ask'>): Promise<OutputOf<'approval.ask'>> {
     const { session, by: agent, abandoned } = asking
     const source = sourceOf(session, key)
     const over = this.open({ ...asked, source, agent, mark: markOf(agent, key) })
-    // Not where the daemon stops: the hook comes back to the next one.
-    const leave = () => abandoned.reason instanceof RefusalError || this.close(source, 'gone')
+    const leave = () => this.close(source, 'gone')
     if (abandoned.aborted) leave()
     abandoned.addEventListener('abort', leave, { once: true })
     return over.finally(() => abandoned.removeEventListener('abort', leave))
@@ -183,8 +189,7 @@ export class Approvals implements ApprovalQueue {
     const { view } = this.#parts.store
     const row = view.approvals.byId(id)
     if (!row || !sees(view, reader, 'approval', row)) throw new RefusalError('approval.unknown', { id })
-    const whole = view.approvals.whole(id)
-    return { approval: whole === undefined ? shown(row) : shownWhole(row, whole) }
+    return { approval: shownWhole(row, view.approvals.whole(id)) }
   }
 
   /** What a list of agents says of one: since when it waits, and for those who may know it, for what. */
@@ -292,9 +297,4 @@ export class Approvals implements ApprovalQueue {
     const notice = approvalNotice(store.view, { id, agent, tool, input }, clock.now())
     if (notice) void engine.submit({ rule: 'message.send', by: daemonName, ...notice }).catch(() => undefined)
   }
-}
-
-/** Nobody closes what another session has asked. */
-function sourceOf({ id }: Session, key: string): string {
-  return `${id}/${key}`
 }

@@ -180,7 +180,10 @@ export class Daemon {
     this.#demo.stop()
     this.#directory.hooks.withdraw()
     const opened = await this.#open.stopOpening()
-    for (const { workspace } of opened) workspace.waits.stopAll()
+    for (const { workspace } of opened) {
+      workspace.waits.stopAll()
+      workspace.approvals.letHooksGo()
+    }
     const wires = [this.#control, this.#http, ...this.#open.sockets.all]
     const quiet = Promise.all(wires.map((wire) => wire?.quiet()))
     let timer: NodeJS.Timeout | undefined

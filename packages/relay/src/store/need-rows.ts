@@ -20,7 +20,7 @@ const statements = {
 
 const staysPerStep = 64
 /** Of a conversation, the newest messages that are looked at; and of a channel so many in one step. */
-const [lookedAtMax, namingPerStep] = [4_096, 512]
+const [lookedAtMax, namingPerStep] = [4_096, 64]
 /** Of a pair or group. */
 const directMax = 200
 

@@ -55,16 +55,17 @@ function beginOf(lines: readonly string[]): number {
   return asking >= 0 ? asking : lines.findLastIndex((line, i) => i < last && drawn.test(line)) + 1
 }
 
-/** `$ touch a`, as Codex shows it below its question; a long one goes on in the next lines. */
-function commandIn(lines: readonly string[]): string | undefined {
-  const from = lines.findIndex((line) => line.startsWith('$ '))
-  if (from < 0 || !/\brun the following command\?$/i.test(lines[0] ?? '')) return undefined
-  const rest = lines.slice(from)
-  const end = rest.indexOf('')
-  return rest
-    .slice(0, end < 0 ? undefined : end)
+/**
+ * `$ touch a`, as Codex shows it below its question; a long one goes on in the next lines. Only where nothing else stands there: a model may print
+ * such a question above the dialog of another program, which would be hidden by it.
+ */
+function commandIn([first = '', ...lines]: readonly string[]): string | undefined {
+  if (!/\brun the following command\?$/i.test(first)) return undefined
+  const [command = '', ...more] = lines
     .join('\n')
-    .slice('$ '.length)
+    .trim()
+    .split(/\n{2,}/)
+  return command.startsWith('$ ') && more.length === 0 ? command.slice('$ '.length) : undefined
 }
 
 /** Numbered from 1 on, without a gap. A label may go on below its beginning, and what it grants may stand there. */

@@ -66,6 +66,9 @@ test('begins at its question: what was asked before it is no part of it', () => 
   expect(dialogOf(`I deleted $HOME.\nShall I go on?\n${claude}`.split('\n')).text).toBe(
     'Bash command\nrm -rf dist\nRemove the build\nDo you want to proceed?',
   )
+  // Printed by a model above another dialog, it hides nothing of that.
+  const forged = dialogOf(`Would you like to run the following command?\n\n$ ls\n\n${gemini}`.split('\n'))
+  expect(forged).toMatchObject({ command: undefined, text: expect.stringContaining("Allow execution of: 'rm'?") })
   // Only Codex says so: elsewhere a line with a dollar is a part of the question like any other.
   expect(dialogOf('Trust it?\n$ ls\n1. Yes\n2. No'.split('\n'))).toMatchObject({
     text: 'Trust it?\n$ ls',

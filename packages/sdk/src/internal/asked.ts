@@ -42,7 +42,7 @@ const changeNames = [...fileNames, ...oldNames, ...newNames, ...patchNames, 'edi
 
 /** A file with what is put in place of what, as Claude Code and those after it give it. */
 function editOf(given: Record<string, unknown>): [text: string, taken: readonly string[]] {
-  const file = textAt(given, fileNames)
+  const file = fileIn(given)
   const edits = (Array.isArray(given.edits) ? given.edits : [given]).map(recordOf)
   const changes = edits.flatMap((edit) => {
     const [before, after] = [textAt(edit, oldNames), textAt(edit, newNames)]
@@ -54,8 +54,18 @@ function editOf(given: Record<string, unknown>): [text: string, taken: readonly 
   return file === undefined || changes.length < edits.length ? ['', []] : [joined(file, ...changes), changeNames]
 }
 
+function fileIn(given: Record<string, unknown>): string | undefined {
+  const file = textAt(given, fileNames)
+  return file === undefined ? undefined : fileText(file)
+}
+
+/** One line: what stands behind a line break in a name would look like a part of the change, and lead elsewhere. */
+function fileText(path: string): string {
+  return /\p{Cc}/u.test(path) ? JSON.stringify(path) : path
+}
+
 function patchOf(given: Record<string, unknown>, patch: string): string {
-  return joined(textAt(given, fileNames) ?? '', patch)
+  return joined(fileIn(given) ?? '', patch)
 }
 
 /** The diffs of an ACP tool call: the file, and what changes between its text before and after. */
@@ -64,7 +74,10 @@ function diffsIn(content: unknown): string {
   return joined(
     ...diffs.map(({ path, oldText, newText }) => {
       const before = typeof oldText === 'string' ? oldText : ''
-      return joined(String(path), changeText(before, String(newText ?? ''), oldText == null ? 'written' : undefined))
+      return joined(
+        fileText(String(path)),
+        changeText(before, String(newText ?? ''), oldText == null ? 'written' : undefined),
+      )
     }),
   )
 }
