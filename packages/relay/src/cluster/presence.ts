@@ -1,4 +1,4 @@
-// Presence: this daemon says about once a second who is there, and hears who is there on the other machines. It may be late, and is gone after
+// Presence: this daemon says about once a second who is there, and hears what is new of the other machines. It may be late, and is gone after
 // a crash of the database; what nobody has confirmed for a while counts as not there.
 
 import { reaches } from '@agent-relay/sdk/protocol'
@@ -17,8 +17,10 @@ const failedMs = 5_000
 const soonMs = 20
 /** A machine of which nothing was heard for so long counts as out of reach. */
 export const seenMsMax = 15_000
-/** All is said again after so many beats: the database may have forgotten it. */
-const wholeBeats = 10
+/** All is said again after so many beats, since the database may have forgotten it, and heard again after so many, since its clock may jump. */
+const [wholeBeats, hearBeats] = [10, 60]
+/** After a pause as long as this, one asks for all: what was told in between is told no more. */
+const pauseMs = 5_000
 /** About every ten minutes what only takes room is forgotten. */
 const pruneBeats = 600
 
@@ -30,8 +32,16 @@ interface Entered {
   /** As it was told last. */
   told: string
   /** By machine. */
-  others: Map<string, { agents: Map<string, AgentElsewhere>; seenAt: number }>
+  others: Map<string, Other>
   listeners: ((gone: readonly string[]) => void)[]
+}
+
+interface Other {
+  agents: Map<string, AgentElsewhere>
+  /** When its daemon was last heard of, as far as this one knows. */
+  seenAt: number
+  /** The database knows of it. After a crash it has forgotten everybody, and tells of nobody who does not come back. */
+  isKnown: boolean
 }
 
 export interface PresenceListener {
@@ -52,6 +62,7 @@ export class Presence {
   #isAgain = false
   #beats = 0
   #stamp = 0
+  #heardAt = Number.NEGATIVE_INFINITY
   #isStopped = false
   /** Machines that are of the cluster no more. */
   readonly #removed = new Set<string>()
@@ -68,6 +79,8 @@ export class Presence {
   enter(workspace: string, agents: () => AgentHere[]): Omit<Elsewhere, 'ask'> & { leave(): void } {
     const entered: Entered = { agents, told: '', others: new Map(), listeners: [] }
     this.#entered.set(workspace, entered)
+    // Of this workspace nothing was told yet.
+    this.#stamp = 0
     this.soon()
     const seen = (machine: string) => {
       const other = entered.others.get(machine)
@@ -146,15 +159,30 @@ export class Presence {
     })
     if (here.length === 0) return
     if (this.#beats % pruneBeats === 0) for (const { workspace } of here) await pruneKeys(this.#cluster, workspace)
-    const told = await tellPresence(this.#cluster, this.#stamp, here)
+    // What is told holds for the moment when it was asked for: the answer may come when this process has been stopped for long.
+    const at = this.#clock.steady()
+    const since = this.#beats % hearBeats === 0 || at - this.#heardAt > pauseMs ? 0 : this.#stamp
+    const { stamp, told } = await tellPresence(this.#cluster, since, here)
+    this.#stamp = stamp
+    this.#heardAt = at
     for (const [workspace, agents] of now) {
       const entered = this.#entered.get(workspace)
       if (entered) entered.told = agents
     }
-    for (const each of told) this.#hear(each)
+    this.#refresh(at, since === 0)
+    for (const each of told) this.#hear(each, at)
   }
 
-  #hear({ workspace, machine, seenMs, stamp, agents, removed }: Told): void {
+  /** Of whom nothing is told is there as before, unless all were asked for. Who is late stays so until something is told of it. */
+  #refresh(at: number, isAll: boolean): void {
+    for (const { others } of this.#entered.values())
+      for (const other of others.values()) {
+        if (isAll) other.isKnown = false
+        else if (other.isKnown && at - other.seenAt <= seenMsMax) other.seenAt = at
+      }
+  }
+
+  #hear({ workspace, machine, seenMs, agents, removed }: Told, at: number): void {
     const entered = this.#entered.get(workspace)
     if (!entered) return
     const { others, listeners } = entered
@@ -166,10 +194,9 @@ export class Presence {
     }
     // It may have been let in again.
     this.#removed.delete(machine)
-    this.#stamp = Math.max(this.#stamp, stamp)
     const before = others.get(machine)?.agents ?? new Map()
     const now = agents === '' ? before : agentsOf(agents, machine)
-    others.set(machine, { agents: now, seenAt: this.#clock.steady() - seenMs })
+    others.set(machine, { agents: now, seenAt: at - seenMs, isKnown: true })
     const gone = [...before.keys()].filter((name) => !now.has(name))
     if (now !== before) for (const listener of listeners) listener(gone)
   }

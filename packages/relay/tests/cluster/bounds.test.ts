@@ -52,10 +52,10 @@ test('of what it says about who is there, others read at most so much in one ans
   const [one, two] = daemons as [PostgresCluster, PostgresCluster]
   await withClient(rogue, async (client) => {
     const here = ['w_1', 'w_2', 'w_3'].map((workspace) => ({ workspace, agents: 'x'.repeat(3_900_000) }))
-    await client.query('SELECT relay.present_1($1, 0, $2)', [await started(client), JSON.stringify(here)])
+    await client.query('SELECT relay.present_2($1, 0, $2)', [await started(client), JSON.stringify(here)])
   })
   await tellPresence(two, 0, [{ workspace: 'w_1', agents: '[1]' }])
-  const told = await tellPresence(
+  const { told } = await tellPresence(
     one,
     0,
     ['w_1', 'w_2', 'w_3'].map((workspace) => ({ workspace, agents: '' })),

@@ -8,7 +8,6 @@ export interface Told {
   machine: string
   /** How long ago that daemon was heard of. */
   seenMs: number
-  stamp: number
   /** '': as before. */
   agents: string
   /** It is no machine of the cluster any more. */
@@ -21,15 +20,23 @@ export interface Here {
   agents: string
 }
 
-export function tellPresence(cluster: PostgresCluster, stamp: number, here: readonly Here[]): Promise<Told[]> {
+/** `stamp`: of the answer before, or 0 to hear of everybody. Answers who has said something new since then, is late, or was removed. */
+export function tellPresence(
+  cluster: PostgresCluster,
+  stamp: number,
+  here: readonly Here[],
+): Promise<{ stamp: number; told: Told[] }> {
   return cluster.asReader(async (client, boot) => {
-    const text = 'SELECT * FROM relay.present_1($1, $2, $3)'
+    const text = 'SELECT * FROM relay.present_2($1, $2, $3)'
     const { rows } = await client.query(text, [boot, stamp, JSON.stringify(here)])
-    return rows.map(({ seen_ms: seenMs, stamp: last, ...row }) => ({
-      ...row,
-      seenMs: Number(seenMs),
-      stamp: Number(last),
-    }))
+    // No row at all: this machine has no say any more, and hears so when it writes.
+    const [head, ...told] = rows
+    return {
+      stamp: Number(head?.stamp ?? 0),
+      told: told.map(({ workspace, machine, seen_ms: seenMs, agents, removed }) => {
+        return { workspace, machine, seenMs: Number(seenMs), agents, removed }
+      }),
+    }
   })
 }
 

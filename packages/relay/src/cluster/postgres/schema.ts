@@ -11,6 +11,7 @@ import { judgedFunctions, judgedInner } from './judged-functions.ts'
 import { limitRoles } from './machine-roles.ts'
 import { dropInvitations } from './machines.ts'
 import { movingFunctions, movingFunctions2 } from './moving-functions.ts'
+import { news } from './news-functions.ts'
 import { owning } from './owning.ts'
 import { presenceFunctions, presenceTables } from './presence-functions.ts'
 import { pruningFunctions } from './pruning.ts'
@@ -78,9 +79,13 @@ const step4 = [
   'DROP FUNCTION relay.create_1',
   ...rightsOf(judgedFunctions.map(nameOf)),
 ]
+const step5 = [...news.functions, ...news.after, ...rightsOf(news.functions.map(nameOf))]
 
 /** Each is applied once, in order. One that was released is never changed. */
-export const migrations: readonly (readonly string[])[] = [[...tables1, ...functions1, ...rights1], step2, step3, step4]
+export const migrations: readonly (readonly string[])[] = [
+  [...tables1, ...functions1, ...rights1],
+  ...[step2, step3, step4, step5],
+]
 
 /** A number that no other program is likely to lock: two who make a cluster at once would meet half of each other's work. */
 const lockKey = 7_365_110

@@ -1,0 +1,56 @@
+// Who came, went or changed on other machines, as SQL: what presence.ts asks. A machine that has nothing new costs the others nothing but one row
+// of an index, so that the work of the server grows with the machines and not with their square. The form before, `present_1`, answers a row for
+// every other machine each time, and is there for older daemons.
+
+import { lateStampsMax } from './presence-functions.ts'
+
+/** After so long without a word a machine counts as out of reach, and is told of as late for another while. */
+const [lateMs, toldLateMs] = [15_000, 60_000]
+/** Text of one answer. The longest are left out, as if they had not changed. */
+const charsMax = 4_000_000
+
+/** No index is forced, unlike in functions.ts: these tables are small, and a scan that is forbidden and needed looks expensive. */
+const cheap = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off'
+
+/**
+ * Says who is here, with '' for "the same as before". The first row has no workspace: its stamp is the time of the server, which the next call
+ * names. The others are of machines that have said something new since then, that were not heard of for long, or that were removed. It is news
+ * too when somebody comes back who was late.
+ */
+const present = `CREATE FUNCTION relay.present_2(p_boot int, p_stamp bigint, p_rows json)
+RETURNS TABLE (workspace text, machine text, seen_ms bigint, stamp bigint, agents text, removed boolean) LANGUAGE plpgsql STRICT ${cheap} AS $$
+DECLARE m relay.machines := relay.self_1(); v_now timestamptz := clock_timestamp(); v_stamp bigint := (extract(epoch FROM v_now) * 1000000)::bigint;
+  v_late timestamptz := v_now - ${lateMs} * interval '1 millisecond'; v_is_news boolean;
+BEGIN
+  IF relay.stopped_1(m, 0, p_boot, 0, '') IS NOT NULL THEN RETURN; END IF;
+  WITH said AS (
+    INSERT INTO relay.presence AS p (ws, machine, seen_at, stamp, agents)
+    SELECT w.ws, m.id, v_now, v_stamp, r.agents FROM json_to_recordset(p_rows) AS r(workspace text, agents text)
+    JOIN relay.workspaces w ON w.id = r.workspace
+    ON CONFLICT ON CONSTRAINT presence_pkey DO UPDATE SET seen_at = excluded.seen_at,
+      stamp = CASE WHEN excluded.agents IN ('', p.agents) AND p.seen_at > v_late THEN p.stamp ELSE excluded.stamp END,
+      agents = CASE WHEN excluded.agents = '' THEN p.agents ELSE excluded.agents END
+    RETURNING p.stamp = v_stamp AS is_news)
+  SELECT bool_or(is_news) INTO v_is_news FROM said;
+  IF v_is_news THEN PERFORM pg_notify('relay_presence', m.id::text); END IF;
+  RETURN QUERY SELECT '', '', 0::bigint, v_stamp, '', false
+    UNION ALL SELECT t.id, t.name, t.seen_ms, t.stamp,
+      CASE WHEN sum(length(t.agents)) OVER (ORDER BY length(t.agents), t.name, t.id) <= ${charsMax} THEN t.agents ELSE '' END, false
+    FROM (SELECT w.id, o.name, (extract(epoch FROM v_now - p.seen_at) * 1000)::bigint AS seen_ms, p.stamp,
+        CASE WHEN p.stamp > p_stamp - ${lateStampsMax} THEN p.agents ELSE '' END AS agents
+      FROM json_to_recordset(p_rows) AS r(workspace text) JOIN relay.workspaces w ON w.id = r.workspace
+      JOIN relay.presence p ON p.ws = w.ws AND p.machine <> m.id
+        AND (p.stamp > p_stamp - ${lateStampsMax} OR p.seen_at BETWEEN v_late - ${toldLateMs} * interval '1 millisecond' AND v_late)
+      JOIN relay.machines o ON o.id = p.machine AND o.revoked_at IS NULL) t
+    UNION ALL SELECT r.workspace, o.name, 0, 0, '', true FROM relay.machines o, json_to_recordset(p_rows) AS r(workspace text)
+    WHERE o.revoked_at > to_timestamp((p_stamp - ${lateStampsMax}) / 1000000.0);
+END $$`
+
+/** What the functions that were released before cost too much: where a plan that they force looks expensive it was compiled at each call. */
+const compileNothing = `DO $$ DECLARE f regprocedure; BEGIN
+  FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'relay'::regnamespace AND proconfig IS NOT NULL LOOP
+    EXECUTE format('ALTER FUNCTION %s SET jit = off', f);
+  END LOOP;
+END $$`
+
+export const news = { functions: [present], after: [compileNothing] }

@@ -1,0 +1,137 @@
+// Presence between machines, in a real PostgreSQL: a daemon hears what is new and nothing else, and still knows who is there and who is not.
+
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { PlayClock } from '../../../../test/plays/clock.ts'
+import { until } from '../../../../test/until.ts'
+import type { AgentHere } from '../../src/broker/elsewhere.ts'
+import { type Told, tellPresence } from '../../src/cluster/postgres/calls.ts'
+import { withClient } from '../../src/cluster/postgres/connection.ts'
+import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
+import { Presence, seenMsMax } from '../../src/cluster/presence.ts'
+import { emptyWorkspace } from './empty-workspace.ts'
+import { PostgresServer } from './postgres-server.ts'
+
+let server: PostgresServer
+let one: PostgresCluster
+let two: PostgresCluster
+let database: string
+
+beforeAll(async () => {
+  server = await PostgresServer.start()
+  const world = await server.cluster('relay')
+  const addresses = [await world.join('one'), await world.join('two')] as const
+  database = addresses[0].database
+  one = new PostgresCluster(addresses[0])
+  two = new PostgresCluster(addresses[1])
+  await emptyWorkspace(one, 'w')
+})
+afterAll(async () => {
+  await one?.close()
+  await two?.close()
+  server?.end()
+})
+
+const says = (cluster: PostgresCluster, agents: string, since = 0) =>
+  tellPresence(cluster, since, [{ workspace: 'w', agents }])
+const isLate = ({ seenMs }: Told) => seenMs > seenMsMax
+/** As the owner of the database. */
+const change = (text: string) => withClient({ ...server.address, database }, (client) => client.query(text))
+/** As if so much time had passed for what was said until now: it is told no more for being young. */
+const passes = (seconds: number, ...machines: string[]) =>
+  change(`UPDATE relay.presence SET stamp = stamp - ${seconds * 1_000_000}, seen_at = seen_at - interval '${seconds} s'
+    WHERE machine IN (SELECT id FROM relay.machines WHERE name IN ('${machines.join("','")}'))`)
+
+test('what was said before is not told again, nor is the same once more', async () => {
+  await says(one, '[1]')
+  const first = await says(two, '[]')
+  expect(first.told).toMatchObject([{ workspace: 'w', machine: 'one', agents: '[1]', removed: false }])
+  await passes(12, 'one')
+  expect((await says(two, '', first.stamp)).told).toEqual([])
+  await says(one, '')
+  await says(one, '[1]')
+  expect((await says(two, '', first.stamp)).told).toEqual([])
+  await says(one, '[2]')
+  expect((await says(two, '', first.stamp)).told).toMatchObject([{ machine: 'one', agents: '[2]' }])
+})
+
+test('who is late is told of, and who comes back is news although nothing has changed', async () => {
+  await says(one, '[1]')
+  const { stamp } = await says(two, '')
+  await passes(20, 'one')
+  const late = await says(two, '', stamp)
+  expect(late.told).toMatchObject([{ machine: 'one', agents: '' }])
+  expect(late.told.map(isLate)).toEqual([true])
+  await says(one, '')
+  const back = await says(two, '', late.stamp)
+  expect(back.told).toMatchObject([{ machine: 'one', agents: '[1]' }])
+  expect(back.told.map(isLate)).toEqual([false])
+})
+
+const agent = (name: string): AgentHere => ({ name, status: 'idle', lastCallAt: 1 })
+
+/** A daemon whose time is moved by hand. */
+function daemon(cluster: PostgresCluster, ...names: string[]) {
+  const clock = new PlayClock()
+  let beats = 0
+  const presence = new Presence(cluster, clock, { onBeat: () => void beats++, onRemoved: () => {} })
+  onTestFinished(() => presence.stop())
+  const elsewhere = presence.enter('w', () => names.map(agent))
+  /** Until it has said and heard everything once more. */
+  const beat = async (ms = 1_000) => {
+    const before = beats
+    await clock.passes(ms)
+    await until(() => beats > before)
+  }
+  return { names, elsewhere, beat, clock }
+}
+
+/** The database hints at news, so that a daemon may have more to say and hear than one beat. */
+const soon = (daemon: { beat(): Promise<void> }, isSo: () => boolean) =>
+  until(async () => {
+    await daemon.beat()
+    return isSo()
+  })
+
+test('a daemon knows who is there from what is new alone, over long times and pauses', async () => {
+  const [a, b] = [daemon(one, 'Ann'), daemon(two, 'Bob')]
+  const sees = (name: string) => a.elsewhere.of(name)?.machine === 'two'
+  await b.beat()
+  await soon(a, () => sees('Bob'))
+  for (let n = 0; n < 30; n++) await a.beat()
+  expect(sees('Bob')).toBe(true)
+  // Its process was stopped for a minute.
+  await b.beat()
+  await a.beat(60_000)
+  await soon(a, () => sees('Bob'))
+  b.names.push('Eve')
+  await b.beat()
+  await soon(a, () => sees('Eve'))
+  await passes(20, 'two')
+  await soon(a, () => !a.elsewhere.isSeen('two') && !sees('Eve'))
+  for (let n = 0; n < 3; n++) await a.beat()
+  expect(a.elsewhere.isSeen('two')).toBe(false)
+  await b.beat()
+  await soon(a, () => sees('Eve'))
+})
+
+test('a database that has forgotten everybody: who does not come back counts as gone', async () => {
+  const [a, b] = [daemon(one, 'Ann'), daemon(two, 'Bob')]
+  await b.beat()
+  await soon(a, () => a.elsewhere.isSeen('two'))
+  await change('TRUNCATE relay.presence')
+  // A minute at the latest, and then as long as anybody may be late.
+  for (let n = 0; n < 60 + 20; n++) await a.beat()
+  expect(a.elsewhere.isSeen('two')).toBe(false)
+  // It says all again every ten beats.
+  for (let n = 0; n < 10; n++) await b.beat()
+  await soon(a, () => a.elsewhere.isSeen('two'))
+})
+
+test('no function of ours is compiled, not even for an older daemon', async () => {
+  const { rows } = await change(
+    "SELECT proname FROM pg_proc WHERE pronamespace = 'relay'::regnamespace AND proconfig IS NOT NULL AND NOT 'jit=off' = ANY (proconfig)",
+  )
+  expect(rows).toEqual([])
+  const jit = await one.asReader((client) => client.query('SHOW jit'))
+  expect(jit.rows[0].jit).toBe('off')
+})
