@@ -2,7 +2,9 @@
 
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { plainChoices } from '../../packages/relay/src/broker/approval-runtime.ts'
 import { connectRelay } from '../../packages/sdk/src/index.ts'
+import { until } from '../until.ts'
 import { found, inChromium } from './chromium.ts'
 import { complaintsOf, PageWorld } from './page-world.ts'
 
@@ -75,6 +77,29 @@ describe.skipIf(found.path === undefined)(`every workspace, ${inChromium}`, () =
     await row.getByRole('link').click()
     await page.waitForURL('**/w/shop/**')
     await page.locator('.message.is-marked', { hasText: question }).waitFor()
+    await asker.close()
+  })
+
+  it('show whatever the list of each has, the most urgent first, until it is answered or dismissed', async () => {
+    const { page, me } = world
+    const { workspace } = await world.http.daemon.open('shop')
+    const asker = await connectRelay({ name: 'Asker', key: shopKey, url: world.http.url })
+    await asker.messages.send('#general', `@${me}: the build is red.`)
+    const asked = { source: 'test', agent: 'Asker', vendor: 'claude', tool: 'Bash', input: 'npm __publish__' }
+    const over = workspace.approvals.open({ ...asked, choices: plainChoices })
+    await world.show('everywhere')
+    const rows = page.getByRole('region', { name: 'shop' }).locator('.need')
+    await rows.first().getByText('wants to run "npm __publish__"').waitFor()
+    await rows.last().getByText('@human: the build is red.').waitFor()
+    await rows.last().getByText('writes to you').waitFor()
+    expect(await rows.count()).toBe(4)
+    // In its own workspace, and in another browser: what is done with there is not here any more.
+    const person = await connectRelay({ name: me, type: 'human', key: shopKey, url: world.http.url })
+    await person.client.call('need.dismiss', { key: 'told:#general' })
+    workspace.approvals.close('test', 'cancelled')
+    await over
+    await until(async () => (await rows.count()) === 2)
+    await person.close()
     await asker.close()
   })
 

@@ -83,8 +83,9 @@ function useHeld(list: readonly ShownNeed[], isHeld: boolean): readonly Held[] {
   return shown
 }
 
-const saying: Record<ShownNeed['kind'], string> = {
-  approval: 'asks for leave',
+/** What somebody does, after their name. Where an approval is at hand, it says what is wanted. */
+export const saying: Record<ShownNeed['kind'], string> = {
+  approval: 'waits for your answer',
   blocked: 'is blocked',
   question: 'asks',
   failed: 'has failed',

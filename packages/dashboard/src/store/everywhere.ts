@@ -1,18 +1,16 @@
 // What waits for the person in every workspace that this login opens: one connection to each, as long as the view is open.
 
-import { type Message, WorkspaceClient, websocketConnector } from '@agent-relay/sdk/internal/page'
-import type { Approval } from './approvals.ts'
+import { type Need, WorkspaceClient, websocketConnector } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
 import { connection } from './connection.ts'
-import type { ListedWorker } from './fleet.ts'
 
 export interface OtherWorkspace {
   name: string
   /** How many agents are there now; undefined until its first answer. */
   present?: number
-  approvals: readonly Approval[]
-  blocked: readonly ListedWorker[]
-  owed: readonly Message[]
+  needs: readonly Need[]
+  /** How many more there are than these. */
+  more: number
   why?: string
 }
 
@@ -25,7 +23,7 @@ const lookMs = 3_000
 /** Follows while the view is open. */
 export function followEverywhere(): () => void {
   const names = connection.value.workspaces.slice(0, workspacesMax)
-  everywhere.set(names.map((name) => ({ name, approvals: [], blocked: [], owed: [] })))
+  everywhere.set(names.map((name) => ({ name, needs: [], more: 0 })))
   const stops = names.map(followOne)
   return () => {
     for (const stop of stops) stop()
@@ -43,7 +41,7 @@ function followOne(name: string): () => void {
       await client.connect()
       put(await waitingIn(client))
     } catch (error) {
-      put({ approvals: [], blocked: [], owed: [], why: (error as Error).message })
+      put({ needs: [], more: 0, why: (error as Error).message })
     }
   }
   client.on('error', () => {})
@@ -56,13 +54,6 @@ function followOne(name: string): () => void {
 }
 
 async function waitingIn(client: WorkspaceClient): Promise<Omit<OtherWorkspace, 'name'>> {
-  const [{ agents }, { workers }, { messages: owed }, { approvals }] = await Promise.all([
-    client.call('agent.list', {}),
-    client.call('worker.list', {}),
-    client.call('inbox.owed', {}),
-    client.call('approval.list', {}),
-  ])
-  const asking = new Set(approvals.map(({ agent }) => agent))
-  const blocked = workers.filter(({ name, status }) => status === 'blocked' && !asking.has(name))
-  return { present: agents.length, approvals, blocked, owed }
+  const [{ agents }, waiting] = await Promise.all([client.call('agent.list', {}), client.call('need.list', {})])
+  return { present: agents.length, ...waiting }
 }

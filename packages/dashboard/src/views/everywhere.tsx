@@ -1,11 +1,12 @@
 // Everywhere: what waits for the person in all workspaces, each with the way into it.
 
-import { cleanLine, wishOf } from '@agent-relay/sdk/internal/page'
+import { cleanLine, type Need } from '@agent-relay/sdk/internal/page'
 import { useEffect } from 'react'
 import { Count, Failure } from '../parts/bits.tsx'
 import { Faults } from '../parts/faults.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { previewOf } from '../parts/markdown-tree.ts'
+import { saying } from '../parts/needs.tsx'
 import { Ago } from '../parts/time.tsx'
 import { useCell } from '../store/cell.ts'
 import { conversationOf } from '../store/conversations.ts'
@@ -27,8 +28,8 @@ export function Everywhere() {
   )
 }
 
-function One({ workspace: { name, present, approvals, blocked, owed, why } }: { workspace: OtherWorkspace }) {
-  const count = approvals.length + blocked.length + owed.length
+function One({ workspace: { name, present, needs, more, why } }: { workspace: OtherWorkspace }) {
+  const count = needs.length + more
   const isCalm = present !== undefined && count === 0
   return (
     <section aria-label={name}>
@@ -48,55 +49,33 @@ function One({ workspace: { name, present, approvals, blocked, owed, why } }: { 
       <Failure text={why} />
       {isCalm && <p className="calm-note muted">Nothing waits for you.</p>}
       <ul className="needs">
-        {approvals.map((approval) => (
-          <Asked key={approval.id} workspace={name} approval={approval} />
-        ))}
-        {blocked.map(({ id, name: who, reason, changedAt }) => (
-          <li key={id} className="need need-blocked">
-            <a data-item className="need-head" href={`${pathOf(name)}${linkTo('agent', [who, 'terminal'])}`}>
-              <Icon name="alert" />
-              <b>{who}</b>
-              <span className="muted need-what clip">
-                is blocked · <Ago ts={changedAt} />
-              </span>
-            </a>
-            <p className="need-text">{reason ?? 'a dialog is open'}</p>
-          </li>
-        ))}
-        {owed.map((message) => (
-          <li key={message.id} className="need need-question">
-            <a
-              data-item
-              className="need-head"
-              href={`${pathOf(name)}${linkTo('talk', [conversationOf(message), message.id])}`}
-            >
-              <Icon name="talk" />
-              <b>{message.from}</b>
-              <span className="muted need-what clip">
-                asks · <Ago ts={message.ts} />
-              </span>
-            </a>
-            <bdi className="need-text">{previewOf(message.body)}</bdi>
-          </li>
+        {needs.map((need) => (
+          <Row key={need.key} workspace={name} need={need} />
         ))}
       </ul>
     </section>
   )
 }
 
-/** Answered where it is shown as a whole. */
-function Asked({ workspace, approval }: { workspace: string; approval: OtherWorkspace['approvals'][number] }) {
-  const { agent, tool, input, since } = approval
+function Row({ workspace, need }: { workspace: string; need: Need }) {
+  const { kind, who, text, since, message, count = 1 } = need
   return (
-    <li className="need need-approval">
-      <a data-item className="need-head" href={`${pathOf(workspace)}${linkTo('now')}`}>
-        <Icon name="alert" />
-        <b>{agent}</b>
+    <li className={`need need-${kind}`}>
+      <a data-item className="need-head" href={`${pathOf(workspace)}${addressOf(need)}`}>
+        <Icon name={message ? 'talk' : 'alert'} />
+        <b>{who}</b>
         <span className="muted need-what clip">
-          {wishOf({ tool, input }).wants} · <Ago ts={since} />
+          {saying[kind]}
+          {count > 1 && ` (${count})`} · <Ago ts={since} />
         </span>
       </a>
-      <p className="need-text mono clip">{cleanLine(input)}</p>
+      <bdi className="need-text">{message ? previewOf(message.body) : cleanLine(text)}</bdi>
     </li>
   )
+}
+
+/** An approval is answered where it is shown as a whole. */
+function addressOf({ kind, who, message }: Need): string {
+  if (message) return linkTo('talk', [conversationOf(message), message.id])
+  return kind === 'approval' ? linkTo('now') : linkTo('agent', [who, 'terminal'])
 }

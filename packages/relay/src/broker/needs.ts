@@ -5,7 +5,7 @@ import type { Need, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/protocol'
 import { formerWorker } from '../core/again.ts'
 import { firstLine } from '../core/first-line.ts'
-import { asksOf, byUrgency, hasFailed, needKeys } from '../core/needs.ts'
+import { byUrgency, hasFailed, needKeys } from '../core/needs.ts'
 import { openQuestions } from '../core/open-questions.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { sees, seesAll } from '../core/sight.ts'
@@ -61,8 +61,8 @@ export async function dismiss(
 }
 
 function* needsOf(workspace: Workspace, asking: Asking): Steps<Found[]> {
-  const said = yield* saidTo(workspace, asking)
-  return [...approvalsFor(workspace, asking), ...workersFor(workspace, asking), ...said].sort(byUrgency)
+  const told = yield* toldTo(workspace, asking)
+  return [...approvalsFor(workspace, asking), ...workersFor(workspace, asking), ...told].sort(byUrgency)
 }
 
 function approvalsFor({ store: { view } }: Workspace, { session }: Asking): Found[] {
@@ -106,21 +106,21 @@ function workersFor(workspace: Workspace, { session, by }: Asking): Found[] {
 }
 
 /** What was said to the person, and has neither been answered nor dismissed; whether it was read does not matter. */
-function* saidTo({ store, waits }: Workspace, { session, by }: Asking): Steps<Found[]> {
-  const { view, needs: rows, queries } = store
+function* toldTo({ store, waits, saidTo }: Workspace, { session, by }: Asking): Steps<Found[]> {
+  const { view, needs: rows } = store
   const done = rows.dismissed(by)
   const open = yield* openQuestions(view, by, waits.about(by))
   const questions = new Map(open.filter(({ from }) => from !== by).map((head) => [head.id, head]))
   const told = new Map<string, MessageHead[]>()
   // On the page and at the command line a person sees every channel, and may be named in any.
   const isEverywhere = seesAll(session) && view.agent(by)?.type === 'human'
-  for (const head of yield* rows.saidSince(by, isEverywhere)) {
-    yield
-    const { conversation } = head
-    const kind = questions.has(head.id) ? undefined : asksOf(by, head, () => queries.whole(head).body)
-    if (kind === 'question') questions.set(head.id, head)
-    else if (kind !== undefined && head.seq > (done.get(needKeys.told(conversation)) ?? 0))
-      told.set(conversation, [...(told.get(conversation) ?? []), head])
+  for (const { head, kind } of yield* saidTo.since(by, isEverywhere)) {
+    const { conversation, id, seq } = head
+    const heads = told.get(conversation)
+    if (kind === 'question') questions.set(id, head)
+    else if (questions.has(id) || seq <= (done.get(needKeys.told(conversation)) ?? 0)) continue
+    else if (heads) heads.push(head)
+    else told.set(conversation, [head])
   }
   const needOf = (head: MessageHead) => ({
     who: head.from,

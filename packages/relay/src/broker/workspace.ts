@@ -22,6 +22,7 @@ import { type LongReads, sharedReads } from './long-reads.ts'
 import { Reach } from './reach.ts'
 import { carryOut, Requests } from './requests.ts'
 import { Runs } from './runs/runs.ts'
+import { SaidTo } from './said-to.ts'
 import { Search } from './search.ts'
 import { dayTokenMs, hashOf, isSecret, newSecret } from './sessions/credentials.ts'
 import { endRevoked } from './sessions/revocations.ts'
@@ -82,6 +83,7 @@ export class Workspace {
   readonly deliveries: Deliveries
   readonly inboxes: Inboxes
   readonly briefs: Briefs
+  readonly saidTo: SaidTo
   readonly search: Search
   readonly actions: Actions
   readonly workers: Workers
@@ -140,6 +142,7 @@ export class Workspace {
     this.runs = new Runs(parts, this.workers, ids)
     this.claims = new Claims(parts, name, options.hooks?.path)
     endRevoked(this.store, this.sessions, this.hub)
+    this.saidTo = new SaidTo(this.store)
     this.search = new Search({ store: this.store, engine: this.engine, hub: this.hub, reads, path: searchPath })
   }
 

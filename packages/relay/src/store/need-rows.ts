@@ -1,4 +1,5 @@
-// What was said to a person since they last wrote there, and what they have dismissed, as rows. What of it needs them is decided in core/needs.ts.
+// Where something may have been said to a person since they last wrote there, and what they have dismissed, as rows. What of it needs them is decided
+// in core/needs.ts.
 
 import type { Steps } from '../core/steps.ts'
 import type { MessageHead } from '../core/view.ts'
@@ -15,14 +16,26 @@ const statements = {
   lastOwn: 'SELECT n FROM messages WHERE conversation = ? AND n > ? AND sender = ? ORDER BY n DESC LIMIT 1',
   direct: `SELECT ${headColumns} FROM messages m WHERE m.conversation = ?1 AND m.n > ?2 AND m.sender <> ?3 ORDER BY m.n DESC LIMIT (?4 + 0)`,
   naming: `SELECT ${headColumns} FROM messages m WHERE m.conversation = ?1 AND m.n > ?2 AND m.n <= ?4 AND m.sender <> ?3
-    AND instr(m.body, ?3) > 0 ORDER BY m.n DESC`,
+    AND instr(m.body, ?3) > 0`,
+  at: `SELECT ${headColumns} FROM messages m WHERE m.conversation = ? AND m.n = ?`,
 }
 
 const staysPerStep = 64
-/** Of a conversation, the newest messages that are looked at; and of a channel so many in one step. */
-const [lookedAtMax, namingPerStep] = [4_096, 64]
+/** Of a conversation, the newest messages that are looked at. */
+const lookedAtMax = 4_096
 /** Of a pair or group. */
 const directMax = 200
+
+/** A conversation in which something may have been said to somebody. */
+export interface Place {
+  key: number
+  name: string
+  /** What has a higher number was said since they last wrote. */
+  above: number
+  /** What has a lower number is looked at for nobody. */
+  first: number
+  lastN: number
+}
 
 export class NeedRows {
   readonly #sql: Record<keyof typeof statements, Statement>
@@ -44,45 +57,45 @@ export class NeedRows {
     return this.#sql.isDismissed.get(agent, key) !== undefined
   }
 
-  /**
-   * What others have said since the agent last wrote: in a pair or group all of it, in a channel what may name the agent. Newest first in each.
-   * `isEverywhere`: also in channels that it is not in, and from before it was in them.
-   */
-  *saidSince(name: string, isEverywhere: boolean): Steps<MessageHead[]> {
+  /** `isEverywhere`: also channels that the agent is not in, and what was said before it was in them. */
+  *places(name: string, isEverywhere: boolean): Steps<Place[]> {
     const agent = this.#tables.agents.get(name)?.key ?? -1
-    const said: MessageHead[] = []
-    const channels = isEverywhere ? this.#tables.channels() : []
-    for (const channel of channels) {
-      const { key } = this.#tables.conversation(channel) as { key: number }
-      yield* this.#saidIn(key, name, 0, said)
+    const places = new Map<number, Place>()
+    for (const channel of isEverywhere ? this.#tables.channels() : []) {
+      const known = this.#tables.conversation(channel)
+      if (known) places.set(known.key, this.#place(known.key, name, 0))
       yield
     }
-    const known = new Set(channels)
     for (let after = 0, isMore = true; isMore; ) {
       const stays = this.#sql.stays.all(agent, after, staysPerStep) as [number, number][]
-      for (const [conversation, joined] of stays)
-        if (!known.has(this.#tables.conversationOf(conversation).name))
-          yield* this.#saidIn(conversation, name, joined, said)
+      for (const [key, joined] of stays) if (!places.has(key)) places.set(key, this.#place(key, name, joined))
       yield
       after = stays.at(-1)?.[0] ?? 0
       isMore = stays.length === staysPerStep
     }
-    return said
+    return [...places.values()]
   }
 
-  *#saidIn(conversation: number, agent: string, joined: number, said: MessageHead[]): Steps<void> {
-    const { name, lastN } = this.#tables.conversationOf(conversation)
-    const first = Math.max(joined, lastN - lookedAtMax)
-    if (first >= lastN) return
-    const own = Number(this.#sql.lastOwn.get(conversation, first, agent)?.[0] ?? first)
-    if (name.startsWith('@')) {
-      for (const row of this.#sql.direct.all(conversation, own, agent, directMax)) said.push(this.#view.head(row))
-      return
-    }
-    for (let high = lastN; high > own; high -= namingPerStep) {
-      const low = Math.max(own, high - namingPerStep)
-      for (const row of this.#sql.naming.all(conversation, low, agent, high)) said.push(this.#view.head(row))
-      yield
-    }
+  #place(key: number, agent: string, joined: number): Place {
+    const { name, lastN } = this.#tables.conversationOf(key)
+    const first = Math.max(0, lastN - lookedAtMax)
+    const oldest = Math.max(joined, first)
+    const above = Number(this.#sql.lastOwn.get(key, oldest, agent)?.[0] ?? oldest)
+    return { key, name, above, first, lastN }
+  }
+
+  /** Of a pair or group, what others have said, newest first. */
+  direct({ key, above }: Place, agent: string): MessageHead[] {
+    return this.#sql.direct.all(key, above, agent, directMax).map((row) => this.#view.head(row))
+  }
+
+  /** Those of others above `low` and up to `high` that have the name in them. Reads all their texts. */
+  naming({ key }: Place, agent: string, low: number, high: number): MessageHead[] {
+    return this.#sql.naming.all(key, low, agent, high).map((row) => this.#view.head(row))
+  }
+
+  at({ key }: Place, n: number): MessageHead | undefined {
+    const row = this.#sql.at.get(key, n)
+    return row && this.#view.head(row)
   }
 }
