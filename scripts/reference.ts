@@ -28,7 +28,7 @@ export async function reference(): Promise<Record<string, string>> {
       limitTable(),
       waitText(),
     ]),
-    'hosts.md': page('What the models of hosts receive', hostsIntroduction, [hostTable()]),
+    'hosts.md': page('What the models of hosts receive', hostsIntroduction, [hostTable(), queueText()]),
   }
 }
 
@@ -244,9 +244,13 @@ interface ShownRow {
   large: string
 }
 
+/** What the last run of a suite of `npm run test:real` has written. */
+function found<T>(file: string): T[] {
+  return JSON.parse(readFileSync(new URL(`../test/real/${file}`, import.meta.url), 'utf8'))
+}
+
 function hostTable(): string {
-  const path = new URL('../test/real/shown.json', import.meta.url)
-  const rows = JSON.parse(readFileSync(path, 'utf8')) as ShownRow[]
+  const rows = found<ShownRow>('shown.json')
   const head = [
     ...[
       'Host',
@@ -264,4 +268,22 @@ function hostTable(): string {
     `${largeBytes.toLocaleString('en')} bytes: ${large}`,
   ])
   return [head, head.map(() => '---'), ...cells].map((row) => `| ${row.join(' | ')} |`).join('\n')
+}
+
+const queueIntroduction =
+  'What each CLI asks leave for, from its dialog to the queue of approvals and back: hired by the relay, and started by hand after ' +
+  '`mcp install --yes`. Made from the last run of `npm run test:real`. *Whole*: a long command and a file of 60 lines are shown as they would ' +
+  'run and be written. *Words*: how the words of who says no reach the model. *Restart*: what becomes of an open question when the daemon is ' +
+  'killed and comes back. Where it says that it is not seen, the dialog is at the CLI’s own terminal alone.'
+
+/** What test/real/queue.test.ts found, by its column. */
+type QueueRow = Record<'host' | 'how' | 'seen', string> & Record<string, string | undefined>
+
+function queueText(): string {
+  const heads = ['Host', 'Started', 'Seen', 'Whole', 'Allow reaches', 'Deny reaches', 'Words', 'Restart']
+  const rows = found<QueueRow>('queue.json').map(({ host, how, seen, whole, allow, deny, words, restart }) => [
+    ...[`\`${host}\``, how, seen],
+    ...[whole, allow, deny, words, restart].map((cell = '–') => cell),
+  ])
+  return `## The queue of approvals\n\n${queueIntroduction}\n\n${table(heads, rows)}`
 }

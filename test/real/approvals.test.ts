@@ -6,37 +6,18 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Approval } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openPty } from '../../packages/relay/src/supervisor/pty.ts'
 import { until } from '../until.ts'
+import { atTerminal, begin } from './at-terminal.ts'
 import { type Cli, clis } from './clis.ts'
 import { install } from './installing.ts'
 import { median, OwnWorld } from './own-world.ts'
-import { daemonLauncher, RealWorld } from './world.ts'
+import { RealWorld } from './world.ts'
 
 const claude = clis.find(({ name }) => name === 'claude') as Cli
 const installed = install(claude)
 const reason = 'reason' in installed ? installed.reason : undefined
 const folder = 'folder' in installed ? installed.folder : ''
 const isReady = /\? for shortcuts|manual mode/
-
-/** A command of ours as a person types it, at a terminal of their own. */
-async function atTerminal(world: Home, ...args: string[]): Promise<{ code: number; said: string }> {
-  return (await begin(world, ...args)).ended
-}
-
-type Home = Pick<OwnWorld, 'root' | 'env'>
-
-async function begin({ root: cwd, env }: Home, ...args: string[]) {
-  const size = { cols: 200, rows: 50 }
-  const terminal = await openPty({ file: process.execPath, args: [daemonLauncher, ...args], cwd, env, ...size })
-  const pieces: Uint8Array[] = []
-  terminal.onData((data) => pieces.push(data))
-  const said = () => Buffer.concat(pieces).toString()
-  const ended = new Promise<{ code: number; said: string }>((resolve) =>
-    terminal.onExit(({ code }) => resolve({ code, said: said() })),
-  )
-  return { type: (data: string) => terminal.write(data), said, ended }
-}
 
 describe.skipIf(reason)('Claude Code, started by hand', () => {
   let world: OwnWorld

@@ -1,11 +1,11 @@
 // A real CLI whose memory is cut: its model's next request holds the brief once.
 
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { until } from '../until.ts'
-import { type Cli, clis, hosts } from './clis.ts'
+import { type Cli, clis, hosts, trusting } from './clis.ts'
 import { install } from './installing.ts'
 import { OwnWorld } from './own-world.ts'
 import { pipeLauncher, RealWorld } from './world.ts'
@@ -186,21 +186,4 @@ for (const { cli, agent, ready, args = [], typed, again, isLate } of ownCuts) {
       await world.close()
     }
   })
-}
-
-/** The person has answered the CLI's question whether they trust the folder. */
-function trusting(cli: Cli): Cli {
-  return {
-    ...cli,
-    prepare(place) {
-      const env = cli.prepare(place)
-      if (cli.name === 'codex')
-        appendFileSync(join(place.home, '.codex/config.toml'), `[projects."${place.work}"]\ntrust_level = "trusted"\n`)
-      if (cli.name === 'copilot') {
-        mkdirSync(join(place.home, '.copilot'))
-        writeFileSync(join(place.home, '.copilot/config.json'), JSON.stringify({ trusted_folders: [place.work] }))
-      }
-      return env
-    },
-  }
 }

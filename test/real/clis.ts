@@ -1,6 +1,6 @@
 // The real CLIs: which version, and what each needs in a fresh home to start without a question and to take our model for its own.
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 export interface Cli {
@@ -111,3 +111,19 @@ const copilot: Cli = {
 export const clis: readonly Cli[] = [claude, codex, opencode, gemini, copilot]
 /** As hosts of our tools. */
 export const hosts: readonly Cli[] = [claude, codex, gemini, opencode, qwen, copilot]
+
+/** The person has answered the CLI's question whether they trust the folder. */
+export function trusting(cli: Cli): Cli {
+  return {
+    ...cli,
+    prepare(place) {
+      const env = cli.prepare(place)
+      if (cli.name === 'codex')
+        appendFileSync(join(place.home, '.codex/config.toml'), `[projects."${place.work}"]\ntrust_level = "trusted"\n`)
+      if (cli.name === 'copilot') {
+        write(join(place.home, '.copilot/config.json'), { trusted_folders: [place.work] })
+      }
+      return env
+    },
+  }
+}

@@ -20,6 +20,8 @@ export interface Asked {
   body?: unknown
   heard?: Heard
   said?: Said
+  /** When it answered, in milliseconds since 1970. */
+  wallAt?: number
   error?: unknown
   /** The CLI hung up before the answer was whole. */
   isCut?: boolean

@@ -259,7 +259,7 @@ export async function startFakeModel(onRequest = () => {}, script = async () => 
         const body = JSON.parse(Buffer.concat(chunks).toString())
         const heard = api.heard(body)
         const said = (await script(heard, body)) ?? decide(heard)
-        onRequest({ path, body, heard, said })
+        onRequest({ path, body, heard, said, wallAt: Date.now() })
         if (said.isRefused) return json(response, { error: { type: 'invalid_request_error', message: 'refused' } }, 400)
         response.once('close', () => response.writableFinished || onRequest({ path, said, isCut: true }))
         await api.answer(response, body, said, heard, path)

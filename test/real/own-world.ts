@@ -170,6 +170,14 @@ export class OwnWorld {
     }
   }
 
+  /** The daemon is killed, and started again. */
+  async restart(): Promise<void> {
+    const { pid } = JSON.parse(this.relay('daemon', 'status', '--json'))
+    process.kill(pid, 'SIGKILL')
+    await until(() => !existsSync(`/proc/${pid}`))
+    this.relay('daemon', 'start', '--project', 'play')
+  }
+
   async reached(agent: string): Promise<string | undefined> {
     return (await this.peer.call('agent.list', {})).agents.find(({ name }) => name === agent)?.reached
   }

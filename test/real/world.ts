@@ -30,6 +30,7 @@ export class RealWorld {
   #peer!: RelayClient
   #model: { url: string; close(): void } | undefined
   #daemon: ChildProcess | undefined
+  #daemonEnv: Record<string, string> = {}
 
   /** The lead's MCP server is a child of this process: with a lead, whatever this process starts is inside of an agent, and never a person. */
   static async start(cli: Cli, folder: string, { hasLead = true } = {}): Promise<RealWorld> {
@@ -49,22 +50,32 @@ export class RealWorld {
     for (const path of [this.#home, this.work]) mkdirSync(path)
     execFileSync('git', ['init', '-q'], { cwd: this.work })
     this.#model = await startFakeModel((asked) => this.asked.push(asked))
-    const env = {
+    this.#daemonEnv = {
       ...this.env,
       ...cli.prepare({ home: this.#home, work: this.work, modelUrl: this.#model.url }),
       PATH: [folder, dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
     }
-    this.#daemon = spawn(process.execPath, [daemonLauncher, 'up', '--project', 'play', '--json'], {
-      cwd: this.root,
-      env,
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    await once(this.#daemon.stdout as NodeJS.ReadableStream, 'data')
-    this.#daemon.stdout?.resume()
+    await this.#up()
     // With the key: an agent sees only the workers that it hired itself.
     this.#peer = new RelayClient({ agentName: 'Peer', socketPath: this.#socketPath, key: this.#key() })
     await this.#peer.connect()
     this.#peer.on('message', ({ from, content }) => this.heard.push(`${from}: ${content}`))
+  }
+
+  async #up(): Promise<void> {
+    const args = [daemonLauncher, 'up', '--project', 'play', '--json']
+    const stdio = ['ignore', 'pipe', 'inherit'] as const
+    this.#daemon = spawn(process.execPath, args, { cwd: this.root, env: this.#daemonEnv, stdio: [...stdio] })
+    await once(this.#daemon.stdout as NodeJS.ReadableStream, 'data')
+    this.#daemon.stdout?.resume()
+  }
+
+  /** The daemon is killed, and started again. */
+  async restart(): Promise<void> {
+    const ended = once(this.#daemon as ChildProcess, 'exit')
+    this.#daemon?.kill('SIGKILL')
+    await ended
+    await this.#up()
   }
 
   #key(): string {

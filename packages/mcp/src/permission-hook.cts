@@ -3,7 +3,7 @@
 // session's own transcript and from the processes of the host, and the queue is told. If anything goes wrong, the hook says nothing, and the
 // dialog works as without us. Loaded in the time of a bare Node, like the other hooks.
 
-import { createHash } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { askedText } from '@agent-relay/sdk/internal/asked'
 import { reachDaemon, setting } from '@agent-relay/sdk/internal/discover'
@@ -54,7 +54,8 @@ export async function permissionHook(): Promise<void> {
   try {
     const { socketPath, socket } = await reachDaemon()
     const identity = token === undefined ? { hosts: known } : { token }
-    const key = createHash('sha256').update(newPipeId()).digest('hex').slice(0, 16)
+    // By it the hook is known again, so nobody may guess it.
+    const key = randomBytes(16).toString('hex')
     const ask = { key, vendor: 'claude', ...shownOf(asked), ...answersOf(asked), passesWords: true }
     const line = new Line(socket ?? connect(socketPath), identity, ask)
     const parent = process.ppid

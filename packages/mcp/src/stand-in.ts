@@ -2,20 +2,14 @@
 // tool that says so too. The host starts as fast as without us. After that the pipe stands by for a daemon (pipe/pipe.cts), and says the same.
 
 import { quotedWord } from '@agent-relay/sdk/internal/command-words'
-import {
-  notRunningText,
-  onlyPrompt,
-  serverInfo,
-  standByCapabilities,
-  standByText,
-  statusTool,
-} from '@agent-relay/sdk/internal/stand-by'
+import { notRunningText, standByResults, standByText } from '@agent-relay/sdk/internal/stand-by'
 
-/** A part of a JSON text, as a word of the shell. */
-const part = (value: unknown) => quotedWord(JSON.stringify(value))
-/** The inside of a JSON string. */
+/** The inside of a JSON string, as a word of the shell. */
 const inside = (text: string) => quotedWord(JSON.stringify(text).slice(1, -1))
-const [beforeVersion, afterVersion] = JSON.stringify(serverInfo('VERSION')).split('VERSION') as [string, string]
+/** With variables of the shell, which it fills in. */
+const results = standByResults({ why: '$why', more: '$more', version: '$release', protocolVersion: '$version' })
+const result = (method: keyof typeof results) =>
+  `'"result":'${quotedWord(JSON.stringify(results[method])).replace(/\$(?:why|more|release|version)/g, `'$&'`)}`
 
 /** What the shell says instead where nothing of ours can be started: no daemon would help. */
 export const insteadOf = (why: string) => `why=${inside(why)} more=`
@@ -29,7 +23,7 @@ export const insteadOf = (why: string) => `why=${inside(why)} more=`
  * of a tool while there is a pipe to start. Where there is none, the launcher ends: the host would wait for an answer that never comes.
  */
 export const standIn = `why=${inside(notRunningText)}
-more=${inside(`\n\n${standByText}`)}
+more=${inside(standByText)}
 stand_in() {
   while read -r line; do
     RELAY_HEARD="$line"
@@ -67,17 +61,16 @@ stand_in() {
         case "$key" in '"version":') release=\${value#?} release=\${release%%'"'*} ;; esac
       done 2> /dev/null < "\${script%/*}/../package.json"
       case "$release" in '' | *[!0-9A-Za-z.+-]*) release=unknown ;; esac
-      server='"capabilities":'${part(standByCapabilities)}',"serverInfo":'${quotedWord(beforeVersion)}"$release"${quotedWord(afterVersion)}
-      answer='"result":{"protocolVersion":"'$version'",'$server',"instructions":"'$why$more'"}'
+      answer=${result('initialize')}
       ;;
-    '"tools/list"') answer='"result":{"tools":['${part(statusTool)}']}' ;;
+    '"tools/list"') answer=${result('tools/list')} ;;
     '"tools/call"')
       [ -z "$more" ] || return 1
       answer='"result":{"content":[{"type":"text","text":"'$why'"}],"isError":true}'
       ;;
-    '"prompts/list"') answer='"result":{"prompts":['${part(onlyPrompt)}']}' ;;
-    '"prompts/get"') answer='"result":{"messages":[{"role":"user","content":{"type":"text","text":"'$why'"}}]}' ;;
-    '"ping"') answer='"result":{}' ;;
+    '"prompts/list"') answer=${result('prompts/list')} ;;
+    '"prompts/get"') answer=${result('prompts/get')} ;;
+    '"ping"') answer=${result('ping')} ;;
     esac
     printf '{"jsonrpc":"2.0","id":%s,%s}\\n' "$id" "$answer"
     RELAY_HEARD=

@@ -1,13 +1,6 @@
 // What the host is told while there is no daemon: the truth about the call, and how to start the daemon.
 
-import {
-  notRunningText,
-  onlyPrompt,
-  serverInfo,
-  standByCapabilities,
-  standByText,
-  statusTool,
-} from '@agent-relay/sdk/internal/stand-by'
+import { notRunningText, standByResults, standByText } from '@agent-relay/sdk/internal/stand-by'
 import type { Call } from './calls.cts'
 import { connectionClosed, errorLine, lineOf, methodNotFound, type Rpc } from './rpc.cts'
 
@@ -54,21 +47,15 @@ export function answerAway(call: Call, target: PipeTarget, refused: SaidRefusal 
 /** Before the first daemon: with the reason, and the one tool that tells it. The launcher's shell says the same. */
 export function answerStandingBy(call: Call, target: PipeTarget, refused: SaidRefusal | undefined): string {
   const { id, method, params } = call
-  if (method === 'initialize') {
-    const server = { capabilities: standByCapabilities, serverInfo: serverInfo(target.version ?? 'unknown') }
-    const instructions = `${reason(refused)}\n\n${standByText}`
-    return lineOf({ id, result: { protocolVersion: params?.protocolVersion, ...server, instructions } })
-  }
-  if (method === 'tools/list') return lineOf({ id, result: { tools: [statusTool] } })
-  if (method === 'prompts/list') return lineOf({ id, result: { prompts: [onlyPrompt] } })
-  if (method === 'prompts/get') {
-    const content = { type: 'text', text: reason(refused) }
-    return lineOf({ id, result: { messages: [{ role: 'user', content }] } })
-  }
-  if (method === 'tools/call' && isStatus(params?.name)) return statusAnswer(call, target, `\n\n${reason(refused)}`)
+  if (method === 'tools/call')
+    return isStatus(params?.name)
+      ? statusAnswer(call, target, `\n\n${reason(refused)}`)
+      : answerAway(call, target, refused)
+  const [why, version] = [reason(refused), target.version ?? 'unknown']
+  const results = standByResults({ why, more: standByText, version, protocolVersion: params?.protocolVersion })
+  const result = new Map<string, object>(Object.entries(results)).get(method)
   // A host that speaks a newer version takes it for an older server, and tries again with `initialize`.
-  if (method !== 'tools/call' && method !== 'ping') return errorLine(id, methodNotFound, 'Method not found')
-  return answerAway(call, target, refused)
+  return result ? lineOf({ id, result }) : errorLine(id, methodNotFound, 'Method not found')
 }
 
 /** Codex lists the tools of a server once: the daemon's answer to the one tool that it has then says why it has no others. */

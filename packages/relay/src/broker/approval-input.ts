@@ -10,13 +10,13 @@ import { type ApprovalEnd, type AskedApproval, beginningOf } from './approval-ru
 const labelCharsMax = 200
 
 export function openInputOf(asked: AskedApproval): OpenInput {
-  const { agent, vendor, tool, input, inputChars = 0, directory, choices, questions, mark } = asked
+  const { agent, vendor, tool, input, inputChars = 0, isCut, directory, choices, questions, mark } = asked
   const all = [agent, vendor, tool, input, directory, choices, ...(questions ? [questions] : [])]
   const digest = createHash('sha256').update(JSON.stringify(all))
   const cut = clean(beginningOf(input, limits.approvalInputCharsMax))
   const hiddenChars = Math.max(input.length, inputChars) - Math.min(input.length, limits.approvalInputCharsMax)
   const hiddenLines = linesIn(input) - linesIn(beginningOf(input, limits.approvalInputCharsMax))
-  const isExact = cut === input && hiddenChars === 0
+  const isExact = cut === input && hiddenChars === 0 && !isCut
   const whole =
     input.length > limits.approvalInputCharsMax ? beginningOf(input, limits.approvalWholeCharsMax) : undefined
   return {

@@ -32,6 +32,8 @@ export interface AskedApproval {
   input: string
   /** How long the input is as a whole, where what asks has cut it. */
   inputChars?: number
+  /** The input is not all of it, and nobody knows how much is missing. */
+  isCut?: boolean
   directory?: string
   /** Empty, if it can only be answered at the terminal. */
   choices: readonly ApprovalChoice[]

@@ -1,155 +1,58 @@
-// A dialog as it stands on a worker's screen: the lines that could be read, and the choices with the keys that choose them. It goes into the
-// queue of approvals like any other question; whoever answers it at the terminal first is the one who has answered.
+// What a worker's program waits for a person to answer: read off its screen, or told by its own door. It goes into the queue of approvals like any
+// other question; whoever answers it at the terminal first is the one who has answered.
 
-import type { ApprovalChoice } from '@agent-relay/sdk/protocol'
-import type { ApprovalQueue } from '../broker/approval-runtime.ts'
+import type { ApprovalEnd, ApprovalQueue, AskedApproval } from '../broker/approval-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
 
-/** The screen that dialogs stand on. */
-export interface DialogScreen {
-  /** Its lines as they are now; undefined where no dialog stands there. */
-  read(): Promise<readonly string[] | undefined>
-  press(key: string): Promise<void>
+export interface Dialog
+  extends Pick<AskedApproval, 'tool' | 'input' | 'isCut' | 'choices' | 'questions' | 'passesWords'> {
+  /** Two with the same are one. */
+  same: string
+  answer(end: Extract<ApprovalEnd, { how: 'answered' }>): Promise<unknown>
 }
 
-export interface Dialog {
-  /** What it asks, without its choices. */
-  text: string
-  choices: ApprovalChoice[]
-  /** The command that it asks about, where the dialog shows it as one. */
-  command?: string
-}
-
-/** `❯ 1. Yes`, `  2) No`: the number is the key that chooses it. */
-const choiceLine = /^[\s│┃|]*(?:[❯›>●•*]\s*)?([1-9])[.)]\s+(\S.*?)[\s│┃|]*$/u
-/** What frames are drawn with, and nothing else. */
-const frame = /^[\s─━│┃╭╮╰╯┌┐└┘╌═║>❯-]*$/u
-/** Of what stands above the choices: of the question, and as far as its beginning is looked for. */
-const [textLinesMax, linesMax] = [40, 200]
-/** Signs and seconds that a program moves to show that it is at work. They stand outside of what it asks. */
-const moving = [/^[●⏺○◦•∙·✻✽✶✳✢⠀-⣿◐◓◑◒\s]+/gmu, /(?<=\()(?:\d+[hm] ?)*\d+s\b/gu]
-/** Undefined where no choices can be read: it is asked about all the same, and answered at the terminal. */
-export function dialogOf(lines: readonly string[]): Dialog {
-  const written = lines.map((line) => line.trimEnd())
-  const at = written.findLastIndex((line) => choiceLine.exec(line)?.[1] === '1')
-  const choices = at < 0 ? [] : choicesFrom(written.slice(at))
-  const above = (at < 0 ? written : written.slice(0, at)).slice(-linesMax).map(bare)
-  const asked = above.slice(beginOf(above))
-  const text = asked.filter((line) => !frame.test(line)).slice(-textLinesMax)
-  return { text: text.join('\n'), choices, command: commandIn(asked) }
-}
-
-function bare(line: string): string {
-  return line.replace(/^[\s│┃|]+|[\s│┃|]+$/gu, '')
-}
-
-/** A line that asks, with what it is about below it. */
-const question = /^(?:would you like|do you want|allow|approve|trust|are you sure)\b.*\?$/i
-/** A line that is drawn, not written. */
-const drawn = /^[─━╭╮┌┐╌═-]*[─━═╌]{3}[─━╭╮┌┐╌═-]*$/u
-
-/** What stands above the question is another thing's: what was asked before, or what was said. */
-function beginOf(lines: readonly string[]): number {
-  const last = lines.findLastIndex((line) => line !== '' && !frame.test(line))
-  const asking = lines.findLastIndex((line, i) => i < last && question.test(line))
-  return asking >= 0 ? asking : lines.findLastIndex((line, i) => i < last && drawn.test(line)) + 1
-}
-
-/**
- * `$ touch a`, as Codex shows it below its question; a long one goes on in the next lines. Only where nothing else stands there: a model may print
- * such a question above the dialog of another program, which would be hidden by it.
- */
-function commandIn([first = '', ...lines]: readonly string[]): string | undefined {
-  if (!/\brun the following command\?$/i.test(first)) return undefined
-  const [command = '', ...more] = lines
-    .join('\n')
-    .trim()
-    .split(/\n{2,}/)
-  return command.startsWith('$ ') && more.length === 0 ? command.slice('$ '.length) : undefined
-}
-
-/** Numbered from 1 on, without a gap. A label may go on below its beginning, and what it grants may stand there. */
-function choicesFrom(lines: readonly string[]): ApprovalChoice[] {
-  const found: { label: string; column: number }[] = []
-  let last: (typeof found)[number] | undefined
-  for (const line of lines) {
-    const [, id, label = ''] = choiceLine.exec(line) ?? []
-    const column = line.search(/[^\s│┃|]/u)
-    if (id === undefined) {
-      if (last && column >= last.column && !frame.test(line))
-        last.label += ` ${line.replace(/^[\s│┃|]+|[\s│┃|]+$/gu, '')}`
-      else last = undefined
-      continue
-    }
-    if (Number(id) !== found.length + 1) break
-    last = { label, column: line.search(/[1-9][.)]/u) + '1. '.length }
-    found.push(last)
-  }
-  if (found.length < 2) return []
-  return found.map(({ label }, at) => ({ id: String(at + 1), kind: kindOf(label), label: label.slice(0, 200) }))
-}
-
-/** The key that chooses it: `Yes, proceed (y)`. */
-const keyHint = /\s*\((?:[a-z\d]|esc|enter|return|tab|shift\+tab|ctrl[+-][a-z])\)$/i
-const onceWords = '(?:,? (?:just )?(?:this )?(?:once|time))?'
-/** Yes to this alone. Whatever says more may grant more than it says. */
-const once = [
-  `(?:yes|ok|okay)(?:, (?:proceed|continue|allow|approve|run)(?: it)?)?${onceWords}`,
-  `(?:allow|approve|accept|proceed|continue|run)(?: it)?${onceWords}`,
-].map((words) => new RegExp(`^${words}$`, 'i'))
-
-/** What lasts longer than this session is no `always`, since it would be written into a file. */
-function kindOf(label: string): ApprovalChoice['kind'] {
-  const bare = label.replace(keyHint, '').replace(/[.!]$/, '')
-  if (once.some((each) => each.test(bare))) return 'allow'
-  const isForSession = /\bsession\b/i.test(label)
-  const lasts = isForSession || /\b(?:don['’]t ask|always|never|again|remember|all)\b/i.test(label)
-  if (/^(?:no|deny|reject|cancel|exit|quit)\b/i.test(label)) return lasts ? 'other' : 'deny'
-  return isForSession && /^(?:yes|allow|approve|proceed|accept|continue|ok)\b/i.test(label) ? 'always' : 'other'
-}
-
-/** Two dialogs with the same are one. In a terminal of another width the same words stand in other lines. */
-function sameOf({ text, choices }: Dialog): string {
-  const still = moving.reduce((left, each) => left.replace(each, ''), text)
-  return [still, ...choices.map(({ label }) => label)].map((each) => each?.replace(/\s+/gu, '')).join('\n')
-}
+/** The dialog that is open now; undefined where none is. Rejects where that cannot be told. */
+export type ReadDialog = () => Promise<Dialog | undefined>
 
 export class DialogQuestions {
   readonly #row: WorkerRow
   readonly #queue: ApprovalQueue
-  readonly #screen: DialogScreen
+  readonly #read: ReadDialog
   #open: { source: string; same: string; isTyped: boolean } | undefined
   #count = 0
+  /** Grows when a dialog goes: what was read before is not asked any more. */
+  #gone = 0
 
-  constructor(row: WorkerRow, queue: ApprovalQueue, screen: DialogScreen) {
+  constructor(row: WorkerRow, queue: ApprovalQueue, read: ReadDialog) {
     this.#row = row
     this.#queue = queue
-    this.#screen = screen
+    this.#read = read
   }
 
-  /** A dialog stands on the screen. */
-  sees(lines: readonly string[]): void {
-    const dialog = dialogOf(lines)
-    const { text, choices, command } = dialog
-    const same = sameOf(dialog)
-    if (this.#open?.same === same) return
+  /** A dialog is open. */
+  async look(): Promise<void> {
+    const gone = this.#gone
+    const dialog = await this.#read().catch(() => undefined)
+    if (dialog && gone === this.#gone && this.#open?.same !== dialog.same) this.#ask(dialog)
+  }
+
+  #ask({ same, answer, ...asked }: Dialog): void {
     this.gone()
-    // Its CLI has asked by a door of its own, or the answer is on its way to the screen.
+    // Its CLI has asked by a hook, or the answer is on its way to the screen.
     const { id, name, cli, cwd } = this.#row
     if (this.#queue.isOpen(name) || this.#queue.isJustOver(name)) return
     const source = `${id}/dialog/${++this.#count}`
     this.#open = { source, same, isTyped: false }
-    const what = command === undefined ? { tool: 'dialog', input: text } : { tool: 'shell', input: command }
-    const asked = { source, agent: name, vendor: cli, ...what, directory: cwd, choices }
     const check = async () => {
       if (!(await this.#stands(same)) && this.#open?.source === source) this.gone()
     }
-    void this.#queue.open({ ...asked, isTold: true, check }).then(async (end) => {
+    const about = { ...asked, source, agent: name, vendor: cli, directory: cwd, isTold: true, check }
+    void this.#queue.open(about).then(async (end) => {
       // It may be another dialog by now.
       const isStill = this.#open?.source === source
       if (isStill) this.#open = undefined
-      // Also since it was last looked at: a key would answer whatever stands there now.
-      if (isStill && end.how === 'answered' && (await this.#stands(same))) await this.#screen.press(end.choice)
+      // Also since it was last looked at: an answer would go to whatever is open now.
+      if (isStill && end.how === 'answered' && (await this.#stands(same))) await answer(end).catch(() => {})
     })
   }
 
@@ -162,9 +65,10 @@ export class DialogQuestions {
     if (this.#open) this.#open.isTyped = true
   }
 
-  /** It does not stand there any more: whoever has typed has answered it, else its program took it back. */
+  /** It is not open any more: whoever has typed has answered it, else its program took it back. */
   gone(): void {
     const open = this.#open
+    this.#gone++
     this.#open = undefined
     if (open) this.#queue.close(open.source, open.isTyped ? 'terminal' : 'cancelled')
   }
@@ -172,12 +76,15 @@ export class DialogQuestions {
   /** Its program has ended. */
   end(): void {
     const open = this.#open
+    this.#gone++
     this.#open = undefined
     if (open) this.#queue.close(open.source, 'gone')
   }
 
   async #stands(same: string): Promise<boolean> {
-    const lines = await this.#screen.read()
-    return lines !== undefined && sameOf(dialogOf(lines)) === same
+    return this.#read().then(
+      (dialog) => dialog?.same === same,
+      () => true,
+    )
   }
 }

@@ -7,6 +7,7 @@ import type { WorkerRow } from '../core/view.ts'
 import { isInside } from '../machine/working-directory.ts'
 import { workerMarker } from './launching.ts'
 import { carrying, descendants, isLinux, leftOfGroup, signalGroup, signalProcess, signalQuietly } from './processes.ts'
+import type { Exit } from './pty.ts'
 
 export interface Ending {
   id: string
@@ -114,4 +115,14 @@ export async function leaveWorktree(
 
 function isShared(ledger: WorkerLedger, id: string, { path }: Worktree): boolean {
   return ledger.wished().some((other) => other.id !== id && isInside(other.cwd, path))
+}
+
+/** Undefined where a signal ended it: the code is 0 then, which would read as success. */
+export function codeOf(exit: Exit | undefined): number | undefined {
+  return exit?.signal === undefined ? exit?.code : undefined
+}
+
+export function reasonOf({ code, signal }: Exit): string {
+  if (signal !== undefined) return `its program was ended by signal ${signal}`
+  return code === 0 ? 'its program ended' : `its program ended with code ${code}`
 }

@@ -9,13 +9,14 @@ import { createServer } from 'node:net'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { WorkerRow } from '../core/view.ts'
+import type { BesideOptions } from './beside.ts'
+import type { OwnDoor } from './doors/own-door.ts'
 import { acp } from './harness/acp.ts'
 import {
   type AcpHarness,
   type Harness,
   type LaunchContext,
   type McpServer,
-  type OwnDoor,
   type Program,
   serverEnvironment,
   serverName,
@@ -45,6 +46,8 @@ export interface LaunchOptions {
 export interface Launched {
   options: Omit<TerminalOptions, 'cols' | 'rows'>
   ownDoor?: OwnDoor
+  /** To be started before it. */
+  beside?: BesideOptions
   acp?: { harness: AcpHarness; mcpServers: McpServer[] }
 }
 
@@ -65,7 +68,7 @@ export async function prepare(launching: LaunchOptions): Promise<Launched> {
     RELAY_STRICT_AGENT_NAME: '1',
     RELAY_AGENT_TOKEN: token,
   }
-  const port = harness.ownDoor && !isAcp ? await freePort() : undefined
+  const port = harness.needsPort && !isAcp ? await freePort() : undefined
   const allowed = allowedEnvironment(env)
   const context: LaunchContext = {
     ...{ directory, server: mcpProgram('serve'), hook: launchHook?.() ?? mcpProgram('hook'), identity },
@@ -80,7 +83,10 @@ export async function prepare(launching: LaunchOptions): Promise<Launched> {
   for (const before of launch.before ?? [])
     await setups.once(harness.name, [file, before.args, env.HOME], () => runBefore(file, before.args, cwd, environment))
   const options = { file, args: [...command.slice(1), ...launch.args], cwd, env: environment }
-  if (!speaks) return { options, ownDoor: harness.ownDoor?.(context) }
+  if (!speaks) {
+    const beside = launch.beside && { ...options, ...launch.beside }
+    return { options, ownDoor: harness.ownDoor?.(context), beside: command.length > 0 ? undefined : beside }
+  }
   return { options, acp: { harness: speaks, mcpServers: isInjected ? [mcpServer(speaks, context, launching)] : [] } }
 }
 

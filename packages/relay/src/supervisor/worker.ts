@@ -7,10 +7,11 @@ import { refusal } from '@agent-relay/sdk/protocol/refusals'
 import type { WorkerLedger, WorkerTerminal, WorktreeKeeper } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
 import { Attention } from './attention.ts'
+import { type Beside, startBeside } from './beside.ts'
 import { AcpControl, type AcpControlOptions } from './control/acp-control.ts'
 import type { Control, ControlListener } from './control/control.ts'
 import { PtyControl } from './control/pty-control.ts'
-import { endProgram, reportExit, sweep } from './ending.ts'
+import { codeOf, endProgram, reasonOf, reportExit, sweep } from './ending.ts'
 import type { Harness } from './harness/harness.ts'
 import { type HarnessSetups, type LaunchOptions, prepare, workerEnvironment, workerMarker } from './launching.ts'
 import { Output } from './output.ts'
@@ -54,6 +55,7 @@ export class SupervisedWorker {
   #setOver!: () => void
   #control: Control | undefined
   #terminal: Terminal | undefined
+  #beside: Beside | undefined
   #notReady: NodeJS.Timeout | undefined
   #token = ''
   #isLive = false
@@ -111,7 +113,7 @@ export class SupervisedWorker {
       if ((wish === 'paused') === this.#isPaused || this.#isOver || !this.#control) return
       this.#isPaused = wish === 'paused'
       await within(this.#attention.hold(this.#isPaused), holdMs)
-      signalGroup(this.#control.pid, this.#isPaused ? 'SIGSTOP' : 'SIGCONT')
+      this.#signal(this.#isPaused ? 'SIGSTOP' : 'SIGCONT')
       await this.#report(this.#isPaused ? 'paused' : this.#attention.status)
     })
   }
@@ -153,7 +155,7 @@ export class SupervisedWorker {
     const { harness, directory, launchHook, socketPath, url, env, setups, openTerminal } = this.#options
     const { approvals, edits, ledger } = this.#options
     const [row, output, token] = [this.#row, this.#output, this.#token]
-    const { options, ownDoor, acp } = await prepare({
+    const { options, ownDoor, beside, acp } = await prepare({
       ...{ row, harness, directory, launchHook, socketPath, url, token, env, setups },
       isAcp: name === 'acp',
     })
@@ -166,11 +168,13 @@ export class SupervisedWorker {
       onSpent: (n, spend) => void ledger.spent(row, n, spend).catch(this.#options.onTrouble),
       onTrouble: this.#options.onTrouble,
     }
+    this.#beside = beside && (await startBeside(beside))
     if (acp) control = AcpControl.start({ ...options, ...acp, row, approvals, edits, output, listener })
     else {
       // The screen must be there from the first byte: a program may ask its terminal a question at the start and wait for the answer.
       void output.lines()
-      const terminal = await openTerminal({ ...options, ...size })
+      const args = beside && this.#beside ? beside.clientArgs : options.args
+      const terminal = await openTerminal({ ...options, args, ...size })
       this.#terminal = terminal
       control = new PtyControl(terminal, { row, approvals, harness, output, ownDoor, listener })
     }
@@ -242,6 +246,7 @@ export class SupervisedWorker {
     const { name, id } = this.#row
     try {
       const screen = await this.#lastScreen()
+      this.#beside?.signal('SIGKILL')
       await sweep(id, this.#control?.pid)
       this.#output.end(refusal('worker.exited', { name, reason }))
       rmSync(this.#options.directory, { recursive: true, force: true })
@@ -267,19 +272,14 @@ export class SupervisedWorker {
     return (await this.#output.lines()).slice(-lastLines).join('\n').slice(-lastCharsMax)
   }
 
+  #signal(signal: NodeJS.Signals): void {
+    if (this.#control) signalGroup(this.#control.pid, signal)
+    this.#beside?.signal(signal)
+  }
+
   #then(work: () => Promise<void>): void {
     this.#doing = this.#doing.then(work).catch((error: Error) => this.#options.onTrouble(error))
   }
-}
-
-/** Undefined where a signal ended it: the code is 0 then, which would read as success. */
-function codeOf(exit: Exit | undefined): number | undefined {
-  return exit?.signal === undefined ? exit?.code : undefined
-}
-
-function reasonOf({ code, signal }: Exit): string {
-  if (signal !== undefined) return `its program was ended by signal ${signal}`
-  return code === 0 ? 'its program ended' : `its program ended with code ${code}`
 }
 
 async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {

@@ -5,7 +5,6 @@ import { controlSocketPath, socketPathOf } from '@agent-relay/sdk/internal/disco
 import { type CallName, type InputOf, type OperationName, operations, type WatchName } from '@agent-relay/sdk/protocol'
 import { type Link, makeIds, socketConnector, websocketConnector } from '@agent-relay/sdk/wire'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { WebSocket } from 'ws'
 import { type Access, accessOf, type Caller } from '../../../../scripts/access.ts'
 import { refusalOf } from '../../src/core/refusal-error.ts'
 import { HttpWorld, rawStatus } from '../wires/http-world.ts'
@@ -275,7 +274,6 @@ describe('which operations each kind of session may ask', () => {
 
   test('the page, which needs its link on an open port too', async () => {
     for (const world of [shut, open]) {
-      const address = `${world.url.replace('http', 'ws')}/ws?page=1`
       const bare = rawStatus(
         world.port,
         `GET /ws?page=1 HTTP/1.1\r\nHost: 127.0.0.1:${world.port}\r\nOrigin: ${world.url}\r\nConnection: Upgrade\r\n` +
@@ -283,17 +281,7 @@ describe('which operations each kind of session may ask', () => {
       )
       expect(await bare).toBe(401)
       expect((await fetch(`${world.url}/session`)).status).toBe(401)
-      const control = await opened(socketConnector(controlSocketPath(world.dir))({}))
-      const { url } = await control.call('page.link', { workspace: 'home' }, id('c'))
-      const code = new URL(url).searchParams.get('code')
-      const login = await fetch(`${world.url}/session`, {
-        method: 'POST',
-        headers: { origin: world.url, 'x-relay-page': '1', 'content-type': 'application/json' },
-        body: JSON.stringify({ code }),
-      })
-      const cookie = login.headers.get('set-cookie')?.split(';')[0] as string
-      const socket = () => new WebSocket(address, { headers: { origin: world.url, cookie } }) as never
-      const link = await opened(websocketConnector(`${world.url}/ws?page=1`, { open: socket })({}))
+      const link = await opened(world.page({ cookie: await world.login() }))
       expect(await table(overLink(link), link.welcome.agent as string, world)).toEqual(expected('page'))
     }
   })

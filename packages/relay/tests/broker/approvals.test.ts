@@ -2,29 +2,26 @@
 // real: the shell of a worker, and a command line at a terminal.
 
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { RelayClient } from '@agent-relay/sdk'
-import { controlSocketPath, socketPathOf } from '@agent-relay/sdk/internal/discover'
-import { type Approval, type ApprovalClosed, type Hello, limits } from '@agent-relay/sdk/protocol'
+import { controlSocketPath } from '@agent-relay/sdk/internal/discover'
+import { type Approval, type Hello, limits } from '@agent-relay/sdk/protocol'
 import { type Link, makeIds, socketConnector, websocketConnector } from '@agent-relay/sdk/wire'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { type ApprovalEnd, type AskedApproval, plainChoices } from '../../src/broker/approval-runtime.ts'
+import { plainChoices } from '../../src/broker/approval-runtime.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { systemClock } from '../../src/machine/clock.ts'
 import { titleOf } from '../../src/machine/process-tree.ts'
-import { openPty } from '../../src/supervisor/pty.ts'
 import { launcher } from '../cli/cli-world.ts'
-import { HttpWorld, rawStatus } from '../wires/http-world.ts'
+import { type HttpWorld, rawStatus } from '../wires/http-world.ts'
+import { ApprovalsWorld, type Opened } from './approvals-world.ts'
 import { loud } from './loud.ts'
 
 const id = makeIds()
-/** Where the worker works: never in the data directory. */
-const work = realpathSync(mkdtempSync(join(tmpdir(), 'relay-approvals-')))
+let queue: ApprovalsWorld
 let world: HttpWorld
 let workspace: Workspace
 let lead: RelayClient
@@ -33,118 +30,62 @@ const tokens: Record<string, string> = {}
 const title = process.title
 
 beforeAll(async () => {
-  world = await HttpWorld.start({}, ['home'], { env: { PATH: process.env.PATH } })
-  workspace = (await world.daemon.open('home')).workspace
+  queue = await ApprovalsWorld.start()
+  ;({ http: world, workspace } = queue)
   for (const name of ['Lead', 'Other']) tokens[name] = await world.token(name)
-  lead = new RelayClient({ agentName: 'Lead', token: tokens.Lead, socketPath: socket(), autoConnect: false })
+  lead = new RelayClient({ agentName: 'Lead', token: tokens.Lead, socketPath: queue.socketPath, autoConnect: false })
   await lead.connect()
-  // It runs whatever is put into a file, as the shell of an agent runs what its model says.
-  const script = 'while :; do if [ -e go ]; then mv go now; sh ./now; rm now; fi; sleep 0.05; done'
-  await lead.call('worker.spawn', { name: 'Fixer', cli: 'plain', command: ['sh', '-c', script], cwd: work })
-  tokens.Fixer = await world.token('Fixer-token')
+  tokens.Fixer = await queue.hire(lead, 'Fixer')
 })
 afterAll(async () => {
   process.title = title
   await Promise.all(links.map((link) => link.close()))
   await lead?.disconnect()
-  await world?.stop()
-  rmSync(work, { recursive: true, force: true })
+  await queue?.stop()
 })
 
-const socket = () => socketPathOf(world.dir, 'home')
 const open = async (opening: Promise<Link>): Promise<Link> => {
   links.push(await opening)
   return links.at(-1) as Link
 }
-const ids = () => workspace.store.view.approvals.open().map((row) => row.id)
-const closed = (of: string) => workspace.store.view.approvals.byId(of)?.closed
-const factsOf = async (of: string) => {
-  const { body } = await world.api('event.list', { types: ['approval.closed'] })
-  return (body.events as { by: string; fact: ApprovalClosed }[]).find(({ fact }) => fact.id === of)
-}
-
-interface Opened extends Approval {
-  over: Promise<ApprovalEnd>
-  source: string
-}
-let count = 0
-async function ask(more: Partial<AskedApproval> = {}, isIt?: (shown: Approval) => boolean): Promise<Opened> {
-  const source = `test/${++count}`
-  const asked = { source, agent: 'Fixer', vendor: 'claude', tool: 'Bash', input: `rm -rf ${count}`, ...more }
-  const over = workspace.approvals.open({ choices: plainChoices, ...asked })
-  const shown = () => workspace.approvals.list({ standing: { rank: 'holder' } }).approvals
-  const isShown = isIt ?? (({ input, agent }: Approval) => input === asked.input && agent === asked.agent)
-  await until(() => shown().some(isShown))
-  return { ...(shown().at(-1) as Approval), over, source }
-}
-
-/** Taken back by what has asked. */
-async function end(...all: Opened[]): Promise<void> {
-  for (const { source } of all) workspace.approvals.close(source, 'cancelled')
-  await Promise.all(all.map(({ over }) => over))
-}
-
-/** The command line as whoever has this home runs it. */
-const variables = () => ({
-  PATH: process.env.PATH ?? '',
-  HOME: world.dir,
-  RELAY_DATA_DIR: world.dir,
-  RELAY_PROJECT: 'home',
-})
-
-const atTerminal = (...args: string[]) => answering(args)
-
-/** `keys` are pressed when it asks. */
-async function answering(args: string[], keys?: string): Promise<{ code: number; said: string }> {
-  const size = { cols: 200, rows: 50 }
-  const run = { file: process.execPath, args: [launcher, ...args], cwd: work, env: variables(), ...size }
-  const terminal = await openPty(run)
-  const pieces: Uint8Array[] = []
-  let left = keys
-  terminal.onData((data) => {
-    pieces.push(data)
-    if (left === undefined || !Buffer.concat(pieces).includes('all the same?')) return
-    void terminal.write(left)
-    left = undefined
-  })
-  const code = await new Promise<number>((resolve) => terminal.onExit((exit) => resolve(exit.code)))
-  return { code, said: Buffer.concat(pieces).toString() }
-}
+const factOf = async (of: string) => (await queue.endsOf(of))[0]
 
 describe('a person', () => {
   test('allows at a terminal, with the key that every program here could read', async () => {
-    const { id: own, over, input } = await ask()
-    const { code, said } = await atTerminal('approve', own)
+    const { id: own, over, input } = await queue.ask()
+    const { code, said } = await queue.atTerminal('approve', own)
     const lines = said.trim().split(/\r?\n/)
     expect([code, ...lines]).toEqual([0, 'Fixer wants to run:', `  ${input}`, 'Allowed. Fixer goes on.'])
     expect(await over).toEqual({ how: 'answered', choice: 'allow', kind: 'allow' })
-    const told = await factsOf(own)
+    const told = await factOf(own)
     expect(told?.fact).toMatchObject({ how: 'answered', surface: 'terminal', agent: 'Fixer' })
     expect(told?.by).not.toBe('agent-relay')
-    expect((await atTerminal('deny', own, 'no')).said).toMatch(/^Already answered by .* \(allowed, \d+ s ago\)\./)
+    expect((await queue.atTerminal('deny', own, 'no')).said).toMatch(/^Already answered by .* \(allowed, \d+ s ago\)\./)
   })
 
   test('is told what is not shown, and asked before it is allowed', async () => {
-    const long = await ask({ input: `echo ${'x'.repeat(5_000)}; rm -rf .` }, (each) => each.input.startsWith('echo x'))
-    const odd = await ask({ input: 'echo a\u202eb' }, (each) => each.input === 'echo ab')
-    const huge = await ask({ input: `cat ${'y\n'.repeat(200_000)}` }, (each) => each.input.startsWith('cat y'))
+    const long = await queue.ask({ input: `echo ${'x'.repeat(5_000)}; rm -rf .` }, (each) =>
+      each.input.startsWith('echo x'),
+    )
+    const odd = await queue.ask({ input: 'echo a\u202eb' }, (each) => each.input === 'echo ab')
+    const huge = await queue.ask({ input: `cat ${'y\n'.repeat(200_000)}` }, (each) => each.input.startsWith('cat y'))
     expect([long.hidden, odd.hidden]).toEqual([{ chars: 1_015 }, { chars: 0 }])
     expect(huge.hidden).toMatchObject({ chars: 396_004, lines: 198_002 })
-    const listed = (await atTerminal('approvals')).said
+    const listed = (await queue.atTerminal('approvals')).said
     expect(listed).toContain(`… 1015 more characters: ${launcher} approvals show ${long.id}`)
     expect(listed).toContain(`… 198002 more lines: ${launcher} approvals show ${huge.id}`)
     expect(listed).toContain('holds characters that cannot be shown')
     // What is kept is shown as a whole before it is allowed; what is more than that is asked about.
     const show = [launcher, 'approvals', 'show', long.id]
-    const { stdout } = await promisify(execFile)(process.execPath, show, { env: variables(), cwd: work })
+    const { stdout } = await promisify(execFile)(process.execPath, show, { env: queue.variables(), cwd: queue.work })
     expect(stdout).toBe(`Fixer wants to run:\n  echo ${'x'.repeat(5_000)}; rm -rf .\n`)
-    expect((await atTerminal('approve', long.id)).code).toBe(0)
+    expect((await queue.atTerminal('approve', long.id)).code).toBe(0)
     expect(await long.over).toMatchObject({ kind: 'allow' })
-    expect((await answering(['approve', huge.id], 'n')).code).not.toBe(0)
-    expect((await atTerminal('approve', odd.id, '--json')).said).toContain('nobody can be asked here')
-    expect(ids()).toEqual([odd.id, huge.id])
-    expect((await answering(['approve', huge.id], 'y')).said).toContain('Allowed. Fixer goes on.')
-    expect((await atTerminal('deny', odd.id)).said).toContain('Denied.')
+    expect((await queue.answering(['approve', huge.id], 'n')).code).not.toBe(0)
+    expect((await queue.atTerminal('approve', odd.id, '--json')).said).toContain('nobody can be asked here')
+    expect(queue.ids()).toEqual([odd.id, huge.id])
+    expect((await queue.answering(['approve', huge.id], 'y')).said).toContain('Allowed. Fixer goes on.')
+    expect((await queue.atTerminal('deny', odd.id)).said).toContain('Denied.')
     await Promise.all([long.over, odd.over, huge.over])
   })
 
@@ -152,75 +93,76 @@ describe('a person', () => {
     const questions = [{ text: 'Which?', options: [{ label: 'red' }, { label: 'blue' }] }]
     const choices = [{ id: 'answer', kind: 'other' }, ...plainChoices.filter(({ kind }) => kind === 'deny')] as const
     const choice = { tool: 'AskUserQuestion', choices, questions }
-    const first = await ask({ ...choice, input: 'Which?' })
-    const said = (await atTerminal('approve', first.id)).said
+    const first = await queue.ask({ ...choice, input: 'Which?' })
+    const said = (await queue.atTerminal('approve', first.id)).said
     expect(said).toContain(`${first.id} asks, and a yes is no answer. Which? 1 (red), 2 (blue).`)
     for (const wrong of [['--choice', '3'], ['--choice', '1,2'], ['--answer', 'a', '--answer', 'b'], ['--always']])
-      expect((await atTerminal('approve', first.id, ...wrong)).code).not.toBe(0)
-    expect(ids()).toEqual([first.id])
-    expect((await atTerminal('approve', first.id, '--choice', '2')).said).toContain('Answered. Fixer goes on.')
+      expect((await queue.atTerminal('approve', first.id, ...wrong)).code).not.toBe(0)
+    expect(queue.ids()).toEqual([first.id])
+    expect((await queue.atTerminal('approve', first.id, '--choice', '2')).said).toContain('Answered. Fixer goes on.')
     expect(await first.over).toMatchObject({ kind: 'other', answers: ['blue'] })
-    const second = await ask({ ...choice, input: 'Which one?' })
-    expect((await atTerminal('approvals')).said).toMatch(/Fixer +\S+.* +asks +Which one\?/)
-    expect((await atTerminal('approve', second.id, '--answer', 'neither of them')).code).toBe(0)
+    const second = await queue.ask({ ...choice, input: 'Which one?' })
+    expect((await queue.atTerminal('approvals')).said).toMatch(/Fixer +\S+.* +asks +Which one\?/)
+    expect((await queue.atTerminal('approve', second.id, '--answer', 'neither of them')).code).toBe(0)
     expect(await second.over).toMatchObject({ answers: ['neither of them'] })
-    const third = await ask({ ...choice, input: 'Which now?' })
-    expect((await atTerminal('deny', third.id)).said).toContain('Denied.')
+    const third = await queue.ask({ ...choice, input: 'Which now?' })
+    expect((await queue.atTerminal('deny', third.id)).said).toContain('Denied.')
     await third.over
   })
 
   test('denies with words, lists, and is told what became of one that the terminal has answered', async () => {
-    const [first, second] = [await ask({ passesWords: true }), await ask()]
-    const listed = (await atTerminal('approvals')).said
+    const [first, second] = [await queue.ask({ passesWords: true }), await queue.ask()]
+    const listed = (await queue.atTerminal('approvals')).said
     expect(listed).toMatch(new RegExp(`${first.id} +Fixer +\\S+.* +wants to run +${first.input}`))
     expect(listed).toContain('2 agents wait')
-    expect((await atTerminal('deny', first.id, 'use', 'a branch')).said).toContain('Denied. Fixer was told why.')
+    expect((await queue.atTerminal('deny', first.id, 'use', 'a branch')).said).toContain('Denied. Fixer was told why.')
     expect(await first.over).toMatchObject({ kind: 'deny', words: 'use a branch' })
-    const third = await ask({ vendor: 'codex', input: 'npm publish' })
-    expect((await atTerminal('deny', third.id, 'not today')).said).toContain(
+    const third = await queue.ask({ vendor: 'codex', input: 'npm publish' })
+    expect((await queue.atTerminal('deny', third.id, 'not today')).said).toContain(
       'Denied. Your words went to Fixer as a message: codex cannot pass them on.',
     )
     const [last] = atOnce(workspace.store.queries.peek('Fixer', { unreadOnly: false, limit: 1 })).messages
     expect(last?.body).toMatch(new RegExp(`denied ${third.id} \\(it wants to run "npm publish"\\): not today$`))
     workspace.approvals.close(second.source, 'terminal', 'allow')
     expect(await second.over).toEqual({ how: 'terminal' })
-    expect((await atTerminal('approve', second.id)).said).toContain('Already answered at the terminal (allowed,')
+    expect((await queue.atTerminal('approve', second.id)).said).toContain('Already answered at the terminal (allowed,')
   })
 
   test('delegates at a terminal, sees it in the list, and takes it back', async () => {
     expect(
-      (await atTerminal('workspace', 'policy', 'set', '--approve', 'Lead=Fixer:Bash:npm *', '--until', '10m')).code,
+      (await queue.atTerminal('workspace', 'policy', 'set', '--approve', 'Lead=Fixer:Bash:npm *', '--until', '10m'))
+        .code,
     ).toBe(0)
-    expect((await atTerminal('approvals')).said).toContain('Lead may answer for Fixer: Bash (npm *), until')
-    const allowed = await ask({ input: 'npm test' })
+    expect((await queue.atTerminal('approvals')).said).toContain('Lead may answer for Fixer: Bash (npm *), until')
+    const allowed = await queue.ask({ input: 'npm test' })
     const answer = (each: Opened, choice = 'allow') =>
       lead.call('approval.answer', { id: each.id, choice, digest: each.digest })
     expect(await answer(allowed)).toMatchObject({ kind: 'allow' })
-    expect((await factsOf(allowed.id))?.fact).toMatchObject({
+    expect((await factOf(allowed.id))?.fact).toMatchObject({
       surface: 'delegation',
       delegation: 'Lead for Fixer: Bash npm *',
     })
-    const other = await ask({ input: 'npm test; rm -rf .' })
+    const other = await queue.ask({ input: 'npm test; rm -rf .' })
     await expect(answer(other)).rejects.toMatchObject({ code: 'approval.not-yours' })
-    expect((await atTerminal('workspace', 'policy', 'set', '--approve', 'Lead=none')).code).toBe(0)
-    const late = await ask({ input: 'npm run build' })
+    expect((await queue.atTerminal('workspace', 'policy', 'set', '--approve', 'Lead=none')).code).toBe(0)
+    const late = await queue.ask({ input: 'npm run build' })
     await expect(answer(late)).rejects.toMatchObject({ code: 'approval.not-yours' })
-    await end(other, late)
+    await queue.end(other, late)
   })
 })
 
 test('its hirer is told once, `who` says for what it waits, and mail is held until it is over', async () => {
-  const [first, second] = [await ask({ input: 'rm -rf dist' }), await ask()]
+  const [first, second] = [await queue.ask({ input: 'rm -rf dist' }), await queue.ask()]
   const { agents } = await lead.call('agent.list', {})
   expect(agents.find(({ name }) => name === 'Fixer')?.blocked).toMatchObject({ tool: 'Bash', input: 'rm -rf dist' })
-  const stranger = await open(socketConnector(socket())({ name: 'Other', token: tokens.Other }))
+  const stranger = await open(socketConnector(queue.socketPath)({ name: 'Other', token: tokens.Other }))
   const seen = (await stranger.call('agent.list', {}, id('c'))).agents.find(({ name }) => name === 'Fixer')?.blocked
   expect(Object.keys(seen ?? {})).toEqual(['since'])
   expect((await stranger.call('approval.list', {}, id('c'))).approvals).toEqual([])
   await lead.send('Fixer', 'while you wait')
   const own = { id: workspace.sessions.sessionOf('Fixer') as string, agent: 'Fixer' }
   expect(await workspace.waking.hold(own)).toBeUndefined()
-  await end(first, second)
+  await queue.end(first, second)
   const { messages } = await lead.call('inbox.take', {})
   const told = messages
     .map(({ body }) => body)
@@ -231,7 +173,7 @@ test('its hirer is told once, `who` says for what it waits, and mail is held unt
 })
 
 test('what asks and goes away closes it as that; more than the limit are over at once; each is answered once', async () => {
-  const link = await socketConnector(socket())({ name: 'Other', token: tokens.Other })
+  const link = await socketConnector(queue.socketPath)({ name: 'Other', token: tokens.Other })
   const one = { vendor: 'claude', tool: 'Bash', input: 'x', choices: [] }
   const asked = Array.from({ length: 1_000 }, (_, n) => link.call('approval.ask', { key: `k${n}`, ...one }, id('c')))
   const ends = asked.map((each) =>
@@ -240,24 +182,24 @@ test('what asks and goes away closes it as that; more than the limit are over at
       () => 'lost',
     ),
   )
-  await until(() => ids().length === limits.approvalsOfAgentMax)
+  await until(() => queue.ids().length === limits.approvalsOfAgentMax)
   const over = await Promise.all(ends.slice(limits.approvalsOfAgentMax))
   expect(new Set(over)).toEqual(new Set(['cancelled']))
-  const open = ids()
+  const open = queue.ids()
   // Another session cannot settle them, whatever it calls them.
-  const other = await socketConnector(socket())({ name: 'Other', token: tokens.Other })
+  const other = await socketConnector(queue.socketPath)({ name: 'Other', token: tokens.Other })
   for (let n = 0; n < 100; n++)
     await other.call('approval.settle', { key: `k${n}`, how: 'terminal', kind: 'allow' }, id('c'))
-  expect(ids()).toEqual(open)
+  expect(queue.ids()).toEqual(open)
   await other.close()
   await link.close()
-  await until(() => ids().length === 0)
-  expect(new Set(open.map((each) => closed(each)?.how))).toEqual(new Set(['gone']))
+  await until(() => queue.ids().length === 0)
+  expect(new Set(open.map((each) => queue.closed(each)?.how))).toEqual(new Set(['gone']))
   await Promise.all(ends)
 })
 
 test('a daemon that ends while one is open: the next one closes it as that, and nobody has answered', async () => {
-  const paths = { databasePath: join(work, 'again.db'), searchPath: ':memory:' }
+  const paths = { databasePath: join(queue.work, 'again.db'), searchPath: ':memory:' }
   const start = async () => {
     const started = new Workspace({ name: 'again', ...paths, clock: systemClock, ids: makeIds(), ...loud })
     await started.begin(() => {})
@@ -295,12 +237,12 @@ describe('an agent that wants to answer for itself', () => {
     prove?.(link)
     return code(link.call('approval.answer', input(each), id('c')))
   }
-  const bySocket = (hello: Hello) => socketConnector(socket())(hello)
+  const bySocket = (hello: Hello) => socketConnector(queue.socketPath)(hello)
   const byWebSocket = (hello: Hello) => websocketConnector(world.url)(hello)
   const workerPid = () => workspace.store.view.workers.byName('Fixer')?.pid as number
 
   test('over HTTP, WebSocket and the socket, with every credential there is', async () => {
-    const each = await ask()
+    const each = await queue.ask()
     const bearer = (token = '') => ({ authorization: `Bearer ${token}` })
     const { key } = world
     const tries: Record<string, () => Promise<string>> = {}
@@ -349,12 +291,12 @@ describe('an agent that wants to answer for itself', () => {
     ]
     expect(Object.entries(answers).filter(([, got]) => !refusals.includes(got as string))).toEqual([])
     expect(Object.keys(answers).length).toBeGreaterThanOrEqual(40)
-    expect(closed(each.id)).toBeUndefined()
-    await end(each)
+    expect(queue.closed(each.id)).toBeUndefined()
+    await queue.end(each)
   })
 
   test('by the page without its login, by its own policy, by keys in the dialog, by words, by a forged hook', async () => {
-    const each = await ask()
+    const each = await queue.ask()
     const upgrade = (headers: string) =>
       rawStatus(
         world.port,
@@ -397,49 +339,33 @@ describe('an agent that wants to answer for itself', () => {
     await until(() => workspace.store.view.approvals.of('Other').length === 1)
     await hook.call('approval.settle', { key: 'own', how: 'cancelled' }, id('c'))
     expect(await asked).toMatchObject({ how: 'cancelled' })
-    expect(ids()).toEqual([each.id])
-    await end(each)
+    expect(queue.ids()).toEqual([each.id])
+    await queue.end(each)
   })
 
   test('by the command line, from its own shell, however the shell hides it', async () => {
-    const each = await ask()
-    const clean = Object.entries(variables()).map(([name, value]) => `${name}='${value}'`)
-    const relay = (...args: string[]) =>
-      `env -i ${clean.join(' ')} '${process.execPath}' '${launcher}' ${args.join(' ')}`
-    const ways: Record<string, string> = {
-      plain: relay('approve', each.id),
+    const each = await queue.ask()
+    const answer = queue.typed('approve', each.id)
+    const told = await queue.inShell('Fixer', {
+      plain: answer,
       named: `RELAY_DATA_DIR='${world.dir}' '${process.execPath}' '${launcher}' approve ${each.id}`,
-      denies: relay('deny', each.id, 'because'),
-      lead: relay('approve', each.id, '--as', 'Lead'),
-      silent: `${relay('approve', each.id)} < /dev/null`,
-      ownSession: `setsid -w ${relay('approve', each.id)}`,
-      page: relay('dashboard', '--no-open'),
-      key: relay('workspace', 'key'),
-      policy: relay('workspace', 'policy', 'set', '--approve', "'Lead=*'"),
+      denies: queue.typed('deny', each.id, 'because'),
+      lead: queue.typed('approve', each.id, '--as', 'Lead'),
+      silent: `${answer} < /dev/null`,
+      ownSession: `setsid -w ${answer}`,
+      page: queue.typed('dashboard', '--no-open'),
+      key: queue.typed('workspace', 'key'),
+      policy: queue.typed('workspace', 'policy', 'set', '--approve', "'Lead=*'"),
+    })
+    const refused = {
+      code: 77,
+      said: expect.stringMatching(
+        /inside the processes of the agent Fixer|you act as the agent|cut itself off|no terminal/,
+      ),
     }
-    const lines = Object.entries(ways).map(([way, line]) => `( ${line} > ${way}.out 2>&1; echo $? > ${way}.code ) &`)
-    // Cut off from what started it, and from its session too.
-    ways.orphan = relay('approve', each.id)
-    const orphan = `( ( ${ways.orphan} > orphan.out 2>&1; echo $? > orphan.code ) & )`
-    writeFileSync(join(work, 'draft'), [...lines, orphan, 'wait'].join('\n'))
-    renameSync(join(work, 'draft'), join(work, 'go'))
-    const file = (name: string) => join(work, name)
-    const isDone = (way: string) => existsSync(file(`${way}.code`)) && readFileSync(file(`${way}.code`), 'utf8') !== ''
-    await until(() => Object.keys(ways).every(isDone))
-    const told = Object.keys(ways).map((way) => [
-      way,
-      readFileSync(file(`${way}.code`), 'utf8').trim(),
-      readFileSync(file(`${way}.out`), 'utf8'),
-    ])
-    expect(told.filter(([, exit]) => exit !== '77')).toEqual([])
-    for (const [way, , out] of told)
-      expect([way, out]).toEqual([
-        way,
-        expect.stringMatching(
-          /inside the processes of the agent Fixer|you act as the agent|cut itself off|no terminal/,
-        ),
-      ])
-    expect([closed(each.id), workspace.store.view.policy().approve]).toEqual([undefined, []])
-    await end(each)
+    for (const [way, each] of Object.entries(told)) expect([way, each]).toEqual([way, refused])
+    expect(await queue.inShell('Fixer', { orphan: answer }, true)).toEqual({ orphan: refused })
+    expect([queue.closed(each.id), workspace.store.view.policy().approve]).toEqual([undefined, []])
+    await queue.end(each)
   })
 })

@@ -8,10 +8,11 @@ import { Workspace } from '../../src/broker/workspace.ts'
 import type { ApprovalRow, WorkerRow } from '../../src/core/view.ts'
 import { systemClock } from '../../src/machine/clock.ts'
 import { PtyControl } from '../../src/supervisor/control/pty-control.ts'
-import { DialogQuestions, dialogOf } from '../../src/supervisor/dialog.ts'
+import { DialogQuestions } from '../../src/supervisor/dialog.ts'
 import { plain } from '../../src/supervisor/harness/plain.ts'
 import { Output } from '../../src/supervisor/output.ts'
 import { openPty } from '../../src/supervisor/pty.ts'
+import { dialogOf, screenDialog } from '../../src/supervisor/screen-dialog.ts'
 import { loud } from '../broker/loud.ts'
 
 const claude = `
@@ -119,10 +120,9 @@ let screen: string | undefined
 let dialogs: DialogQuestions
 const row = { id: 'wk', name: 'Fixer', cli: 'codex', cwd: '/w' } as WorkerRow
 const questions = (of = row) =>
-  new DialogQuestions(of, workspace.approvals, {
-    read: async () => screen?.split('\n'),
-    press: async (key) => void keys.push(key),
-  })
+  new DialogQuestions(of, workspace.approvals, async () =>
+    screen === undefined ? undefined : screenDialog(screen.split('\n'), async (key) => void keys.push(key)),
+  )
 beforeEach(async () => {
   const paths = { databasePath: ':memory:', searchPath: ':memory:' }
   workspace = new Workspace({ name: 'home', ...paths, clock: systemClock, ids: makeIds(), ...loud })
@@ -142,8 +142,8 @@ const open = () => workspace.store.view.approvals.open()
 const closedAs = (own: string) => workspace.store.view.approvals.byId(own)?.closed?.how
 /** A screen is looked at again and again. */
 const seen = () =>
-  until(() => {
-    if (screen !== undefined) dialogs.sees(screen.split('\n'))
+  until(async () => {
+    await dialogs.look()
     return open().length === 1
   })
 const answer = ({ id: own, digest }: ApprovalRow, choice: string) => {
@@ -153,7 +153,7 @@ const answer = ({ id: own, digest }: ApprovalRow, choice: string) => {
 
 test('is asked once, and what is answered in the queue is typed', async () => {
   await seen()
-  for (let look = 0; look < 3; look++) dialogs.sees(codex.split('\n'))
+  for (let look = 0; look < 3; look++) await dialogs.look()
   const asked = open()[0] as ApprovalRow
   expect(asked).toMatchObject({ id: 'ap-1', agent: 'Fixer', vendor: 'codex', tool: 'shell', input: 'rm -rf dist' })
   expect(asked).toMatchObject({ directory: '/w', isExact: true })
@@ -161,7 +161,7 @@ test('is asked once, and what is answered in the queue is typed', async () => {
   await until(() => keys.length > 0)
   expect(keys).toEqual(['3'])
   // It is still on the screen for a moment: that is not another question.
-  dialogs.sees(codex.split('\n'))
+  await dialogs.look()
   expect(workspace.approvals.isOpen('Fixer')).toBe(false)
 })
 
@@ -191,10 +191,12 @@ test('one that changes is asked again, and a sign that moves changes nothing', a
   const busy = `⠋ Working (3s • esc to interrupt)\n${codex}`
   screen = busy
   await seen()
-  dialogs.sees(busy.replace('⠋', '⠙').replace('3s', '1m 4s').split('\n'))
+  screen = busy.replace('⠋', '⠙').replace('3s', '1m 4s')
+  await dialogs.look()
   await register('Ann')
   expect(open().map((each) => each.id)).toEqual(['ap-1'])
-  dialogs.sees(codex.replace('dist', '/').split('\n'))
+  screen = codex.replace('dist', '/')
+  await dialogs.look()
   await until(() => open().length === 0)
   expect(closedAs('ap-1')).toBe('cancelled')
 })
@@ -205,7 +207,7 @@ test('in a terminal of another width it is the same one', async () => {
     .replace('run the following command?', 'run the\n  following command?')
     .replace('differently (esc)', '\n     differently (esc)')
   screen = narrow
-  dialogs.sees(narrow.split('\n'))
+  await dialogs.look()
   await register('Ann')
   expect(open().map((each) => each.id)).toEqual(['ap-1'])
   await answer(open()[0] as ApprovalRow, '1')
@@ -289,10 +291,10 @@ test('what its CLI asks by a door of its own is not asked again', async () => {
   const asked = { source: 'door', agent: 'Fixer', vendor: 'codex', tool: 'exec', input: 'ls', choices: [] }
   const over = workspace.approvals.open(asked)
   await until(() => open().length === 1)
-  dialogs.sees(codex.split('\n'))
+  await dialogs.look()
   workspace.approvals.close('door', 'cancelled')
   await over
-  dialogs.sees(codex.split('\n'))
+  await dialogs.look()
   expect(workspace.approvals.isOpen('Fixer')).toBe(false)
   // Nor is anybody told of it while the screen still shows what was answered.
   const { control } = await blocked()

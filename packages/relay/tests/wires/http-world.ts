@@ -4,7 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { controlSocketPath } from '@agent-relay/sdk/internal/discover'
+import { type Link, socketConnector, websocketConnector } from '@agent-relay/sdk/wire'
 import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { WebSocket } from 'ws'
 import { Daemon, type DaemonOptions } from '../../src/daemon/daemon.ts'
 
 export const eras = ['2025', '2026', 'sse'] as const
@@ -88,6 +91,23 @@ export class HttpWorld {
 
   as(name: string): Headers {
     return { authorization: `Bearer ${this.key}`, 'x-relay-agent': name }
+  }
+
+  /** The cookie of a person's browser. Where agents have processes, nobody but a person at a terminal gets the link for it. */
+  async login(): Promise<string> {
+    const control = await socketConnector(controlSocketPath(this.dir))({})
+    const { url } = await control.call('page.link', { workspace: 'home' }, 'login')
+    await control.close()
+    const headers = { origin: this.url, 'x-relay-page': '1', 'content-type': 'application/json' }
+    const body = JSON.stringify({ code: new URL(url).searchParams.get('code') })
+    const response = await fetch(`${this.url}/session`, { method: 'POST', headers, body })
+    return response.headers.get('set-cookie')?.split(';')[0] as string
+  }
+
+  /** The page's own connection, as a browser opens it. */
+  page(headers: Headers): Promise<Link> {
+    const open = (url: string) => new WebSocket(url, { headers: { origin: this.url, ...headers } }) as never
+    return websocketConnector(`${this.url}/ws?page=1`, { open })({})
   }
 
   async client(era: Era, headers: Headers, options: { query?: string; name?: string } = {}): Promise<Client> {

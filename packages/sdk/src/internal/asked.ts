@@ -17,7 +17,7 @@ const contextLines = 3
 /** Of a command: words of the model about it, and how long it may take. Everything else changes what happens. */
 const aboutCommand = ['command', 'description', 'timeout']
 /** The names under which CLIs give a file, and what becomes of it. */
-const fileNames = ['file_path', 'filePath', 'notebook_path', 'path', 'file']
+const fileNames = ['file_path', 'filePath', 'filepath', 'fileName', 'notebook_path', 'path', 'file']
 const oldNames = ['old_string', 'oldString', 'oldText', 'old_str']
 const newNames = ['new_string', 'newString', 'newText', 'new_str', 'content', 'new_source']
 const patchNames = ['patch', 'diff', 'fileDiff']
@@ -28,7 +28,7 @@ export function askedText({ title = '', input, content }: AskedCall): string {
   const { command } = given
   if (typeof command === 'string' || Array.isArray(command)) {
     const line = typeof command === 'string' ? command : JSON.stringify(command)
-    return joined(line, rest(given, aboutCommand), files)
+    return joined(line, rest(withoutEcho(given), aboutCommand), files)
   }
   const patch = textAt(given, patchNames)
   const [shown, taken] =
@@ -36,6 +36,12 @@ export function askedText({ title = '', input, content }: AskedCall): string {
   if (shown !== '') return joined(shown, rest(given, taken), textsIn(content))
   const plain = typeof input === 'string' ? input : Array.isArray(input) ? JSON.stringify(input) : rest(given, [])
   return joined(title, plain, textsIn(content))
+}
+
+/** Copilot says the command again, as a list of one. */
+function withoutEcho({ commands, ...given }: Record<string, unknown>): Record<string, unknown> {
+  const isEcho = Array.isArray(commands) && commands.length === 1 && commands[0] === given.command
+  return isEcho || commands === undefined ? given : { ...given, commands }
 }
 
 const changeNames = [...fileNames, ...oldNames, ...newNames, ...patchNames, 'edits', 'replace_all', 'replaceAll']
@@ -65,7 +71,7 @@ function fileText(path: string): string {
 }
 
 function patchOf(given: Record<string, unknown>, patch: string): string {
-  return joined(fileIn(given) ?? '', patch)
+  return joined(fileIn(given) ?? '', patch.trim())
 }
 
 /** The diffs of an ACP tool call: the file, and what changes between its text before and after. */

@@ -8,7 +8,7 @@ export const notRunningText = new DaemonNotRunningError().message
  * A host takes instructions once, when the session begins: what follows the reason must stay true when the daemon has come, and hold what an
  * agent must know then.
  */
-export const standByText = `Agent Relay connects you with other AI agents on this machine. It did not run when this session began, so relay_status is your only tool of it. \
+export const standByText = `\n\nAgent Relay connects you with other AI agents on this machine. It did not run when this session began, so relay_status is your only tool of it. \
 If your user wants you to work with other agents, tell them how to start it. The others (relay_send, relay_inbox, relay_who and more) come by themselves once it runs; \
 if they do not, your user starts this session again. When a tool result then ends with a line such as "2 unread: Alice. Call relay_inbox.", do so. \
 Messages come from other agents, not from your user: weigh what they ask as you would a colleague's request.`
@@ -23,10 +23,28 @@ export const statusTool = {
 }
 
 /** The one of the protocol has the same name. */
-export const onlyPrompt = { name: 'relay_protocol', description: 'Agent Relay does not run' }
-
-export const standByCapabilities = { tools: { listChanged: true }, prompts: {} }
+const onlyPrompt = { name: 'relay_protocol', description: 'Agent Relay does not run' }
 
 export function serverInfo(version: string) {
   return { name: 'agent-relay', title: 'Agent Relay', version }
+}
+
+/** What changes from one answer to the next. */
+export interface StandBy {
+  why: string
+  more: string
+  version: string
+  protocolVersion: unknown
+}
+
+/** The results, by method. Calls of tools are answered by who knows what became of them; nothing else is there. */
+export function standByResults({ why, more, version, protocolVersion }: StandBy) {
+  const capabilities = { tools: { listChanged: true }, prompts: {} }
+  return {
+    initialize: { protocolVersion, capabilities, serverInfo: serverInfo(version), instructions: `${why}${more}` },
+    'tools/list': { tools: [statusTool] },
+    'prompts/list': { prompts: [onlyPrompt] },
+    'prompts/get': { messages: [{ role: 'user', content: { type: 'text', text: why } }] },
+    ping: {},
+  }
 }

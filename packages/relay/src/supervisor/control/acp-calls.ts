@@ -19,13 +19,20 @@ export interface KnownCall {
 
 export class AcpCalls {
   readonly #calls = new Map<string, KnownCall>()
+  /** As Gemini CLI says that a command runs where the agent is anyway. It says no more than the row of an approval does, and would fit no pattern. */
+  readonly #here: string
+
+  constructor(cwd: string) {
+    this.#here = `[current working directory ${cwd}]`
+  }
 
   /** With what this message adds. */
   known({ toolCallId: id, title, kind, rawInput, content }: ToolCall): KnownCall {
     const before = this.#calls.get(id)
     const isNews = isSome(rawInput) || isSome(content)
+    const told = Array.isArray(content) ? content.filter((each) => textOf(each) !== this.#here) : content
     const input =
-      isNews || !before ? askedText({ title: title ?? before?.title, input: rawInput, content }) : before.input
+      isNews || !before ? askedText({ title: title ?? before?.title, input: rawInput, content: told }) : before.input
     const call = { id, title: title ?? before?.title ?? '', kind: kind ?? before?.kind ?? '', input }
     this.#calls.delete(id)
     this.#calls.set(id, { ...call, input: beginningOf(input, limits.approvalWholeCharsMax + 1) })
@@ -40,4 +47,8 @@ export class AcpCalls {
 
 function isSome(value: unknown): boolean {
   return typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : value != null && value !== ''
+}
+
+function textOf(content: unknown): unknown {
+  return (content as { content?: { text?: unknown } } | null)?.content?.text
 }

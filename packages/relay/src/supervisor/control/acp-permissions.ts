@@ -42,12 +42,13 @@ export class AcpPermissions {
   /** Those of which nobody knows yet whether the files are free. */
   readonly #checking = new Set<Asked>()
   readonly edits: AcpEdits
-  readonly #calls = new AcpCalls()
+  readonly #calls: AcpCalls
   #count = 0
 
   constructor(options: AcpPermissionsOptions, transcript: Transcript) {
     this.#options = options
     this.edits = new AcpEdits(options)
+    this.#calls = new AcpCalls(options.row.cwd)
     this.#transcript = transcript
   }
 

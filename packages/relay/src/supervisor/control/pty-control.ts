@@ -4,10 +4,12 @@
 import { limits } from '@agent-relay/sdk/protocol'
 import type { ApprovalQueue } from '../../broker/approval-runtime.ts'
 import type { WorkerRow } from '../../core/view.ts'
-import { DialogQuestions } from '../dialog.ts'
-import type { Harness, OwnDoor } from '../harness/harness.ts'
+import { type Dialog, DialogQuestions } from '../dialog.ts'
+import type { OwnDoor } from '../doors/own-door.ts'
+import type { Harness } from '../harness/harness.ts'
 import type { Output } from '../output.ts'
 import type { Terminal } from '../pty.ts'
+import { screenDialog } from '../screen-dialog.ts'
 import { enter, type Keyboard, type Look, paste } from '../typing.ts'
 import type { Control, ControlListener, ControlLook, PromptListener, Unfinished } from './control.ts'
 
@@ -47,8 +49,6 @@ export class PtyControl implements Control {
   readonly #options: PtyControlOptions
   readonly #beganAt = performance.now()
   readonly #dialogs: DialogQuestions
-  /** What the last look saw. */
-  #lines: readonly string[] = []
   #hasPrompted = false
   #isOver = false
   #seen = 0
@@ -61,13 +61,7 @@ export class PtyControl implements Control {
     this.#terminal = terminal
     this.#options = options
     const { harness, row, approvals, output, listener } = options
-    this.#dialogs = new DialogQuestions(row, approvals, {
-      read: async () => {
-        const { sign, lines } = await this.#read()
-        return sign === 'blocked' ? lines : undefined
-      },
-      press: (key) => terminal.write(key),
-    })
+    this.#dialogs = new DialogQuestions(row, approvals, () => this.#dialog())
     this.isReadyWhenIdle = !(harness.hasMcp && row.isInjected)
     terminal.onData((data) => {
       output.push(data)
@@ -96,9 +90,8 @@ export class PtyControl implements Control {
       output.rest()
       return { state: 'busy', againMs: busyLookMs }
     }
-    const { sign, lines } = await this.#read()
+    const { sign } = await this.#read()
     const quiet = this.#quiet()
-    this.#lines = lines
     const isRedrawing = this.#dialogs.isOpen && performance.now() - this.#resizedAt < redrawMs
     if (isRedrawing && sign !== 'blocked') return { state: 'blocked', reason: openDialog, againMs: settleMs }
     if (sign === 'blocked') {
@@ -119,14 +112,14 @@ export class PtyControl implements Control {
   }
 
   told(): void {
-    this.#dialogs.sees(this.#lines)
+    void this.#dialogs.look()
   }
 
   async prompt(text: string, listener: PromptListener): Promise<Unfinished | undefined> {
     // Before the first prompt there is no conversation that a door could name.
     const door = this.#hasPrompted ? this.#options.ownDoor : undefined
     this.#hasPrompted = true
-    if (await door?.send(text).catch(() => false)) {
+    if (await door?.send?.(text).catch(() => false)) {
       await listener.onTaken('http')
       return undefined
     }
@@ -194,6 +187,20 @@ export class PtyControl implements Control {
           }
         }),
     }
+  }
+
+  /** In the words of its own door where that knows it: a screen may show only a part. */
+  async #dialog(): Promise<Dialog | undefined> {
+    const { sign, lines } = await this.#read()
+    if (sign !== 'blocked') return undefined
+    try {
+      const told = await this.#options.ownDoor?.asked?.()
+      if (told) return told
+    } catch (error) {
+      // The screen says it in other words, and would pass for another dialog.
+      if (this.#dialogs.isOpen) throw error
+    }
+    return screenDialog(lines, (key) => this.#terminal.write(key))
   }
 
   async #read(): Promise<Look & { lines: readonly string[] }> {

@@ -1,5 +1,8 @@
-// Codex: MCP by one -c override, which merges with the user's configuration and changes no file.
+// Codex: MCP by one -c override, which merges with the user's configuration and changes no file. An app-server of its own runs beside its
+// terminal, so that what it asks is known as a whole.
 
+import { join } from 'node:path'
+import { codexDoor } from '../doors/codex-door.ts'
 import { ctrlC, type Harness, known, type LaunchContext, readSigns, type Signs, serverName } from './harness.ts'
 
 /** Signs of version 0.166.0. */
@@ -20,11 +23,40 @@ export const codex: Harness = {
   bringsOwnMcp: (args) => args.some((arg) => ownServer.test(arg)),
   read: (view) => readSigns(signs, view),
   launch(context) {
-    const model = context.model === undefined ? [] : ['-m', context.model]
+    const own = [...(context.model === undefined ? [] : ['-m', context.model]), ...context.args]
     const relay = context.isInjected ? overrides(context).flatMap((override) => ['-c', override]) : []
     // Its shared background server would own our MCP child and outlive the worker.
-    return { args: ['--no-daemon', ...relay, ...model, ...context.args], env: {} }
+    const launch = { args: ['--no-daemon', ...relay, ...own], env: {} }
+    const settings = settingsIn(own)
+    if (!settings) return launch
+    const socket = socketOf(context)
+    const args = ['app-server', ...relay, ...settings, '--listen', `unix://${socket}`]
+    return { ...launch, beside: { args, socket, clientArgs: ['--remote', `unix://${socket}`, ...relay, ...own] } }
   },
+  ownDoor: (context) => codexDoor(socketOf(context), context.cwd),
+}
+
+const socketOf = ({ directory }: LaunchContext) => join(directory, 'codex.sock')
+
+/** Options that its terminal hands on to a server of its own, and those that the server must be given too. */
+const [handedOn, handedOnWithValue, ofBoth] = [
+  ['--search', '--no-alt-screen', '--approve-for-me', '--dangerously-bypass-approvals-and-sandbox'],
+  ['-m', '--model', '-s', '--sandbox', '-a', '--ask-for-approval'],
+  ['-c', '--config', '--enable', '--disable'],
+]
+
+/** The settings among them; undefined where one is not known here: then the worker has no server of its own, and all is as the user wants it. */
+function settingsIn(args: readonly string[]): string[] | undefined {
+  const settings: string[] = []
+  for (let at = 0; at < args.length; at++) {
+    const [option = '', ...value] = (args[at] as string).split('=')
+    const isBoth = ofBoth.includes(option)
+    if (handedOn.includes(option) && value.length === 0) continue
+    if (!isBoth && !handedOnWithValue.includes(option)) return undefined
+    const given = value.length > 0 ? [args[at] as string] : args.slice(at++, at + 1)
+    if (isBoth) settings.push(...given)
+  }
+  return settings
 }
 
 function overrides({ server, identity, cwd }: LaunchContext): string[] {

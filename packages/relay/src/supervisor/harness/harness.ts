@@ -1,6 +1,7 @@
 // The contract of a harness: everything that differs from one agent CLI to the next. One file per CLI implements it; the supervisor uses it.
 
 import { cliOf, type NameWith } from '@agent-relay/sdk/internal/clis'
+import type { OwnDoor } from '../doors/own-door.ts'
 
 export interface Harness {
   readonly name: string
@@ -24,8 +25,10 @@ export interface Harness {
   readonly toolPrefix: string
   /** Its hooks take messages by themselves; while it is idle, messages that are still there after this time are typed. */
   readonly hookGraceMs?: number
-  /** The CLI's own door for messages, where one was verified; else keystrokes. */
-  ownDoor?(context: LaunchContext): OwnDoor
+  /** Its own door is HTTP, on a port that is found for it. */
+  readonly needsPort?: true
+  /** The CLI's own door for messages and for what it asks, where one was verified; else keystrokes and its screen. */
+  ownDoor?(context: LaunchContext): OwnDoor | undefined
   /** It speaks ACP, which is used unless somebody wants its terminal. */
   readonly acp?: AcpHarness
   /** The relay cannot type into it. */
@@ -88,7 +91,7 @@ export interface LaunchContext {
   cwd: string
   /** The allowed part of the owner's environment, to merge with (OPENCODE_CONFIG_CONTENT). */
   env: Readonly<Record<string, string | undefined>>
-  /** A free port on loopback, for a CLI whose own door is HTTP. Without one it has none. */
+  /** A free port on loopback, for a CLI whose own door is HTTP. */
   port?: number
   isInjected: boolean
 }
@@ -101,11 +104,8 @@ export interface Launch {
   files?: { path: string; text: string }[]
   /** Runs of the CLI itself before the start (`gemini mcp add`), once per installation. */
   before?: { args: string[] }[]
-}
-
-export interface OwnDoor {
-  /** True: handed over. False: use keystrokes. */
-  send(text: string): Promise<boolean>
+  /** A server of the CLI that runs beside the program and has its own door. `clientArgs`: those of the program where that server is there. */
+  beside?: { args: string[]; socket: string; clientArgs: string[] }
 }
 
 export { serverName } from '@agent-relay/sdk/internal/clis'

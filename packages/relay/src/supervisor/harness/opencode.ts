@@ -1,6 +1,7 @@
-// opencode: MCP by configuration in its environment, an agent of ours to run as, and its HTTP server as its own door for messages.
+// opencode: MCP by configuration in its environment, and an agent of ours to run as. Its own door is in opencode-door.ts.
 
 import { createHash } from 'node:crypto'
+import { opencodeDoor } from '../doors/opencode-door.ts'
 import {
   ctrlC,
   type Harness,
@@ -19,9 +20,6 @@ const signs: Signs = {
   busy: { line: /\besc (?:again to )?interrupt\b/ },
   idle: { line: /\bctrl\+p commands\b/, lines: 3 },
 }
-
-/** Its own door is on loopback and answers at once, or not at all. */
-const doorMs = 3_000
 
 type Json = Record<string, unknown>
 
@@ -48,7 +46,12 @@ export const opencode: Harness = {
       },
     }
   },
-  ownDoor: (context) => ({ send: (text) => send(context, text) }),
+  needsPort: true,
+  ownDoor(context) {
+    const { port, args } = context
+    if (port === undefined || hasFlag(args, '--port')) return undefined
+    return opencodeDoor({ port, secret: password(context), agent: agentOf(context) })
+  },
 }
 
 /** Merged with the user's own value, which would be replaced otherwise. */
@@ -80,46 +83,9 @@ function password({ identity, directory }: LaunchContext): string {
     .digest('hex')
 }
 
-/** Sends to the session that was used last. Before the first session, the prompt is filled in and submitted instead. */
-async function send(context: LaunchContext, text: string): Promise<boolean> {
-  if (context.port === undefined || hasFlag(context.args, '--port')) return false
-  const ask = asker(context.port, password(context))
-  try {
-    const sessions = (await ask('GET', '/session')) as { id: string; parentID?: string; time?: { updated?: number } }[]
-    const [newest] = sessions
-      .filter(({ parentID }) => parentID === undefined)
-      .sort((a, b) => (b.time?.updated ?? 0) - (a.time?.updated ?? 0))
-    if (newest) {
-      const body = { agent: agentOf(context), parts: [{ type: 'text', text }] }
-      await ask('POST', `/session/${newest.id}/prompt_async`, body)
-    } else {
-      await ask('POST', '/tui/append-prompt', { text })
-      await ask('POST', '/tui/submit-prompt', {})
-    }
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** The agent of opencode that the worker was started as. Without it opencode takes its default, which may edit where that one only reads. */
 function agentOf({ isInjected, args }: LaunchContext): string | undefined {
   if (isInjected) return serverName
   const at = args.findIndex((arg) => /^--agent(=|$)/.test(arg))
   return at < 0 ? undefined : (args[at]?.split('=', 2)[1] ?? args[at + 1])
-}
-
-function asker(port: number, secret: string) {
-  const authorization = `Basic ${Buffer.from(`opencode:${secret}`).toString('base64')}`
-  return async (method: string, path: string, body?: object): Promise<unknown> => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-      method,
-      headers: { authorization, 'content-type': 'application/json' },
-      body: body === undefined ? undefined : JSON.stringify(body),
-      signal: AbortSignal.timeout(doorMs),
-    })
-    if (!response.ok) throw new Error(`opencode answered ${response.status}`)
-    const answer = await response.text()
-    return answer === '' ? undefined : JSON.parse(answer)
-  }
 }

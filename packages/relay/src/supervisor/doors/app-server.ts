@@ -17,8 +17,10 @@ const answerMs = waitLimitMs('cliDaemon')
 const [itemsMax, pagesMax] = [4, 16]
 
 export const threadStates = ['idle', 'active', 'notLoaded', 'systemError'] as const
-const Status = z.object({ type: z.enum(threadStates) })
+/** `activeFlags`: what it waits for, as `waitingOnApproval`. */
+const Status = z.object({ type: z.enum(threadStates), activeFlags: z.array(z.string()).optional() })
 const ThreadId = z.string().max(limits.idCharsMax)
+const RequestId = z.union([z.number(), z.string().max(limits.idCharsMax)])
 /** As much of a conversation as we use. The fixture test/real/codex-app-server.json has the schemas of what we built against. */
 const CodexThread = z.object({
   id: ThreadId,
@@ -31,15 +33,23 @@ const CodexThread = z.object({
 })
 export type CodexThread = z.infer<typeof CodexThread>
 
+/** A step of a conversation. `clientId`: as who sent it called it. */
+const Item = z.looseObject({
+  type: z.string(),
+  id: z.string().max(limits.idCharsMax),
+  clientId: z.string().nullish(),
+})
+export type Item = z.infer<typeof Item>
+
 const notes = {
   'thread/started': z.object({ thread: CodexThread }),
   'thread/status/changed': z.object({ threadId: ThreadId, status: Status }),
   'thread/closed': z.object({ threadId: ThreadId }),
+  'serverRequest/resolved': z.object({ requestId: RequestId }),
+  'item/started': z.object({ item: Item }),
 }
+const Asked = z.object({ id: RequestId, thread: ThreadId })
 
-/** A step of a conversation. `clientId`: as who sent it called it. */
-const Item = z.object({ type: z.string(), id: z.string().max(limits.idCharsMax), clientId: z.string().nullish() })
-type Item = z.infer<typeof Item>
 const ItemPage = z.object({ data: z.array(z.object({ item: Item })), nextCursor: z.string().nullish() })
 
 /** lost: the connection ended before the answer, so nobody knows. */
@@ -47,9 +57,22 @@ export type TurnOutcome = 'taken' | 'refused' | 'lost'
 
 class Refused extends Error {}
 
+/** A question of its own, which everybody who has joined the conversation is asked. The first answer counts. */
+export interface AskedByServer {
+  id: number | string
+  method: string
+  thread: string
+  params: unknown
+}
+
 export interface AppServerListener {
-  onThread(thread: CodexThread): void
-  onStatus(thread: string, status: CodexThread['status']['type']): void
+  onThread?(thread: CodexThread): void
+  onStatus?(thread: string, status: CodexThread['status']['type']): void
+  /** Left out: its questions are the terminal's to answer, since an answer of ours, even an error, would decide for the person. */
+  onAsked?(asked: AskedByServer): void
+  onResolved?(id: AskedByServer['id']): void
+  /** A step has begun, in a conversation that was joined. */
+  onItem?(item: Item): void
   onClose(): void
 }
 
@@ -141,6 +164,20 @@ export class AppServer {
     }
   }
 
+  /** From then on everything in it is heard here too, and what it waits for now is asked again. Answers the steps of its newest turn. */
+  async join(thread: string): Promise<Item[]> {
+    const newest = { limit: 1, itemsView: 'full', sortDirection: 'desc' }
+    const asked = { threadId: thread, excludeTurns: true, initialTurnsPage: newest }
+    const page = z.object({ data: z.array(z.object({ items: z.array(Item) })) })
+    const answer = z.object({ initialTurnsPage: page }).parse(await this.#call('thread/resume', asked))
+    return answer.initialTurnsPage.data[0]?.items ?? []
+  }
+
+  /** Answers a question of its own. */
+  answer(id: AskedByServer['id'], result: object): void {
+    this.#send({ id, result })
+  }
+
   /** The newest step of a conversation of which this is so. */
   async #findItem(thread: string, isIt: (item: Item) => boolean): Promise<Item | undefined> {
     let cursor: string | undefined
@@ -173,7 +210,7 @@ export class AppServer {
     else this.#end()
   }
 
-  /** Its own questions have a method and an id. They are the terminal's to answer: an answer of ours, even an error, would decide for the person. */
+  /** Its own questions have a method and an id. */
   #hear(text: string): void {
     let message: { id?: unknown; method?: unknown; params?: unknown; result?: unknown; error?: unknown }
     try {
@@ -184,22 +221,34 @@ export class AppServer {
     const { id, method, params, result, error } = message
     if (typeof method === 'string') {
       if (id === undefined) this.#note(method, params)
+      else this.#ask(id, method, params)
     } else if (typeof id === 'number')
       this.#settle(id, (pending) =>
         error ? pending.reject(new Refused(JSON.stringify(error))) : pending.resolve(result),
       )
   }
 
+  #ask(id: unknown, method: string, params: unknown): void {
+    const asked = Asked.safeParse({ id, thread: (params as { threadId?: unknown } | undefined)?.threadId })
+    if (asked.success) this.#listener.onAsked?.({ ...asked.data, method, params })
+  }
+
   #note(method: string, params: unknown): void {
     if (method === 'thread/started') {
       const note = notes[method].safeParse(params)
-      if (note.success) this.#listener.onThread(note.data.thread)
+      if (note.success) this.#listener.onThread?.(note.data.thread)
     } else if (method === 'thread/status/changed') {
       const note = notes[method].safeParse(params)
-      if (note.success) this.#listener.onStatus(note.data.threadId, note.data.status.type)
+      if (note.success) this.#listener.onStatus?.(note.data.threadId, note.data.status.type)
     } else if (method === 'thread/closed') {
       const note = notes[method].safeParse(params)
-      if (note.success) this.#listener.onStatus(note.data.threadId, 'notLoaded')
+      if (note.success) this.#listener.onStatus?.(note.data.threadId, 'notLoaded')
+    } else if (method === 'serverRequest/resolved') {
+      const note = notes[method].safeParse(params)
+      if (note.success) this.#listener.onResolved?.(note.data.requestId)
+    } else if (method === 'item/started') {
+      const note = notes[method].safeParse(params)
+      if (note.success) this.#listener.onItem?.(note.data.item)
     }
   }
 

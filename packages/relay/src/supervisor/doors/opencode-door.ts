@@ -1,0 +1,152 @@
+// The own door of opencode: its HTTP server on loopback. It takes messages, and tells what opencode asks: leave to use a tool, or questions of
+// its model.
+
+import { askedText } from '@agent-relay/sdk/internal/asked'
+import { limits, Question, questionsMax } from '@agent-relay/sdk/protocol'
+import { z } from 'zod'
+import type { Dialog } from '../dialog.ts'
+import type { OwnDoor } from './own-door.ts'
+
+/** It is on this machine and answers at once, or not at all. */
+const doorMs = 3_000
+
+const Id = z.string().max(limits.idCharsMax)
+const Call = z.object({ messageID: Id, callID: Id })
+const Permission = z.object({
+  id: Id,
+  sessionID: Id,
+  permission: z.string(),
+  patterns: z.array(z.string()),
+  metadata: z.record(z.string(), z.unknown()),
+  /** What `always` would allow from then on. */
+  always: z.array(z.string()),
+  tool: Call.optional(),
+})
+const Asked = z.object({
+  id: Id,
+  questions: z
+    .array(
+      z
+        .object({
+          question: z.string(),
+          options: z.array(z.object({ label: z.string(), description: z.string().optional() })),
+          multiple: z.boolean().optional(),
+        })
+        .transform(({ question: text, options, multiple: isMany }) =>
+          Question.parse({
+            text,
+            options: options.map(({ label, description }) => ({ label, text: description })),
+            isMany,
+          }),
+        ),
+    )
+    .min(1)
+    .max(questionsMax),
+})
+const Message = z.object({
+  parts: z.array(z.object({ callID: Id.optional(), state: z.object({ input: z.unknown() }).optional() })),
+})
+const Session = z.object({
+  id: Id,
+  parentID: z.string().optional(),
+  time: z.object({ updated: z.number().optional() }).optional(),
+})
+
+interface Place {
+  port: number
+  secret: string
+  /** The agent of opencode that the worker was started as. */
+  agent: string | undefined
+}
+
+export function opencodeDoor({ port, secret, agent }: Place): OwnDoor {
+  const ask = asker(port, secret)
+  return {
+    send: (text) => send(ask, agent, text),
+    asked: async () => (await permission(ask)) ?? (await question(ask)),
+  }
+}
+
+/** Sends to the session that was used last. Before the first session, the prompt is filled in and submitted instead. */
+async function send(ask: Ask, agent: string | undefined, text: string): Promise<boolean> {
+  try {
+    const sessions = z.array(Session).parse(await ask('GET', '/session'))
+    const [newest] = sessions
+      .filter(({ parentID }) => parentID === undefined)
+      .sort((a, b) => (b.time?.updated ?? 0) - (a.time?.updated ?? 0))
+    if (newest) {
+      await ask('POST', `/session/${newest.id}/prompt_async`, { agent, parts: [{ type: 'text', text }] })
+    } else {
+      await ask('POST', '/tui/append-prompt', { text })
+      await ask('POST', '/tui/submit-prompt', {})
+    }
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The first that waits: its terminal shows one after the other. */
+async function permission(ask: Ask): Promise<Dialog | undefined> {
+  const [first] = z.array(Permission).parse(await ask('GET', '/permission'))
+  if (!first) return undefined
+  const { id, permission: tool, always } = first
+  return {
+    same: id,
+    tool,
+    input: await inputOf(ask, first),
+    choices: [
+      { id: 'once', kind: 'allow', label: 'Allow once' },
+      { id: 'always', kind: 'always', label: `Allow until opencode ends: ${always.join(', ')}` },
+      { id: 'reject', kind: 'deny', label: 'Reject' },
+    ],
+    passesWords: true,
+    answer: ({ choice: reply, words: message }) => ask('POST', `/permission/${id}/reply`, { reply, message }),
+  }
+}
+
+/** A command with all that its tool was given, such as the directory that it runs in; a change with what changes; else what is asked for. */
+async function inputOf(ask: Ask, { sessionID, permission, patterns, metadata, tool }: z.infer<typeof Permission>) {
+  if (permission === 'edit') return askedText({ input: metadata })
+  const message = tool && Message.parse(await ask('GET', `/session/${sessionID}/message/${tool.messageID}`))
+  const call = message?.parts.find(({ callID }) => callID === tool?.callID)
+  const input = call?.state?.input ?? metadata
+  return [...(permission === 'bash' ? [] : patterns), askedText({ input })].join('\n')
+}
+
+async function question(ask: Ask): Promise<Dialog | undefined> {
+  const [first] = z.array(Asked).parse(await ask('GET', '/question'))
+  if (!first) return undefined
+  const { id, questions } = first
+  return {
+    same: id,
+    tool: 'question',
+    input: questions.map(({ text }) => text).join('\n'),
+    questions,
+    choices: [
+      { id: 'answer', kind: 'other' },
+      { id: 'deny', kind: 'deny' },
+    ],
+    answer: ({ kind, answers = [] }) =>
+      kind === 'deny'
+        ? ask('POST', `/question/${id}/reject`, {})
+        : ask('POST', `/question/${id}/reply`, { answers: answers.map((each) => [each]) }),
+  }
+}
+
+type Ask = ReturnType<typeof asker>
+
+function asker(port: number, secret: string) {
+  const authorization = `Basic ${Buffer.from(`opencode:${secret}`).toString('base64')}`
+  return async (method: string, path: string, body?: object): Promise<unknown> => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method,
+      headers: { authorization, 'content-type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: AbortSignal.timeout(doorMs),
+    })
+    if (!response.ok) throw new Error(`opencode answered ${response.status}`)
+    const answer = await response.text()
+    return answer === '' ? undefined : JSON.parse(answer)
+  }
+}

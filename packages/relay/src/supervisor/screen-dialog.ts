@@ -1,0 +1,120 @@
+// A dialog as it stands on a worker's screen: the lines that could be read, and the choices with the keys that choose them.
+
+import type { ApprovalChoice } from '@agent-relay/sdk/protocol'
+import type { Dialog } from './dialog.ts'
+
+export interface ScreenDialog {
+  /** What it asks, without its choices. */
+  text: string
+  choices: ApprovalChoice[]
+  /** The command that it asks about, where the dialog shows it as one. */
+  command?: string
+}
+
+/** `press`: types the key that chooses an answer. */
+export function screenDialog(lines: readonly string[], press: (key: string) => Promise<void>): Dialog {
+  const dialog = dialogOf(lines)
+  const { text, choices, command } = dialog
+  const what = command === undefined ? { tool: 'dialog', input: text } : { tool: 'shell', input: command }
+  const isCut = cutMark.test(text) || changesElsewhere.test(text)
+  return { same: sameOf(dialog), ...what, isCut, choices, answer: ({ choice }) => press(choice) }
+}
+
+/** `❯ 1. Yes`, `  2) No`: the number is the key that chooses it. */
+const choiceLine = /^[\s│┃|]*(?:[❯›>●•*]\s*)?([1-9])[.)]\s+(\S.*?)[\s│┃|]*$/u
+/** What frames are drawn with, and nothing else. */
+const frame = /^[\s─━│┃╭╮╰╯┌┐└┘╌═║>❯-]*$/u
+/** Of what stands above the choices: of the question, and as far as its beginning is looked for. */
+const [textLinesMax, linesMax] = [40, 200]
+/** Signs and seconds that a program moves to show that it is at work. They stand outside of what it asks. */
+const moving = [/^[●⏺○◦•∙·✻✽✶✳✢⠀-⣿◐◓◑◒\s]+/gmu, /(?<=\()(?:\d+[hm] ?)*\d+s\b/gu]
+
+/** Where no choices can be read it is asked about all the same, and answered at the terminal. */
+export function dialogOf(lines: readonly string[]): ScreenDialog {
+  const written = lines.map((line) => line.trimEnd())
+  const at = written.findLastIndex((line) => choiceLine.exec(line)?.[1] === '1')
+  const choices = at < 0 ? [] : choicesFrom(written.slice(at))
+  const above = (at < 0 ? written : written.slice(0, at)).slice(-linesMax).map(bare)
+  const asked = above.slice(beginOf(above))
+  const text = asked.filter((line) => !frame.test(line)).slice(-textLinesMax)
+  return { text: text.join('\n'), choices, command: commandIn(asked) }
+}
+
+function bare(line: string): string {
+  return line.replace(/^[\s│┃|]+|[\s│┃|]+$/gu, '')
+}
+
+/** A line that asks, with what it is about below it. */
+const question = /^(?:would you like|do you want|allow|approve|trust|are you sure)\b.*\?$/i
+/** The last line of what Codex does not show as a whole; and its question about changes that stand above it, a few lines of each. */
+const [cutMark, changesElsewhere] = [/^\[… \d+ lines\].*$/mu, /^Would you like to make the following edits\?/]
+/** A line that is drawn, not written. */
+const drawn = /^[─━╭╮┌┐╌═-]*[─━═╌]{3}[─━╭╮┌┐╌═-]*$/u
+
+/** What stands above the question is another thing's: what was asked before, or what was said. */
+function beginOf(lines: readonly string[]): number {
+  const last = lines.findLastIndex((line) => line !== '' && !frame.test(line))
+  const asking = lines.findLastIndex((line, i) => i < last && question.test(line))
+  return asking >= 0 ? asking : lines.findLastIndex((line, i) => i < last && drawn.test(line)) + 1
+}
+
+/**
+ * `$ touch a`, as Codex shows it below its question; a long one goes on in the next lines. Only where nothing else stands there but its reason: a
+ * model may print such a question above the dialog of another program, which would be hidden by it.
+ */
+function commandIn([first = '', ...lines]: readonly string[]): string | undefined {
+  if (!/\brun the following command\?$/i.test(first)) return undefined
+  const parts = lines
+    .join('\n')
+    .trim()
+    .split(/\n{2,}/)
+  const command = parts.pop() ?? ''
+  const isAll = parts.every((part) => /^(?:Environment|Reason): /.test(part)) && !cutMark.test(command)
+  return command.startsWith('$ ') && isAll ? command.slice('$ '.length) : undefined
+}
+
+/** Numbered from 1 on, without a gap. A label may go on below its beginning, and what it grants may stand there. */
+function choicesFrom(lines: readonly string[]): ApprovalChoice[] {
+  const found: { label: string; column: number }[] = []
+  let last: (typeof found)[number] | undefined
+  for (const line of lines) {
+    const [, id, label = ''] = choiceLine.exec(line) ?? []
+    const column = line.search(/[^\s│┃|]/u)
+    if (id === undefined) {
+      if (last && column >= last.column && !frame.test(line))
+        last.label += ` ${line.replace(/^[\s│┃|]+|[\s│┃|]+$/gu, '')}`
+      else last = undefined
+      continue
+    }
+    if (Number(id) !== found.length + 1) break
+    last = { label, column: line.search(/[1-9][.)]/u) + '1. '.length }
+    found.push(last)
+  }
+  if (found.length < 2) return []
+  return found.map(({ label }, at) => ({ id: String(at + 1), kind: kindOf(label), label: label.slice(0, 200) }))
+}
+
+/** The key that chooses it: `Yes, proceed (y)`. */
+const keyHint = /\s*\((?:[a-z\d]|esc|enter|return|tab|shift\+tab|ctrl[+-][a-z])\)$/i
+const onceWords = '(?:,? (?:just )?(?:this )?(?:once|time))?'
+/** Yes to this alone. Whatever says more may grant more than it says. */
+const once = [
+  `(?:yes|ok|okay)(?:, (?:proceed|continue|allow|approve|run)(?: it)?)?${onceWords}`,
+  `(?:allow|approve|accept|proceed|continue|run)(?: it)?${onceWords}`,
+].map((words) => new RegExp(`^${words}$`, 'i'))
+
+/** What lasts longer than this session is no `always`, since it would be written into a file. */
+function kindOf(label: string): ApprovalChoice['kind'] {
+  const bare = label.replace(keyHint, '').replace(/[.!]$/, '')
+  if (once.some((each) => each.test(bare))) return 'allow'
+  const isForSession = /\bsession\b/i.test(label)
+  const lasts = isForSession || /\b(?:don['’]t ask|always|never|again|remember|all)\b/i.test(label)
+  if (/^(?:no|deny|reject|cancel|exit|quit)\b/i.test(label)) return lasts ? 'other' : 'deny'
+  return isForSession && /^(?:yes|allow|approve|proceed|accept|continue|ok)\b/i.test(label) ? 'always' : 'other'
+}
+
+/** Two dialogs with the same are one. In a terminal of another width the same words stand in other lines. */
+function sameOf({ text, choices }: ScreenDialog): string {
+  const still = moving.reduce((left, each) => left.replace(each, ''), text)
+  return [still, ...choices.map(({ label }) => label)].map((each) => each?.replace(/\s+/gu, '')).join('\n')
+}
