@@ -51,7 +51,7 @@ export function indentedForModel(text: string): string {
  * Nothing in it spans lines, so that it looks at each once: a body of a hundred thousand empty lines must not hold up the daemon.
  */
 const ours =
-  /^(?:[^\S\n]|[>*#`|]){0,40}(?:\p{Ps}.{1,200}\p{Pe} {0,40}from\b|[\p{Pd}_=]{3,}[^\S\n]*$|\d+ (?:unread|more|earlier|message)\b|id: |response from |message sent to |not delivered to |relay message from |.{1,300} (?:is|are) away\b)/imu
+  /^(?:[^\S\n]|[>*#`|]){0,40}(?:\p{Ps}.{1,200}\p{Pe} {0,40}from\b|[\p{Pd}_=]{3,}[^\S\n]*$|\d+ (?:unread|more|earlier|message)\b|id: |response from |message sent to |not delivered to |relay message from |.{1,300} (?:is|are) away\b|.{1,300} cannot be reached\b)/imu
 
 /** The body of a message at the margin, so that code and patches keep their columns; two columns in where one of its lines could pass for ours. */
 export function bodyForModel(body: string): string {

@@ -125,7 +125,8 @@ function Fields({ begun, harness, onHarness }: FieldsProps) {
               .filter(({ name }) => name !== me)
               .map(({ name, status }) => (
                 <option key={name} value={name}>
-                  {status === 'offline' ? `${name} (away)` : name}
+                  {name}
+                  {status === 'offline' ? ' (away)' : status === 'unreachable' ? ' (out of reach)' : ''}
                 </option>
               ))}
           </select>

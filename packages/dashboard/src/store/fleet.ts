@@ -55,9 +55,10 @@ export interface StateText {
 }
 
 /** One agent's state in a word: what its program says goes before what its session says. `last`: its newest program, which may have ended. */
-export function stateOf({ status, worker, waitingFor, blocked }: Agent, last?: ListedWorker): StateText {
+export function stateOf({ status, worker, waitingFor, blocked, machine }: Agent, last?: ListedWorker): StateText {
   const say = (tone: Tone, text: string, needsYou = false): StateText => ({ tone, text, needsYou })
   const isDialog = blocked?.wants === undefined || blocked.tool === 'dialog'
+  if (status === 'unreachable') return say('off', `out of reach, on ${machine}`)
   if (blocked) return say('bad', `blocked: ${isDialog ? 'a dialog is open' : blocked.wants}`, true)
   if (worker?.status === 'blocked') return say('bad', `blocked: ${worker.reason ?? 'a dialog is open'}`, true)
   if (worker?.status === 'paused') return say('warn', 'paused')
@@ -72,7 +73,11 @@ export function stateOf({ status, worker, waitingFor, blocked }: Agent, last?: L
 }
 
 /** Since when it is in that state, where that is known. */
-export function sinceOf({ waitingFor, worker, status, blocked }: Agent, last?: ListedWorker): string | undefined {
+export function sinceOf(
+  { waitingFor, worker, status, blocked, machineSeenAt }: Agent,
+  last?: ListedWorker,
+): string | undefined {
+  if (status === 'unreachable') return machineSeenAt
   if (blocked) return blocked.since
   const isFact = worker ? ['blocked', 'paused', 'wished', 'starting'].includes(worker.status) : status === 'offline'
   return isFact && last ? last.changedAt : waitingFor?.since
@@ -103,8 +108,9 @@ export function treeOf(agents: readonly Agent[]): Branch[] {
   return [...roots, ...agents].flatMap((agent) => walk(agent, 0))
 }
 
-/** There now, or with a program that runs. The others are folded away. */
-export const isPresent = ({ status, worker }: Agent): boolean => status !== 'offline' || worker !== undefined
+/** There now, or when its machine was last heard of, or with a program that runs. The others are folded away. */
+export const isPresent = ({ status, worker, lastCallAt }: Agent): boolean =>
+  worker !== undefined || (status === 'unreachable' ? lastCallAt !== undefined : status !== 'offline')
 
 /** The names of those that pass, and of whoever is above them: without its lead a worker would hang under another agent. */
 export function withLeads(agents: readonly Agent[], test: (agent: Agent) => boolean): ReadonlySet<string> {

@@ -56,14 +56,15 @@ function Agents() {
     }
   }, [agents])
   const shown = isAll ? [...here, ...away] : here
-  const there = agents.filter(({ status }) => status !== 'offline').length
+  const lost = agents.filter(({ status }) => status === 'unreachable').length
+  const gone = agents.filter(({ status }) => status === 'offline').length
   return (
     <section aria-labelledby="agents">
       <div className="section-head">
         <h2 id="agents">Agents</h2>
         {others.length > 0 && (
           <span className="muted num small">
-            {there} here, {agents.length - there} away
+            {agents.length - lost - gone} here, {gone} away{lost > 0 && `, ${lost} out of reach`}
           </span>
         )}
         <a className="quiet" href={linkTo('agent', [], { spawn: '1' })}>

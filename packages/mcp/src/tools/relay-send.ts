@@ -2,6 +2,7 @@
 
 import { RelayError } from '@agent-relay/sdk'
 import { longBodyText } from '@agent-relay/sdk/internal/long-body'
+import { unreachableText } from '@agent-relay/sdk/internal/unreachable-text'
 import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
@@ -62,10 +63,10 @@ async function sendAndTell(client: Sender, input: RelaySendInput): Promise<TextA
     return answer(text, below(id))
   }
   const sent = await client.send(to, message, { thread, create })
-  const { id, to: reached = to, away = [], failed = [] } = sent ?? {}
+  const { id, to: reached = to, away = [], unreachable = [], failed = [] } = sent ?? {}
   const missed = failed.map(({ to, message }) => `Not delivered to ${to}: ${message}`)
   const whom = isStandIn(to) && reached !== to ? `It went to ${reached}.` : undefined
-  return answer(`Message sent to ${to}`, below(id, whom, awayText(away), ...missed))
+  return answer(`Message sent to ${to}`, below(id, whom, awayText(away), unreachableText(unreachable), ...missed))
 }
 
 /** The first content block is the one line that was asked for; what else there is to know stands in the next one. */

@@ -2,6 +2,7 @@
 
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { labelText } from '@agent-relay/sdk/internal/injection'
+import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
 import type { Agent } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
@@ -24,14 +25,21 @@ export const relayWhoTool: Tool = tool({
 
 export async function handleRelayWho(client: Pick<ToolClient, 'listAgents'>, input: RelayWhoInput): Promise<string> {
   const agents = await client.listAgents(input)
-  const lines = agents.map(({ name, cli, type, idle, parent, reached, worker, blocked }) => {
+  const lines = agents.map((agent) => {
+    const { name, cli, type, parent, reached } = agent
     const hired = parent ? ` [worker of: ${parent}]` : ''
     const how = reached ? ` [${reached}]` : ''
-    return `- ${name} (${labelText(cli ?? type ?? 'agent')}) - ${blockedText(blocked) ?? troubleOf(worker) ?? (idle ? 'idle' : 'active')}${how}${hired}`
+    return `- ${name} (${labelText(cli ?? type ?? 'agent')}) - ${stateOf(agent)}${how}${hired}`
   })
   const here = lines.length === 0 ? 'No agents online.' : `${lines.length} agent(s) online:\n${lines.join('\n')}`
   const { abroad = [] } = agents
   return abroad.length === 0 ? here : `${here}\nIn other workspaces, by their addresses: ${abroad.join(', ')}`
+}
+
+function stateOf({ status, idle, blocked, worker, machine, machineSeenAt }: Agent & { idle: boolean }): string {
+  // What was known of it before may have changed.
+  if (status === 'unreachable') return `on ${machine}, which cannot be reached (${lastHeardText(machineSeenAt)})`
+  return blockedText(blocked) ?? troubleOf(worker) ?? (idle ? 'idle' : 'active')
 }
 
 /** It waits for a person, and cannot answer before. */

@@ -2,9 +2,9 @@
 // who is there is reached is decided in reach.ts.
 
 import { isInUse } from '../core/agents.ts'
-import { homeElsewhere } from '../core/homes.ts'
 import type { Store } from '../store/store.ts'
 import type { Elsewhere } from './elsewhere.ts'
+import { outOfReach } from './out-of-reach.ts'
 import type { Sessions } from './sessions/sessions.ts'
 
 /** An agent that was not there for so long does not answer soon. */
@@ -33,13 +33,13 @@ interface Where {
  * Undefined where somebody can be reached under this name or is expected at once, for names that are not of this workspace, and for people:
  * they come back when they like.
  */
-export function absenceOf({ store, sessions, reach, elsewhere }: Where, agent: string): Absence | undefined {
+export function absenceOf(where: Where, agent: string): Absence | undefined {
+  const { store, sessions, reach, elsewhere } = where
   const { view } = store
   const type = view.agent(agent)?.type
   if (type === undefined || type === 'human' || reach.of(agent) !== undefined || elsewhere?.of(agent)) return undefined
   // Of a machine that is out of reach nothing is known: the agent may be there.
-  const home = elsewhere && homeElsewhere(view, sessions, agent)
-  if (home && !elsewhere.isSeen(home.machine)) return undefined
+  if (outOfReach(where, agent)) return undefined
   // Its program has been asked for, and has not come so far yet.
   const run = view.runs.byAgent(agent)
   if (isInUse(view, sessions, agent) || (run !== undefined && run.endedAt === undefined)) return undefined

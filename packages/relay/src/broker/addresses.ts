@@ -1,6 +1,12 @@
 // Addresses that name another workspace of this daemon: `frontend:Designer`, `frontend:lead`, `frontend:*`, `*:*`.
 
-import { type ParsedInputOf, type Refusal, type RefusalCode, refusal } from '@agent-relay/sdk/protocol'
+import {
+  type ParsedInputOf,
+  type Refusal,
+  type RefusalCode,
+  refusal,
+  type Unreachable,
+} from '@agent-relay/sdk/protocol'
 import { leadOf } from '../core/agents.ts'
 import { broadcast, directKey, isChannel } from '../core/conversations.ts'
 import { bareText, RefusalError } from '../core/refusal-error.ts'
@@ -8,6 +14,7 @@ import { mayWrite } from '../core/workspaces.ts'
 import { type Asking, causeOf } from './call.ts'
 import { connectedTo } from './connected.ts'
 import { reuseOf } from './engine.ts'
+import { outOfReach, unreachableAs } from './out-of-reach.ts'
 import { settleNamed } from './provisional.ts'
 import type { Session } from './sessions/session.ts'
 import type { Context, Neighbours, Workspace } from './workspace.ts'
@@ -110,6 +117,7 @@ export interface WideOutcome {
   seq: number
   to: string
   away: string[]
+  unreachable?: Unreachable[]
   failed?: Away[]
 }
 
@@ -204,11 +212,13 @@ async function sendTo(
   })
   if ('refusal' in reply) return { refusal: addressed(target, reply.refusal) }
   const isAgent = rest !== broadcast && !isChannel(rest)
-  if (isAgent && !isThere(target, rest)) outcome.away.push(`${target.name}:${rest}`)
+  const lost = isAgent && outOfReach(target, rest)
+  if (lost) outcome.unreachable = [unreachableAs(`${target.name}:${rest}`, lost)]
+  else if (isAgent && !isThere(target, rest)) outcome.away.push(`${target.name}:${rest}`)
   return reply
 }
 
-function isThere({ sessions, elsewhere }: Workspace, agent: string): boolean {
+export function isThere({ sessions, elsewhere }: Workspace, agent: string): boolean {
   return sessions.isLive(agent) || elsewhere?.of(agent) !== undefined
 }
 

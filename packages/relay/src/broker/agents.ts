@@ -9,6 +9,7 @@ import type { AgentRow } from '../core/view.ts'
 import { companyAbroad, companyIn } from './addresses.ts'
 import type { Asking } from './call.ts'
 import { Budget } from './long-reads.ts'
+import { outOfReach } from './out-of-reach.ts'
 import { heardSince } from './provisional.ts'
 import type { Session } from './sessions/session.ts'
 import { WholeTexts } from './whole-texts.ts'
@@ -49,12 +50,14 @@ function* agentsOf(
   { includeIdle = true, includeOffline = false, whole = false }: Filter,
 ): Steps<{ agents: Agent[] }> {
   const { store, sessions, elsewhere } = workspace
+  /** Who was there when an unreachable machine was last heard of may be there still. */
+  const isWanted = (status: Agent['status'], wasThere: boolean) =>
+    status === 'active' || (status === 'idle' ? includeIdle : includeOffline || (status === 'unreachable' && wasThere))
   const names: string[] = []
   for (const name of [...store.view.agents()].map((agent) => agent.name).concat(...sessions.provisionalNames())) {
     yield
     // Chosen before they are described: thousands may be away, and counting what waits for each would be wasted.
-    const status = statusOf(workspace, name)
-    if (status === 'active' || (status === 'idle' ? includeIdle : includeOffline)) names.push(name)
+    if (isWanted(statusOf(workspace, name), elsewhere?.last(name) !== undefined)) names.push(name)
   }
   // Whoever called last comes first. Two machines have no steady clock in common.
   const calledAt = (name: string) => {
@@ -72,9 +75,11 @@ function* agentsOf(
 }
 
 /** As its sessions on this machine say, or those on another one. */
-function statusOf({ sessions, elsewhere }: Workspace, name: string): Agent['status'] {
+function statusOf(workspace: Workspace, name: string): Agent['status'] {
+  const { sessions, elsewhere } = workspace
   const here = sessions.statusOf(name)
-  return here === 'offline' ? (elsewhere?.of(name)?.status ?? here) : here
+  if (here !== 'offline') return here
+  return elsewhere?.of(name)?.status ?? (outOfReach(workspace, name) ? 'unreachable' : here)
 }
 
 /** Undefined for a provisional name whose session has ended since it was listed: it left nothing behind. */
@@ -90,9 +95,10 @@ function* describe(
   const row = store.view.agent(name) ?? unstored
   if (!row) return undefined
   const { id, type, cli, model, parent, handle, role } = row
-  const lastCallAt = there?.lastCallAt ?? sessions.lastCall(name)?.at
+  const lastCallAt = there?.lastCallAt ?? sessions.lastCall(name)?.at ?? workspace.elsewhere?.last(name)?.lastCallAt
   const unread = provisional ? heardSince(workspace, provisional) : yield* store.queries.unreadCount(name)
   const wait = waits.of(name)
+  const lost = outOfReach(workspace, name)
   return {
     id,
     name,
@@ -111,6 +117,7 @@ function* describe(
     worker: workers.stateOf(name),
     task: texts.add(taskOf(store.view, reader, name, texts.haveRoom)),
     machine: there?.machine ?? store.view.home(name)?.machine,
+    machineSeenAt: lost?.since === undefined ? undefined : new Date(lost.since).toISOString(),
     spend: sees(store.view, reader, 'spend', { agent: name }) ? store.spend.ofAgent(name) : undefined,
   }
 }

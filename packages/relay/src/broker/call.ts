@@ -6,6 +6,7 @@ import type { Reader } from '../core/sight.ts'
 import type { Clock } from '../machine/clock.ts'
 import type { Store } from '../store/store.ts'
 import type { AgentProcesses } from './authority.ts'
+import type { Elsewhere } from './elsewhere.ts'
 import type { Engine } from './engine.ts'
 import type { Hub } from './hub.ts'
 import type { LongReads } from './long-reads.ts'
@@ -93,6 +94,8 @@ export interface Parts {
   sessions: Sessions
   clock: Clock
   reads: LongReads
+  /** Who is there on other machines; unset where the workspace is not shared. */
+  elsewhere?: Elsewhere
   /** The agent waits for an answer to an approval: nothing is put before it meanwhile. */
   isBlocked: (agent: string) => boolean
   /** Makes the cause of a command that the daemon gives by itself. */

@@ -7,8 +7,12 @@ import type { World } from '../core/world.ts'
 export interface Elsewhere {
   /** The agent, if somebody is connected as it on a machine that was heard of just now. */
   of(agent: string): AgentElsewhere | undefined
+  /** The agent, if somebody was connected as it when its machine was last heard of. */
+  last(agent: string): AgentElsewhere | undefined
   /** Was its daemon heard of just now? */
   isSeen(machine: string): boolean
+  /** Set while it is not known what happens on the machine: it is silent, and has not said that its daemon stops. */
+  outOfReach(machine: string): OutOfReach | undefined
   /** Was it removed from the cluster? */
   isRemoved(machine: string): boolean
   /** Those that agents there have told of, and stand as far as is known. */
@@ -17,6 +21,12 @@ export interface Elsewhere {
   onNews(listener: (gone: readonly string[]) => void): void
   /** Asks its daemon something, JSON both ways. Undefined: there was no answer in time, and it is not known what came of it. */
   ask(machine: string, question: object): Promise<unknown>
+}
+
+export interface OutOfReach {
+  machine: string
+  /** Milliseconds since 1970: when it was last heard of. Unset if it never was since this daemon started. */
+  since?: number
 }
 
 /** A wait for the answer to a message that is stored, as other machines may be told. */

@@ -3,6 +3,7 @@
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { RuleInput, RuleName } from '../core/decide.ts'
 import type { Answered } from '../core/journal.ts'
+import type { SharedTrouble } from '../core/shared-trouble.ts'
 import type { Outcome } from '../core/verdict.ts'
 import type { Waiting } from '../core/view.ts'
 
@@ -30,6 +31,8 @@ export interface Engine {
   tidy?<T>(work: () => T extends Promise<unknown> ? never : T): T
   /** What belongs to an entry that another machine has written: it is there once somebody asks for it. */
   payload?(seq: number): Promise<Uint8Array | undefined>
+  /** Of a shared workspace: this machine cannot go on with the others, for now or until somebody does something about it. */
+  readonly trouble?: Pick<SharedTrouble, 'stopped' | 'cutOff'>
   /** Before it is closed: what others are still to be told is told, if that is soon done. */
   leave?(): Promise<void>
   /** Decides nothing more: every command that waits or still comes is answered with this refusal. */

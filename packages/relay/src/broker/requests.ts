@@ -2,6 +2,7 @@
 // a worker of its own is released. Another machine asks for them. The one that is asked looks at its own file first, whose default is no, and then
 // decides by the same rule as for its own people.
 
+import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
 import {
   daemonName,
   isRefusalCode,
@@ -110,7 +111,7 @@ export class Requests {
   async ask(refused: Refusal, request: Request, again: () => Promise<Reply>): Promise<Told> {
     const machine = refused.details.machine as string
     const elsewhere = this.#elsewhere as Elsewhere
-    if (!elsewhere.isSeen(machine)) throw new RefusalError('machine.away', { machine })
+    if (!elsewhere.isSeen(machine)) throw new RefusalError('machine.away', awayDetails(elsewhere, machine))
     const answer = (await elsewhere.ask(machine, request).catch(() => undefined)) as Record<string, unknown> | undefined
     if (!answer) throw new RefusalError('request.unanswered', { machine })
     if (answer.done === true) return toldOf(answer)
@@ -125,6 +126,11 @@ export class Requests {
     if (reply.refusal.code !== refused.code) throw new RefusalError(reply.refusal)
     throw new RefusalError('request.refused', { machine, code })
   }
+}
+
+function awayDetails(elsewhere: Elsewhere, machine: string) {
+  const lost = elsewhere.outOfReach(machine)
+  return lost ? { machine, lastHeard: lastHeardText(lost.since) } : { machine }
 }
 
 function toldOf({ wordsReach, wordsAs }: Record<string, unknown>): Told {

@@ -7,6 +7,7 @@ import type { MessageHead } from '../core/view.ts'
 import { absenceOf, absenceOfAll } from './absence.ts'
 import {
   awaitedFrom,
+  isThere,
   mustReachWorkspace,
   outward,
   resolved,
@@ -15,6 +16,7 @@ import {
   withinReach,
 } from './addresses.ts'
 import { type Asking, causeOf } from './call.ts'
+import { outOfReach, unreachableAs } from './out-of-reach.ts'
 import type { Awaited, Patience, Wait } from './waits.ts'
 import type { Context, Neighbours, Workspace } from './workspace.ts'
 
@@ -104,22 +106,28 @@ async function store(
   })
   if ('refusal' in reply) throw new RefusalError(await withElsewhere(session, workspace, neighbours, reply.refusal))
   const { id: sent, to } = reply.outcome as { id: string; to: string | string[] }
-  const output = { id: sent, seq: reply.seq, to, away: awayOf(workspace, to) }
+  const output = { id: sent, seq: reply.seq, to, ...absentOf(workspace, to) }
   if (!input.wait) return { output, awaited: { id: sent, conversation: '', afterSeq: 0, afterN: 0 } }
   const { conversation, seq: afterSeq, n: afterN } = workspace.store.view.message(sent) as MessageHead
   return { output, awaited: { id: sent, conversation, afterSeq, afterN, thread } }
 }
 
 /** Direct recipients only: for a channel it would cost a look at each member, and the sender did not name them. */
-function awayOf({ sessions, elsewhere }: Workspace, to: string | string[]): string[] {
+function absentOf(workspace: Workspace, to: string | string[]): Pick<Output, 'away' | 'unreachable'> {
   const names = typeof to === 'string' ? (to.startsWith('#') || to === '*' ? [] : [to]) : to
-  return names.filter((name) => !sessions.isLive(name) && !elsewhere?.of(name))
+  const lost = names.flatMap((name) => {
+    const place = outOfReach(workspace, name)
+    return place ? [unreachableAs(name, place)] : []
+  })
+  const isLost = (name: string) => lost.some((each) => each.name === name)
+  const away = names.filter((name) => !isThere(workspace, name) && !isLost(name))
+  return lost.length === 0 ? { away } : { away, unreachable: lost }
 }
 
 /** The same for whoever has waited; of a channel and of another workspace, if nobody there could answer. */
 function awayNow(workspace: Workspace, to: string | string[], absence: Patience['absence']): string[] {
   if (outward(to)) return absence() ? [to as string] : []
-  const named = awayOf(workspace, to)
+  const named = absentOf(workspace, to).away
   return named.length > 0 ? named : (absence()?.names ?? [])
 }
 

@@ -124,6 +124,7 @@ export class Workspace {
       sessions: this.sessions,
       clock,
       reads,
+      elsewhere: this.elsewhere,
       isBlocked: (agent: string) => this.approvals.isOpen(agent),
       nextCause: () => ids('d'),
     }

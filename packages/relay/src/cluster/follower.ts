@@ -6,7 +6,7 @@ import type { Halted, Replica } from './replica.ts'
 
 /** How late a lost hint may make an entry. */
 const lookWithHintsMs = 5_000
-/** The same where none come at all. */
+/** The same where none come at all, and while the cluster does not answer. */
 const lookWithoutHintsMs = 1_000
 
 export interface FollowerOptions {
@@ -50,18 +50,20 @@ export class Follower {
 
   async #lookNow(): Promise<void> {
     this.#alarm?.cancel()
+    let hasFailed = false
     try {
       while (this.#isAgain && !this.#isStopped) {
         this.#isAgain = false
         await this.#page()
       }
     } catch (error) {
+      hasFailed = true
       // Unreachable is nothing to tell: whoever wants to store something is told.
       if (!(error instanceof ClusterUnreachable)) this.#options.onTrouble(error as Error)
     }
     this.#looking = undefined
     const { clock, journal } = this.#options
-    const ms = journal.hasHints === false ? lookWithoutHintsMs : lookWithHintsMs
+    const ms = hasFailed || journal.hasHints === false ? lookWithoutHintsMs : lookWithHintsMs
     if (!this.#isStopped) this.#alarm = clock.after(ms, () => void this.look())
   }
 

@@ -14,6 +14,7 @@ import type { World } from '../core/world.ts'
 import type { Clock } from '../machine/clock.ts'
 import type { Notes } from './notes.ts'
 import type { Replica } from './replica.ts'
+import { isStopRefusal } from './stops.ts'
 
 export interface LocalLaneOptions {
   machine: string
@@ -55,7 +56,9 @@ export class LocalLane {
     const reply = await this.#try(submission)
     if (!('refusal' in reply) || reply.refusal.code === 'fault') return reply
     const unreached = await this.#options.catchUp()
-    return unreached ? { refusal: unreached } : this.#try(submission)
+    if (!unreached) return this.#try(submission)
+    // Nothing more comes here, so that what is here is all there is to know.
+    return isStopRefusal(unreached) ? reply : { refusal: unreached }
   }
 
   async #try(submission: Submission<RuleName>): Promise<Reply> {

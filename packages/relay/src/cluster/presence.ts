@@ -24,6 +24,11 @@ const pauseMs = 5_000
 /** About every ten minutes what only takes room is forgotten. */
 const pruneBeats = 600
 
+/** Said instead of a list of agents. An older daemon takes it for an empty one. */
+const closed = JSON.stringify('closed')
+/** Who stops waits this long for the others to be told. */
+const lastWordMs = 1_000
+
 /** Of one agent, as many as are believed. */
 const waitsMax = 32
 
@@ -40,6 +45,8 @@ interface Other {
   agents: Map<string, AgentElsewhere>
   /** When its daemon was last heard of, as far as this one knows. */
   seenAt: number
+  /** Its daemon has closed the workspace: nobody can be there until it is open again. */
+  isClosed: boolean
   /** The database knows of it. After a crash it has forgotten everybody, and tells of nobody who does not come back. */
   isKnown: boolean
 }
@@ -55,6 +62,8 @@ export class Presence {
   readonly #cluster: PostgresCluster
   readonly #clock: Clock
   readonly #entered = new Map<string, Entered>()
+  /** Workspaces that were closed here, until the others are told. */
+  readonly #left = new Set<string>()
   readonly #calls: { stop(): void }
   #alarm: Alarm | undefined
   #alarmAt = Number.POSITIVE_INFINITY
@@ -79,6 +88,7 @@ export class Presence {
   enter(workspace: string, agents: () => AgentHere[]): Omit<Elsewhere, 'ask'> & { leave(): void } {
     const entered: Entered = { agents, told: '', others: new Map(), listeners: [] }
     this.#entered.set(workspace, entered)
+    this.#left.delete(workspace)
     // Of this workspace nothing was told yet.
     this.#stamp = 0
     this.soon()
@@ -86,15 +96,22 @@ export class Presence {
       const other = entered.others.get(machine)
       return other && this.#clock.steady() - other.seenAt <= seenMsMax ? other : undefined
     }
+    const find = (agent: string, on: (machine: string) => Other | undefined) => {
+      for (const machine of entered.others.keys()) {
+        const found = on(machine)?.agents.get(agent)
+        if (found) return found
+      }
+      return undefined
+    }
     return {
-      of: (agent) => {
-        for (const machine of entered.others.keys()) {
-          const found = seen(machine)?.agents.get(agent)
-          if (found) return found
-        }
-        return undefined
-      },
+      of: (agent) => find(agent, seen),
+      last: (agent) => find(agent, (machine) => entered.others.get(machine)),
       isSeen: (machine) => seen(machine) !== undefined,
+      outOfReach: (machine) => {
+        const other = entered.others.get(machine)
+        if (seen(machine) || this.#removed.has(machine) || (other?.isClosed && this.#isInTouch)) return undefined
+        return { machine, since: other && this.#clock.now() - (this.#clock.steady() - other.seenAt) }
+      },
       isRemoved: (machine) => this.#removed.has(machine),
       waits: () =>
         [...entered.others.keys()].flatMap((machine) =>
@@ -103,13 +120,31 @@ export class Presence {
           ),
         ),
       onNews: (listener) => void entered.listeners.push(listener),
-      leave: () => void this.#entered.delete(workspace),
+      leave: () => {
+        this.#entered.delete(workspace)
+        this.#left.add(workspace)
+        this.soon()
+      },
     }
+  }
+
+  /** The database has answered just now, so that it would have told what is new. */
+  get #isInTouch(): boolean {
+    return this.#clock.steady() - this.#heardAt <= seenMsMax
   }
 
   /** Somebody came or went. */
   soon(): void {
     this.#plan(soonMs)
+  }
+
+  /** Tells the others that nobody is here any more, if that can be done soon. */
+  async close(): Promise<void> {
+    for (const workspace of this.#entered.keys()) this.#left.add(workspace)
+    this.#entered.clear()
+    const late = new Promise<void>((resolve) => void setTimeout(resolve, lastWordMs).unref())
+    if (!this.#isStopped) await Promise.race([this.#tell().catch(() => {}), late])
+    this.stop()
   }
 
   stop(): void {
@@ -147,7 +182,7 @@ export class Presence {
     this.#isTelling = false
     if (!hasFailed) this.#listener.onBeat()
     if (isOut) this.#listener.onRemoved()
-    if (this.#entered.size > 0) this.#plan(hasFailed ? failedMs : beatMs)
+    if (this.#entered.size + this.#left.size > 0) this.#plan(hasFailed ? failedMs : beatMs)
   }
 
   async #tell(): Promise<void> {
@@ -157,6 +192,8 @@ export class Presence {
       const isSame = !isWhole && this.#entered.get(workspace)?.told === agents
       return { workspace, agents: isSame ? '' : agents }
     })
+    const left = [...this.#left]
+    for (const workspace of left) here.push({ workspace, agents: closed })
     if (here.length === 0) return
     if (this.#beats % pruneBeats === 0) for (const { workspace } of here) await pruneKeys(this.#cluster, workspace)
     // What is told holds for the moment when it was asked for: the answer may come when this process has been stopped for long.
@@ -165,6 +202,7 @@ export class Presence {
     const { stamp, told } = await tellPresence(this.#cluster, since, here)
     this.#stamp = stamp
     this.#heardAt = at
+    for (const workspace of left) this.#left.delete(workspace)
     for (const [workspace, agents] of now) {
       const entered = this.#entered.get(workspace)
       if (entered) entered.told = agents
@@ -196,7 +234,8 @@ export class Presence {
     this.#removed.delete(machine)
     const before = others.get(machine)?.agents ?? new Map()
     const now = agents === '' ? before : agentsOf(agents, machine)
-    others.set(machine, { agents: now, seenAt: at - seenMs, isKnown: true })
+    const isClosed = agents === '' ? others.get(machine)?.isClosed === true : agents === closed
+    others.set(machine, { agents: now, seenAt: at - seenMs, isClosed, isKnown: true })
     const gone = [...before.keys()].filter((name) => !now.has(name))
     if (now !== before) for (const listener of listeners) listener(gone)
   }

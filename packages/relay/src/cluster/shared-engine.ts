@@ -21,6 +21,7 @@ import {
   pageEntriesMax,
   type Stopped,
 } from './cluster-journal.ts'
+import type { Contact } from './contact.ts'
 import { laneOf } from './lanes.ts'
 import { LocalLane } from './local-lane.ts'
 import { Notes } from './notes.ts'
@@ -46,6 +47,10 @@ export interface SharedEngineOptions {
   clock: Clock
   ids: Ids
   world: World
+  /** Left out: nobody asks why the cluster is not reached. */
+  contact?: Contact
+  /** This machine gets no further; told once. */
+  onStopped?(refused: Refusal): void
   /** The replica failed: after `isFatal` this daemon must write nothing more. */
   onTrouble(error: Error): void
 }
@@ -64,6 +69,7 @@ export class SharedEngine implements Engine {
   #queue: Pending[] = []
   #isRunning = false
   #closed: Refusal | undefined
+  #stopped: Refusal | undefined
   /** The replica may be closed by now: nothing is read from it or written to it any more. */
   #isGone = false
   readonly #notes: Notes
@@ -79,6 +85,11 @@ export class SharedEngine implements Engine {
       catchUp: () => this.#catchUp(),
       onFatal: (error) => this.#fail(error),
     })
+  }
+
+  /** Why this machine gets no further. */
+  get stopped(): Refusal | undefined {
+    return this.#stopped
   }
 
   get isIdle(): boolean {
@@ -118,10 +129,16 @@ export class SharedEngine implements Engine {
     this.#notes.stop()
   }
 
-  /** This machine gets no further: what waits and what still comes is refused. */
+  /** This machine gets no further: what waits and what still comes is refused. Agents at home here go on reading what has come. */
   stop(stopped: Stopped | Halted): void {
-    const { workspace, replica } = this.#options
-    this.#end(stopRefusal(stopped, { workspace, known: replica.known.seq }))
+    const { workspace, replica, onStopped } = this.#options
+    if (this.#closed) return
+    this.#stopped = stopRefusal(stopped, { workspace, known: replica.known.seq })
+    this.#closed = this.#stopped
+    this.#notes.stop()
+    // Another daemon has the identity of this machine, and hands out the mail of its agents.
+    if (stopped.kind === 'fenced') this.#lane.close(this.#stopped)
+    onStopped?.(this.#stopped)
   }
 
   /** One append is under way at a time; what arrives meanwhile goes with the next. */
@@ -146,9 +163,13 @@ export class SharedEngine implements Engine {
 
   /** Takes those that were answered out of the batch, until none is left. */
   async #carryOut(batch: Pending[]): Promise<void> {
-    const { clock } = this.#options
+    const { clock, contact } = this.#options
     const tries: Tries = { losses: 0, isUnknown: false, failures: 0, since: clock.steady() }
     while (batch.length > 0 && !this.#closed) {
+      if (contact?.isHopeless) {
+        this.#settle(batch)
+        return this.#giveUp(batch, tries)
+      }
       try {
         await this.#tryOnce(batch, tries)
         tries.failures = 0
@@ -156,7 +177,8 @@ export class SharedEngine implements Engine {
         if (!(error instanceof ClusterUnreachable)) throw error
         tries.isUnknown ||= !error.isUnsent
         const isHello = batch.every(({ submission }) => submission.rule === 'agent.register')
-        if (clock.steady() - tries.since > (isHello ? helloMs : patienceMs)) return this.#giveUp(batch, tries)
+        const isLate = clock.steady() - tries.since > (isHello ? helloMs : patienceMs)
+        if (isLate) return this.#giveUp(batch, tries)
         await this.#pause(tries.failures++)
       }
     }
@@ -247,15 +269,16 @@ export class SharedEngine implements Engine {
 
   /** Asks the cluster once. Answers a refusal where it was not reached, or where this machine gets no further. */
   async #reach<T extends { kind: string }>(ask: () => Promise<T | undefined>): Promise<T | { refusal: Refusal }> {
-    const { replica, workspace } = this.#options
+    const { replica, contact } = this.#options
     if (this.#closed) return { refusal: this.#closed }
+    if (contact?.isHopeless) return { refusal: this.#unreachable() }
     try {
       const answer = await ask()
       const stopped = replica.halted ?? (answer && isStopped(answer) ? answer : undefined)
       if (stopped) this.stop(stopped)
       return this.#closed ? { refusal: this.#closed } : (answer as T)
     } catch (error) {
-      if (error instanceof ClusterUnreachable) return { refusal: refusal('cluster.unreachable', { workspace }) }
+      if (error instanceof ClusterUnreachable) return { refusal: this.#unreachable() }
       this.#fail(error as Error)
       return { refusal: refusal('fault', { why: (error as Error).message }) }
     }
@@ -288,9 +311,14 @@ export class SharedEngine implements Engine {
   #giveUp(batch: Pending[], { isUnknown }: Pick<Tries, 'isUnknown'>): void {
     const { workspace } = this.#options
     for (const { submission, resolve } of batch.splice(0)) {
-      const code = isUnknown ? 'cluster.unknown' : 'cluster.unreachable'
-      resolve({ refusal: refusal(code, { workspace, id: submission.cause }) })
+      const unknown = () => refusal('cluster.unknown', { workspace, id: submission.cause })
+      resolve({ refusal: isUnknown ? unknown() : this.#unreachable() })
     }
+  }
+
+  #unreachable(): Refusal {
+    const { workspace, contact } = this.#options
+    return refusal('cluster.unreachable', { workspace, ...contact?.details })
   }
 
   #pause(failures: number): Promise<void> {

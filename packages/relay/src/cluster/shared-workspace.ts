@@ -6,9 +6,11 @@ import { type Elsewhere, worldWith } from '../broker/elsewhere.ts'
 import type { Engine, Reply, Submission } from '../broker/engine.ts'
 import type { SharingParts } from '../broker/sharing.ts'
 import type { RuleInput, RuleName } from '../core/decide.ts'
+import { RefusalError } from '../core/refusal-error.ts'
 import { systemClock } from '../machine/clock.ts'
 import { type Deciding, knownAnswer } from './batch.ts'
 import type { ClusterJournal } from './cluster-journal.ts'
+import { Contact } from './contact.ts'
 import { Follower } from './follower.ts'
 import { Replica } from './replica.ts'
 import { SharedEngine } from './shared-engine.ts'
@@ -31,6 +33,7 @@ export class SharedWorkspace implements Engine {
   readonly #machine: string
   readonly #journal: ClusterJournal
   readonly #elsewhere: Elsewhere & { leave(): void }
+  readonly #contact: Contact
   readonly #engine: SharedEngine
   readonly #follower: Follower
   readonly #deciding: Deciding
@@ -38,10 +41,15 @@ export class SharedWorkspace implements Engine {
   /** The first look at the cluster is over, however it went. */
   readonly looked: Promise<void>
 
-  constructor(parts: SharingParts, machine: string, journal: ClusterJournal, elsewhere: Elsewhere & { leave(): void }) {
+  /** `place`: the server of the cluster, as people know it. */
+  constructor(
+    parts: SharingParts,
+    { machine, place }: { machine: string; place: string },
+    cluster: ClusterJournal,
+    elsewhere: Elsewhere & { leave(): void },
+  ) {
     this.#parts = parts
     this.#machine = machine
-    this.#journal = journal
     this.#elsewhere = elsewhere
     const { store, hub, clock, ids, here, onTrouble } = parts
     const world = worldWith(here, elsewhere)
@@ -49,9 +57,13 @@ export class SharedWorkspace implements Engine {
       onTrouble(new Error(`entry ${seq} of the machine ${other} in "${parts.name}" counts for nothing: ${why}`)),
     )
     // Stamped by the clock of the workspace; what is waited for is the network, by that of this computer.
-    const own = { replica, journal, onTrouble, clock: { ...systemClock, now: () => clock.now() } }
+    const ownClock = { ...systemClock, now: () => clock.now() }
+    this.#contact = new Contact(place, ownClock)
+    this.#journal = this.#contact.watched(cluster)
+    const own = { replica, journal: this.#journal, contact: this.#contact, onTrouble, clock: ownClock }
     this.#deciding = { workspace: parts.name, replica, clock: own.clock, ids, world }
-    this.#engine = new SharedEngine({ ...own, workspace: parts.name, machine, ids, world })
+    const onStopped = (refused: Refusal) => onTrouble(new RefusalError(refused))
+    this.#engine = new SharedEngine({ ...own, workspace: parts.name, machine, ids, world, onStopped })
     this.#follower = new Follower({ ...own, onStopped: (stopped) => this.#engine.stop(stopped) })
     this.looked = this.#follower.look()
   }
@@ -64,6 +76,13 @@ export class SharedWorkspace implements Engine {
   /** There may be news of it. */
   look(): void {
     void this.#follower.look()
+  }
+
+  get trouble(): Engine['trouble'] {
+    const { stopped } = this.#engine
+    if (stopped) return { stopped: { code: stopped.code, text: stopped.message } }
+    const { cutOff } = this.#contact
+    return cutOff && { cutOff }
   }
 
   get isIdle(): boolean {

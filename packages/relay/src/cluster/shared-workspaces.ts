@@ -62,7 +62,7 @@ export class SharedWorkspaces {
    */
   sharing(id: string): Sharing & { looked(): Promise<void>; reached(): Promise<void> } {
     const { dataDir, membership } = this.#options
-    const { machine } = membership
+    const [{ machine }, place] = [membership, placeText(membership)]
     let opened: SharedWorkspace | undefined
     const open = (parts: SharingParts) => {
       const present = this.#presence.enter(id, () => parts.present())
@@ -72,7 +72,7 @@ export class SharedWorkspaces {
       }
       const ask = (other: string, question: object) => this.#questions.ask(id, other, question)
       const elsewhere = { ...present, ask, leave }
-      opened = new SharedWorkspace(parts, machine, this.#cluster.journal(id), elsewhere)
+      opened = new SharedWorkspace(parts, { machine, place }, this.#cluster.journal(id), elsewhere)
       this.#open.set(id, opened)
       return { engine: opened, elsewhere }
     }
@@ -137,7 +137,7 @@ export class SharedWorkspaces {
   }
 
   async close(): Promise<void> {
-    this.#presence.stop()
+    await this.#presence.close()
     await this.#cluster.close()
   }
 

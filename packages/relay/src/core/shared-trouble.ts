@@ -1,18 +1,57 @@
-// What a person should know of a workspace that several machines share, in words: entries of machines that count for nothing, and a format in which
-// no entry is judged.
+// What a person should know of a workspace that several machines share, in words: this machine does not go on with it, entries of machines count for
+// nothing, or no entry is judged.
 
 import type { VoidEntry } from './journal.ts'
 
+/** The cluster does not answer. */
+export interface CutOff {
+  /** The server, as people know it. */
+  place: string
+  why: string
+  /** When it answered last, where it did since the daemon started. */
+  since?: string
+}
+
 export interface SharedTrouble {
   name: string
+  /** This machine goes no further with it, until somebody does what the text says. */
+  stopped?: { code: string; text: string }
+  cutOff?: CutOff
   voids?: VoidEntry[]
   isUnjudged?: boolean
 }
 
-export function troubleTexts({ name, voids = [], isUnjudged }: SharedTrouble): string[] {
-  const told = voids.map(({ seq, machine, why }) => {
-    return `In ${name}, entry ${seq} of the machine ${machine} counts for nothing: ${why}.`
-  })
-  if (!isUnjudged) return told
-  return [`In ${name}, machines are believed without being judged: it was shared by an older version.`, ...told]
+/** `fix`: what to do about it, where the text does not say so itself. */
+export interface TroubleText {
+  text: string
+  fix?: string
+}
+
+export function troublesOf({ name, stopped, cutOff, voids = [], isUnjudged }: SharedTrouble): TroubleText[] {
+  const found: TroubleText[] = []
+  if (stopped) found.push({ text: stopped.text })
+  else if (cutOff) found.push({ text: cutOffText(name, cutOff) })
+  if (isUnjudged)
+    found.push({
+      text: `In ${name}, machines are believed without being judged: it was shared by an older version.`,
+      fix: `agent-relay cluster raise ${name}, by whoever administers the database`,
+    })
+  for (const { seq, machine, why } of voids)
+    found.push({
+      text: `In ${name}, entry ${seq} of the machine ${machine} counts for nothing: ${why}.`,
+      fix: `agent-relay machine revoke ${machine}`,
+    })
+  return found
+}
+
+export function troubleTexts(trouble: SharedTrouble): string[] {
+  return troublesOf(trouble).map(({ text }) => text)
+}
+
+function cutOffText(name: string, { place, why, since }: CutOff): string {
+  const last = since === undefined ? 'It has not answered since the daemon started' : `It answered last at ${since}`
+  return (
+    `"${name}" cannot be reached at ${place} (${why}). ${last}. What has come here can be read, and nothing can be sent; ` +
+    'once the server answers, it goes on by itself.'
+  )
 }

@@ -210,7 +210,7 @@ export function entryOf(name: string, dataDir: string, served: OpenWorkspaces, c
     ...(served.isAtRest(name) ? { atRest: true } : {}),
     ...(fault ? { fault: bareText(fault) } : {}),
     ...(cluster.isShared(name) ? { shared: true } : {}),
-    ...(opened ? troubleOf(opened.workspace.store) : {}),
+    ...(opened ? troubleOf(opened.workspace) : {}),
     ...(users.length > 0 ? { users } : {}),
     ...(workers.length > 0 ? { workers } : {}),
     directory: ownerOf(dataDir, name),

@@ -8,8 +8,8 @@ import { troubleOf } from './shared-trouble.ts'
 /** `home` is the workspace that a caller without a credential means. */
 export function servedWorkspaces(open: OpenWorkspaces, home: string | undefined): ServedWorkspaces {
   const troubleIn = (name: string) => {
-    const store = open.opened(name)?.workspace.store
-    return store ? troubleTexts({ name, ...troubleOf(store) }) : []
+    const workspace = open.opened(name)?.workspace
+    return workspace ? troubleTexts({ name, ...troubleOf(workspace) }) : []
   }
   return {
     all: () => open.dispatches(),

@@ -66,7 +66,9 @@ export async function descendants(root: number): Promise<number[]> {
   return [...found]
 }
 
+/** Never 0, 1 or -1, which are whole groups, or everything: no program of a worker has such a number. */
 export function signalQuietly(pid: number, signal: NodeJS.Signals): void {
+  if (!(Math.abs(pid) > 1)) return
   try {
     process.kill(pid, signal)
   } catch {

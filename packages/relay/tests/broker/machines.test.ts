@@ -33,7 +33,9 @@ function sharing(machine: string): Sharing {
       engine: new LocalEngine({ ...parts, world: here, onFatal: loud.onFatal }),
       elsewhere: {
         of: () => undefined,
+        last: () => undefined,
         isSeen: () => false,
+        outOfReach: () => undefined,
         isRemoved: () => false,
         waits: () => [],
         onNews: () => {},

@@ -29,10 +29,10 @@ export class LaptopAndBox {
   }
 
   /** The laptop has made the workspace and owns it. */
-  static async start(): Promise<LaptopAndBox> {
+  static async start(onTrouble: (error: Error) => void = () => {}): Promise<LaptopAndBox> {
     const server = await PostgresServer.start()
     const world = await server.cluster('relay')
-    const laptop = await Machine.start('laptop', world, { onTrouble: () => {} })
+    const laptop = await Machine.start('laptop', world, { onTrouble })
     const box = await Machine.start('box', world, { onTrouble: () => {} })
     const { key } = await laptop.open(workspace)
     await laptop.control('workspace.share', { workspace })

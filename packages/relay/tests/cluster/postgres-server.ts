@@ -142,7 +142,10 @@ export class PostgresServer {
   }
 
   get #pid(): number {
-    return Number(readFileSync(join(this.#data, 'postmaster.pid'), 'utf8').split('\n')[0])
+    const pid = Number(readFileSync(join(this.#data, 'postmaster.pid'), 'utf8').split('\n')[0])
+    // A signal to 0 or 1 would end the tests, or everything.
+    if (!(pid > 1)) throw new Error('the server has not written its process id yet')
+    return pid
   }
 
   end(): void {

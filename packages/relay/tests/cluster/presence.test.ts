@@ -37,9 +37,12 @@ const isLate = ({ seenMs }: Told) => seenMs > seenMsMax
 /** As the owner of the database. */
 const change = (text: string) => withClient({ ...server.address, database }, (client) => client.query(text))
 /** As if so much time had passed for what was said until now: it is told no more for being young. */
-const passes = (seconds: number, ...machines: string[]) =>
-  change(`UPDATE relay.presence SET stamp = stamp - ${seconds * 1_000_000}, seen_at = seen_at - interval '${seconds} s'
-    WHERE machine IN (SELECT id FROM relay.machines WHERE name IN ('${machines.join("','")}'))`)
+const passes = async (seconds: number, ...machines: string[]) => {
+  const names = `name IN ('${machines.join("','")}')`
+  await change(`UPDATE relay.machines SET joined_at = joined_at - interval '${seconds} s' WHERE ${names}`)
+  await change(`UPDATE relay.presence SET stamp = stamp - ${seconds * 1_000_000}, seen_at = seen_at - interval '${seconds} s'
+    WHERE machine IN (SELECT id FROM relay.machines WHERE ${names})`)
+}
 
 test('what was said before is not told again, nor is the same once more', async () => {
   await says(one, '[1]')
@@ -82,7 +85,7 @@ function daemon(cluster: PostgresCluster, ...names: string[]) {
     await clock.passes(ms)
     await until(() => beats > before)
   }
-  return { names, elsewhere, beat, clock }
+  return { names, elsewhere, presence, beat, clock }
 }
 
 /** The database hints at news, so that a daemon may have more to say and hear than one beat. */
@@ -112,6 +115,27 @@ test('a daemon knows who is there from what is new alone, over long times and pa
   expect(a.elsewhere.isSeen('two')).toBe(false)
   await b.beat()
   await soon(a, () => sees('Eve'))
+})
+
+test('a machine that is silent is out of reach since then; one that has closed the workspace is not', async () => {
+  const [a, b] = [daemon(one, 'Ann'), daemon(two, 'Bob')]
+  const outOfReach = () => a.elsewhere.outOfReach('two')
+  await b.beat()
+  await soon(a, () => a.elsewhere.of('Bob') !== undefined)
+  expect(outOfReach()).toBeUndefined()
+  await passes(20, 'two')
+  await soon(a, () => a.elsewhere.of('Bob') === undefined)
+  expect(outOfReach()).toEqual({ machine: 'two', since: expect.any(Number) })
+  expect(outOfReach()?.since).toBeLessThanOrEqual(a.clock.now() - 20_000)
+  expect(a.elsewhere.last('Bob')).toMatchObject({ machine: 'two' })
+  await b.beat()
+  await soon(a, () => outOfReach() === undefined)
+  await b.presence.close()
+  await soon(a, () => a.elsewhere.last('Bob') === undefined)
+  await passes(20, 'two')
+  await soon(a, () => !a.elsewhere.isSeen('two'))
+  expect(outOfReach()).toBeUndefined()
+  expect(a.elsewhere.outOfReach('three')).toEqual({ machine: 'three' })
 })
 
 test('a database that has forgotten everybody: who does not come back counts as gone', async () => {

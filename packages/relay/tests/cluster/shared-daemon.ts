@@ -4,12 +4,12 @@ import { makeIds, refusal } from '@agent-relay/sdk/protocol'
 import { until } from '../../../../test/until.ts'
 import type { Reply } from '../../src/broker/engine.ts'
 import { Hub } from '../../src/broker/hub.ts'
-import type { ClusterJournal } from '../../src/cluster/cluster-journal.ts'
+import { Contact } from '../../src/cluster/contact.ts'
 import { Follower } from '../../src/cluster/follower.ts'
 import { Replica } from '../../src/cluster/replica.ts'
 import { SharedEngine } from '../../src/cluster/shared-engine.ts'
 import type { RuleInput, RuleName } from '../../src/core/decide.ts'
-import { systemClock } from '../../src/machine/clock.ts'
+import { type Clock, systemClock } from '../../src/machine/clock.ts'
 import { Store } from '../../src/store/store.ts'
 import { FakeCluster, soundWire, type Wire } from './fake-cluster.ts'
 
@@ -24,6 +24,7 @@ export class SharedDaemon {
   readonly engine: SharedEngine
   readonly hub: Hub
   readonly calls: string[] = []
+  readonly contact: Contact
   readonly #follower: Follower
   stopped: string | undefined
   /** Machines that this one takes for removed from the cluster. */
@@ -31,11 +32,12 @@ export class SharedDaemon {
   readonly #machine: string
   #causes = 0
 
-  constructor(cluster: FakeCluster, machine: string, wire: Wire = soundWire) {
+  constructor(cluster: FakeCluster, machine: string, wire: Wire = soundWire, clock: Clock = systemClock) {
     this.#machine = machine
     this.store = new Store(':memory:', [], machine)
     const sound = cluster.start(machine, wire)
-    const journal: ClusterJournal = {
+    this.contact = new Contact('db.example:5432/relay', clock)
+    const journal = this.contact.watched({
       append: (append) => {
         this.calls.push(append.drafts.length === 0 ? 'barrier' : 'append')
         return sound.append(append)
@@ -47,15 +49,15 @@ export class SharedDaemon {
       follow: (known, limit) => sound.follow(known, limit),
       payload: (seq) => sound.payload(seq),
       onHint: (listener) => sound.onHint(listener),
-    }
+    })
     const fail = (error: Error) => {
       throw error
     }
     this.hub = new Hub(fail)
-    const [clock, replica] = [systemClock, new Replica(this.store, this.hub)]
+    const replica = new Replica(this.store, this.hub)
     const isRemoved = (other: string) => this.removed.has(other)
     const world = { machine, isLive: () => false, holder: (hold: string) => hold, isRemoved }
-    const parts = { replica, journal, clock, world, onTrouble: fail }
+    const parts = { replica, journal, contact: this.contact, clock, world, onTrouble: fail }
     this.engine = new SharedEngine({ workspace: 'team', machine, ids: makeIds(), ...parts })
     this.#follower = new Follower({
       replica,

@@ -125,7 +125,12 @@ export const Worker = z.object({
   /** Left out once it was removed. */
   worktree: Worktree.optional(),
   control: z.enum(controls),
-  status: z.enum(workerStates),
+  /** unreachable: it runs on another machine, which cannot be asked now. */
+  status: z.enum([...workerStates, 'unreachable']),
+  /** The other machine that it runs on. */
+  machine: z.string().optional(),
+  /** While it is unreachable: when its machine was last heard of, where it ever was. */
+  machineSeenAt: z.string().optional(),
   /** Why it is blocked, or how it ended. */
   reason: z.string().optional(),
   pid: z.number().optional(),
@@ -139,7 +144,11 @@ export const Worker = z.object({
 })
 export type Worker = z.infer<typeof Worker>
 
-export const agentStates = ['active', 'idle', 'offline'] as const
+/** unreachable: its machine cannot be asked, so nobody here knows. */
+export const agentStates = ['active', 'idle', 'offline', 'unreachable'] as const
+/** An agent on another machine that cannot be reached. `since`: when that was last heard of, where it ever was. */
+export const Unreachable = z.object({ name: z.string(), machine: z.string(), since: z.string().optional() })
+export type Unreachable = z.infer<typeof Unreachable>
 export const Agent = z.object({
   id: z.string(),
   name: z.string(),
@@ -171,6 +180,8 @@ export const Agent = z.object({
   /** What it has in hand: its contract, else the task it was hired for. Its first line, unless the whole was asked for; for those who may see it. */
   task: z.string().optional(),
   machine: z.string().optional(),
+  /** While it is unreachable: when its machine was last heard of, where it ever was. */
+  machineSeenAt: z.string().optional(),
   /** What it has used of its models; told to those who may know it, where it is known. */
   spend: Spend.optional(),
 })

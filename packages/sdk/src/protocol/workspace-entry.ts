@@ -14,6 +14,14 @@ export const WorkspaceEntry = z.object({
   fault: z.string().optional().describe('Why it cannot be opened, and what helps.'),
   /** Several machines share it. */
   shared: z.boolean().optional(),
+  stopped: z
+    .object({ code: z.string(), text: z.string() })
+    .optional()
+    .describe('This machine goes no further with it: why, and what helps. What it has can be read.'),
+  cutOff: z
+    .object({ place: z.string(), why: z.string(), since: z.string().optional() })
+    .optional()
+    .describe('Its database does not answer. `since`: when it answered last.'),
   voids: z
     .array(z.object({ seq: z.number(), machine: z.string(), why: z.string() }))
     .optional()

@@ -1,6 +1,6 @@
 // The tools about agents: register_agent and list_agents.
 
-import { AgentType } from '@agent-relay/sdk/protocol'
+import { AgentType, agentStates } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { listAnswer } from '../../text.ts'
 import { envelopeTool } from '../tool.ts'
@@ -31,11 +31,11 @@ export const listAgentsTool = envelopeTool({
   name: 'list_agents',
   title: 'List agents',
   description: 'Agents with their session status. By default those that are online.',
-  input: z.object({ status: z.enum(['active', 'idle', 'offline', 'all']).optional() }),
+  input: z.object({ status: z.enum([...agentStates, 'all']).optional() }),
   hints: { readOnly: true, idempotent: true },
   isForAnyone: true,
   run: async (client, { status }) => {
-    const includeOffline = status === 'offline' || status === 'all'
+    const includeOffline = status === 'offline' || status === 'unreachable' || status === 'all'
     const { agents: all, abroad } = await client.call('agent.list', { includeOffline })
     const chosen = status === undefined || status === 'all' ? all : all.filter((agent) => agent.status === status)
     const agents = chosen.map(({ name, handle, type, cli, status }) => ({ name, handle, type, cli, status }))

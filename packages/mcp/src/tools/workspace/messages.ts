@@ -2,6 +2,7 @@
 
 import { RelayError } from '@agent-relay/sdk'
 import { longBodyText } from '@agent-relay/sdk/internal/long-body'
+import { unreachableText } from '@agent-relay/sdk/internal/unreachable-text'
 import { messageKinds, type OutputOf } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { parseAddress } from '../../client.ts'
@@ -36,9 +37,9 @@ function channelAddress(channel: string): string {
   return channel.startsWith('#') ? channel : `#${channel}`
 }
 
-function sentAnswer({ id, to, away, failed }: OutputOf<'message.send'>, text: string) {
-  const notes = [awayText(away), longBodyText(text)].flatMap((note) => note ?? [])
-  return { id, to, away, failed, note: notes.length === 0 ? undefined : notes.join(' ') }
+function sentAnswer({ id, to, away, unreachable, failed }: OutputOf<'message.send'>, text: string) {
+  const notes = [awayText(away), unreachableText(unreachable ?? []), longBodyText(text)].flatMap((note) => note ?? [])
+  return { id, to, away, unreachable, failed, note: notes.length === 0 ? undefined : notes.join(' ') }
 }
 
 export const replyTool = envelopeTool({

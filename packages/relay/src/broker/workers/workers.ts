@@ -9,6 +9,7 @@ import type { WorkerRow } from '../../core/view.ts'
 import { notYours, type Repeated, unknownWorker } from '../../core/workers.ts'
 import type { Store } from '../../store/store.ts'
 import { type Asking, causeOf, type Parts, type Sink, type Watch } from '../call.ts'
+import type { Elsewhere, OutOfReach } from '../elsewhere.ts'
 import type { Engine } from '../engine.ts'
 import type { Hub } from '../hub.ts'
 import type { Requests } from '../requests.ts'
@@ -28,11 +29,15 @@ const workersMax = 200
 /** Who has a worker started: an agent by its call, or a run on behalf of who asked for it. */
 export type Hirer = Wisher
 
+const purposes = { look: 'see its screen', type: 'type into its terminal' } as const
+type Purpose = keyof typeof purposes
+
 export class Workers {
   readonly #store: Store
   readonly #engine: Engine
   readonly #hub: Hub
   readonly #machine: string | undefined
+  readonly #elsewhere: Elsewhere | undefined
   /** What the supervisor reads and reports. */
   readonly reports: WorkerReports
   readonly worktrees: WorkerWorktrees
@@ -45,6 +50,7 @@ export class Workers {
     this.#engine = parts.engine
     this.#hub = parts.hub
     this.#machine = parts.sessions.machine
+    this.#elsewhere = parts.elsewhere
     this.reports = new WorkerReports(parts)
     tellOfHiredElsewhere({ ...parts, isAwaited: (id) => this.reports.isAwaited(id) })
     const described = { ...parts, describe: (row: WorkerRow) => this.#worker(row) }
@@ -165,6 +171,7 @@ export class Workers {
     const row = this.#allowed(asking, name, 'look')
     const terminal = this.#runtime?.terminal(row.id)
     if (terminal) return { text: await terminal.screen(lines) }
+    this.#mustRunHere(row, 'look')
     const exited = new RefusalError('worker.exited', { name, reason: row.reason })
     const text = this.lastScreenOf(row)
     if (text === undefined) throw exited
@@ -202,33 +209,52 @@ export class Workers {
     return this.#store.view.workers.lastScreenOf(id)
   }
 
-  #terminal(asking: Pick<Asking, 'session'>, name: string, purpose: 'look' | 'type'): WorkerTerminal {
-    const { id, reason } = this.#allowed(asking, name, purpose)
+  #terminal(asking: Pick<Asking, 'session'>, name: string, purpose: Purpose): WorkerTerminal {
+    const row = this.#allowed(asking, name, purpose)
+    const { id, reason } = row
+    this.#mustRunHere(row, purpose)
     const terminal = this.#runtime?.terminal(id)
     if (!terminal) throw new RefusalError('worker.exited', { name, reason })
     return terminal
   }
 
-  #allowed({ session }: Pick<Asking, 'session'>, name: string, purpose: 'look' | 'type'): WorkerRow {
+  #allowed({ session }: Pick<Asking, 'session'>, name: string, purpose: Purpose): WorkerRow {
     const { view } = this.#store
     const row = view.workers.byName(name)
     if (!row) throw new RefusalError(unknownWorker(view, session, name).refusal)
     if (!(purpose === 'look' ? sees(view, session, 'terminal', row) : isInCharge(view, session, row))) {
-      const what = purpose === 'look' ? 'see its screen' : 'type into its terminal'
-      throw new RefusalError(notYours(view, session, row, what).refusal)
+      throw new RefusalError(notYours(view, session, row, purposes[purpose]).refusal)
     }
     return row
   }
 
-  #statusOf({ id, status }: WorkerRow): Worker['status'] {
+  /** A terminal is on the machine of its program, and nothing of it comes here while that runs. */
+  #mustRunHere({ name, status, machine }: WorkerRow, purpose: Purpose): void {
+    if (status !== 'exited' && machine !== undefined && machine !== this.#machine)
+      throw new RefusalError('worker.runs-elsewhere', { name, machine, what: purposes[purpose] })
+  }
+
+  /** Of a program that runs on a machine which cannot be asked. */
+  #lost({ status, machine }: WorkerRow): OutOfReach | undefined {
+    if (status === 'exited' || machine === undefined || machine === this.#machine) return undefined
+    return this.#elsewhere?.outOfReach(machine)
+  }
+
+  #statusOf(row: WorkerRow): Worker['status'] {
+    const { id, status } = row
+    if (this.#lost(row)) return 'unreachable'
     return (status === 'ready' ? this.#runtime?.terminal(id)?.activity() : undefined) ?? status
   }
 
   #worker(row: WorkerRow): Worker {
     const { id, name, cli, model, parent, cwd, worktree, control, reason, pid, code, at, changedAt, again } = row
+    const machine = row.machine === this.#machine ? undefined : row.machine
+    const seenAt = this.#lost(row)?.since
     return {
       ...{ id, name, cli, model, parent, cwd, worktree, control },
       status: this.#statusOf(row),
+      machine,
+      machineSeenAt: seenAt === undefined ? undefined : new Date(seenAt).toISOString(),
       reason,
       pid,
       code,

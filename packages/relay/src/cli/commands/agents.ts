@@ -4,6 +4,7 @@
 import type { RelayClient } from '@agent-relay/sdk'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { spendText } from '@agent-relay/sdk/internal/spend-text'
+import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
 import type { Agent, OutputOf } from '@agent-relay/sdk/protocol'
 import { httpPortDefault, usualPort } from '../../machine/http-port.ts'
 import type { CliCommand, Context, NamedCommand } from '../command.ts'
@@ -31,7 +32,10 @@ async function run(context: Context<WhoOptions>): Promise<void> {
   await withClient(context, 'anyone', async ({ client }) => {
     const found = options.everywhere ? await everywhere(context, client) : await agentsOf(context, client)
     const { agents, abroad = [] } = found
-    const shown = options.all ? agents : agents.filter(({ status }) => status !== 'offline')
+    // Of those that cannot be reached, who was there when their machine was last heard of.
+    const isThere = ({ status, lastCallAt }: Agent) =>
+      status !== 'offline' && (status !== 'unreachable' || lastCallAt !== undefined)
+    const shown = options.all ? agents : agents.filter(isThere)
     if (print.isJson) return void (await print.json({ ...found, agents: shown }))
     const hasTasks = shown.some(({ task }) => task !== undefined)
     if (shown.length > 0) {
@@ -94,14 +98,35 @@ async function everywhere(context: Context<WhoOptions>, client: RelayClient): Pr
 const countedMax = 1_000
 
 function row(agent: Agent, isSpent: boolean): string[] {
-  const { name, type, cli, status, waitingFor, unread, lastCallAt, reached, parent, role, worker, blocked, machine } =
-    agent
-  const program = blocked ? blockedText(blocked) : worker && worker.status !== 'ready' ? stateText(worker) : status
-  const state = waitingFor ? `waiting for ${waitingFor.agent}, ${ageOf(waitingFor.since)}` : program
+  const {
+    name,
+    type,
+    cli,
+    status,
+    waitingFor,
+    unread,
+    lastCallAt,
+    reached,
+    parent,
+    role,
+    worker,
+    blocked,
+    machine,
+    machineSeenAt,
+  } = agent
+  const lost = status === 'unreachable' && `cannot be reached: on ${machine}, ${lastHeardText(machineSeenAt)}`
+  const program = lost
+    ? lost
+    : blocked
+      ? blockedText(blocked)
+      : worker && worker.status !== 'ready'
+        ? stateText(worker)
+        : status
+  const state = waitingFor && !lost ? `waiting for ${waitingFor.agent}, ${ageOf(waitingFor.since)}` : program
   const notes = [
     ...(role ? [role] : []),
     ...(parent === undefined ? [] : [`worker of ${parent}`]),
-    ...(machine === undefined ? [] : [`on ${machine}`]),
+    ...(machine === undefined || lost ? [] : [`on ${machine}`]),
   ]
   const cells = [
     name,

@@ -14,8 +14,8 @@ const cheap = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = 
 
 /**
  * Says who is here, with '' for "the same as before". The first row has no workspace: its stamp is the time of the server, which the next call
- * names. The others are of machines that have said something new since then, that were not heard of for long, or that were removed. It is news
- * too when somebody comes back who was late.
+ * names. The others are of machines that have said something new since then, that were not heard of for long, that were removed, or let in again.
+ * It is news too when somebody comes back who was late.
  */
 const present = `CREATE FUNCTION relay.present_2(p_boot int, p_stamp bigint, p_rows json)
 RETURNS TABLE (workspace text, machine text, seen_ms bigint, stamp bigint, agents text, removed boolean) LANGUAGE plpgsql STRICT ${cheap} AS $$
@@ -40,8 +40,9 @@ BEGIN
         CASE WHEN p.stamp > p_stamp - ${lateStampsMax} THEN p.agents ELSE '' END AS agents
       FROM json_to_recordset(p_rows) AS r(workspace text) JOIN relay.workspaces w ON w.id = r.workspace
       JOIN relay.presence p ON p.ws = w.ws AND p.machine <> m.id
-        AND (p.stamp > p_stamp - ${lateStampsMax} OR p.seen_at BETWEEN v_late - ${toldLateMs} * interval '1 millisecond' AND v_late)
-      JOIN relay.machines o ON o.id = p.machine AND o.revoked_at IS NULL) t
+      JOIN relay.machines o ON o.id = p.machine AND o.revoked_at IS NULL
+      WHERE p.stamp > p_stamp - ${lateStampsMax} OR o.joined_at > to_timestamp((p_stamp - ${lateStampsMax}) / 1000000.0)
+        OR p.seen_at BETWEEN v_late - ${toldLateMs} * interval '1 millisecond' AND v_late) t
     UNION ALL SELECT r.workspace, o.name, 0, 0, '', true FROM relay.machines o, json_to_recordset(p_rows) AS r(workspace text)
     WHERE o.revoked_at > to_timestamp((p_stamp - ${lateStampsMax}) / 1000000.0);
 END $$`

@@ -13,6 +13,7 @@ import {
   MessageKind,
   Receipt,
   Thread,
+  Unreachable,
 } from '../words.ts'
 import { type OperationTable, page } from './rule.ts'
 
@@ -44,6 +45,8 @@ export const messageOperations = {
       to: z.union([z.string(), z.array(z.string())]),
       /** Direct recipients without a live session: it waits in their inboxes. */
       away: z.array(z.string()),
+      /** Direct recipients on machines that cannot be reached: nobody here knows whether they are there. */
+      unreachable: z.array(Unreachable).optional(),
       /** Workspaces of a wide address that could not take it. */
       failed: z.array(z.object({ to: z.string(), code: z.string(), message: z.string() })).optional(),
       reply: Message.optional(),

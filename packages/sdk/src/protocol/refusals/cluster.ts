@@ -14,12 +14,18 @@ interface ClusterRefusal {
 const later = { retry: true, exit: 75 }
 const stopped = { retry: false, http: 503, exit: 78 }
 
+/** ` (db.example:5432, last heard of 42 s ago: connect ECONNREFUSED)` */
+function placeText({ place, lastHeard, why }: RefusalDetails): string {
+  if (place === undefined) return ''
+  return ` (${place}${lastHeard === undefined ? '' : `, ${lastHeard}`}: ${why})`
+}
+
 export const clusterRefusals = {
   'cluster.unreachable': {
     ...later,
     http: 503,
     text: (d) =>
-      `The shared workspace "${d.workspace}" cannot be reached${d.place === undefined ? '' : ` (${d.place}: ${d.why})`}: nothing was stored. Ask again later.`,
+      `The shared workspace "${d.workspace}" cannot be reached${placeText(d)}: nothing was stored. What has come here can be read. Ask again later.`,
   },
   'cluster.unknown': {
     ...later,
@@ -135,7 +141,8 @@ export const clusterRefusals = {
     ...later,
     http: 503,
     text: (d) =>
-      `The machine ${d.machine} is away, and only that one can do this: nothing was done. Ask again when it is back.`,
+      `The machine ${d.machine} ${d.lastHeard === undefined ? 'does not have this workspace open' : `cannot be reached (${d.lastHeard})`}, and only that one can do this: ` +
+      'nothing was done. Ask again when it is back.',
   },
   'request.denied': {
     ...denied,

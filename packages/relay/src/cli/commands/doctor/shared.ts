@@ -1,6 +1,6 @@
-// Is anything wrong with workspaces that several machines share? A machine that writes what it may not write is named.
+// Is anything wrong with workspaces that several machines share? Says where this machine does not go on, and names a machine that writes what it may not.
 
-import { troubleTexts } from '../../../core/shared-trouble.ts'
+import { troublesOf } from '../../../core/shared-trouble.ts'
 import { nextId, reachControl } from '../../control-socket.ts'
 import type { Check } from './finding.ts'
 
@@ -9,12 +9,9 @@ export const shared: Check = async ({ env }) => {
   if (!link) return []
   try {
     const { workspaces } = await link.call('workspace.list', {}, nextId('c'))
-    return workspaces.flatMap(({ name, voids = [], isUnjudged }) => {
-      const [last] = voids
-      const raise = `agent-relay cluster raise ${name}, by whoever administers the database`
-      const texts = troubleTexts({ name, voids: voids.slice(0, 1), isUnjudged })
-      const fixes = [...(isUnjudged ? [raise] : []), ...(last ? [`agent-relay machine revoke ${last.machine}`] : [])]
-      return texts.map((text, n) => ({ check: 'shared', state: 'fault' as const, text, fix: fixes[n] }))
+    return workspaces.flatMap((workspace) => {
+      const troubles = troublesOf({ ...workspace, voids: workspace.voids?.slice(0, 1) })
+      return troubles.map((trouble) => ({ check: 'shared', state: 'fault' as const, ...trouble }))
     })
   } finally {
     await link.close()

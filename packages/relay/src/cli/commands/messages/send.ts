@@ -2,6 +2,7 @@
 
 import { inWords } from '@agent-relay/sdk/internal/clis'
 import { longBodyText } from '@agent-relay/sdk/internal/long-body'
+import { unreachableText } from '@agent-relay/sdk/internal/unreachable-text'
 import type { Message, OutputOf } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
 import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
@@ -77,11 +78,14 @@ function recipients(text: string): string | string[] {
 }
 
 /** `m_…  stored. Bob is away; it waits in their inbox.` */
-function sentLine(print: Print, { id, to, away }: Sent): string {
-  return `${print.paint('dim', oneLine(id))}  stored. ${whereabouts(to, away.map(oneLine))}`
+function sentLine(print: Print, sent: Sent): string {
+  return `${print.paint('dim', oneLine(sent.id))}  stored. ${whereabouts(sent)}`
 }
 
-function whereabouts(to: Sent['to'], away: string[]): string {
+function whereabouts({ to, away: names, unreachable = [] }: Sent): string {
+  const away = names.map(oneLine)
+  const lost = unreachableText(unreachable)
+  if (lost !== undefined) return [oneLine(lost), ...(away.length > 0 ? [`Away: ${inWords(away)}.`] : [])].join(' ')
   if (away.length === 1) return `${away[0]} is away; it waits in their inbox.`
   if (away.length > 1) return `${inWords(away)} are away; it waits in their inboxes.`
   if (typeof to !== 'string') return `${inWords(to.map(oneLine))} are connected.`

@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { clisWith, inWords } from '@agent-relay/sdk/internal/clis'
 import { openQuoteOf, wordsOf } from '@agent-relay/sdk/internal/command-words'
 import { spendText } from '@agent-relay/sdk/internal/spend-text'
+import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
 import type { OutputOf, Worker } from '@agent-relay/sdk/protocol'
 import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
 import { withClient } from '../../connection.ts'
@@ -196,6 +197,7 @@ async function runList(context: Context<WorkersOptions>): Promise<void> {
     }
     // What few have is shown where any has it.
     const more: [Column, (worker: Changed) => string][] = [
+      ...(workers.some(({ machine }) => machine !== undefined) ? [machineColumn] : []),
       ...(workers.some(({ spend }) => spend) ? [spentColumn] : []),
       ...(trees.size > 0 ? [branchColumn] : []),
     ]
@@ -206,6 +208,10 @@ async function runList(context: Context<WorkersOptions>): Promise<void> {
   })
 }
 
+const machineColumn: [Column, (worker: Worker) => string] = [
+  { head: 'MACHINE' },
+  ({ machine }) => oneLine(machine ?? 'this one'),
+]
 const branchColumn: [Column, (worker: Changed) => string] = [{ head: 'BRANCH', mayShrink: true }, branchText]
 const spentColumn: [Column, (worker: Worker) => string] = [
   { head: 'SPENT', spare: 7 },
@@ -232,6 +238,11 @@ function row(worker: Worker & { task?: string }, home: string | undefined): stri
 }
 
 /** `blocked: permission dialog`, `exited: its program ended with code 1`, `idle`. */
-export function stateText({ status, reason }: Pick<Worker, 'status' | 'reason'>): string {
+export function stateText({
+  status,
+  reason,
+  machineSeenAt,
+}: Pick<Worker, 'status' | 'reason' | 'machineSeenAt'>): string {
+  if (status === 'unreachable') return `not known: its machine cannot be reached (${lastHeardText(machineSeenAt)})`
   return reason === undefined ? status : `${status}: ${reason}`
 }

@@ -82,9 +82,10 @@ async function runList({ env, print }: Context): Promise<void> {
   }
 }
 
-function stateOf({ open, atRest, shared, fault }: WorkspaceEntry): string {
+function stateOf({ open, atRest, shared, fault, stopped, cutOff }: WorkspaceEntry): string {
   const state = fault !== undefined ? 'damaged' : !open ? 'not open' : atRest ? 'at rest' : 'open'
-  return shared ? `${state}, shared` : state
+  const lost = stopped ? ', stopped' : cutOff ? ', cut off' : ''
+  return shared ? `${state}, shared${lost}` : state
 }
 
 /** What takes the room, where that is not the messages themselves. */

@@ -1,0 +1,72 @@
+// Contact with the cluster: whether it answers, since when it does not, and why. Noted at every question of one workspace.
+
+import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
+import type { RefusalDetails } from '@agent-relay/sdk/protocol/refusals'
+import type { CutOff } from '../core/shared-trouble.ts'
+import type { Clock } from '../machine/clock.ts'
+import { type ClusterJournal, ClusterUnreachable } from './cluster-journal.ts'
+
+/** After a failure as old as this nobody waits for the cluster any more: it is looked for in the background. */
+const hopelessMs = 10_000
+
+export class Contact {
+  readonly #place: string
+  readonly #clock: Clock
+  /** When it answered last. */
+  #heardAt: number | undefined
+  /** `from`: of the first failure since then, as steady time. */
+  #failure: { from: number; why: string } | undefined
+
+  /** `place`: the server, as people know it. */
+  constructor(place: string, clock: Clock) {
+    this.#place = place
+    this.#clock = clock
+  }
+
+  /** Undefined while it answers. */
+  get cutOff(): CutOff | undefined {
+    if (!this.#failure) return undefined
+    const since = this.#heardAt === undefined ? {} : { since: new Date(this.#heardAt).toISOString() }
+    return { place: this.#place, why: this.#failure.why, ...since }
+  }
+
+  get isHopeless(): boolean {
+    return this.#failure !== undefined && this.#clock.steady() - this.#failure.from > hopelessMs
+  }
+
+  /** For the refusal of whoever asks meanwhile. */
+  get details(): RefusalDetails {
+    const { cutOff } = this
+    if (!cutOff) return {}
+    const { place, why, since } = cutOff
+    return { place, why, lastHeard: lastHeardText(since, this.#clock.now()) }
+  }
+
+  /** The same journal, of which every answer and failure is noted here. */
+  watched(journal: ClusterJournal): ClusterJournal {
+    const noted = <T>(asked: Promise<T>) => this.#note(asked)
+    return {
+      append: (append) => noted(journal.append(append)),
+      inTurn: (known, decide) => noted(journal.inTurn(known, decide)),
+      follow: (known, limit) => noted(journal.follow(known, limit)),
+      payload: (seq) => noted(journal.payload(seq)),
+      onHint: (listener) => journal.onHint(listener),
+      get hasHints() {
+        return journal.hasHints
+      },
+    }
+  }
+
+  async #note<T>(asked: Promise<T>): Promise<T> {
+    try {
+      const answer = await asked
+      this.#heardAt = this.#clock.now()
+      this.#failure = undefined
+      return answer
+    } catch (error) {
+      if (error instanceof ClusterUnreachable)
+        this.#failure = { from: this.#failure?.from ?? this.#clock.steady(), why: error.message }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,33 @@
+// What people and models are told of a machine that cannot be reached, and of the agents on it.
+
+const [secondMs, minuteMs, hourMs, dayMs] = [1_000, 60_000, 3_600_000, 86_400_000]
+
+/** `3 min`, rounded down. */
+function spanText(ms: number): string {
+  const [unitMs, unit] =
+    ms < 2 * minuteMs
+      ? [secondMs, 's']
+      : ms < 2 * hourMs
+        ? [minuteMs, 'min']
+        : ms < 2 * dayMs
+          ? [hourMs, 'h']
+          : [dayMs, 'd']
+  return `${Math.max(0, Math.floor(ms / unitMs))} ${unit}`
+}
+
+/** `last heard of 3 min ago`. `since`: when the machine was last heard of, unset where it never was since the daemon started. */
+export function lastHeardText(since: number | string | undefined, now = Date.now()): string {
+  if (since === undefined) return 'not heard of since the daemon here started'
+  return `last heard of ${spanText(now - new Date(since).getTime())} ago`
+}
+
+/** One line for each recipient that cannot be reached. The message is stored, and waits. */
+export function unreachableText(unreachable: readonly { name: string; machine: string; since?: string }[]): string | undefined {
+  if (unreachable.length === 0) return undefined
+  return unreachable
+    .map(
+      ({ name, machine, since }) =>
+        `${name} is on ${machine}, which cannot be reached (${lastHeardText(since)}); it waits in their inbox.`,
+    )
+    .join(' ')
+}
