@@ -18,10 +18,14 @@ export interface Membership {
   password: string
   /** The certificate that the server's must come from; unset: one that this machine trusts. */
   ca?: string
+  /** The name that the certificate is for, where the server is reached by another one. */
+  certificateName?: string
   /** As the cluster knows this machine. */
   machine: string
   /** Who made the cluster, and is asked when another machine is invited. */
   admin?: string
+  /** Where that one is let in, if not where machines are: many servers know the people of their own computer by its socket alone. */
+  adminHost?: string
   /** What other machines may ask of this one, by their names. Written by this machine's owner alone, never because another machine says so. */
   allows?: Record<string, Allowed>
 }

@@ -24,7 +24,7 @@ describe.each(versions)('PostgreSQL %s', (version, programs) => {
   afterAll(() => server?.end())
 
   const invite = async (name: string, now?: number): Promise<ServerAddress> => {
-    return { ...world.address, ...(await world.asAdmin((client) => inviteMachine(client, name, now))) }
+    return { ...world.address, ...(await world.asAdmin((client) => inviteMachine(client, name, { now }))) }
   }
 
   async function said(client: Client, text: string): Promise<unknown> {

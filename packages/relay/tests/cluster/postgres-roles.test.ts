@@ -125,7 +125,7 @@ test('every function that runs with the rights of the owner has a search path th
   )
   for (const { proname, prosecdef, proconfig, open, invited } of rows) {
     expect([proname, prosecdef]).toEqual([proname, open !== invited])
-    expect([proname, invited]).toEqual([proname, ['join_2', 'joined_2'].includes(proname)])
+    expect([proname, invited]).toEqual([proname, ['join_2', 'joined_2', 'parcel_1'].includes(proname)])
     if (prosecdef) expect([proname, ...proconfig]).toContain('search_path=pg_catalog, pg_temp')
   }
   const owner = "SELECT rolsuper, rolcreaterole, rolcanlogin, rolbypassrls FROM pg_roles WHERE rolname = 'relay_owner'"
@@ -255,7 +255,7 @@ describe('what it appends', () => {
 })
 
 test('an invitation works once and in time, and what it was given in is no longer the password', async () => {
-  const invite = (name: string, now?: number) => world.asAdmin((client) => inviteMachine(client, name, now))
+  const invite = (name: string, now?: number) => world.asAdmin((client) => inviteMachine(client, name, { now }))
   const [late, first] = [await invite('late', Date.now() - 3_600_000), await invite('guest')]
   await expect(joinCluster({ ...world.address, ...late })).rejects.toMatchObject({ code: '28P01' })
   const again = await invite('guest')

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PlayClock } from '../../../../test/plays/clock.ts'
 import { Actor, refused } from '../../../../test/plays/play.ts'
 import { until } from '../../../../test/until.ts'
-import { invitationOf, lineOf } from '../../src/cli/commands/cluster/machine.ts'
+import { invitationOf, lineOf } from '../../src/cli/commands/cluster/invitation.ts'
 import { withClient } from '../../src/cluster/postgres/connection.ts'
 import { verifierOf } from '../../src/cluster/postgres/machine-roles.ts'
 import { inviteMachine } from '../../src/cluster/postgres/machines.ts'
@@ -63,7 +63,7 @@ async function join(world: World, line: string): Promise<Ran> {
 }
 
 async function invite(name: string): Promise<string> {
-  const { stdout, stderr, code } = await laptop.run(['machine', 'invite', name], asBoss)
+  const { stdout, stderr, code } = await laptop.run(['machine', 'invite', name, '--at', server.folder], asBoss)
   if (code !== 0) throw new Error(stderr)
   secrets.add(invitationOf(stdout).password)
   return stdout
@@ -210,7 +210,9 @@ test('an invitation that was used, is too old, was withdrawn or is for another n
   expect(await says(other, lineOf(named))).toEqual(over)
   const { database, host, port } = membership(laptop)
   const where = { host, port, database }
-  const late = await withClient({ ...where, user: 'boss', password }, (client) => inviteMachine(client, 'late', 0))
+  const late = await withClient({ ...where, user: 'boss', password }, (client) =>
+    inviteMachine(client, 'late', { now: 0 }),
+  )
   secrets.add(late.password)
   expect(await says(other, lineOf({ ...where, ...late }))).toEqual(over)
   const withdrawn = await invite('withdrawn')

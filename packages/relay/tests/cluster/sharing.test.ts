@@ -94,7 +94,7 @@ test('cluster status says who has it and what that promises', async () => {
 })
 
 test('a machine is let in by one line, once', async () => {
-  const { stdout: line, stderr } = await laptop.run(['machine', 'invite', 'box'], asAdmin)
+  const { stdout: line, stderr } = await laptop.run(['machine', 'invite', 'box', '--at', server.folder], asAdmin)
   expect(line).toMatch(/^relay:\/\/\S+\n$/)
   expect(line).not.toContain(password)
   expect(stderr).toContain('once, within ten minutes')

@@ -22,7 +22,9 @@ export function lastHeardText(since: number | string | undefined, now = Date.now
 }
 
 /** One line for each recipient that cannot be reached. The message is stored, and waits. */
-export function unreachableText(unreachable: readonly { name: string; machine: string; since?: string }[]): string | undefined {
+export function unreachableText(
+  unreachable: readonly { name: string; machine: string; since?: string }[],
+): string | undefined {
   if (unreachable.length === 0) return undefined
   return unreachable
     .map(

@@ -1,6 +1,7 @@
 // A connection to PostgreSQL: made when something is asked, and again after it broke; one question at a time. The one file that names the
 // driver, which is loaded with the first connection, so that a daemon whose workspaces are all its own never loads it.
 
+import { checkServerIdentity, type PeerCertificate } from 'node:tls'
 import type { Client as PgClient } from 'pg'
 import type { Clock } from '../../machine/clock.ts'
 import { isLoopback } from '../../machine/loopback.ts'
@@ -19,6 +20,8 @@ export interface ServerAddress {
   password?: string
   /** The certificate that the server's must come from; unset: one that this machine trusts. Beyond this machine there is no way without TLS. */
   ca?: string
+  /** The name that the certificate is for, where the server is reached by another one, such as an address. */
+  certificateName?: string
 }
 
 /** TCP does not tell that a way was cut: after so many looks without a byte in either direction the connection is given up. */
@@ -43,11 +46,19 @@ export function isLoginRefused(error: unknown): boolean {
   )
 }
 
+/** A file may hold several, as while one takes the place of another. */
+export function certificatesIn(text = ''): string[] {
+  return text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+}
+
 async function connect(address: ServerAddress): Promise<Client> {
   const { default: pg } = await import('pg')
-  const { ca, ...rest } = address
+  const { ca, certificateName, ...rest } = address
   const isHere = address.host.startsWith('/') || isLoopback(address.host)
-  const ssl = isHere ? false : { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) }
+  const named = (host: string, certificate: PeerCertificate) =>
+    checkServerIdentity(certificateName ?? host, certificate)
+  const secure = { rejectUnauthorized: true, checkServerIdentity: named, ...(ca === undefined ? {} : { ca }) }
+  const ssl = isHere ? false : secure
   const client = new pg.Client({
     ...rest,
     ssl,

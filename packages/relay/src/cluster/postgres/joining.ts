@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Client, isLoginRefused, LoginRefused, type ServerAddress, withClient } from './connection.ts'
 import { secure } from './functions.ts'
 import { type Credentials, transact, verifierOf } from './machine-roles.ts'
+import { type Parcel, takeParcel } from './parcel.ts'
 
 /** The role of the invitation, for as long as there is one. */
 export const joiningTables = ['ALTER TABLE relay.machines ADD COLUMN invitation name UNIQUE']
@@ -45,12 +46,16 @@ export function nameOfRole(user: string): string | undefined {
 const [triesMax, tryMs] = [5, 1_000]
 
 /** On the machine itself: it takes its place, with a password that nobody else has seen. */
-export async function joinCluster(invitation: ServerAddress): Promise<Credentials & { machine: string }> {
+export async function joinCluster(
+  invitation: ServerAddress,
+): Promise<Credentials & { machine: string; parcel?: Parcel }> {
   const password = randomBytes(24).toString('base64url')
   let place: { machine: string; role: string } | undefined
+  let parcel: Parcel | undefined
   try {
     await withClient(invitation, (client) =>
       transact(client, async () => {
+        parcel = await takeParcel(client, invitation.password as string)
         const found = await takePlace(client, password)
         place = found
       }),
@@ -59,7 +64,7 @@ export async function joinCluster(invitation: ServerAddress): Promise<Credential
     if (!place || !(await hasJoined({ ...invitation, user: place.role, password }))) throw error
   }
   const { machine, role: user } = place as NonNullable<typeof place>
-  return { user, password, machine }
+  return { user, password, machine, ...(parcel ? { parcel } : {}) }
 }
 
 async function takePlace(client: Client, password: string): Promise<{ machine: string; role: string }> {

@@ -5,19 +5,31 @@ import { raiseFormat, tellMachines } from './administrator.ts'
 import type { Client } from './connection.ts'
 import { clearingTheWay } from './holding.ts'
 import { actAsOwner, type Credentials, dropRole, makeRoles, throwOut, transact } from './machine-roles.ts'
+import { type Parcel, seal } from './parcel.ts'
 import { ownerRole } from './roles.ts'
 
 const inviteMs = 10 * 60_000
 
+export interface Inviting {
+  now?: number
+  /** Opened by whoever has the invitation. */
+  parcel?: Parcel
+}
+
 /** A machine that may take its place until then. `client` belongs to somebody who may make roles; so in all that follows. */
-export function inviteMachine(client: Client, name: string, now = Date.now()): Promise<Required<Credentials>> {
+export function inviteMachine(
+  client: Client,
+  name: string,
+  { now = Date.now(), parcel }: Inviting = {},
+): Promise<Required<Credentials>> {
   return clearingTheWay(client, async () => {
     await dropInvitations(client)
     const until = new Date(now + inviteMs)
     const { invitation, password, former } = await transact(client, async () => {
       const made = await makeRoles(client, name, until)
       await client.query(`SET LOCAL ROLE ${ownerRole}`)
-      return { ...made, former: await place(client, name, made, until) }
+      const sealed = parcel && seal(made.password, parcel)
+      return { ...made, former: await place(client, name, { ...made, sealed }, until) }
     })
     for (const role of former) await dropRole(client, role)
     return { user: invitation, password }
@@ -31,7 +43,7 @@ export function inviteMachine(client: Client, name: string, now = Date.now()): P
 async function place(
   client: Client,
   name: string,
-  { role, invitation }: { role: string; invitation: string },
+  { role, invitation, sealed = null }: { role: string; invitation: string; sealed?: string | null },
   until: Date,
 ): Promise<string[]> {
   const former =
@@ -39,9 +51,9 @@ async function place(
   const { rows } = await client.query(former, [name])
   const write =
     rows.length > 0
-      ? 'UPDATE relay.machines SET role = $2, invitation = $3, invited_until = $4 WHERE name = $1'
-      : 'INSERT INTO relay.machines (name, role, invitation, invited_until) VALUES ($1, $2, $3, $4)'
-  await client.query(write, [name, role, invitation, until])
+      ? 'UPDATE relay.machines SET role = $2, invitation = $3, invited_until = $4, parcel = $5 WHERE name = $1'
+      : 'INSERT INTO relay.machines (name, role, invitation, invited_until, parcel) VALUES ($1, $2, $3, $4, $5)'
+  await client.query(write, [name, role, invitation, until, sealed])
   if (rows.some(({ revoked_at }) => revoked_at !== null))
     await tellMachines(client, { type: 'machine.admitted', machine: name })
   return rows.flatMap((row) => [row.invitation, row.role].filter((each) => each !== null))
@@ -60,7 +72,7 @@ export async function dropInvitations(client: Client): Promise<void> {
     await dropRole(client, invitation ?? role)
     const isUnused = await actAsOwner(client, async () => {
       await client.query(
-        'UPDATE relay.machines SET invitation = NULL, invited_until = NULL WHERE id = $1 AND role = $2',
+        'UPDATE relay.machines SET invitation = NULL, invited_until = NULL, parcel = NULL WHERE id = $1 AND role = $2',
         [id, role],
       )
       return (await client.query('DELETE FROM relay.machines WHERE id = $1 AND joined_at IS NULL', [id])).rowCount === 1
@@ -144,4 +156,4 @@ const withdraw = 'DELETE FROM relay.machines WHERE name = $1'
 /** They would be those of the next machine of that name. */
 const forgetQuestions = 'DELETE FROM relay.asks WHERE from_machine = (SELECT id FROM relay.machines WHERE name = $1)'
 const remove =
-  'UPDATE relay.machines SET revoked_at = coalesce(revoked_at, now()), invited_until = NULL, invitation = NULL WHERE name = $1'
+  'UPDATE relay.machines SET revoked_at = coalesce(revoked_at, now()), invited_until = NULL, invitation = NULL, parcel = NULL WHERE name = $1'

@@ -13,6 +13,7 @@ import { dropInvitations } from './machines.ts'
 import { movingFunctions, movingFunctions2 } from './moving-functions.ts'
 import { news } from './news-functions.ts'
 import { owning } from './owning.ts'
+import { parcelFunctions, parcelTables } from './parcel.ts'
 import { presenceFunctions, presenceTables } from './presence-functions.ts'
 import { pruningFunctions } from './pruning.ts'
 import { invitedRole, machineRole, ownerRole } from './roles.ts'
@@ -80,11 +81,17 @@ const step4 = [
   ...rightsOf(judgedFunctions.map(nameOf)),
 ]
 const step5 = [...news.functions, ...news.after, ...rightsOf(news.functions.map(nameOf))]
+const step6 = [
+  ...parcelTables,
+  ...parcelFunctions,
+  ...rightsOf([]),
+  ...parcelFunctions.map((sql) => `GRANT EXECUTE ON FUNCTION ${nameOf(sql)} TO ${invitedRole}`),
+]
 
 /** Each is applied once, in order. One that was released is never changed. */
 export const migrations: readonly (readonly string[])[] = [
   [...tables1, ...functions1, ...rights1],
-  ...[step2, step3, step4, step5],
+  ...[step2, step3, step4, step5, step6],
 ]
 
 /** A number that no other program is likely to lock: two who make a cluster at once would meet half of each other's work. */

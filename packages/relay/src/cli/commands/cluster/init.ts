@@ -2,6 +2,7 @@
 
 import { hostname } from 'node:os'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
+import type { ServerAddress } from '../../../cluster/postgres/connection.ts'
 import { joinCluster } from '../../../cluster/postgres/joining.ts'
 import { inviteMachine } from '../../../cluster/postgres/machines.ts'
 import { migrate } from '../../../cluster/postgres/schema.ts'
@@ -51,13 +52,9 @@ async function run(context: Context<InitOptions>): Promise<void> {
         file.path,
       exits.config,
     )
-  const name = options.name ?? kept?.machine ?? machineName()
-  const invitation = await asAdmin(context, server, async (client) => {
-    sayUnlimited(context, await migrate(client))
-    return kept ? undefined : await inviteMachine(client, name)
-  })
-  if (kept && options.ca !== undefined) file.write({ ...kept, ca: server.ca })
-  const place = file.read() ?? (await settle(file, server, invitation as NonNullable<typeof invitation>))
+  const taken = await takePlace(context, server, options.name)
+  const place = kept && options.ca !== undefined ? { ...kept, ca: server.ca } : taken
+  if (place !== taken) file.write(place)
   const status = await clusterStatus(place)
   const promise = promiseOf(status)
   if (print.isJson)
@@ -73,20 +70,41 @@ async function run(context: Context<InitOptions>): Promise<void> {
   )
 }
 
+/** Makes the cluster there, or brings it up to date, and gives this machine its place, which it may have already. */
+export async function takePlace(
+  context: Pick<Context, 'env' | 'print'>,
+  server: Omit<ServerAddress, 'password'>,
+  name?: string,
+): Promise<Membership> {
+  const file = new ClusterFile(new DataDirectory(dataDir(context.env)).path)
+  const kept = file.read()
+  const invitation = await asAdmin(context, server, async (client) => {
+    sayUnlimited(context, await migrate(client))
+    return kept ? undefined : await inviteMachine(client, name ?? machineName())
+  })
+  return file.read() ?? settle(file, server, invitation as NonNullable<typeof invitation>)
+}
+
 async function settle(
   file: ClusterFile,
-  server: Pick<Membership, 'host' | 'port' | 'database' | 'user' | 'ca'>,
+  server: Omit<ServerAddress, 'password'>,
   invitation: { user: string; password: string },
 ): Promise<Membership> {
   const { user: admin, ...where } = server
-  try {
-    const { user, password, machine } = await joinCluster({ ...where, ...invitation })
-    const place = { ...where, user, password: password as string, machine, admin }
-    file.write(place)
-    return place
-  } catch (error) {
-    throw explained(error, { ...where, user: invitation.user })
+  for (const host of [where.host, ...(where.host.startsWith('/') ? ['127.0.0.1'] : [])]) {
+    try {
+      const { user, password, machine } = await joinCluster({ ...where, host, ...invitation })
+      const adminHost = host === where.host ? {} : { adminHost: where.host }
+      const place = { ...where, host, user, password: password as string, machine, admin, ...adminHost }
+      file.write(place)
+      return place
+    } catch (error) {
+      // By its socket a server may let in the people of this computer alone, by their login names.
+      if (host === where.host && where.host.startsWith('/') && (error as { code?: string }).code === '28000') continue
+      throw explained(error, { ...where, host, user: invitation.user })
+    }
   }
+  throw new Error('no way leads to the server')
 }
 
 /** The host's name, made to fit. */

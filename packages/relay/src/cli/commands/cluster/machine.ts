@@ -1,35 +1,53 @@
 // `machine list`, `machine invite` and `machine join`: another machine gets its place in the cluster. The one line between them is a secret that works once.
 
-import { X509Certificate } from 'node:crypto'
-import { dataDir } from '@agent-relay/sdk/internal/discover'
+import { realpathSync } from 'node:fs'
+import { credentialsPath, dataDir } from '@agent-relay/sdk/internal/discover'
 import { JoinUnsure, joinCluster, nameOfRole } from '../../../cluster/postgres/joining.ts'
-import { inviteMachine } from '../../../cluster/postgres/machines.ts'
 import { allowedTo, ClusterFile, type Membership, placeText } from '../../../machine/cluster-file.ts'
+import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
 import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
+import { nextId } from '../../control-socket.ts'
+import { provePerson } from '../../person.ts'
 import { askSecret } from '../../secret.ts'
 import { oneLine } from '../../text.ts'
+import { httpArgs, httpWish } from '../daemon/http.ts'
+import { reachOrSpawn } from '../daemon/starting.ts'
 import { allow } from './allow.ts'
+import { at, type InviteOptions, invitationOf, invite as inviteAs } from './invitation.ts'
 import { clusterStatus, machineText } from './machine-text.ts'
 import { revoke } from './revoke.ts'
-import { adminOf, asAdmin, explained, membership } from './server.ts'
+import { adminOf, explained, membership } from './server.ts'
 
-const invite: NamedCommand = {
+const invite: NamedCommand<InviteOptions> = {
   name: 'invite',
   args: '<name> [url]',
   text: 'print one line with which another machine joins, once and within ten minutes',
+  options: {
+    workspace: {
+      flags: '--workspace <name>',
+      text: 'what that machine opens when it joins, with its key',
+    },
+    at,
+  },
   examples: [
-    'agent-relay machine invite ci-box',
+    'agent-relay machine invite ci-box --workspace frontend',
+    'agent-relay machine invite ci-box --at laptop.local',
     'agent-relay machine invite ci-box postgres://admin@db.example:5432/relay',
   ],
   isNobody: true,
   run: runInvite,
 }
 
-const join: NamedCommand = {
+interface JoinOptions {
+  yes?: boolean
+}
+
+const join: NamedCommand<JoinOptions> = {
   name: 'join',
-  text: 'take the place that this machine was invited to: asks for the line, or reads it from stdin',
-  examples: ['agent-relay machine join', 'agent-relay machine join < invitation'],
+  text: 'take the place that this machine was invited to, and open the workspace: asks for the line, or reads it from stdin',
+  options: { yes: { flags: '--yes', text: 'keep the key of the workspace, without a question' } },
+  examples: ['agent-relay machine join', 'agent-relay machine join --yes < invitation'],
   isNobody: true,
   run: runJoin,
 }
@@ -63,20 +81,15 @@ async function runList({ env, print }: Context): Promise<void> {
   )
 }
 
-/** The line goes to stdout alone. */
-async function runInvite(context: Context): Promise<void> {
-  const { args, print } = context
-  const name = args[0] as string
-  const server = adminOf(context, 'machine invite')
-  const invitation = await asAdmin(context, server, (client) => inviteMachine(client, name))
-  const line = lineOf({ ...server, ...invitation })
-  if (print.isJson) return void (await print.json({ machine: name, invitation: line }))
-  await print.line(line)
-  print.say(`This lets one machine in as ${name}, once, within ten minutes: who has the line has the place.`)
-  print.say('Over there: agent-relay machine join, and paste the line when it asks.')
+async function runInvite(context: Context<InviteOptions>): Promise<void> {
+  const { args, options, env } = context
+  // The key of a workspace goes with it.
+  if (options.workspace !== undefined) await provePerson(env)
+  await inviteAs(context, adminOf(context, 'machine invite'), args[0] as string, options)
 }
 
-async function runJoin({ env, print }: Context): Promise<void> {
+async function runJoin(context: Context<JoinOptions>): Promise<void> {
+  const { env, print } = context
   const file = new ClusterFile(new DataDirectory(dataDir(env)).path)
   const kept = file.read()
   const invitation = invitationOf(await askSecret('The line that `machine invite` has printed', 'An invitation'))
@@ -93,10 +106,12 @@ async function runJoin({ env, print }: Context): Promise<void> {
     const own = { user: joined.user, password: joined.password as string, machine: joined.machine }
     file.write({ ...where, ...own, ...(admin === undefined ? {} : { admin }), ...(allows ? { allows } : {}) })
     const answer = { cluster: placeText(where), machine: joined.machine }
-    if (print.isJson) return void (await print.json(answer))
-    await print.line(`This machine is ${answer.machine} in the cluster at ${answer.cluster}.`)
+    if (!print.isJson) await print.line(`This machine is ${answer.machine} in the cluster at ${answer.cluster}.`)
     if (kept) print.say('A daemon that runs here takes that up when it starts again: agent-relay daemon restart')
-    print.say('Its workspaces: agent-relay workspace list. To use one here: agent-relay workspace open NAME')
+    const opened = joined.parcel && !kept ? await unpack(context, joined.parcel) : undefined
+    if (print.isJson) return void (await print.json({ ...answer, ...opened }))
+    if (!opened)
+      print.say('Its workspaces: agent-relay workspace list. To use one here: agent-relay workspace open NAME')
   } catch (error) {
     const { code = '', message } = error as { code?: string; message: string }
     if (error instanceof JoinUnsure)
@@ -119,44 +134,39 @@ async function runJoin({ env, print }: Context): Promise<void> {
   }
 }
 
+/** Opens the workspace that the invitation is for, in a daemon that runs here from now on, and keeps its key once the person has agreed. */
+async function unpack(
+  { env, print, options }: Context<JoinOptions>,
+  { workspace, id, key }: NonNullable<Awaited<ReturnType<typeof joinCluster>>['parcel']>,
+) {
+  const isKept = await wantsKey(workspace, options.yes)
+  const wish = httpWish({}, env, {})
+  const { link } = await reachOrSpawn(env, httpArgs(wish), (text) => print.say(text))
+  try {
+    await print.during(`opening ${workspace}`, link.call('workspace.open', { workspace, mustExist: true }, nextId('c')))
+  } finally {
+    await link.close()
+  }
+  // Only now: a key of a workspace that is not there tells of files that were lost.
+  if (isKept)
+    new CredentialsFile(credentialsPath(env)).put(id, { name: workspace, key, dataDir: realpathSync(dataDir(env)) })
+  print.say(`Workspace ${workspace} is open here: agent-relay who --project ${workspace}`)
+  if (!isKept) print.say(`To act there as a person: agent-relay workspace key ${workspace} --keep`)
+  return { workspace, isKeyKept: isKept }
+}
+
+/** Who has it acts there as a person. In a script nobody can be asked. */
+async function wantsKey(workspace: string, isYes = false): Promise<boolean> {
+  if (isYes || !process.stdin.isTTY) return isYes
+  const prompts = await import('@clack/prompts')
+  const message = `Keep the key of ${workspace} on this machine too? With it you act there as a person, and answer what agents ask.`
+  return (await prompts.confirm({ message, initialValue: true })) === true
+}
+
 /** What an invitation may execute now is not there, or not for it. */
 const ofOtherVersion = new Set(['42501', '42883'])
 
 /** A machine that was removed is let in again: what it has stored names it, so under its own name alone. */
-function isSamePlace(kept: Membership, invitation: Invitation): boolean {
+function isSamePlace(kept: Membership, invitation: ReturnType<typeof invitationOf>): boolean {
   return placeText(kept) === placeText(invitation) && nameOfRole(invitation.user) === kept.machine
-}
-
-type Invitation = Pick<Membership, 'host' | 'port' | 'database' | 'user' | 'password' | 'ca'>
-
-/** The secret stands behind the `#`, which no proxy or log is sent. */
-export function lineOf({ host, port, database, user, password, ca }: Invitation): string {
-  const certificates = certificatesIn(ca).map((each) => `ca=${new X509Certificate(each).raw.toString('base64url')}`)
-  const socket = host.startsWith('/') ? [`host=${encodeURIComponent(host)}`] : []
-  const query = [...socket, ...certificates].join('&')
-  const at = host.startsWith('/') ? 'localhost' : host.includes(':') ? `[${host}]` : host
-  return `relay://${at}:${port}/${encodeURIComponent(database)}${query && `?${query}`}#${encodeURIComponent(user)}.${password}`
-}
-
-export function invitationOf(line: string): Invitation {
-  const [, at = '', port, database = '', query = '', user = '', password = ''] =
-    /^relay:\/\/(\[[^\]]+\]|[^:/?#]+):(\d+)\/([^?#]+)(?:\?([^#]*))?#(\S+)\.([\w-]+)$/.exec(line.trim()) ?? []
-  if (password === '')
-    throw new CommandError('This is no invitation. It is one line that begins: relay://', exits.usage)
-  const more = new URLSearchParams(query)
-  const ca = more.getAll('ca').map((raw) => new X509Certificate(Buffer.from(raw, 'base64url')).toString())
-  const host = more.get('host') ?? at.replace(/^\[(.*)\]$/, '$1')
-  return {
-    host,
-    port: Number(port),
-    database: decodeURIComponent(database),
-    user: decodeURIComponent(user),
-    password,
-    ...(ca.length === 0 ? {} : { ca: ca.join('') }),
-  }
-}
-
-/** A file may hold several, as while one takes the place of another. */
-function certificatesIn(text = ''): string[] {
-  return text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
 }

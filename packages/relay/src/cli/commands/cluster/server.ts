@@ -95,7 +95,7 @@ export function adminOf({ args, env }: Pick<Context, 'args' | 'env'>, command: s
       `Who administers the database? Say it: agent-relay ${command} ${args[0]} postgres://admin@${placeText(place)}`,
       exits.usage,
     )
-  const { host, port, database, ca } = { ...place, ...named }
+  const { host, port, database, ca } = { ...place, host: place.adminHost ?? place.host, ...named }
   return { host, port, database, user, ...(ca === undefined ? {} : { ca }) }
 }
 

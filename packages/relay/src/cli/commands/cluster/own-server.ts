@@ -1,0 +1,102 @@
+// The PostgreSQL of this machine, where somebody shares a workspace and there is no cluster yet: found at its usual places, used if it lets this
+// person make roles and databases. Otherwise the one line to type is printed.
+
+import { existsSync, readdirSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { delimiter, join } from 'node:path'
+import type { Env } from '@agent-relay/sdk/internal/discover'
+import { type Client, type ServerAddress, withClient } from '../../../cluster/postgres/connection.ts'
+import { placeText } from '../../../machine/cluster-file.ts'
+import { CommandError, exits } from '../../command.ts'
+
+const socketFolders = ['/var/run/postgresql', '/tmp']
+const socketName = /^\.s\.PGSQL\.(\d+)$/
+const portDefault = 5432
+/** Every server has it. */
+const maintenance = 'postgres'
+const database = 'relay'
+
+/** Where a cluster can be made, with a database of its own. */
+export async function ownServer(env: Env, again: string): Promise<Omit<ServerAddress, 'password'>> {
+  const user = env.PGUSER || userInfo().username
+  let closed: ServerAddress | undefined
+  for (const place of placesOf(env)) {
+    const address = { ...place, database: maintenance, user, password: env.PGPASSWORD }
+    const found = await withClient(address, makeDatabase).catch((error: { code?: string; message: string }) => {
+      if (isNobodyThere(error)) return undefined
+      closed ??= address
+      return undefined
+    })
+    if (found) return { ...place, database, user }
+    if (found === false) closed ??= address
+  }
+  throw new CommandError(closed ? closedText(closed, again) : noneText(env, again), exits.config)
+}
+
+/** As the programs of PostgreSQL look for it. */
+function placesOf(env: Env): Pick<ServerAddress, 'host' | 'port'>[] {
+  const port = Number(env.PGPORT || portDefault)
+  if (env.PGHOST) return [{ host: env.PGHOST, port }]
+  const sockets = socketFolders.flatMap((folder) => socketsIn(folder).map((at) => ({ host: folder, port: at })))
+  return [...sockets, { host: '127.0.0.1', port }]
+}
+
+function socketsIn(folder: string): number[] {
+  try {
+    return readdirSync(folder).flatMap((name) => socketName.exec(name)?.slice(1).map(Number) ?? [])
+  } catch {
+    return []
+  }
+}
+
+/** False: this person may not make what a cluster needs. */
+async function makeDatabase(client: Client): Promise<boolean> {
+  const { rows } = await client.query(
+    'SELECT rolsuper OR rolcreaterole AND rolcreatedb AS may FROM pg_roles WHERE rolname = current_user',
+  )
+  if (!rows[0]?.may) return false
+  const known = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [database])
+  if (known.rowCount === 0) await client.query(`CREATE DATABASE ${database}`)
+  return true
+}
+
+function isNobodyThere({ code = '' }: { code?: string }): boolean {
+  return ['ECONNREFUSED', 'ENOENT', 'ENOTFOUND'].includes(code)
+}
+
+/** It answers, and does not let this person in, or lets them make nothing. */
+function closedText(address: ServerAddress, again: string): string {
+  const { user, host, port } = address
+  const at = host.startsWith('/') && port !== portDefault ? ` --port ${port}` : ''
+  return (
+    `There is a PostgreSQL on this machine (${placeText({ ...address, database })}), and ${user} may make nothing in it. This lets you, and goes on:\n` +
+    `  sudo -u postgres createuser${at} --createrole --createdb ${user} && ${again}\n` +
+    `If there is such a role already: sudo -u postgres psql${at} -c 'ALTER ROLE "${user}" CREATEROLE CREATEDB'`
+  )
+}
+
+/** How a PostgreSQL gets onto this machine, by the program that installs others. */
+const installers: [string, (user: string) => string][] = [
+  [
+    'apt-get',
+    (user) => `sudo apt-get install -y postgresql && sudo -u postgres createuser --createrole --createdb ${user}`,
+  ],
+  [
+    'dnf',
+    (user) =>
+      `sudo dnf install -y postgresql-server && sudo postgresql-setup --initdb && sudo systemctl enable --now postgresql && sudo -u postgres createuser --createrole --createdb ${user}`,
+  ],
+  ['brew', () => 'brew install postgresql@17 && brew services start postgresql@17'],
+]
+
+function noneText(env: Env, again: string): string {
+  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
+  const install = installers.find(([program]) => folders.some((folder) => existsSync(join(folder, program))))
+  const elsewhere = 'One elsewhere: agent-relay cluster init postgres://admin@db.example:5432/relay'
+  if (!install)
+    return `A shared workspace needs a PostgreSQL (15 or newer), and none answers on this machine. ${elsewhere}`
+  return (
+    'A shared workspace needs a PostgreSQL (15 or newer), and none answers on this machine. This installs one, and goes on:\n' +
+    `  ${install[1](userInfo().username)} && ${again}\n${elsewhere}`
+  )
+}

@@ -1,0 +1,131 @@
+// Whether other machines reach a PostgreSQL that runs on this one: tried with the invitation itself, over the network. Where they would not, the lines
+// that somebody has to change. No file of the server is touched.
+
+import { X509Certificate } from 'node:crypto'
+import { connect } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { checkServerIdentity, type PeerCertificate, connect as secureConnect, type TLSSocket } from 'node:tls'
+import { type Client, type ServerAddress, withClient } from '../../../cluster/postgres/connection.ts'
+import { isLoopback } from '../../../machine/loopback.ts'
+
+/** A server on this machine answers at once. */
+const probeMs = 5_000
+/** The first word of a client that wants TLS. */
+const wantsTls = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
+
+export type Reachable = { address: ServerAddress; lines?: undefined } | { lines: string[] }
+
+interface Own {
+  host: string
+  /** As pg_hba.conf has it: `192.168.1.0/24`. */
+  network: string
+}
+
+/** `invited`: the server with an invitation's login. `client`: of the administrator. */
+export async function reachFromElsewhere(
+  client: Client,
+  invited: ServerAddress,
+  at: string | undefined,
+): Promise<Reachable> {
+  if (at === undefined && !isOfThisMachine(invited.host)) return { address: invited }
+  const hosts = at === undefined ? ownAddresses() : [{ host: at, network: ownAddresses()[0]?.network ?? 'samenet' }]
+  const [first] = hosts
+  if (!first)
+    return { lines: ['This machine has no address that another one could reach. If it has a name, say it: --at HOST'] }
+  let why = ''
+  for (const { host } of hosts) {
+    const address = { ...invited, host }
+    try {
+      const known = isOfThisMachine(host) ? address : { ...address, ...(await identityOf(address)) }
+      await withClient(known, async () => {})
+      return { address: known }
+    } catch (error) {
+      why ||= (error as Error).message
+    }
+  }
+  return { lines: await linesToChange(client, invited, first, why) }
+}
+
+function isOfThisMachine(host: string): boolean {
+  return host.startsWith('/') || isLoopback(host)
+}
+
+function ownAddresses(): Own[] {
+  const all = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
+  return all
+    .filter(({ family, internal }) => family === 'IPv4' && !internal)
+    .map(({ address, cidr }) => ({ host: address, network: networkOf(address, Number(cidr?.split('/')[1] ?? 24)) }))
+}
+
+function networkOf(address: string, bits: number): string {
+  const number = address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
+  const start = Math.floor(number / 2 ** (32 - bits)) * 2 ** (32 - bits)
+  return `${[24, 16, 8, 0].map((shift) => Math.floor(start / 2 ** shift) % 256).join('.')}/${bits}`
+}
+
+/** How others know the server: as this machine does, else by its own certificate and the name that is in there. */
+async function identityOf({ host, port, ca }: ServerAddress): Promise<Pick<ServerAddress, 'ca' | 'certificateName'>> {
+  const socket = await secured(host, port, ca)
+  const { authorized, authorizationError } = socket
+  const certificate = socket.getPeerCertificate()
+  socket.destroy()
+  const isNamed = checkServerIdentity(host, certificate) === undefined
+  const name = isNamed ? {} : { certificateName: nameIn(certificate) }
+  if (authorized || isOtherName(authorizationError)) return { ca, ...name }
+  const own = new X509Certificate(certificate.raw)
+  if (own.checkIssued(own)) return { ca: own.toString(), ...name }
+  throw new Error(
+    `its certificate comes from one that other machines do not know (${authorizationError}). Name that: agent-relay cluster init --ca FILE`,
+  )
+}
+
+/** The chain is as it should be. */
+function isOtherName(error: unknown): boolean {
+  return /ALTNAME/.test(String((error as { code?: string } | undefined)?.code ?? error))
+}
+
+function nameIn({ subjectaltname = '', subject }: PeerCertificate): string {
+  const [, name] = /(?:DNS|IP Address):([^,\s]+)/.exec(subjectaltname) ?? []
+  return name ?? String(subject.CN)
+}
+
+/** Asks for TLS as a client of PostgreSQL does, and believes nothing yet. */
+function secured(host: string, port: number, ca: string | undefined): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port })
+    socket.setTimeout(probeMs, () => socket.destroy(new Error('it does not answer')))
+    socket.once('error', reject).once('connect', () => socket.write(wantsTls))
+    socket.once('data', (answer) => {
+      if (answer.toString('latin1', 0, 1) !== 'S') return socket.destroy(new Error('it has no TLS'))
+      const secure = secureConnect({ socket, host, ca, rejectUnauthorized: false })
+      secure.once('error', reject).once('secureConnect', () => resolve(secure))
+    })
+  })
+}
+
+async function linesToChange(
+  client: Client,
+  server: ServerAddress,
+  { host, network }: Own,
+  why: string,
+): Promise<string[]> {
+  const [listens, ssl] = [await setting(client, 'listen_addresses'), await setting(client, 'ssl')]
+  const isOpen = listens !== undefined && /^\*$|^0\.0\.0\.0$/.test(listens)
+  const files = [await setting(client, 'config_file'), await setting(client, 'hba_file')]
+  const [conf = 'postgresql.conf', hba = 'pg_hba.conf'] = files
+  return [
+    `Other machines do not reach the PostgreSQL on this one (${host}:${server.port}: ${why}). It takes these lines, and a restart of the server:`,
+    ...(isOpen ? [] : [`  ${conf}: listen_addresses = '*'`]),
+    ...(ssl === 'on' ? [] : [`  ${conf}: ssl = on (with ssl_cert_file and ssl_key_file)`]),
+    `  ${hba}: hostssl ${server.database} +relay_machine,+relay_invited ${network} scram-sha-256`,
+    ...(files.includes(undefined)
+      ? ["To see where these files are: sudo -u postgres psql -c 'SHOW config_file' -c 'SHOW hba_file'"]
+      : []),
+  ]
+}
+
+/** Undefined for what only a superuser may know. */
+async function setting(client: Client, name: string): Promise<string | undefined> {
+  const { rows } = await client.query('SELECT current_setting($1) AS value', [name]).catch(() => ({ rows: [] }))
+  return rows[0]?.value
+}

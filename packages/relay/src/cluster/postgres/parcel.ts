@@ -1,0 +1,70 @@
+// What an invitation brings along: the workspace that it is for, and its key. It lies in the database, sealed with the invitation's own secret, which
+// the database does not know, and is gone once the machine has joined or the invitation is over.
+
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import type { Client } from './connection.ts'
+import { secure } from './functions.ts'
+
+export interface Parcel {
+  /** The name of the workspace. */
+  workspace: string
+  id: string
+  key: string
+}
+
+export const parcelTables = ['ALTER TABLE relay.machines ADD COLUMN parcel text']
+
+/** Handed out once, to the invitation that it came with. */
+const take = `CREATE FUNCTION relay.parcel_1() RETURNS text LANGUAGE plpgsql ${secure} SET jit = off AS $$
+DECLARE m relay.machines;
+BEGIN
+  SELECT * INTO m FROM relay.machines o WHERE o.invitation = session_user AND o.invited_until > clock_timestamp() FOR UPDATE;
+  UPDATE relay.machines SET parcel = NULL WHERE id = m.id;
+  RETURN m.parcel;
+END $$`
+
+export const parcelFunctions = [take]
+
+const [cipher, saltBytes, nonceBytes, tagBytes] = ['aes-256-gcm', 16, 12, 16] as const
+
+function keyFrom(secret: string, salt: Buffer): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, salt, 'agent-relay parcel', 32))
+}
+
+/** Opens for nobody who does not have the secret. */
+export function seal(secret: string, parcel: Parcel): string {
+  const [salt, nonce] = [randomBytes(saltBytes), randomBytes(nonceBytes)]
+  const sealing = createCipheriv(cipher, keyFrom(secret, salt), nonce)
+  const sealed = [sealing.update(JSON.stringify(parcel), 'utf8'), sealing.final()]
+  return Buffer.concat([salt, nonce, sealing.getAuthTag(), ...sealed]).toString('base64url')
+}
+
+/** Undefined for what was not sealed with this secret. */
+export function unseal(secret: string, text: string): Parcel | undefined {
+  try {
+    const bytes = Buffer.from(text, 'base64url')
+    const from = saltBytes + nonceBytes
+    const opening = createDecipheriv(
+      cipher,
+      keyFrom(secret, bytes.subarray(0, saltBytes)),
+      bytes.subarray(saltBytes, from),
+    )
+    opening.setAuthTag(bytes.subarray(from, from + tagBytes))
+    const opened = opening.update(bytes.subarray(from + tagBytes), undefined, 'utf8') + opening.final('utf8')
+    const { workspace, id, key } = JSON.parse(opened) as Record<string, unknown>
+    return typeof workspace === 'string' && typeof id === 'string' && typeof key === 'string'
+      ? { workspace, id, key }
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Inside of the transaction in which the machine joins. A database of an older version has none. */
+export async function takeParcel(client: Client, secret: string): Promise<Parcel | undefined> {
+  const { rows } = await client.query("SELECT to_regprocedure('relay.parcel_1()') IS NOT NULL AS is_there")
+  if (!rows[0].is_there) return undefined
+  const taken = await client.query('SELECT relay.parcel_1() AS text')
+  const { text } = taken.rows[0]
+  return text === null ? undefined : unseal(secret, text)
+}
