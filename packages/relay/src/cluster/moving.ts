@@ -132,12 +132,16 @@ export async function unshare(moving: Moving): Promise<number> {
   return store.journal.lastSeq
 }
 
-/** All that the cluster has, payloads included. */
-export async function catchUp({ name, id, store, file, cluster }: Moving): Promise<Place> {
+/** All that the cluster has, payloads included. `onTaken` is told up to where. */
+export async function catchUp(
+  { name, id, store, file, cluster }: Moving,
+  onTaken: (seq: number) => void = () => {},
+): Promise<Place> {
   const [replica, journal] = [new Replica(store, new Hub(() => {})), cluster.journal(id)]
   for (let isMore = true; isMore; ) {
     const followed = await journal.follow(replica.known, pageEntriesMax)
     if (followed.kind === 'entries') replica.apply(followed.entries)
+    onTaken(replica.known.seq)
     const stopped = replica.halted ?? (followed.kind === 'entries' ? undefined : followed)
     if (stopped) {
       file.write({ id })

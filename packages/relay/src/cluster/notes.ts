@@ -40,6 +40,7 @@ export class Notes {
 
   constructor(options: NotesOptions) {
     this.#options = options
+    options.replica.onReturned = () => this.plan()
     if (this.#told < this.#last) this.plan()
   }
 

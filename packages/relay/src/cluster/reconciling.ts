@@ -2,12 +2,13 @@
 // again with what the cluster has, asks it once more for what it had stored there itself, and takes the result in the place of its former copy.
 //
 // Nothing of the former copy is changed before the new one is whole, so that this can be begun again wherever it was cut off: a command has one
-// entry, however often it is asked. Each machine brings back what it had appended; for the others' agents it may not speak.
+// entry, however often it is asked. Each machine brings back what it had appended; for the others' agents it may not speak. What its own agents had
+// read of the others' messages is kept until those come back (store/awaited-receipts.ts), in whichever order the machines do this.
 
 import { readdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import type { Fact } from '@agent-relay/sdk/protocol'
-import type { Submission } from '../broker/engine.ts'
+import { type Fact, refusal } from '@agent-relay/sdk/protocol'
+import type { Engine, Submission } from '../broker/engine.ts'
 import { Hub } from '../broker/hub.ts'
 import { registeredAgain } from '../core/agents.ts'
 import { addressOf } from '../core/conversations.ts'
@@ -19,6 +20,7 @@ import { syncFile, syncFolder } from '../machine/sync.ts'
 import type { LocalEntry } from '../store/local-journal.ts'
 import { outdate } from '../store/search.ts'
 import { Store } from '../store/store.ts'
+import type { ClusterJournal } from './cluster-journal.ts'
 import { catchUp, type Moving } from './moving.ts'
 import { Replica } from './replica.ts'
 import { SharedEngine } from './shared-engine.ts'
@@ -35,25 +37,40 @@ export interface Reconciled {
   left: number
 }
 
+/** Told as it goes on: of how many entries how many were looked at. */
+export type Tell = (done: number, of: number) => void
+
+/** Where what was lost is given again. */
+interface Target {
+  machine: string
+  engine: Pick<Engine, 'submit'>
+  replica: Replica
+}
+
+const nothing = (): Reconciled => ({ lost: 0, restored: 0, others: 0, left: 0 })
+
 const pageEntries = 1_000
 
 /** What the name of a former copy has after that of the database, before the time. */
 const keptSign = '.lost-'
 
-/** `kept`: where the former copy lies, if it was replaced. */
-export async function reconcile(moving: Moving, beside: readonly string[]): Promise<Reconciled & { kept?: string }> {
-  const { store: former, machine } = moving
-  if (!(await isDiverged(moving))) return bringBackMore(moving)
+/** Of a workspace that is closed. `kept`: where the former copy lies; unset where somebody else has done it meanwhile. */
+export async function reconcile(
+  moving: Moving,
+  beside: readonly string[],
+  tell: Tell,
+): Promise<Reconciled & { kept?: string }> {
+  const { store: former, machine, name, id, cluster } = moving
+  if (!(await isDiverged(name, cluster.journal(id), new Replica(former, new Hub(() => {}))))) return nothing()
   const { path } = former.database
   const freshPath = `${path}.new`
   removeDatabase(freshPath)
   const fresh = new Store(freshPath, beside, machine)
   let done: Reconciled
   try {
-    await catchUp({ ...moving, store: fresh })
-    const common = lastCommon(former, fresh)
-    done = await bringBack({ ...moving, store: fresh }, former, common)
-    fresh.takeLocal(known(former.local?.after(0) ?? [], fresh), common)
+    const of = former.journal.lastSeq
+    await catchUp({ ...moving, store: fresh }, (seq) => tell(Math.min(seq, of), of))
+    done = await bringBackInto({ ...moving, store: fresh }, former, tell)
   } finally {
     fresh.close()
   }
@@ -67,17 +84,41 @@ export async function reconcile(moving: Moving, beside: readonly string[]): Prom
   return { ...done, kept }
 }
 
-/** What could not be brought back before another machine had brought back its own, such as a message to an agent of that machine. */
-async function bringBackMore(moving: Moving): Promise<Reconciled> {
-  const { store, machine } = moving
-  const { path } = store.database
-  const all: Reconciled = { lost: 0, restored: 0, others: 0, left: 0 }
+/** All that the former copy has, into one that has only what the cluster has. */
+async function bringBackInto(moving: Moving, former: Store, tell: Tell): Promise<Reconciled> {
+  const { name: workspace, id, store: fresh, machine, cluster, ids, now } = moving
+  const replica = new Replica(fresh, new Hub(() => {}))
+  const engine = new SharedEngine({
+    ...{ workspace, machine, ids, journal: cluster.journal(id), replica },
+    world: { machine, isLive: () => false, holder: () => undefined },
+    clock: { ...systemClock, now },
+    onTrouble: (error) => {
+      throw error
+    },
+  })
+  try {
+    const common = lastCommon(former, fresh)
+    const done = await bringBack({ machine, engine, replica }, former, tell)
+    fresh.takeLocal(known(former.local?.after(0) ?? [], fresh), common)
+    replica.awaited.takeFrom(former)
+    return done
+  } finally {
+    engine.close(refusal('workspace.closed', { workspace }))
+  }
+}
+
+/**
+ * Of a workspace that is open and goes on: what could not be brought back before another machine had brought back its own, such as a message to an
+ * agent of that machine. It is in the former copies, `path` being that of the database.
+ */
+export async function bringBackMore(target: Target, path: string, tell: Tell): Promise<Reconciled> {
+  const all = nothing()
   for (const name of readdirSync(dirname(path)).filter((each) => each.startsWith(`${basename(path)}${keptSign}`))) {
     if (!/^\d+$/.test(name.slice(basename(path).length + keptSign.length))) continue
-    const former = new Store(join(dirname(path), name), [], machine)
+    const former = new Store(join(dirname(path), name), [], target.machine)
     try {
-      await catchUp(moving)
-      const done = await bringBack(moving, former, lastCommon(former, store))
+      const done = await bringBack(target, former, tell)
+      target.replica.awaited.takeFrom(former)
       for (const key of Object.keys(all) as (keyof Reconciled)[]) all[key] += done[key]
     } finally {
       former.close()
@@ -90,11 +131,11 @@ function removeDatabase(path: string): void {
   for (const end of ['', '-wal', '-shm', '.end']) rmSync(`${path}${end}`, { force: true })
 }
 
-async function isDiverged({ name: workspace, id, store, cluster }: Moving): Promise<boolean> {
-  const { known: place } = new Replica(store, new Hub(() => {}))
-  const followed = await cluster.journal(id).follow(place, 1)
+/** The cluster has lost what it had acknowledged. */
+export async function isDiverged(workspace: string, journal: ClusterJournal, { known }: Replica): Promise<boolean> {
+  const followed = await journal.follow(known, 1)
   if (followed.kind === 'diverged') return true
-  if (isStopped(followed)) throw new RefusalError(stopRefusal(followed, { workspace, known: place.seq }))
+  if (isStopped(followed)) throw new RefusalError(stopRefusal(followed, { workspace, known: known.seq }))
   return false
 }
 
@@ -110,23 +151,16 @@ function lastCommon(former: Store, fresh: Store): number {
   return low
 }
 
-async function bringBack(moving: Moving, former: Store, common: number): Promise<Reconciled> {
-  const { name: workspace, id, store: fresh, machine, cluster, ids, now } = moving
-  const world = { machine, isLive: () => false, holder: () => undefined }
-  const engine = new SharedEngine({
-    ...{ workspace, machine, ids, world, journal: cluster.journal(id), replica: new Replica(fresh, new Hub(() => {})) },
-    clock: { ...systemClock, now },
-    onTrouble: (error) => {
-      throw error
-    },
-  })
-  const done: Reconciled = { lost: 0, restored: 0, others: 0, left: 0 }
-  for (const entry of entriesAfter(former, common)) {
+async function bringBack({ machine, engine, replica }: Target, former: Store, tell: Tell): Promise<Reconciled> {
+  const { store } = replica
+  const done = nothing()
+  for (const entry of entriesAfter(former, lastCommon(former, store))) {
+    tell(entry.seq, former.journal.lastSeq)
     // A note is told again by itself; and what is there was brought back before.
-    if (entry.rule === 'deliveries.note' || fresh.journal.answered(entry.by, entry.cause)) continue
+    if (entry.rule === 'deliveries.note' || store.journal.answered(entry.by, entry.cause)) continue
     done.lost++
     if (former.journal.originOf(entry.seq)?.machine !== machine) done.others++
-    else if (await isStored(engine, entry, fresh)) done.restored++
+    else if (await isStored(engine, entry, store)) done.restored++
     else done.left++
   }
   return done
@@ -141,7 +175,7 @@ function* entriesAfter(store: Store, seq: number): Generator<JournalEntry> {
   }
 }
 
-async function isStored(engine: SharedEngine, entry: JournalEntry, fresh: Store): Promise<boolean> {
+async function isStored(engine: Target['engine'], entry: JournalEntry, fresh: Store): Promise<boolean> {
   const asked = askedOf(entry, fresh)
   if (!asked) return false
   const { by, cause, digest } = entry
@@ -176,13 +210,10 @@ function askedOf({ rule, by, facts, body = '' }: JournalEntry, { view }: Store):
   return undefined
 }
 
-/** What concerns an agent or a message that was not brought back is left out. */
+/** What concerns an agent that was not brought back is left out. What concerns a message that was not changes nothing. */
 function* known(entries: Iterable<LocalEntry>, { view }: Store): Generator<LocalEntry> {
   for (const entry of entries) {
-    const isKnown = (fact: Fact) => {
-      const { agent, message } = fact as { agent?: string; message?: string }
-      return !(agent !== undefined && !view.agent(agent)) && !(message !== undefined && !view.message(message))
-    }
-    yield { ...entry, facts: entry.facts.filter(isKnown) }
+    const isKnown = ({ agent }: { agent?: string }) => agent === undefined || view.agent(agent) !== undefined
+    yield { ...entry, facts: entry.facts.filter((fact) => isKnown(fact as { agent?: string })) }
   }
 }

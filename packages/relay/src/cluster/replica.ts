@@ -8,6 +8,7 @@ import { label } from '../core/facts/shape.ts'
 import { isKnownFact, misshapen } from '../core/facts/table.ts'
 import { administratorMark, copyMark, type JournalEntry, type Origin, type VoidEntry } from '../core/journal.ts'
 import { sharedFormat } from '../core/workspaces.ts'
+import { AwaitedReceipts } from '../store/awaited-receipts.ts'
 import { isUnfit, type Store } from '../store/store.ts'
 import { beginning, type Place, type SharedEntry } from './cluster-journal.ts'
 import { covers } from './keys.ts'
@@ -32,6 +33,9 @@ class Unfit extends Error {
 export class Replica {
   readonly store: Store
   readonly hub: Hub
+  readonly awaited: AwaitedReceipts
+  /** Called when the arrival of a message has made entries of this machine alone. */
+  onReturned: () => void = () => {}
   readonly #onVoid: (entry: VoidEntry) => void
   #known: Place
   #halted: Halted | undefined
@@ -40,6 +44,7 @@ export class Replica {
   constructor(store: Store, hub: Hub, onVoid: (entry: VoidEntry) => void = () => {}) {
     this.store = store
     this.hub = hub
+    this.awaited = new AwaitedReceipts(store)
     this.#onVoid = onVoid
     const { lastSeq, lastMark } = store.journal
     if (lastSeq > 0 && lastMark === undefined) throw new Error('this workspace is not a copy of a shared one')
@@ -74,13 +79,15 @@ export class Replica {
   #take(fresh: readonly SharedEntry[], unfit: Map<number, string>): (JournalEntry & Origin)[] {
     const taken: (JournalEntry & Origin)[] = []
     try {
-      this.store.transact(() => {
+      const hasReturned = this.store.transact(() => {
         for (const entry of fresh) {
           this.#halted = this.#whyNot(entry)
           if (this.#halted) break
           taken.push(this.#write(entry, unfit.get(entry.seq)))
         }
+        return this.awaited.settle(taken.flatMap(({ facts }) => facts))
       })
+      if (hasReturned) this.onReturned()
     } catch (error) {
       if (!(error instanceof Unfit)) throw error
       return this.#take(fresh, unfit.set(error.seq, error.message))

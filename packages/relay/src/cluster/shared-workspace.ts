@@ -12,6 +12,7 @@ import { type Deciding, knownAnswer } from './batch.ts'
 import type { ClusterJournal } from './cluster-journal.ts'
 import { Contact } from './contact.ts'
 import { Follower } from './follower.ts'
+import { bringBackMore, isDiverged, type Reconciled, type Tell } from './reconciling.ts'
 import { Replica } from './replica.ts'
 import { SharedEngine } from './shared-engine.ts'
 import { isStopRefusal } from './stops.ts'
@@ -34,6 +35,7 @@ export class SharedWorkspace implements Engine {
   readonly #journal: ClusterJournal
   readonly #elsewhere: Elsewhere & { leave(): void }
   readonly #contact: Contact
+  readonly #replica: Replica
   readonly #engine: SharedEngine
   readonly #follower: Follower
   readonly #deciding: Deciding
@@ -53,10 +55,11 @@ export class SharedWorkspace implements Engine {
     this.#elsewhere = elsewhere
     const { store, hub, clock, ids, here, onTrouble } = parts
     const world = worldWith(here, elsewhere)
-    const replica = new Replica(store, hub, ({ seq, machine: other, why }) =>
+    this.#replica = new Replica(store, hub, ({ seq, machine: other, why }) =>
       onTrouble(new Error(`entry ${seq} of the machine ${other} in "${parts.name}" counts for nothing: ${why}`)),
     )
     // Stamped by the clock of the workspace; what is waited for is the network, by that of this computer.
+    const replica = this.#replica
     const ownClock = { ...systemClock, now: () => clock.now() }
     this.#contact = new Contact(place, ownClock)
     this.#journal = this.#contact.watched(cluster)
@@ -83,6 +86,14 @@ export class SharedWorkspace implements Engine {
     if (stopped) return { stopped: { code: stopped.code, text: stopped.message } }
     const { cutOff } = this.#contact
     return cutOff && { cutOff }
+  }
+
+  /** Brings back what a failover had lost and could not be brought back before. Undefined after one of which nothing has been brought back yet. */
+  async bringBack(tell: Tell): Promise<Reconciled | undefined> {
+    const [replica, { name, store }] = [this.#replica, this.#parts]
+    if (await isDiverged(name, this.#journal, replica)) return undefined
+    await this.#follower.look()
+    return bringBackMore({ machine: this.#machine, engine: this.#engine, replica }, store.database.path, tell)
   }
 
   get isIdle(): boolean {

@@ -14,7 +14,7 @@ import { type Listed, PostgresCluster } from './postgres/postgres-cluster.ts'
 import { statusOf } from './postgres/status.ts'
 import { Presence } from './presence.ts'
 import { Questions } from './questions.ts'
-import { reconcile } from './reconciling.ts'
+import { type Reconciled, reconcile, type Tell } from './reconciling.ts'
 import { SharedWorkspace } from './shared-workspace.ts'
 
 /** How long the opening of a workspace waits for what the others have written meanwhile. It goes on without. */
@@ -118,8 +118,13 @@ export class SharedWorkspaces {
   }
 
   /** What the cluster has lost is brought back, as far as this machine may. */
-  reconcile(files: Files): ReturnType<typeof reconcile> {
-    return this.#move(files, this.#options.membership.machine, (moving) => reconcile(moving, files.beside))
+  reconcile(files: Files, tell: Tell): ReturnType<typeof reconcile> {
+    return this.#move(files, this.#options.membership.machine, (moving) => reconcile(moving, files.beside, tell))
+  }
+
+  /** The same for one that is open. Undefined where it has to be closed for that: the database has lost something, and it goes on with another copy. */
+  async bringBack(name: string, id: string, tell: Tell): Promise<Reconciled | undefined> {
+    return this.#asked(name, async () => this.#open.get(id)?.bringBack(tell))
   }
 
   /** A move was cut off. Answers whether the workspace is shared. */

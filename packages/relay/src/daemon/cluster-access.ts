@@ -18,12 +18,16 @@ export interface ClusterAccessOptions {
   onTrouble(error: Error): void
 }
 
+/** Entries, of how many. */
+type Progress = { done: number; of: number }
+
 /** Between two looks whether the cluster is back. */
 const openAgainMs = 2_000
 
 export class ClusterAccess {
   readonly #options: ClusterAccessOptions
   readonly #closed = new AbortController()
+  readonly #progress = new Map<string, Progress>()
   #loaded: Promise<SharedWorkspaces> | undefined
 
   constructor(options: ClusterAccessOptions) {
@@ -84,7 +88,27 @@ export class ClusterAccess {
   }
 
   async reconcile(name: string): ReturnType<SharedWorkspaces['reconcile']> {
-    return (await this.#ofShared(name)).reconcile(this.#files(name))
+    const all = await this.#ofShared(name)
+    return this.#telling(name, (tell) => all.reconcile(this.#files(name), tell))
+  }
+
+  /** Of one that is open, as long as it may stay so. */
+  async bringBack(name: string, id: string): ReturnType<SharedWorkspaces['bringBack']> {
+    const all = await this.#ofShared(name)
+    return this.#telling(name, (tell) => all.bringBack(name, id, tell))
+  }
+
+  /** How far the reconciling of this workspace is, while it is under way. */
+  progressOf(name: string): Progress | undefined {
+    return this.#progress.get(name)
+  }
+
+  async #telling<T>(name: string, work: (tell: (done: number, of: number) => void) => Promise<T>): Promise<T> {
+    try {
+      return await work((done, of) => void this.#progress.set(name, { done, of }))
+    } finally {
+      this.#progress.delete(name)
+    }
   }
 
   #ofShared(name: string): Promise<SharedWorkspaces> {

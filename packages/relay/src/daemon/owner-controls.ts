@@ -21,6 +21,7 @@ import { fileBytes } from './file-bytes.ts'
 import type { KnownWorkspaces } from './known-workspaces.ts'
 import { usersOf, workersOf } from './open-workspace.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
+import { move, reconcile } from './owner-moves.ts'
 import { Pruning } from './pruning.ts'
 import { troubleOf } from './shared-trouble.ts'
 
@@ -125,10 +126,10 @@ function workspaceControls(daemon: OwnedDaemon): WorkspaceControls {
       if (workspace === homeWorkspace) await daemon.open(workspace)
       return { workspace, path }
     },
-    'workspace.share': ({ workspace, force }) => move(daemon, workspace, 'share', force),
-    'workspace.unshare': ({ workspace, force }) => move(daemon, workspace, 'unshare', force),
+    'workspace.share': ({ workspace, force }) => move(daemon, mustKnow(daemon, workspace), 'share', force),
+    'workspace.unshare': ({ workspace, force }) => move(daemon, mustKnow(daemon, workspace), 'unshare', force),
     'workspace.hand-over': ({ workspace, machine }) => daemon.cluster.handOver(mustKnow(daemon, workspace), machine),
-    'workspace.reconcile': ({ workspace, force }) => move(daemon, workspace, 'reconcile', force),
+    'workspace.reconcile': ({ workspace, force }) => reconcile(daemon, mustKnow(daemon, workspace), force),
     'workspace.rotate-key': ({ workspace }) => rotateKey(daemon, mustKnow(daemon, workspace)),
     'workspace.copy': ({ workspace, to }) => copy(daemon, mustKnow(daemon, workspace), to),
     'workspace.prune': ({ workspace, ...wish }) => pruning.prune(mustKnow(daemon, workspace), wish),
@@ -154,31 +155,6 @@ function isKnown(daemon: OwnedDaemon, workspace: string): boolean {
   return workspace === homeWorkspace || isThere(daemon, workspace) || daemon.known.has(workspace)
 }
 
-const homeIsOwn = 'each machine has its own "home", for agents outside a project. Share a workspace with a name.'
-
-/** Closed while it moves, and opened again whatever became of it. */
-async function move<V extends 'share' | 'unshare' | 'reconcile'>(
-  daemon: OwnedDaemon,
-  workspace: string,
-  verb: V,
-  isForced = false,
-): Promise<WorkspaceEntry & Awaited<ReturnType<ClusterAccess[V]>>> {
-  mustKnow(daemon, workspace)
-  if (workspace === homeWorkspace)
-    throw new RefusalError('input.invalid', { operation: 'workspace.share', why: homeIsOwn })
-  const { users: agents = [] } = (await daemon.open(workspace)).entry
-  if (agents.length > 0 && !isForced) throw new RefusalError('workspace.busy', { workspace, agents, verb })
-  let moved = {} as Awaited<ReturnType<ClusterAccess[V]>>
-  try {
-    await daemon.workspaces.close(workspace, isForced, async () => {
-      moved = (await daemon.cluster[verb](workspace)) as typeof moved
-    })
-  } finally {
-    await daemon.open(workspace)
-  }
-  return { ...daemon.entry(workspace), ...moved }
-}
-
 /** Also those of the cluster that nobody has opened here, where it answers. */
 async function listed(daemon: OwnedDaemon): Promise<OutputOf<'workspace.list'>> {
   const workspaces = entriesOf(daemon)
@@ -202,6 +178,7 @@ export function entryOf(name: string, dataDir: string, served: OpenWorkspaces, c
   const id = served.idOf(name)
   const opened = served.opened(name)
   const fault = served.sockets.faultOf(name)
+  const reconciling = cluster.progressOf(name)
   const [users, workers] = opened ? [usersOf(opened), workersOf(opened.workspace)] : [[], []]
   return {
     name,
@@ -210,6 +187,7 @@ export function entryOf(name: string, dataDir: string, served: OpenWorkspaces, c
     ...(served.isAtRest(name) ? { atRest: true } : {}),
     ...(fault ? { fault: bareText(fault) } : {}),
     ...(cluster.isShared(name) ? { shared: true } : {}),
+    ...(reconciling ? { reconciling } : {}),
     ...(opened ? troubleOf(opened.workspace) : {}),
     ...(users.length > 0 ? { users } : {}),
     ...(workers.length > 0 ? { workers } : {}),

@@ -68,6 +68,7 @@ const expected: Record<string, Record<string, Expected>> = {
   agents: { type: wordOf(AgentType.options), role: wordOf(AgentRole.options) },
   messages: { kind: wordOf(messageKinds) },
   receipts: { route: wordOf(routes) },
+  awaited_receipts: { route: wordOf(routes) },
   actions: { input_schema: object, output_schema: object, available_to: list },
   invocations: { input: jsonBody, output: jsonBody },
   workers: {

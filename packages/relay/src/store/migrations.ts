@@ -198,11 +198,16 @@ export const steps: Step[] = [
   CREATE INDEX approvals_mark ON approvals (mark, n) WHERE mark IS NOT NULL;
   `,
   'CREATE TABLE dismissals (agent TEXT NOT NULL, key TEXT NOT NULL, through INTEGER NOT NULL, PRIMARY KEY (agent, key)) STRICT, WITHOUT ROWID;',
+  `
+  -- agent: its id, since the name may be another one's when the message comes.
+  CREATE TABLE awaited_receipts (message TEXT NOT NULL, agent TEXT NOT NULL, offered_at INTEGER, route TEXT, read_at INTEGER,
+    PRIMARY KEY (message, agent)) STRICT, WITHOUT ROWID;
+  `,
 ]
 
 /**
  * Tables that are rebuilt by replaying the journal; `journal`, `local_journal`, `messages`, `bodies` and `payloads` are the truth they come from.
- * `origins` and `prunes` tell of this file, and no entry tells of them.
+ * `origins`, `prunes` and `awaited_receipts` tell of this file, and no entry tells of them.
  */
 export const derivedTables = [
   'meta',

@@ -41,6 +41,8 @@ export class Store {
   readonly finished: FinishedRows
   readonly pruning: Pruning
   readonly commitTimes = new CommitTimes()
+  /** This one, where the workspace is shared with others. */
+  readonly machine: string | undefined
   readonly #database: Database
   readonly #tables: Tables
   readonly #journal: SqliteJournal
@@ -57,6 +59,7 @@ export class Store {
    */
   constructor(place: string | Database, beside: readonly string[] = [], machine?: string) {
     this.#database = typeof place === 'string' ? new Database(place) : place
+    this.machine = machine
     const { path } = this.#database
     const { tables, journal } = beginWith(this.#database, (database) => ({
       tables: new Tables(database),

@@ -22,6 +22,10 @@ export const WorkspaceEntry = z.object({
     .object({ place: z.string(), why: z.string(), since: z.string().optional() })
     .optional()
     .describe('Its database does not answer. `since`: when it answered last.'),
+  reconciling: z
+    .object({ done: z.number(), of: z.number() })
+    .optional()
+    .describe('While it is reconciled: how many of how many entries were looked at.'),
   voids: z
     .array(z.object({ seq: z.number(), machine: z.string(), why: z.string() }))
     .optional()

@@ -124,7 +124,7 @@ export const daemonOperations = {
     who: 'owner',
     network: 'never',
     summary:
-      'The database of a shared workspace has lost what it had acknowledged: store again what this machine had stored there, and go on with it. Refused while somebody is connected, unless `force` is set.',
+      'The database of a shared workspace has lost what it had acknowledged: store again what this machine had stored there, and go on with it. Where nothing was lost, nothing is closed; otherwise it is refused while somebody is connected, unless `force` is set.',
     input: z.object({ workspace: WorkspaceName, force: z.boolean().optional() }),
     output: WorkspaceEntry.extend({
       lost: z.number().describe('Entries that this machine had and the database had not.'),

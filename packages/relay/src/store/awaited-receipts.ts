@@ -1,0 +1,103 @@
+// Receipts of messages that are not here yet. After a failover that lost entries a machine knows from its former copy what its agents were shown and
+// have read, also of messages that another machine brings back later, or never. Each is kept until its message is here and its agent is at home
+// here; then it becomes an entry of this machine alone, like any other receipt, and the others are told.
+
+import type { Fact, Route } from '@agent-relay/sdk/protocol'
+import type { Draft } from '../core/journal.ts'
+import type { Row, Statement } from './database.ts'
+import type { Store } from './store.ts'
+
+const homeIn = (copy: 'main' | 'former', agent: string) =>
+  `(SELECT machine FROM ${copy}.homes h WHERE h.agent = ${agent} ORDER BY h.epoch DESC LIMIT 1)`
+
+const keep = 'INSERT INTO main.awaited_receipts (message, agent, offered_at, route, read_at)'
+// Several former copies may know of the same one.
+const orAdd = `ON CONFLICT DO UPDATE SET route = CASE WHEN offered_at IS NULL THEN excluded.route ELSE route END,
+  offered_at = coalesce(offered_at, excluded.offered_at), read_at = coalesce(read_at, excluded.read_at)`
+
+/** `?1` is this machine. An agent is known by its id: the same name may be another one's by now. */
+const taking = [
+  `${keep} SELECT m.id, a.id, r.offered_at, r.route, r.read_at
+    FROM former.receipts r JOIN former.messages m ON m.seq = r.message JOIN former.agents a ON a.key = r.agent
+    LEFT JOIN main.messages now ON now.id = m.id LEFT JOIN main.agents b ON b.id = a.id
+    LEFT JOIN main.receipts s ON s.message = now.seq AND s.agent = b.key
+    WHERE s.read_at IS NULL AND (r.read_at IS NOT NULL OR (r.offered_at IS NOT NULL AND s.offered_at IS NULL))
+      AND ?1 IN (${homeIn('former', 'a.name')}, ${homeIn('main', 'b.name')}) ${orAdd}`,
+  `${keep} SELECT message, agent, offered_at, route, read_at FROM former.awaited_receipts WHERE ?1 <> '' ${orAdd}`,
+]
+
+const due = `SELECT w.message, a.name, w.offered_at, w.route, w.read_at, w.agent
+  FROM awaited_receipts w JOIN messages m ON m.id = w.message JOIN agents a ON a.id = w.agent WHERE ${homeIn('main', 'a.name')} = ?1`
+
+const statements = {
+  any: 'SELECT 1 FROM awaited_receipts LIMIT 1',
+  due,
+  dueOf: `${due} AND w.message = ?2`,
+  dueFor: `${due} AND a.name = ?2`,
+  gone: 'DELETE FROM awaited_receipts WHERE message = ? AND agent = ?',
+}
+
+export class AwaitedReceipts {
+  readonly #store: Store
+  readonly #sql: Record<keyof typeof statements, Statement>
+  #isAny: boolean
+
+  constructor(store: Store) {
+    this.#store = store
+    this.#sql = store.database.prepareWhenUsed(statements)
+    this.#isAny = this.#sql.any.get() !== undefined
+  }
+
+  /** What another copy of this workspace knows of its agents' receipts, and this one does not. */
+  takeFrom({ database: { path } }: Store): void {
+    const { database, machine } = this.#store
+    if (machine === undefined) return
+    database.exec(`ATTACH '${path.replaceAll("'", "''")}' AS former`)
+    try {
+      this.#store.transact(() => {
+        for (const sql of taking) database.prepare(sql).run(machine)
+        this.#tell(this.#sql.due.all(machine))
+      })
+    } finally {
+      database.exec('DETACH former')
+    }
+    this.#isAny = this.#sql.any.get() !== undefined
+  }
+
+  /** Inside the transaction that writes these facts: of the messages and agents that have come with them. Answers whether there were any. */
+  settle(facts: Iterable<Fact>): boolean {
+    const { machine } = this.#store
+    if (!this.#isAny || machine === undefined) return false
+    let isTold = false
+    for (const fact of facts) {
+      const rows =
+        fact.type === 'message.created'
+          ? this.#sql.dueOf.all(machine, fact.id)
+          : fact.type === 'agent.homed'
+            ? this.#sql.dueFor.all(machine, fact.agent)
+            : []
+      this.#tell(rows)
+      isTold ||= rows.length > 0
+    }
+    return isTold
+  }
+
+  #tell(rows: Row[]): void {
+    for (const row of rows) {
+      const [message, agent, offeredAt, route, readAt, id] = row as [
+        ...[string, string, number | null, Route | null, number | null, string],
+      ]
+      if (offeredAt !== null && route !== null)
+        this.#append(agent, offeredAt, 'inbox.offer', { type: 'delivery.offered', message, agent, route })
+      if (readAt !== null) this.#append(agent, readAt, 'inbox.read', { type: 'delivery.read', message, agent })
+      this.#sql.gone.run(message, id)
+    }
+  }
+
+  #append(by: string, at: number, rule: string, fact: Fact): void {
+    // No caller asked for it, and the same message may be lost and come again: the number that the entry follows is never used twice.
+    const cause = `returned ${this.#store.local?.lastSeq}`
+    const draft: Draft = { at, by, cause, rule, facts: [fact], outcome: {} }
+    if (!this.#store.appendLocal(draft)) throw new Error(`${cause} has an entry already`)
+  }
+}

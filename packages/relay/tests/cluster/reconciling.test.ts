@@ -1,0 +1,122 @@
+// Reconciling after a failover that has lost what was acknowledged: what had been read stays read and what waited waits, whichever machine begins,
+// and wherever it was cut off. Real daemons, a real standby.
+
+import { afterAll, expect, test } from 'vitest'
+import { type Actor, bodiesOf } from '../../../../test/plays/play.ts'
+import { until } from '../../../../test/until.ts'
+import { FailoverWorld } from './failover-world.ts'
+import type { Machine } from './machine.ts'
+
+const workspace = 'team'
+const worlds: FailoverWorld[] = []
+afterAll(async () => {
+  for (const world of worlds) await world.close()
+})
+
+async function begin(names: string[], workspaces = [workspace]): Promise<FailoverWorld> {
+  const world = await FailoverWorld.start(names, workspaces)
+  worlds.push(world)
+  return world
+}
+
+/** Takes this many, and comes again: what it was shown before counts as read. */
+async function reads(actor: Actor, count: number): Promise<string[]> {
+  if (count === 0) return []
+  const { messages } = await actor.call('inbox.take', { limit: count })
+  await actor.call('inbox.peek', {})
+  await actor.comesBack()
+  return messages.map(({ id }) => id)
+}
+
+/** What waits, without taking it. */
+const waiting = async (actor: Actor) => bodiesOf((await actor.call('inbox.peek', {})).messages)
+
+const reconcile = (machine: Machine, force = true) => machine.control('workspace.reconcile', { workspace, force })
+const nothing = { lost: 0, restored: 0, others: 0, left: 0 }
+
+/** Ada on the laptop and bob on the box write to each other, in a channel too, and each reads a part: before the standby lags and after. */
+async function talk(world: FailoverWorld) {
+  const [laptop, box] = world.machines as [Machine, Machine]
+  const enter = (machine: Machine, name: string, token?: string) => world.enter(machine, workspace, name, token)
+  const [ada, bob, cy] = [await enter(laptop, 'ada'), await enter(box, 'bob'), await enter(box, 'cy')]
+  await world.settled(workspace)
+  const say = async (when: string) => {
+    const sent: string[] = []
+    for (const n of [1, 2, 3]) {
+      sent.push((await ada.send('bob', `${when} ada ${n}`)).id as string)
+      sent.push((await bob.send('ada', `${when} bob ${n}`)).id as string)
+      sent.push((await cy.send('#general', `${when} cy ${n}`)).id as string)
+    }
+    await world.settled(workspace)
+    return sent
+  }
+  const early = await say('early')
+  const read = { ada: await reads(ada, 2), bob: await reads(bob, 3) }
+  await world.settled(workspace)
+  await world.lose()
+  const late = await say('late')
+  // Also what the standby has was read after it has lagged.
+  read.ada.push(...(await reads(ada, 6)))
+  read.bob.push(...(await reads(bob, 7)))
+  await world.settled(workspace)
+  const unread = { ada: await waiting(ada), bob: await waiting(bob) }
+  expect([unread.ada.length, unread.bob.length]).toEqual([4, 2])
+  const tokens = { ada: ada.token, bob: bob.token }
+  await world.failOver(workspace)
+  return { laptop, box, enter, tokens, read, unread, sent: [...early, ...late] }
+}
+
+type Talk = Awaited<ReturnType<typeof talk>>
+
+/** Nothing is lost, nothing came twice, what was read is read on both machines, and nothing else. */
+async function expectAll(world: FailoverWorld, { laptop, box, enter, tokens, read, unread, sent }: Talk) {
+  const [ada, bob] = [await enter(laptop, 'ada', tokens.ada), await enter(box, 'bob', tokens.bob)]
+  await world.settled(workspace)
+  for (const machine of world.machines) {
+    const { view, database } = await world.storeOf(machine, workspace)
+    const ids = database.prepare('SELECT id FROM messages').all().flat()
+    expect(ids.toSorted()).toEqual(sent.toSorted())
+    for (const reader of ['ada', 'bob'] as const) {
+      const isRead = (id: string) => {
+        const head = view.message(id)
+        return head && view.receipt(reader, head)?.readAt !== undefined
+      }
+      await until(() => sent.filter(isRead).length >= read[reader].length)
+      expect(sent.filter(isRead).toSorted()).toEqual(read[reader].toSorted())
+    }
+  }
+  expect((await waiting(ada)).toSorted()).toEqual(unread.ada.toSorted())
+  expect((await waiting(bob)).toSorted()).toEqual(unread.bob.toSorted())
+  // Made again from the journals, it is the same.
+  for (const machine of world.machines) {
+    const store = await world.storeOf(machine, workspace)
+    const rows = () => store.database.prepare('SELECT * FROM receipts ORDER BY message, agent').all()
+    const before = rows()
+    store.rebuild()
+    expect(rows()).toEqual(before)
+  }
+}
+
+test.each([
+  ['the laptop', 0],
+  ['the box', 1],
+] as const)('what had been read stays read, and what waited waits, when %s begins', async (_, begins) => {
+  const world = await begin(['laptop', 'box'])
+  const talked = await talk(world)
+  const first = world.machines[begins] as Machine
+  const second = world.machines[1 - begins] as Machine
+  await expect(reconcile(second, false)).rejects.toMatchObject({ code: 'workspace.busy' })
+  expect(await reconcile(first)).toMatchObject({ left: 0, kept: expect.stringContaining('.lost-') })
+  // What it waits for outlives a restart.
+  await first.stop()
+  await first.start()
+  expect(await reconcile(second)).toMatchObject({ others: 0, left: 0, kept: expect.stringContaining('.lost-') })
+  await expectAll(world, talked)
+  // Again, with agents connected: nothing is to be done, and nobody is disturbed.
+  for (const machine of world.machines) {
+    const again = await reconcile(machine, false)
+    expect(again).toMatchObject(nothing)
+    expect(again.kept).toBeUndefined()
+  }
+  await expectAll(world, talked)
+})
