@@ -78,6 +78,7 @@ const rowWriters: Record<string, string> = {
   'packages/relay/src/store/evolve.ts': 'what facts say',
   'packages/relay/src/store/evolve-statements.ts': 'the same: its statements',
   'packages/relay/src/store/noted-receipts.ts': 'the same, of notes',
+  'packages/relay/src/store/awaited-receipts.ts': 'receipts of messages that are not here yet',
   'packages/relay/src/store/concerns.ts': 'whom an entry concerns, from its facts',
   'packages/relay/src/store/journal.ts': 'entries, and how their commands were answered',
   'packages/relay/src/store/local-journal.ts': 'entries of one machine alone',

@@ -132,18 +132,26 @@ export class Print {
     return this.line([...head, ...rows.map(lineOf)].join('\n'))
   }
 
-  /** Says `what` if the work takes longer than a second, and then how long it has taken, less and less often. */
-  async during<T>(what: string, work: Promise<T>): Promise<T> {
+  /**
+   * Says `what` if the work takes longer than a second, and then how long it has taken, less and less often. Where `progress` answers something,
+   * such as how many of how many, that is said too.
+   */
+  async during<T>(what: string, work: Promise<T>, progress?: () => Promise<string | undefined>): Promise<T> {
     const from = performance.now()
-    const tell = () => {
+    let isOver = false
+    const tell = async () => {
+      const parts = [what, await progress?.().catch(() => undefined)]
+      if (isOver) return
       const seconds = Math.round((performance.now() - from) / 1_000)
-      this.say(seconds > 1 ? `${what}, ${seconds} s …` : `${what} …`)
+      if (seconds > 1) parts.push(`${seconds} s`)
+      this.say(`${parts.filter(Boolean).join(', ')} …`)
       timer = setTimeout(tell, 2 * (performance.now() - from))
     }
     let timer = setTimeout(tell, patienceMs)
     try {
       return await work
     } finally {
+      isOver = true
       clearTimeout(timer)
     }
   }

@@ -44,12 +44,14 @@ interface Where {
 
 export class World {
   readonly root = realpathSync(mkdtempSync(join(tmpdir(), 'cli-')))
-  readonly dataDir = join(this.root, 'data')
+  readonly dataDir: string
   readonly cwd = this.directory('app')
   readonly #running = new Set<Running>()
   #daemon: Daemon | undefined
 
-  constructor() {
+  /** `dataDir`: one that somebody else has made, whose daemon is not ended here. */
+  constructor(dataDir?: string) {
+    this.dataDir = dataDir ?? join(this.root, 'data')
     // As after a global install.
     symlinkSync(launcher, join(this.directory('home/.local/bin'), 'agent-relay'))
   }
@@ -123,7 +125,8 @@ export class World {
   /** Ends every process that was started here, the daemon included. */
   async close(): Promise<void> {
     await this.#endDaemon()
-    if (existsSync(join(this.dataDir, 'control.sock'))) await this.#stopDaemon()
+    const isOwn = this.dataDir.startsWith(this.root)
+    if (isOwn && existsSync(join(this.dataDir, 'control.sock'))) await this.#stopDaemon()
     for (const { child, ended } of this.#running) {
       child.kill('SIGKILL')
       await ended

@@ -96,9 +96,24 @@ export class FailoverWorld {
       let asked = 0
       await until(async () => {
         const cause = `now? ${machine.name} ${++asked}`
-        const reply = await engine.submit({ rule: 'channel.join', input: { channel: '#now' }, by: 'agent-relay', cause })
+        const reply = await engine.submit({
+          rule: 'channel.join',
+          input: { channel: '#now' },
+          by: 'agent-relay',
+          cause,
+        })
         return 'refusal' in reply && reply.refusal.code === 'cluster.diverged'
       })
     }
+  }
+
+  /** Until the work is done, nobody can store anything in the database, and everybody can read it. */
+  async locked(work: () => Promise<void>): Promise<void> {
+    await withClient({ ...this.#copy.address, database: 'relay' }, async (client) => {
+      await client.query('BEGIN')
+      await client.query('LOCK TABLE relay.journal IN EXCLUSIVE MODE')
+      await work()
+      await client.query('ROLLBACK')
+    })
   }
 }

@@ -1,9 +1,18 @@
 // Reconciling after a failover that has lost what was acknowledged: what had been read stays read and what waited waits, whichever machine begins,
 // and wherever it was cut off. Real daemons, a real standby.
 
+import { readdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { makeIds } from '@agent-relay/sdk/protocol'
 import { afterAll, expect, test } from 'vitest'
 import { type Actor, bodiesOf } from '../../../../test/plays/play.ts'
 import { until } from '../../../../test/until.ts'
+import { SharedWorkspaces } from '../../src/cluster/shared-workspaces.ts'
+import { systemClock } from '../../src/machine/clock.ts'
+import { ClusterFile, type Membership } from '../../src/machine/cluster-file.ts'
+import { DataDirectory } from '../../src/machine/data-directory.ts'
+import { Store } from '../../src/store/store.ts'
+import { World } from '../cli/cli-world.ts'
 import { FailoverWorld } from './failover-world.ts'
 import type { Machine } from './machine.ts'
 
@@ -119,4 +128,78 @@ test.each([
     expect(again.kept).toBeUndefined()
   }
   await expectAll(world, talked)
+})
+
+test('cut off in the middle, everything is as it was, and the same command goes on', async () => {
+  const world = await begin(['laptop', 'box'])
+  const talked = await talk(world)
+  const { laptop, box } = talked
+  await laptop.stop()
+  const { dataDir } = laptop
+  const database = new DataDirectory(dataDir).database(workspace)
+  const rows = () => {
+    const store = new Store(database, [], laptop.name)
+    const tables = ['journal', 'local_journal', 'messages', 'receipts', 'awaited_receipts']
+    const all = tables.map((each) => store.database.prepare(`SELECT * FROM ${each}`).all())
+    store.close()
+    return all
+  }
+  const before = rows()
+  const membership = new ClusterFile(dataDir).read() as Membership
+  const own = { dataDir, membership, clock: systemClock, ids: makeIds(), onTrouble: () => {} }
+  const cluster = new SharedWorkspaces(own)
+  const cut = cluster.reconcile({ name: workspace, database, beside: [] }, (done, of) => {
+    expect(done).toBeLessThanOrEqual(of)
+    // Nearly all of what was lost is in the database again, and nothing of it here.
+    if (done === of - 3) throw new Error('cut off')
+  })
+  await expect(cut).rejects.toThrow('cut off')
+  await cluster.close()
+  expect(rows()).toEqual(before)
+  expect(readdirSync(dirname(database)).filter((name) => name.includes('.lost-'))).toEqual([])
+  await laptop.start()
+  expect(await reconcile(laptop)).toMatchObject({ left: 0 })
+  expect(await reconcile(box)).toMatchObject({ others: 0, left: 0 })
+  await expectAll(world, talked)
+})
+
+test('one command brings back all that need it, says how far it is, and goes on where somebody pressed Ctrl-C', async () => {
+  const calm = 'calm'
+  const world = await begin(['laptop', 'box'], [workspace, calm])
+  const talked = await talk(world)
+  const { laptop, box } = talked
+  const [onLaptop, onBox] = [new World(laptop.dataDir), new World(box.dataDir)]
+  try {
+    const busy = await onLaptop.run(['cluster', 'reconcile'])
+    expect(busy.code).toBe(1)
+    expect(busy.stderr).toMatch(/^team: .*ada.*agent-relay cluster reconcile team --force/m)
+    expect(busy.stdout).toBe('The database has all of "calm" that this machine has seen.\n')
+    const refused = await onLaptop.run(['cluster', 'reconcile', '--json'])
+    const { workspaces, refused: errors } = JSON.parse(refused.stdout)
+    expect([refused.code, workspaces.length]).toEqual([1, 1])
+    expect(errors).toMatchObject([{ name: workspace, error: { code: 'workspace.busy' } }])
+
+    // Nothing can be stored until the lock is gone.
+    await world.locked(async () => {
+      const running = onLaptop.start(['cluster', 'reconcile', '--force'])
+      await running.says(/reconciling team, \d+ of \d+ entries/)
+      await running.stop('SIGINT')
+    })
+    const first = await onLaptop.run(['cluster', 'reconcile', '--force'])
+    expect(first.code).toBe(0)
+    expect(first.stdout).toContain('The database has all of "calm"')
+    const second = await onBox.run(['cluster', 'reconcile', '--force', '--json'])
+    expect(JSON.parse(second.stdout)).toMatchObject({
+      workspaces: [
+        { name: calm, ...nothing },
+        { name: workspace, others: 0, left: 0, kept: expect.any(String) },
+      ],
+      refused: [],
+    })
+    await expectAll(world, talked)
+    const again = await onLaptop.run(['cluster', 'reconcile', workspace])
+    expect(again).toMatchObject({ code: 0, stdout: 'The database has all of "team" that this machine has seen.\n' })
+  } finally {
+    await Promise.all([onLaptop.close(), onBox.close()])
+  }
 })

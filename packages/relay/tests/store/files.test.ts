@@ -83,7 +83,17 @@ test('a new database has its tables and settings and is sound', () => {
     .all()
     .flat()
   expect(tables).toEqual(
-    [...derivedTables, 'journal', 'messages', 'bodies', 'payloads', 'origins', 'local_journal', 'prunes', 'awaited_receipts'].sort(),
+    [
+      ...derivedTables,
+      'journal',
+      'messages',
+      'bodies',
+      'payloads',
+      'origins',
+      'local_journal',
+      'prunes',
+      'awaited_receipts',
+    ].sort(),
   )
   const setting = (name: string) => store.database.prepare(`PRAGMA ${name}`).get()?.[0]
   expect(setting('journal_mode')).toBe('wal')

@@ -149,7 +149,7 @@ export const refusals = {
     ...clash,
     text: (d) =>
       `Workspace "${d.workspace}" is in use by ${list(d.agents)}. ` +
-      `To ${d.verb ?? 'remove'} it all the same: agent-relay workspace ${d.verb ?? 'remove'} ${d.workspace} --force`,
+      `To ${d.verb ?? 'remove'} it all the same: agent-relay ${d.verb === 'reconcile' ? 'cluster' : 'workspace'} ${d.verb ?? 'remove'} ${d.workspace} --force`,
   },
   'workspace.pruning': {
     ...clash,

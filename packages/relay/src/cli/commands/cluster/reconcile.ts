@@ -1,10 +1,16 @@
 // `cluster reconcile`: after a failover that lost what was acknowledged, this machine brings back what it has.
 
-import type { Context, NamedCommand } from '../../command.ts'
+import type { OutputOf } from '@agent-relay/sdk/protocol'
+import type { Link } from '@agent-relay/sdk/wire'
+import { CommandError, type Context, type NamedCommand } from '../../command.ts'
 import { sayVersion } from '../../connection.ts'
 import { control, nextId } from '../../control-socket.ts'
+import { type Failure, failureOf } from '../../exit.ts'
 import { provePerson } from '../../person.ts'
-import { counted } from '../../text.ts'
+import type { Print } from '../../print.ts'
+import { counted, oneLine } from '../../text.ts'
+
+type Reconciled = OutputOf<'workspace.reconcile'>
 
 interface ReconcileOptions {
   force?: boolean
@@ -12,16 +18,16 @@ interface ReconcileOptions {
 
 export const reconcile: NamedCommand<ReconcileOptions> = {
   name: 'reconcile',
-  args: '<workspace>',
+  args: '[workspace]',
   takes: 'projects',
-  text: 'the database of a shared workspace has lost what it had acknowledged: bring back what this machine has stored there',
+  text: 'the database of shared workspaces has lost what it had acknowledged: bring back what this machine has stored there, in one of them or in all that need it',
   options: {
     force: {
       flags: '--force',
       text: 'even while agents are connected: their sessions and workers end, and can come back',
     },
   },
-  examples: ['agent-relay cluster reconcile frontend'],
+  examples: ['agent-relay cluster reconcile', 'agent-relay cluster reconcile frontend'],
   isNobody: true,
   run,
 }
@@ -29,31 +35,68 @@ export const reconcile: NamedCommand<ReconcileOptions> = {
 const entries = (count: number) => counted(count, 'entry').replace('entrys', 'entries')
 
 async function run({ args, options, env, print }: Context<ReconcileOptions>): Promise<void> {
-  const workspace = args[0] as string
   await provePerson(env)
   const link = await control(env)
   try {
     sayVersion(print, link.welcome.version)
-    const asked = link.call('workspace.reconcile', { workspace, force: options.force }, nextId('c'))
-    const done = await print.during('reconciling', asked)
-    if (print.isJson) return void (await print.json(done))
-    const { lost, restored, others, left, kept } = done
-    if (kept === undefined && lost === 0)
-      return void (await print.line(`The database has all of "${workspace}" that this machine has seen.`))
-    await print.line(
-      `The database lacked ${entries(lost)} of "${workspace}". This machine has stored ${restored} of them again, and goes on.`,
-    )
-    if (others > 0)
-      print.say(
-        `${entries(others)} came from other machines. On each of them: agent-relay cluster reconcile ${workspace}`,
-      )
-    if (left > 0)
-      print.say(
-        `${entries(left)} of this machine were not brought back: what programs have done is not done again, and a message to an agent of another ` +
-          'machine needs that agent. Once the others have reconciled, this can be run again.',
-      )
-    if (kept !== undefined) print.say(`The former copy is kept: ${kept}`)
+    const ask = (workspace: string) => {
+      const asked = link.call('workspace.reconcile', { workspace, force: options.force }, nextId('c'))
+      return print.during(`reconciling ${oneLine(workspace)}`, asked, () => progress(link, workspace))
+    }
+    const [workspace] = args
+    if (workspace === undefined) return await runAll(link, ask, print)
+    const done = await ask(workspace)
+    if (print.isJson) await print.json(done)
+    else await tell(print, done)
   } finally {
     await link.close()
   }
+}
+
+/** One that is refused, since somebody is connected to it for example, keeps none of the others waiting. */
+async function runAll(link: Link, ask: (workspace: string) => Promise<Reconciled>, print: Print): Promise<void> {
+  const { workspaces } = await link.call('daemon.status', {}, nextId('c'))
+  const all: Reconciled[] = []
+  const refused: (Failure & { name: string })[] = []
+  for (const { name } of workspaces.filter(({ shared }) => shared))
+    try {
+      const done = await ask(name)
+      all.push(done)
+      if (!print.isJson) await tell(print, done)
+    } catch (error) {
+      refused.push({ name, ...(await failureOf(error)) })
+    }
+  if (print.isJson) {
+    const errors = refused.map(({ name, code, text }) => ({ name, error: { code, message: print.typed(text) } }))
+    await print.json({ workspaces: all, refused: errors })
+  } else if (all.length + refused.length === 0) await print.line('This machine has no shared workspace.')
+  const [first] = refused
+  if (!first) return
+  const texts = refused.map(({ name, text }) => `${oneLine(name)}: ${text}`)
+  throw new CommandError(texts.join('\n'), first.exit, { isAnswered: true })
+}
+
+async function progress(link: Link, workspace: string): Promise<string | undefined> {
+  const { workspaces } = await link.call('daemon.status', {}, nextId('c'))
+  const found = workspaces.find(({ name }) => name === workspace)?.reconciling
+  return found && `${found.done} of ${entries(found.of)}`
+}
+
+async function tell(print: Print, { name, lost, restored, others, left, kept }: Reconciled): Promise<void> {
+  const workspace = oneLine(name)
+  if (kept === undefined && lost === 0)
+    return void (await print.line(`The database has all of "${workspace}" that this machine has seen.`))
+  await print.line(
+    `The database lacked ${entries(lost)} of "${workspace}". This machine has stored ${restored} of them again, and goes on.`,
+  )
+  if (others > 0)
+    print.say(
+      `${entries(others)} came from other machines. On each of them: agent-relay cluster reconcile ${workspace}`,
+    )
+  if (left > 0)
+    print.say(
+      `${entries(left)} of this machine were not brought back: what programs have done is not done again, and a message to an agent of another ` +
+        'machine needs that agent. Once the others have reconciled, this can be run again.',
+    )
+  if (kept !== undefined) print.say(`The former copy is kept: ${kept}`)
 }
