@@ -11,7 +11,7 @@ import { type Fact, refusal } from '@agent-relay/sdk/protocol'
 import type { Engine, Submission } from '../broker/engine.ts'
 import { Hub } from '../broker/hub.ts'
 import { registeredAgain } from '../core/agents.ts'
-import { addressOf } from '../core/conversations.ts'
+import { addressOf, broadcast, generalChannel } from '../core/conversations.ts'
 import type { RuleName } from '../core/decide.ts'
 import type { JournalEntry } from '../core/journal.ts'
 import { RefusalError } from '../core/refusal-error.ts'
@@ -160,7 +160,7 @@ async function bringBack({ machine, engine, replica }: Target, former: Store, te
     if (entry.rule === 'deliveries.note' || store.journal.answered(entry.by, entry.cause)) continue
     done.lost++
     if (former.journal.originOf(entry.seq)?.machine !== machine) done.others++
-    else if (await isStored(engine, entry, store)) done.restored++
+    else if (await isStored(engine, entry, store, former)) done.restored++
     else done.left++
   }
   return done
@@ -175,8 +175,8 @@ function* entriesAfter(store: Store, seq: number): Generator<JournalEntry> {
   }
 }
 
-async function isStored(engine: Target['engine'], entry: JournalEntry, fresh: Store): Promise<boolean> {
-  const asked = askedOf(entry, fresh)
+async function isStored(engine: Target['engine'], entry: JournalEntry, fresh: Store, former: Store): Promise<boolean> {
+  const asked = askedOf(entry, fresh, former)
   if (!asked) return false
   const { by, cause, digest } = entry
   const reply = await engine.submit({ ...asked, by, cause, ...(digest === undefined ? {} : { digest: () => digest }) })
@@ -189,10 +189,12 @@ async function isStored(engine: Target['engine'], entry: JournalEntry, fresh: St
 type Asked = { [R in RuleName]: Pick<Submission<R>, 'rule' | 'input' | 'mint'> }[RuleName]
 
 /** The command that such an entry comes from, as far as it is given again: names, who is in which channel, and what was said. */
-function askedOf({ rule, by, facts, body = '' }: JournalEntry, { view }: Store): Asked | undefined {
+function askedOf({ rule, by, facts, body = '' }: JournalEntry, fresh: Store, former: Store): Asked | undefined {
+  const { view } = fresh
   const fact = <T extends Fact['type']>(type: T) =>
     facts.find((each): each is Extract<Fact, { type: T }> => each.type === type)
   const [joined, made] = [fact('channel.joined'), fact('channel.created')]
+  const after = (channel: string) => stayFrom(facts, channel, fresh, former)
   const message = rule === 'message.send' ? fact('message.created') : undefined
   if (message) {
     const { id: mint, conversation, kind, thread, replyTo } = message
@@ -203,11 +205,21 @@ function askedOf({ rule, by, facts, body = '' }: JournalEntry, { view }: Store):
   if (rule === 'agent.register') {
     const registered = fact('agent.registered')
     const input = registeredAgain(registered, fact('agent.token-issued'))
-    return input && { rule, input, mint: registered?.id }
+    const heardFrom = registered && { general: after(generalChannel), broadcast: after(broadcast) }
+    return input && { rule, input: { ...input, heardFrom }, mint: registered?.id }
   }
   if (rule === 'channel.create' && made) return { rule, input: { channel: made.channel } }
-  if (rule === 'channel.join' && joined) return { rule, input: { channel: joined.channel, create: true } }
+  if (rule === 'channel.join' && joined)
+    return { rule, input: { channel: joined.channel, create: true, after: after(joined.channel) } }
   return undefined
+}
+
+/** The number of a channel after which such a stay begins now: what the agent got there before, and others have brought back already, it gets again. */
+function stayFrom(facts: readonly Fact[], channel: string, fresh: Store, former: Store): number | undefined {
+  const joined = facts.find((fact) => fact.type === 'channel.joined' && fact.channel === channel)
+  if (joined?.type !== 'channel.joined') return undefined
+  const got = former.history.idsAfter(channel, joined.n).flatMap((id) => fresh.view.message(id)?.n ?? [])
+  return got.length === 0 ? undefined : Math.min(...got) - 1
 }
 
 /** What concerns an agent that was not brought back is left out. What concerns a message that was not changes nothing. */

@@ -30,8 +30,8 @@ export interface RegisterInput extends Omit<ParsedInputOf<'agent.register'>, 'to
 }
 
 interface HeardFrom {
-  general: number
-  broadcast: number
+  general?: number
+  broadcast?: number
 }
 
 /** How many names of a family are checked for an offline one that may be taken again. After that, a free name is found without checking each. */

@@ -15,11 +15,17 @@ export function create(view: View, { input, by }: Command<ChannelInput>): Verdic
   return record(enter(view, by, input.channel), { channel: input.channel })
 }
 
-export function join(view: View, { input, by }: Command<ChannelInput & { create?: boolean }>): Verdict {
-  const { channel, create } = input
+interface JoinInput extends ChannelInput {
+  create?: boolean
+  /** A stay that a failover has lost begins after this number. By default it begins now. */
+  after?: number
+}
+
+export function join(view: View, { input, by }: Command<JoinInput>): Verdict {
+  const { channel, create, after } = input
   const isThere = view.lastNumber(channel) !== undefined
   if (!isThere && !create) return unknownChannel(view, channel)
-  return record(enter(view, by, channel), isThere ? { channel } : { channel, created: true })
+  return record(enter(view, by, channel, after), isThere ? { channel } : { channel, created: true })
 }
 
 export function leave(view: View, { input, by }: Command<ChannelInput>): Verdict {
@@ -44,10 +50,10 @@ export function remove(view: View, { input, by }: Command<ChannelInput>): Verdic
 }
 
 /** The facts that bring an agent into a channel: none if it is there already, and the channel itself if it is new. */
-export function enter(view: View, agent: string, channel: string): Fact[] {
+export function enter(view: View, agent: string, channel: string, after?: number): Fact[] {
   if (view.isMember(agent, channel)) return []
   const n = view.lastNumber(channel)
-  const joined: Fact = { type: 'channel.joined', channel, agent, n: n ?? 0 }
+  const joined: Fact = { type: 'channel.joined', channel, agent, n: after ?? n ?? 0 }
   return n === undefined ? [{ type: 'channel.created', channel }, joined] : [joined]
 }
 

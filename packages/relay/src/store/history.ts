@@ -25,6 +25,7 @@ const statements = {
   sent: `SELECT ${headColumns}, octet_length(m.body) FROM messages m WHERE m.sender = ?1 AND m.seq > ?2 AND m.seq <= ?3 ORDER BY m.seq DESC`,
   counts: 'SELECT count(offered_at), count(read_at) FROM receipts WHERE message = ?',
   reactions: 'SELECT emoji, agent FROM reactions WHERE message = ? ORDER BY seq, at, agent',
+  idsAfter: 'SELECT m.id FROM messages m JOIN conversations c ON c.key = m.conversation WHERE c.name = ? AND m.n > ?',
   preview: 'SELECT substr(body, 1, ?2) FROM messages WHERE seq = ?1',
 }
 
@@ -65,6 +66,11 @@ export class History {
       yield
     }
     return found.sort((a, b) => b.seq - a.seq)
+  }
+
+  /** The messages of a conversation after a number, all of them: where only a part of the workspace is new. */
+  idsAfter(conversation: string, n: number): string[] {
+    return this.#sql.idsAfter.all(conversation, n).map(([id]) => id as string)
   }
 
   *#named(names: Iterable<string>) {

@@ -64,13 +64,18 @@ async function talk(world: FailoverWorld) {
   await world.settled(workspace)
   await world.lose()
   const late = await say('late')
+  // Who comes then has no backlog, and gets what is said from then on.
+  const dan = await enter(box, 'dan')
+  await world.settled(workspace)
+  late.push((await ada.send('#general', 'hello dan')).id as string)
+  await world.settled(workspace)
   // Also what the standby has was read after it has lagged.
   read.ada.push(...(await reads(ada, 6)))
   read.bob.push(...(await reads(bob, 7)))
   await world.settled(workspace)
-  const unread = { ada: await waiting(ada), bob: await waiting(bob) }
-  expect([unread.ada.length, unread.bob.length]).toEqual([4, 2])
-  const tokens = { ada: ada.token, bob: bob.token }
+  const unread = { ada: await waiting(ada), bob: await waiting(bob), dan: await waiting(dan) }
+  expect([unread.ada.length, unread.bob.length, unread.dan]).toEqual([4, 3, ['hello dan']])
+  const tokens = { ada: ada.token, bob: bob.token, dan: dan.token }
   await world.failOver(workspace)
   return { laptop, box, enter, tokens, read, unread, sent: [...early, ...late] }
 }
@@ -96,6 +101,8 @@ async function expectAll(world: FailoverWorld, { laptop, box, enter, tokens, rea
   }
   expect((await waiting(ada)).toSorted()).toEqual(unread.ada.toSorted())
   expect((await waiting(bob)).toSorted()).toEqual(unread.bob.toSorted())
+  // Numbers in the channel are others by now, so that dan may be shown more. He misses nothing.
+  expect(await waiting(await enter(box, 'dan', tokens.dan))).toEqual(expect.arrayContaining(unread.dan))
   // Made again from the journals, it is the same.
   for (const machine of world.machines) {
     const store = await world.storeOf(machine, workspace)
