@@ -101,7 +101,7 @@ async function expectAll(world: FailoverWorld, { laptop, box, enter, tokens, rea
   }
   expect((await waiting(ada)).toSorted()).toEqual(unread.ada.toSorted())
   expect((await waiting(bob)).toSorted()).toEqual(unread.bob.toSorted())
-  // Numbers in the channel are others by now, so that dan may be shown more. He misses nothing.
+  // Numbers in the channel are others by now, so that dan may be shown more. Nothing is missing.
   expect(await waiting(await enter(box, 'dan', tokens.dan))).toEqual(expect.arrayContaining(unread.dan))
   // Made again from the journals, it is the same.
   for (const machine of world.machines) {
