@@ -56,7 +56,7 @@ const contracts: Record<string, string[]> = {
   'work → broker': at('broker', 'workers/worker-runtime', 'claims/claim-runtime'),
   'cluster → broker': at('broker', 'engine', 'hub', 'local-engine', 'elsewhere', 'sharing'),
   'daemon → cluster': at('cluster', 'shared-workspaces'),
-  'cli → cluster': at('cluster/postgres', 'connection', 'joining', 'machines', 'schema', 'status'),
+  'cli → cluster': at('cluster/postgres', 'connection', 'faults', 'joining', 'machines', 'schema', 'status'),
 }
 
 /** Libraries that one file alone may name. */

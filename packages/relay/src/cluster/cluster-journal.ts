@@ -50,7 +50,8 @@ export type Stopped =
   | { kind: 'fenced' }
   /** The entry at the known place is missing, or is another one. */
   | { kind: 'diverged'; head: number }
-  | { kind: 'revoked' }
+  /** `why`: the server does not say whether this machine was removed, or only its password is another one. */
+  | { kind: 'revoked'; why?: string }
   /** The workspace holds facts that this version does not know. */
   | { kind: 'newer' }
   /** The workspace is not shared any more. */
@@ -88,12 +89,37 @@ export interface ClusterJournal {
   readonly hasHints?: boolean
 }
 
+/** Why the server of a cluster does not do what is asked, for people. Its texts: postgres/faults.ts. */
+export interface ServerFault {
+  kind:
+    | 'away'
+    | 'busy'
+    | 'full'
+    | 'certificate'
+    | 'tls'
+    | 'password'
+    | 'removed'
+    | 'rights'
+    | 'database'
+    | 'schema'
+    | 'name'
+    | 'stranger'
+    | 'other'
+  /** Whole sentences, with what to do next. */
+  text: string
+  /** Somebody has to do something first: to ask again changes nothing. */
+  isLasting: boolean
+}
+
 export class ClusterUnreachable extends Error {
   /** The question never left, so nothing was stored. Otherwise it is not known: the answer may have been lost after the commit. */
   readonly isUnsent: boolean
+  readonly fault: ServerFault
 
-  constructor(why: string, isUnsent: boolean) {
-    super(why)
+  constructor(why: string | ServerFault, isUnsent: boolean) {
+    const fault: ServerFault = typeof why === 'string' ? { kind: 'other', text: why, isLasting: false } : why
+    super(fault.text)
     this.isUnsent = isUnsent
+    this.fault = fault
   }
 }

@@ -8,7 +8,7 @@ import { ClusterFile, type Membership, placeText, SharedFile } from '../machine/
 import { Store } from '../store/store.ts'
 import { ClusterUnreachable } from './cluster-journal.ts'
 import { finishMove, type Moving, share, unshare } from './moving.ts'
-import { LoginRefused } from './postgres/connection.ts'
+import { doubtOf, LoginRefused } from './postgres/connection.ts'
 import { handOver } from './postgres/moving.ts'
 import { type Listed, PostgresCluster } from './postgres/postgres-cluster.ts'
 import { statusOf } from './postgres/status.ts'
@@ -16,6 +16,7 @@ import { Presence } from './presence.ts'
 import { Questions } from './questions.ts'
 import { type Reconciled, reconcile, type Tell } from './reconciling.ts'
 import { SharedWorkspace } from './shared-workspace.ts'
+import { unreachedRefusal } from './unreached.ts'
 
 /** How long the opening of a workspace waits for what the others have written meanwhile. It goes on without. */
 const catchUpMs = 3_000
@@ -166,14 +167,9 @@ export class SharedWorkspaces {
     try {
       return await work()
     } catch (error) {
-      const { message } = error as Error
-      if (error instanceof LoginRefused) throw new RefusalError('machine.revoked', { workspace })
+      if (error instanceof LoginRefused) throw new RefusalError('machine.revoked', { workspace, ...doubtOf(error) })
       if (!(error instanceof ClusterUnreachable)) throw error
-      throw new RefusalError('cluster.unreachable', {
-        workspace,
-        place: placeText(this.#options.membership),
-        why: message,
-      })
+      throw new RefusalError(unreachedRefusal(error, { workspace, place: placeText(this.#options.membership) }))
     }
   }
 }

@@ -165,5 +165,5 @@ export class ClusterAccess {
 
 /** Nothing is wrong with the workspace itself: it can be opened once its cluster answers. */
 export function isUnreached(error: unknown): boolean {
-  return error instanceof RefusalError && error.refusal.code === 'cluster.unreachable'
+  return error instanceof RefusalError && /^cluster\.un(?:reachable|usable)$/.test(error.refusal.code)
 }

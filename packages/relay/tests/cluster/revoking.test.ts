@@ -177,7 +177,7 @@ test('once removed it has no connection left, says so, and what it has can be re
     await refused((actors.at(-1) as Actor).send('ada', 'again?'), 'machine.revoked', /can be read/)
   }
   const listed = await run(box, ['machine', 'list'])
-  expect(listed).toMatchObject({ code: 77, stderr: expect.stringContaining('this machine, box, was removed there') })
+  expect(listed).toMatchObject({ code: 77, stderr: expect.stringContaining('This machine, box, was removed there') })
   expect((await box.json<{ clusterFault?: string }>(['workspace', 'list'])).clusterFault).toContain('was removed')
 })
 

@@ -2,15 +2,17 @@
 // two addresses that lead to this machine and do not look like it.
 
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { X509Certificate } from 'node:crypto'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../../../test/free-port.ts'
 import { until } from '../../../../test/until.ts'
-import { invitationOf } from '../../src/cli/commands/cluster/invitation.ts'
+import { invitationOf, lineOf } from '../../src/cli/commands/cluster/invitation.ts'
 import { withClient } from '../../src/cluster/postgres/connection.ts'
+import { ClusterFile, type Membership } from '../../src/machine/cluster-file.ts'
 import { type Ran, World } from '../cli/cli-world.ts'
 import { PostgresServer } from './postgres-server.ts'
 
@@ -33,6 +35,21 @@ function certificate(file: string, forWhom: string): { cert: string; key: string
   ])
   if (made.status !== 0) throw new Error(made.stderr.toString())
   chmodSync(key, 0o600)
+  return { cert, key }
+}
+
+/** The same, and it has run out a day ago. */
+function expired(file: string, forWhom: string): { cert: string; key: string } {
+  const { cert, key } = certificate(file, forWhom)
+  const [asked, names] = [join(folder, `${file}.csr`), join(folder, `${file}.names`)]
+  writeFileSync(names, `subjectAltName=${forWhom}\n`)
+  for (const args of [
+    ['req', '-new', '-key', key, '-subj', '/CN=database', '-out', asked],
+    ['x509', '-req', '-in', asked, '-signkey', key, '-days', '-1', '-extfile', names, '-out', cert],
+  ]) {
+    const made = spawnSync('openssl', args)
+    if (made.status !== 0) throw new Error(made.stderr.toString())
+  }
   return { cert, key }
 }
 
@@ -95,6 +112,15 @@ describe.runIf(hasOpenssl)('beyond this machine', () => {
     const stranger = certificate('stranger', `IP:${name}`)
     expect(refused(await init(urlAt(name), '--ca', stranger.cert))).toEqual(withWords('does not come from the one'))
     expect(refused(await init(urlAt(address), '--ca', own.cert))).toEqual(withWords(`is not for "${address}"`))
+    // With what the certificate itself says.
+    const { validTo, fingerprint256 } = new X509Certificate(readFileSync(own.cert))
+    const lasts = new Date(validTo).toISOString().slice(0, 16).replace('T', ' ')
+    for (const { stderr } of [await init(urlAt(address), '--ca', own.cert), await init(urlAt(name))]) {
+      expect(stderr).toContain('It is issued by CN=database, valid from ')
+      expect(stderr).toContain(
+        `until ${lasts} UTC, for IP Address:${name}; its SHA-256 is ${fingerprint256}. Nothing was sent.`,
+      )
+    }
     // The environment cannot talk a client out of it.
     const careless = { env: { ...asAdmin.env, PGSSLMODE: 'disable', NODE_TLS_REJECT_UNAUTHORIZED: '0' } }
     const ran = await laptop.launch(['cluster', 'init', urlAt(name), '--name', 'laptop'], careless)
@@ -136,5 +162,33 @@ describe.runIf(hasOpenssl)('beyond this machine', () => {
     const { stdout: line } = await laptop.run(['machine', 'invite', 'box'], asAdmin)
     expect((await box.launch(['machine', 'join'], { input: line })).code).toBe(0)
     expect((await box.run(['machine', 'list'])).stdout).toContain('laptop')
+  })
+
+  test('a certificate that has expired is named as that, to people and by the daemon, and asking again is not what helps', async () => {
+    const late = expired('late', `IP:${name}`)
+    await server.set(files(late))
+    await until(async () => (await laptop.run(['cluster', 'status'])).code !== 0)
+    expect((await laptop.run(['cluster', 'init', '--ca', late.cert], asAdmin)).code).toBe(69)
+    new ClusterFile(laptop.dataDir).write({
+      ...(new ClusterFile(laptop.dataDir).read() as Membership),
+      ca: readFileSync(late.cert, 'utf8'),
+    })
+    expect(refused(await laptop.run(['cluster', 'status']))).toEqual(withWords('has expired'))
+    // A daemon that starts now, and has no connection from before.
+    await laptop.run(['daemon', 'stop'])
+    await laptop.serve()
+    const told = await laptop.json<{ clusterFault: string }>(['workspace', 'list'])
+    expect(told.clusterFault).toMatch(
+      /cannot be used.*The certificate of the server has expired.*The server needs a new one\..*until/,
+    )
+    await laptop.run(['workspace', 'create', 'own'])
+    const shared = await laptop.run(['workspace', 'share', 'own'])
+    expect(refused(shared)).toEqual([78, expect.stringContaining('has expired')])
+    const line = lineOf({ ...(new ClusterFile(laptop.dataDir).read() as Membership) })
+    const joined = await box.launch(['machine', 'join'], {
+      input: line,
+      env: { RELAY_DATA_DIR: box.directory('other') },
+    })
+    expect(refused(joined)).toEqual(withWords('has expired'))
   })
 })

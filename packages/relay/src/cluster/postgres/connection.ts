@@ -1,11 +1,13 @@
 // A connection to PostgreSQL: made when something is asked, and again after it broke; one question at a time. The one file that names the
 // driver, which is loaded with the first connection, so that a daemon whose workspaces are all its own never loads it.
 
-import { checkServerIdentity, type PeerCertificate } from 'node:tls'
+import { X509Certificate } from 'node:crypto'
+import { checkServerIdentity, type PeerCertificate, type TLSSocket } from 'node:tls'
 import type { Client as PgClient } from 'pg'
 import type { Clock } from '../../machine/clock.ts'
 import { isLoopback } from '../../machine/loopback.ts'
-import { ClusterUnreachable } from '../cluster-journal.ts'
+import { ClusterUnreachable, type ServerFault } from '../cluster-journal.ts'
+import { faultOf, isLoginFault, NotPostgres } from './faults.ts'
 
 export type Client = PgClient
 
@@ -34,16 +36,25 @@ const goodbyeMs = 500
  */
 const answerBytesMax = 64 * 1024 * 1024
 
-/** The server does not let this machine in: its role was taken away, or may log in no more. */
-export class LoginRefused extends Error {}
+/** The server does not let this machine in: its role was taken away, may log in no more, or has another password. */
+export class LoginRefused extends Error {
+  /** Undefined where it was let in, and the cluster does not know it. */
+  readonly fault: ServerFault | undefined
 
-/** Whether a connection has failed for that: the role may not log in, or another password is asked of it since it was invited again. */
-export function isLoginRefused(error: unknown): boolean {
-  const { code, routine } = error as { code?: string; routine?: string }
-  // By the name of the function in the server, because its words come in many languages.
-  return (
-    error instanceof LoginRefused || code === '28P01' || (code === '28000' && routine === 'InitializeSessionUserId')
-  )
+  constructor(why: string | ServerFault) {
+    super(typeof why === 'string' ? why : why.text)
+    this.fault = typeof why === 'string' ? undefined : why
+  }
+}
+
+/** For the refusal: why it is not certain that this machine was removed. */
+export function doubtOf({ fault }: LoginRefused): { why?: string } {
+  return fault?.kind === 'password' ? { why: fault.text } : {}
+}
+
+/** Whether a connection has failed for that. */
+export function isLoginRefused(error: unknown, address: ServerAddress): boolean {
+  return error instanceof LoginRefused || isLoginFault(faultOf(error, address))
 }
 
 /** A file may hold several, as while one takes the place of another. */
@@ -70,14 +81,43 @@ async function connect(address: ServerAddress): Promise<Client> {
   })
   // Without a listener the first cut would end the process. Whoever asks next is told.
   client.on('error', () => {})
+  const connecting = client.connect()
+  const shown = isHere ? undefined : watchCertificate(client)
+  streamOf(client).prependOnceListener('data', (bytes: Buffer) => {
+    // The driver would wait for the rest of what it takes for the beginning of an answer.
+    if (!isPostgres(bytes, !isHere)) streamOf(client).destroy(new NotPostgres('this is no PostgreSQL'))
+  })
   try {
-    await client.connect()
+    await connecting
   } catch (error) {
     // It may still be open, where the server waits for a password that there is none of.
     streamOf(client).destroy()
-    throw error
+    throw shown?.certificate ? Object.assign(error as Error, shown) : error
   }
   return client
+}
+
+/** The first byte: yes or no to TLS, else a question for a password, an error, a notice or another version of the protocol. */
+function isPostgres([first = 0]: Uint8Array, isTlsAsked: boolean): boolean {
+  return (isTlsAsked ? 'SNE' : 'RENv').includes(String.fromCharCode(first))
+}
+
+/** Kept before it is judged: a socket that was closed because of its certificate shows it no more. */
+function watchCertificate(client: Client): { certificate?: X509Certificate } {
+  const shown: { certificate?: X509Certificate } = {}
+  // The driver has taken the answer by then, and put TLS in the place of the first stream.
+  streamOf(client).once('data', () => {
+    const stream = streamOf(client) as Partial<TLSSocket>
+    stream.prependOnceListener?.('secure', () => {
+      // An error here would end the process. `getPeerX509Certificate` takes the names from the check that comes next, in Node 20.
+      try {
+        shown.certificate = new X509Certificate((stream as TLSSocket).getPeerCertificate(true).raw)
+      } catch {
+        // It is judged all the same; only what it says is not told.
+      }
+    })
+  })
+  return shown
 }
 
 /** Where the connections lead that `withClient` has made. */
@@ -148,7 +188,7 @@ export class Connection {
       return answer
     } catch (error) {
       this.#drop(client)
-      throw failureOf(error as Error)
+      throw failureOf(error as Error, this.#options.address)
     }
   }
 
@@ -161,8 +201,9 @@ export class Connection {
       if (this.#isClosed) throw new Error('closed meanwhile')
     } catch (error) {
       if (client) this.#drop(client)
-      if (isLoginRefused(error)) throw new LoginRefused((error as Error).message)
-      throw new ClusterUnreachable((error as Error).message, true)
+      if (error instanceof LoginRefused) throw error
+      const fault = faultOf(error, address)
+      throw isLoginFault(fault) ? new LoginRefused(fault) : new ClusterUnreachable(fault, true)
     }
     this.#isUnsure = false
     this.#client = client
@@ -226,17 +267,17 @@ function streamOf(client: Client): import('node:net').Socket {
 
 /**
  * States in which the server has refused a statement, and another try may succeed: a standby that cannot write (25006), a conflict (40), no
- * memory or disk (53), a lock not given (55P03), a statement that took too long (57014), a broken file (58).
+ * memory or disk (53), a lock not given (55P03), a statement that took too long (57014), a broken file (58). And one without our schema (3F000).
  */
-const refusedForNow = /^(?:25006|40...|53...|55P03|57014|58...)$/
+const refusedForNow = /^(?:25006|3F000|40...|53...|55P03|57014|58...)$/
 /** States with which the server ends a connection; whether a commit came through is not known. */
 const ended = /^(?:08...|25P03|57P..|XX...)$/
 
-function failureOf(error: Error): Error {
+function failureOf(error: Error, address: ServerAddress): Error {
   const { code } = error as { code?: string }
   if (error instanceof ClusterUnreachable || error instanceof LoginRefused) return error
   // Only what the server itself has said carries a severity.
-  if (!('severity' in error) || (code !== undefined && ended.test(code)))
-    return new ClusterUnreachable(error.message, false)
-  return code !== undefined && refusedForNow.test(code) ? new ClusterUnreachable(error.message, true) : error
+  const isEnd = !('severity' in error) || (code !== undefined && ended.test(code))
+  const isUnsent = !isEnd && code !== undefined && refusedForNow.test(code)
+  return isEnd || isUnsent ? new ClusterUnreachable(faultOf(error, address), isUnsent) : error
 }

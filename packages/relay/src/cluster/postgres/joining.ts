@@ -8,6 +8,8 @@ import { secure } from './functions.ts'
 import { type Credentials, transact, verifierOf } from './machine-roles.ts'
 import { type Parcel, takeParcel } from './parcel.ts'
 
+export { nameOfRole } from './roles.ts'
+
 /** The role of the invitation, for as long as there is one. */
 export const joiningTables = ['ALTER TABLE relay.machines ADD COLUMN invitation name UNIQUE']
 
@@ -37,11 +39,6 @@ export const joiningFunctions = [join, joined]
 
 /** The answer to the last word was lost, and the server cannot be asked: the machine may have joined, with a password that nobody knows now. */
 export class JoinUnsure extends Error {}
-
-/** Whom a role was made for. */
-export function nameOfRole(user: string): string | undefined {
-  return /^relay_(.+)_[0-9a-f]{8}(?:_invited)?$/.exec(user)?.[1]
-}
 
 const [triesMax, tryMs] = [5, 1_000]
 
@@ -84,7 +81,7 @@ async function hasJoined(address: ServerAddress): Promise<boolean> {
       await withClient(address, async () => {})
       return true
     } catch (error) {
-      if (isLoginRefused(error)) return false
+      if (isLoginRefused(error, address)) return false
       if (tries === triesMax) throw new JoinUnsure((error as Error).message)
     }
     await pause(tryMs)

@@ -15,7 +15,7 @@ import {
   type Stopped,
   type Writes,
 } from '../cluster-journal.ts'
-import { type Client, type Connection, LoginRefused } from './connection.ts'
+import { type Client, type Connection, doubtOf, LoginRefused } from './connection.ts'
 import { draftTexts, fromPlain, homesText } from './entry-text.ts'
 
 /** What the journals of one daemon share. */
@@ -99,7 +99,7 @@ export class PostgresJournal implements ClusterJournal {
     try {
       return await connection.ask(question)
     } catch (error) {
-      if (error instanceof LoginRefused) return { kind: 'revoked' }
+      if (error instanceof LoginRefused) return { kind: 'revoked', ...doubtOf(error) }
       // The function found no such workspace.
       if ((error as { code?: string }).code === 'P0002') return { kind: 'removed' }
       throw error

@@ -6,3 +6,8 @@ export const ownerRole = 'relay_owner'
 export const machineRole = 'relay_machine'
 /** What the role of every invitation is a member of: it may execute what lets its machine join, and nothing else. */
 export const invitedRole = 'relay_invited'
+
+/** The machine that a role was made for. */
+export function nameOfRole(user: string): string | undefined {
+  return /^relay_(.+)_[0-9a-f]{8}(?:_invited)?$/.exec(user)?.[1]
+}

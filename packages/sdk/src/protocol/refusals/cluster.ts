@@ -27,6 +27,11 @@ export const clusterRefusals = {
     text: (d) =>
       `The shared workspace "${d.workspace}" cannot be reached${placeText(d)}: nothing was stored. What has come here can be read. Ask again later.`,
   },
+  'cluster.unusable': {
+    ...stopped,
+    text: (d) =>
+      `The server of the shared workspace "${d.workspace}" cannot be used${d.place === undefined ? '' : ` (${d.place})`}: nothing was stored. ${d.why} Once that is done, all goes on by itself.`,
+  },
   'cluster.unknown': {
     ...later,
     http: 504,
@@ -168,6 +173,6 @@ export const clusterRefusals = {
   'machine.revoked': {
     ...stopped,
     text: (d) =>
-      `This machine was removed from "${d.workspace}". What it has can be read, and nothing can be sent. Ask who runs the database to let it in again.`,
+      `${d.why === undefined ? `This machine was removed from "${d.workspace}".` : `This machine is not let in to "${d.workspace}" any more. ${d.why}`} What it has can be read, and nothing can be sent. Ask who runs the database to let it in again.`,
   },
 } as const satisfies Record<string, ClusterRefusal>

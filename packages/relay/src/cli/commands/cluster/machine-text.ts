@@ -9,8 +9,8 @@ import { explained } from './server.ts'
 
 export async function clusterStatus(place: Membership): Promise<ClusterStatus> {
   const found = await withClient(place, statusOf).catch((error) => {
-    if (isLoginRefused(error)) return undefined
-    throw explained(error, place)
+    const { message } = explained(error, place)
+    throw new CommandError(message, isLoginRefused(error, place) ? exits.denied : exits.notRunning)
   })
   if (found) return found
   throw new CommandError(

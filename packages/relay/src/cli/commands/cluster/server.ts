@@ -3,6 +3,7 @@
 import { userInfo } from 'node:os'
 import { dataDir, type Env, readForeignText, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
 import { type Client, type ServerAddress, withClient } from '../../../cluster/postgres/connection.ts'
+import { faultOf } from '../../../cluster/postgres/faults.ts'
 import { ClusterFile, type Membership, placeText } from '../../../machine/cluster-file.ts'
 import { CommandError, type Context, exits } from '../../command.ts'
 import { askSecret } from '../../secret.ts'
@@ -128,52 +129,7 @@ export function sayUnlimited({ print }: Pick<Context, 'print'>, machines: readon
     )
 }
 
-const older = 'The cluster was made by an older version. To bring it up to date: agent-relay cluster init'
-
-/** By the code of the server, of the system, or of TLS. */
-const words: Record<string, (at: ServerAddress) => string> = {
-  '28P01': ({ user }) => `The server does not accept this password for ${user}.`,
-  '28000': ({ user }) =>
-    `The server does not let ${user} in from here. Its file pg_hba.conf says who may come from where.`,
-  '3D000': ({ database }) => `There is no database "${database}". To make it: createdb ${database}`,
-  '42501': ({ user }) =>
-    `${user} may not do this. It takes a role that may make roles (CREATEROLE) and schemas in this database, as its owner may.`,
-  '23505': () => 'A machine of this name is in the cluster already. Choose another: --name NAME',
-  '23514': () => 'A machine has a name of 1 to 40 letters, digits, ".", "_" or "-". Choose one: --name NAME',
-  '53300': () => 'The server takes no more connections. Raise max_connections, or close some.',
-  '57P03': () => 'The server is starting or stopping. Ask again in a moment.',
-  ECONNREFUSED: () => 'Nothing listens there. Is the server running, and is this its port?',
-  ENOENT: () => 'There is no socket there. Is the server running?',
-  ENOTFOUND: ({ host }) => `There is no host "${host}".`,
-  ETIMEDOUT: () => 'There is no answer. Is there a firewall between?',
-  ERR_TLS_CERT_ALTNAME_INVALID: ({ host }) =>
-    `The certificate of the server is not for "${host}". Nothing was sent. Use a name that it is for, or give the server one for this name.`,
-  CERT_HAS_EXPIRED: () => 'The certificate of the server has expired. Nothing was sent. The server needs a new one.',
-  '3F000': () => 'There is no cluster in this database. To make one: agent-relay cluster init',
-  '42883': () => older,
-  '42703': () => older,
-}
-
-/** As TLS calls a certificate that comes from nobody whom this machine believes. */
-const untrusted = /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|CERT_UNTRUSTED|CERT_SIGNATURE_FAILURE/
-
 export function explained(error: unknown, address: ServerAddress): Error {
   if (error instanceof CommandError) return error
-  const { code = '', message } = error as Failed
-  const told = (why: string) => new CommandError(`${placeText(address)}: ${why}`, exits.notRunning)
-  if (code in words) return told((words[code] as (at: ServerAddress) => string)(address))
-  if (untrusted.test(code))
-    return told(
-      address.ca === undefined
-        ? 'This machine does not trust the certificate of the server. Name the one it comes from: agent-relay cluster init --ca FILE'
-        : 'The certificate of the server does not come from the one that this machine was given. Nothing was sent. If the server has a new ' +
-            'one: agent-relay cluster init --ca FILE, and invite the other machines again.',
-    )
-  if (/does not support SSL/.test(message))
-    return told(
-      'The server has no TLS, and beyond this machine nothing is sent without it. Set ssl = on there, with a certificate (ssl_cert_file, ' +
-        'ssl_key_file); where machines would not trust it, name it here: --ca FILE',
-    )
-  if (/timeout/i.test(message)) return told((words.ETIMEDOUT as () => string)())
-  return told(message)
+  return new CommandError(`${placeText(address)}: ${faultOf(error, address).text}`, exits.notRunning)
 }

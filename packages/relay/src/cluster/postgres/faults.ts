@@ -1,0 +1,175 @@
+// Why a PostgreSQL does not do what is asked, in words for people: the one place that reads the errors of the server, of the system, of TLS and of the
+// driver. Each text says what to do next.
+
+import type { X509Certificate } from 'node:crypto'
+import { cleanLine } from '@agent-relay/sdk/internal/clean'
+import type { ServerFault } from '../cluster-journal.ts'
+import { nameOfRole } from './roles.ts'
+
+/** The server, and who asks it. */
+interface At {
+  host: string
+  database: string
+  user: string
+  ca?: string
+}
+type Known = Omit<ServerFault, 'text'> & { text: string | ((at: At) => string) }
+
+/** What the driver throws, with the certificate that the server has shown, where it was that which failed. */
+interface Thrown {
+  code?: string
+  message: string
+  routine?: string
+  certificate?: X509Certificate
+  fault?: ServerFault
+}
+
+/** It answers, and not as a PostgreSQL does. */
+export class NotPostgres extends Error {}
+
+/** Somebody has to do something there; until then asking again changes nothing. */
+const lasting = (kind: ServerFault['kind'], text: Known['text']): Known => ({ kind, isLasting: true, text })
+const passing = (kind: ServerFault['kind'], text: Known['text']): Known => ({ kind, isLasting: false, text })
+
+/** Of a machine of a cluster; undefined where it is a person who asks, as whoever administers the database. */
+const machineOf = ({ user }: At) => nameOfRole(user)
+
+const invitedAgain = (name: string | undefined) =>
+  `Have this machine let in again: agent-relay machine revoke ${name}, agent-relay machine invite ${name} on another one, then agent-relay machine join here.`
+
+const older = lasting(
+  'schema',
+  'The cluster was made by an older version. To bring it up to date, whoever administers the database runs: agent-relay cluster init',
+)
+
+/** By the code of the server or of the system. */
+const byCode: Record<string, Known> = {
+  '28P01': lasting('password', (at) =>
+    machineOf(at) === undefined
+      ? `The server does not accept this password for ${at.user}.`
+      : `The server does not accept the login of this machine (${at.user}): that role has another password now, or is gone, as after the machine was removed ` +
+        `and invited again. A PostgreSQL does not tell which of the two. ${invitedAgain(machineOf(at))}`,
+  ),
+  '28000': lasting(
+    'rights',
+    ({ user }) => `The server does not let ${user} in from here. Its file pg_hba.conf says who may come from where.`,
+  ),
+  '3D000': lasting('database', (at) =>
+    machineOf(at) === undefined
+      ? `There is no database "${at.database}". To make it: createdb ${at.database}`
+      : `There is no database "${at.database}" on this server: it was dropped or renamed, or this is another server. Whoever administers it brings it back, ` +
+        'under this name.',
+  ),
+  '3F000': lasting('schema', (at) =>
+    machineOf(at) === undefined
+      ? 'There is no cluster in this database. To make one: agent-relay cluster init'
+      : `There is no cluster in the database "${at.database}" (it has no schema "relay"): it was dropped, or this is another database. Whoever administers it ` +
+        'brings it back, from its backup.',
+  ),
+  '42501': lasting('rights', (at) =>
+    machineOf(at) === undefined
+      ? `${at.user} may not do this. It takes a role that may make roles (CREATEROLE) and schemas in this database, as its owner may.`
+      : `The role ${at.user} may not use this cluster any more. ${invitedAgain(machineOf(at))}`,
+  ),
+  '42883': older,
+  '42703': older,
+  '23505': lasting('name', 'A machine of this name is in the cluster already. Choose another: --name NAME'),
+  '23514': lasting('name', 'A machine has a name of 1 to 40 letters, digits, ".", "_" or "-". Choose one: --name NAME'),
+  '53100': passing(
+    'full',
+    'The disk of the server is full: it stores nothing. Once there is room on it again (the folder of its data, and pg_wal in it), all goes on by itself.',
+  ),
+  '53300': passing('busy', 'The server takes no more connections. Raise max_connections, or close some.'),
+  '57P03': passing('busy', 'The server is starting or stopping. Ask again in a moment.'),
+  ECONNREFUSED: passing('away', 'Nothing listens there. Is the server running, and is this its port?'),
+  ENOENT: passing('away', 'There is no socket there. Is the server running?'),
+  ENOTFOUND: passing('away', ({ host }) => `There is no host "${host}".`),
+  ETIMEDOUT: passing('away', 'There is no answer. Is there a firewall between?'),
+  CERT_HAS_EXPIRED: lasting('certificate', 'The certificate of the server has expired. The server needs a new one.'),
+  CERT_NOT_YET_VALID: lasting(
+    'certificate',
+    'The certificate of the server is not valid yet. Is the clock of this machine right, and that of whoever made it?',
+  ),
+  ERR_TLS_CERT_ALTNAME_INVALID: lasting(
+    'certificate',
+    ({ host }) =>
+      `The certificate of the server is not for "${host}". Use a name that it is for, or give the server one for this name.`,
+  ),
+}
+
+/** A role that may log in no more; the server says so by the name of its function, because its words come in many languages. */
+const removed = lasting('removed', (at) => {
+  const name = machineOf(at)
+  if (name === undefined) return `${at.user} may not log in there: the role was locked, or there is none of this name.`
+  return `This machine, ${name}, was removed there. ${invitedAgain(name).replace(`agent-relay machine revoke ${name}, `, '')}`
+})
+
+const untrusted = lasting('certificate', ({ ca }) =>
+  ca === undefined
+    ? 'This machine does not trust the certificate of the server. Name the one it comes from: agent-relay cluster init --ca FILE. It goes with each ' +
+      'invitation that is made after that.'
+    : 'The certificate of the server does not come from the one that this machine was given. If the server has a new one: agent-relay cluster init ' +
+      '--ca FILE where it is administered, and let the other machines in again (machine revoke, invite, join).',
+)
+/** As TLS calls a certificate that comes from nobody whom this machine believes. */
+const untrustedPattern = /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|CERT_UNTRUSTED|CERT_SIGNATURE_FAILURE|INVALID_CA/
+
+const notPostgres = lasting(
+  'stranger',
+  'The server there does not answer as a PostgreSQL does. Is this its port? That of a PostgreSQL is usually 5432.',
+)
+const withoutTls = lasting(
+  'tls',
+  'The server has no TLS, and beyond this machine nothing is sent without it. Set ssl = on there, with a certificate (ssl_cert_file, ' +
+    'ssl_key_file); where machines would not trust it, name it here: --ca FILE',
+)
+
+/** By the words of the driver, which has no codes of its own. */
+const byWords: [RegExp, Known][] = [
+  [/does not support SSL/, withoutTls],
+  [/error establishing an SSL connection|^received invalid response/, notPostgres],
+  [/^Connection terminated unexpectedly$/, passing('away', 'The server has ended the connection without a word.')],
+  [/timeout/i, byCode.ETIMEDOUT as Known],
+]
+
+/** A server that does not let this machine in: its role may log in no more, or has another password since it was invited again. */
+export function isLoginFault({ kind }: ServerFault): boolean {
+  return kind === 'removed' || kind === 'password'
+}
+
+function knownFor(error: Thrown): Known | undefined {
+  const { code = '', message, routine } = error
+  if (error instanceof NotPostgres) return notPostgres
+  if (code === '28000' && routine === 'InitializeSessionUserId') return removed
+  if (Object.hasOwn(byCode, code)) return byCode[code]
+  if (untrustedPattern.test(code)) return untrusted
+  return code === '' ? byWords.find(([pattern]) => pattern.test(message))?.[1] : undefined
+}
+
+/** Whatever was thrown while the server at this address was asked. What is not known here passes, in the server's own words. */
+export function faultOf(thrown: unknown, at: At): ServerFault {
+  const error = thrown as Thrown
+  if (error.fault) return error.fault
+  const known = knownFor(error)
+  if (!known) return { kind: 'other', isLasting: false, text: cleanLine(error.message) }
+  const { kind, isLasting } = known
+  const text = typeof known.text === 'string' ? known.text : known.text(at)
+  return { kind, isLasting, text: `${text}${kind === 'certificate' ? factsOf(error.certificate) : ''}` }
+}
+
+const factCharsMax = 200
+
+/** What the certificate itself says. Whoever answers there may have written anything into it. */
+function factsOf(certificate: X509Certificate | undefined): string {
+  const unsent = ' Nothing was sent.'
+  if (!certificate) return unsent
+  const { subject, issuer, validFrom, validTo, subjectAltName, fingerprint256 } = certificate
+  const told = (text: string | undefined) => cleanLine((text ?? 'nobody').replaceAll('\n', ', ')).slice(0, factCharsMax)
+  const names = subjectAltName ?? subject?.split('\n').find((part) => part.startsWith('CN='))
+  return ` It is issued by ${told(issuer)}, valid from ${timeOf(validFrom)} until ${timeOf(validTo)}, for ${told(names)}; its SHA-256 is ${fingerprint256}.${unsent}`
+}
+
+function timeOf(text: string): string {
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? cleanLine(text) : new Date(at).toISOString().slice(0, 16).replace('T', ' ').concat(' UTC')
+}
