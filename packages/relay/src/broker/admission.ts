@@ -78,6 +78,7 @@ export async function openSession(
       version: daemon.version,
       agent: registered?.agent,
       token: registered?.token,
+      because: registered?.because,
       sendTool: hello.hosts && registered && sendToolOf(workspace.sessions, registered.agent),
       seq: workspace.store.journal.lastSeq,
     }
@@ -114,7 +115,7 @@ async function introduce(
   session: Session,
   hello: Hello,
   isByWord: boolean,
-): Promise<{ agent: string; token?: string } | undefined> {
+): Promise<{ agent: string; token?: string; because?: string } | undefined> {
   if (hello.hosts !== undefined && !isByWord) return joinHost(workspace, session, hello.hosts, hello.thread)
   if (hello.name === undefined && hello.token === undefined) return undefined
   const { key: _, session: __, ...profile } = hello
@@ -202,14 +203,22 @@ export async function register(
     })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     refuseRevoked(session)
-    const { agent, id, issued } = reply.outcome as { agent: string; id: string; issued?: boolean }
+    const { agent, id, issued, because } = reply.outcome as Named
     // It took a name of its own choice while the given one was being stored: that one stays.
     if (isGiven && session.agent !== profile.name) return { agent, id }
     sessions.bind(session, agent)
     if (isGiven) sessions.nameIsGiven(session)
     if (session.standing.kind === 'model' && session.isResumed) await recall(workspace, session, agent)
-    return issued ? { agent, id, token: fresh } : { agent, id }
+    return { agent, id, ...(issued ? { token: fresh } : {}), ...(because === undefined ? {} : { because }) }
   })
+}
+
+/** What the rule answers. */
+type Named = {
+  agent: string
+  id: string
+  issued?: boolean
+  because?: string
 }
 
 /**

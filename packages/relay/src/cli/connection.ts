@@ -7,6 +7,7 @@ import { credentialsPath, dataDir, type Env, findDaemon, setting } from '@agent-
 import { type Connector, daemonName, type Hello, socketConnector, type Welcome } from '@agent-relay/sdk/wire'
 import { nearest } from '../core/nearest.ts'
 import { RefusalError } from '../core/refusal-error.ts'
+import { SharedFile } from '../machine/cluster-file.ts'
 import { chooseProject, meantProject, type ProjectChoice } from '../machine/config.ts'
 import { CredentialsFile } from '../machine/credentials-file.ts'
 import { DataDirectory } from '../machine/data-directory.ts'
@@ -31,17 +32,18 @@ async function connect(context: Context, need: ActsAs, own?: Pick<Hello, 'proces
   sayVersion(print, running)
   const key = keyOf(workspaceId, socketPath, env)
   const who = need === 'holder' ? {} : identity(env, options.as)
-  const hello = helloAs(
-    who,
-    key,
-    need,
-    `no key for workspace ${workspace} in ${homely(credentialsPath(env), env.HOME)}`,
-  )
+  const hello = helloAs(who, key, need, {
+    lack: `no key for workspace ${workspace} in ${homely(credentialsPath(env), env.HOME)}`,
+    fix: keepFix(workspace, env),
+  })
   const { name: agentName, type: agentType, strict: strictName, ...rest } = hello
   const open = ownersConnector(socketPath, workspaceId, env)
   const connect: Connector = (hello) => open({ ...hello, ...own })
-  const client = new RelayClient({ ...rest, agentName, agentType, strictName, connect, autoConnect: false })
+  // Said here in words for people; the SDK's own are for programs.
+  const told = { onRenamed: () => {} }
+  const client = new RelayClient({ ...rest, ...told, agentName, agentType, strictName, connect, autoConnect: false })
   const welcome = await client.connect()
+  if (welcome.because !== undefined && welcome.token !== undefined) print.say(welcome.because)
   if (hello.name && key !== undefined && welcome.token !== undefined && hello.type !== 'human') {
     print.say(`${welcome.agent} is new in ${welcome.workspace}: registered as an agent.`)
   }
@@ -129,6 +131,17 @@ export function sayFaults(print: Print, workspaces: readonly { name: string; fau
     if (fault !== undefined) print.say(`Workspace ${name} is not open: ${fault}`)
 }
 
+/** Where a workspace is shared, its key was made on another machine. */
+export function keepFix(workspace: string, env: Env): string {
+  try {
+    if (!new SharedFile(dataDir(env), workspace).read()) return ''
+  } catch {
+    // It is shared, as far as the file says anything. Whoever opens it is told what is wrong with it.
+  }
+  const command = `agent-relay workspace key ${workspace}`
+  return ` It is shared, and was made on another machine: ${command} prints its key there, and ${command} --keep keeps it here.`
+}
+
 interface Identity {
   /** Undefined where nobody was named: the person at the keyboard. */
   name?: string
@@ -144,16 +157,24 @@ function identity(env: Env, as: string | undefined): Identity {
 }
 
 /** A token acts as its agent alone, so the key is not shown beside it. */
-function helloAs({ name, token }: Identity, key: string | undefined, need: ActsAs, lack: string): Hello {
+function helloAs(
+  { name, token }: Identity,
+  key: string | undefined,
+  need: ActsAs,
+  { lack, fix }: { lack: string; fix: string },
+): Hello {
   if (token !== undefined) return { name, token }
   if (need === 'holder' && key === undefined)
-    throw new CommandError(`Not allowed: this takes the key of the workspace, and there is ${lack}.`, exits.denied)
+    throw new CommandError(
+      `Not allowed: this takes the key of the workspace, and there is ${lack}.${fix}`,
+      exits.denied,
+    )
   if (name === undefined && need !== 'agent') return { key }
   const me = loginName()
   if (key !== undefined) return { name: name ?? me, key, type: name === undefined || name === me ? 'human' : undefined }
   if (name !== undefined) return { name, strict: true }
   throw new CommandError(
-    `Not allowed: to act as ${me}, a person, takes the key, and there is ${lack}. Act as an agent: --as NAME`,
+    `Not allowed: to act as ${me}, a person, takes the key, and there is ${lack}.${fix} Act as an agent: --as NAME`,
     exits.denied,
   )
 }

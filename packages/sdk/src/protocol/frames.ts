@@ -223,6 +223,8 @@ export interface Welcome {
   version: string
   agent?: string
   token?: string
+  /** Why the name is another than the one that was asked for, where it is a person's second name. */
+  because?: string
   /** For a hook: the tool by which the agent's model answers, where it is not `relay_send`. */
   sendTool?: string
   seq: number

@@ -16,7 +16,12 @@ export const agentOperations = {
       /** A taken name is refused instead of numbered. */
       strict: z.boolean().optional(),
     }),
-    output: z.object({ agent: z.string(), id: z.string(), token: z.string().optional() }),
+    output: z.object({
+      agent: z.string(),
+      id: z.string(),
+      token: z.string().optional(),
+      because: z.string().optional().describe('Why a person has another name here.'),
+    }),
   },
   'agent.list': {
     kind: 'query',

@@ -4,7 +4,7 @@ import { realpathSync } from 'node:fs'
 import { credentialsPath, dataDir } from '@agent-relay/sdk/internal/discover'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
-import { meantWorkspace, sayVersion } from '../../connection.ts'
+import { keepFix, meantWorkspace, sayVersion } from '../../connection.ts'
 import { control, knownWorkspace, nextId, reachControl } from '../../control-socket.ts'
 import { provePerson } from '../../person.ts'
 import { askSecret } from '../../secret.ts'
@@ -94,8 +94,8 @@ async function stored({ env }: Context, workspace: string): Promise<string> {
   const where = homely(path, env.HOME)
   const lack =
     named.length > 1 ? `${where} has several keys of workspaces named` : `There is no key in ${where} for workspace`
-  throw new CommandError(
-    `${lack} ${workspace}. To make a new one: agent-relay workspace key ${workspace} --rotate`,
-    exits.refused,
-  )
+  const fix =
+    (named.length === 0 && keepFix(workspace, env)) ||
+    ` To make a new one: agent-relay workspace key ${workspace} --rotate`
+  throw new CommandError(`${lack} ${workspace}.${fix}`, exits.refused)
 }
