@@ -1,12 +1,13 @@
 // Contact with the cluster: whether it answers, since when it does not, and why. Noted at every question of one workspace.
 
 import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
-import type { RefusalDetails } from '@agent-relay/sdk/protocol/refusals'
+import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { CutOff } from '../core/shared-trouble.ts'
 import type { Clock } from '../machine/clock.ts'
 import { type ClusterJournal, ClusterUnreachable } from './cluster-journal.ts'
+import { unreachedRefusal } from './unreached.ts'
 
-/** After a failure as old as this nobody waits for the cluster any more: it is looked for in the background. */
+/** After a failure as old as this, or one that asking again does not heal, nobody waits for the cluster any more: it is looked for in the background. */
 const hopelessMs = 10_000
 
 export class Contact {
@@ -15,7 +16,7 @@ export class Contact {
   /** When it answered last. */
   #heardAt: number | undefined
   /** `from`: of the first failure since then, as steady time. */
-  #failure: { from: number; why: string } | undefined
+  #failure: { from: number; last: ClusterUnreachable } | undefined
 
   /** `place`: the server, as people know it. */
   constructor(place: string, clock: Clock) {
@@ -27,19 +28,21 @@ export class Contact {
   get cutOff(): CutOff | undefined {
     if (!this.#failure) return undefined
     const since = this.#heardAt === undefined ? {} : { since: new Date(this.#heardAt).toISOString() }
-    return { place: this.#place, why: this.#failure.why, ...since }
+    const { text, isLasting } = this.#failure.last.fault
+    return { place: this.#place, why: text, ...since, ...(isLasting ? { isLasting } : {}) }
   }
 
   get isHopeless(): boolean {
-    return this.#failure !== undefined && this.#clock.steady() - this.#failure.from > hopelessMs
+    if (!this.#failure) return false
+    const { from, last } = this.#failure
+    return last.fault.isLasting || this.#clock.steady() - from > hopelessMs
   }
 
-  /** For the refusal of whoever asks meanwhile. */
-  get details(): RefusalDetails {
-    const { cutOff } = this
-    if (!cutOff) return {}
-    const { place, why, since } = cutOff
-    return { place, why, lastHeard: lastHeardText(since, this.#clock.now()) }
+  /** For whoever asks meanwhile. */
+  refusal(workspace: string): Refusal {
+    const [at, last] = [this.#heardAt, this.#failure?.last]
+    if (!last) return refusal('cluster.unreachable', { workspace })
+    return unreachedRefusal(last, { workspace, place: this.#place, lastHeard: lastHeardText(at, this.#clock.now()) })
   }
 
   /** The same journal, of which every answer and failure is noted here. */
@@ -65,7 +68,7 @@ export class Contact {
       return answer
     } catch (error) {
       if (error instanceof ClusterUnreachable)
-        this.#failure = { from: this.#failure?.from ?? this.#clock.steady(), why: error.message }
+        this.#failure = { from: this.#failure?.from ?? this.#clock.steady(), last: error }
       throw error
     }
   }

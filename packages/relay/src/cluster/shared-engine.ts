@@ -318,7 +318,7 @@ export class SharedEngine implements Engine {
 
   #unreachable(): Refusal {
     const { workspace, contact } = this.#options
-    return refusal('cluster.unreachable', { workspace, ...contact?.details })
+    return contact?.refusal(workspace) ?? refusal('cluster.unreachable', { workspace })
   }
 
   #pause(failures: number): Promise<void> {

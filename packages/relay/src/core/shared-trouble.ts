@@ -10,6 +10,8 @@ export interface CutOff {
   why: string
   /** When it answered last, where it did since the daemon started. */
   since?: string
+  /** It does not answer before somebody has done what `why` says. */
+  isLasting?: true
 }
 
 export interface SharedTrouble {
@@ -48,10 +50,9 @@ export function troubleTexts(trouble: SharedTrouble): string[] {
   return troublesOf(trouble).map(({ text }) => text)
 }
 
-function cutOffText(name: string, { place, why, since }: CutOff): string {
+function cutOffText(name: string, { place, why, since, isLasting }: CutOff): string {
   const last = since === undefined ? 'It has not answered since the daemon started' : `It answered last at ${since}`
-  return (
-    `"${name}" cannot be reached at ${place} (${why}). ${last}. What has come here can be read, and nothing can be sent; ` +
-    'once the server answers, it goes on by itself.'
-  )
+  const here = 'What has come here can be read, and nothing can be sent; it goes on by itself'
+  if (isLasting) return `The server of "${name}" cannot be used (${place}): ${why} ${last}. ${here} once that is done.`
+  return `"${name}" cannot be reached at ${place} (${why}). ${last}. ${here} once the server answers.`
 }

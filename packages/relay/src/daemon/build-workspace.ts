@@ -50,6 +50,7 @@ export type Built = Omit<OpenWorkspace, 'wire'> & { key?: string }
 export async function buildWorkspace(name: string, isNew: boolean, building: Building): Promise<Built> {
   const { directory, known, cluster, isMemory, clock, env, harnesses, setups, worktrees, runLimits, onTrouble } =
     building
+  if (isNew && !isMemory) await cluster.mustBeFree(name)
   const folder = directory.make(name)
   const sharing = isMemory ? undefined : await cluster.of(name)
   const workspace = new Workspace({

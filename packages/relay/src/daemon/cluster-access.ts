@@ -2,7 +2,7 @@
 // opened or asked for.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isProjectName } from '@agent-relay/sdk/internal/discover'
+import { homeWorkspace, isProjectName } from '@agent-relay/sdk/internal/discover'
 import type { Ids } from '@agent-relay/sdk/protocol'
 import type { SharedWorkspaces } from '../cluster/shared-workspaces.ts'
 import { RefusalError } from '../core/refusal-error.ts'
@@ -21,6 +21,8 @@ export interface ClusterAccessOptions {
 /** Entries, of how many. */
 type Progress = { done: number; of: number }
 
+/** So long a new workspace waits for the cluster to say whether its name is free: a start must not wait for a server that is away. */
+const nameMs = 1_500
 /** Between two looks whether the cluster is back. */
 const openAgainMs = 2_000
 
@@ -29,6 +31,8 @@ export class ClusterAccess {
   readonly #closed = new AbortController()
   readonly #progress = new Map<string, Progress>()
   #loaded: Promise<SharedWorkspaces> | undefined
+  /** Names of the cluster that a person wants for a workspace of this machine too. */
+  readonly #meant = new Set<string>()
 
   constructor(options: ClusterAccessOptions) {
     this.#options = options
@@ -61,7 +65,41 @@ export class ClusterAccess {
   async names(): Promise<Map<string, string>> {
     if (!new ClusterFile(this.#options.directory.path).read()) return new Map()
     const all = (await (await this.#load()).list()).filter(({ name }) => isProjectName(name))
+    this.#remember(all.map(({ name }) => name).sort())
     return new Map(all.map(({ name, id }) => [name, id]))
+  }
+
+  /** A disk that is full keeps nobody from the cluster. */
+  #remember(names: string[]): void {
+    try {
+      this.#options.directory.rememberShared(names)
+    } catch (error) {
+      this.#options.onTrouble(error as Error)
+    }
+  }
+
+  /**
+   * Before a workspace is made that lives on this machine alone: one that the cluster has, or had when it answered last, keeps its name. Each machine has a
+   * home of its own.
+   */
+  async mustBeFree(name: string, details: { placing?: true } = {}): Promise<void> {
+    if (name === homeWorkspace || this.#meant.has(name) || this.isShared(name)) return
+    const late = sleep(nameMs, undefined, { ref: false })
+    const found = await Promise.race([this.names(), late]).catch(() => undefined)
+    const names = found ? [...found.keys()] : this.#options.directory.lastShared()
+    if (names.includes(name))
+      throw new RefusalError('workspace.name-shared', {
+        workspace: name,
+        ...details,
+        ...(found ? {} : { unchecked: true }),
+      })
+  }
+
+  /** What is done meanwhile may make a workspace of this machine alone, although the cluster has one of this name, where a person wants that. */
+  async asMeant<T>(name: string, isLocal: boolean | undefined, work: () => Promise<T>): Promise<T> {
+    if (!isLocal) return work()
+    this.#meant.add(name)
+    return work().finally(() => this.#meant.delete(name))
   }
 
   /** One of the cluster that this machine does not have yet is opened next: it begins with nothing, and follows. False: there is none of this name. */

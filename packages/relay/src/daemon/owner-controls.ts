@@ -7,7 +7,7 @@ import { type AgentProcesses, mustBePerson, speakerAt } from '../broker/authorit
 import type { Controls } from '../broker/control-socket.ts'
 import type { Workspace } from '../broker/workspace.ts'
 import { nearest } from '../core/nearest.ts'
-import { bareText, RefusalError, refusalOf } from '../core/refusal-error.ts'
+import { bareText, RefusalError } from '../core/refusal-error.ts'
 import { ownerOf, setOwner } from '../machine/config.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
 import { version } from '../machine/version.ts'
@@ -17,8 +17,8 @@ import type { HttpOptions, HttpWire } from '../wires/http.ts'
 import type { PageLogin } from '../wires/page-login.ts'
 import { isBlankHome } from './backup.ts'
 import type { ClusterAccess } from './cluster-access.ts'
-import { fileBytes } from './file-bytes.ts'
 import type { KnownWorkspaces } from './known-workspaces.ts'
+import { entriesOf, listed } from './listing.ts'
 import { usersOf, workersOf } from './open-workspace.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 import { move, reconcile } from './owner-moves.ts'
@@ -96,17 +96,17 @@ function workspaceControls(daemon: OwnedDaemon): WorkspaceControls {
   const { dataDir, directory } = daemon
   const pruning = new Pruning(daemon)
   return {
-    'workspace.open': async ({ workspace, directory: owner, mustExist }) => {
+    'workspace.open': async ({ workspace, directory: owner, mustExist, local }) => {
       if (mustExist && !isKnown(daemon, workspace) && !(await daemon.cluster.take(workspace)))
         mustKnow(daemon, workspace)
-      const { created } = await daemon.open(workspace)
+      const { created } = await daemon.cluster.asMeant(workspace, local, () => daemon.open(workspace))
       if (owner !== undefined && workspace !== homeWorkspace) setOwner(dataDir, workspace, owner)
       return { ...daemon.entry(workspace), created }
     },
-    'workspace.create': async ({ workspace }) => {
+    'workspace.create': async ({ workspace, local }) => {
       const path = directory.database(workspace)
       if (isThere(daemon, workspace)) throw new RefusalError('workspace.exists', { workspace, path })
-      const { entry, key } = await daemon.open(workspace)
+      const { entry, key } = await daemon.cluster.asMeant(workspace, local, () => daemon.open(workspace))
       // Somebody else was quicker.
       if (key === undefined) throw new RefusalError('workspace.exists', { workspace, path })
       return { ...entry, key }
@@ -133,7 +133,8 @@ function workspaceControls(daemon: OwnedDaemon): WorkspaceControls {
     'workspace.rotate-key': ({ workspace }) => rotateKey(daemon, mustKnow(daemon, workspace)),
     'workspace.copy': ({ workspace, to }) => copy(daemon, mustKnow(daemon, workspace), to),
     'workspace.prune': ({ workspace, ...wish }) => pruning.prune(mustKnow(daemon, workspace), wish),
-    'workspace.place': async ({ workspace, from, key }) => {
+    'workspace.place': async ({ workspace, from, key, local }) => {
+      if (!local) await daemon.cluster.mustBeFree(workspace, { placing: true })
       await place(daemon, workspace, from, key)
       return (await daemon.open(workspace)).entry
     },
@@ -153,18 +154,6 @@ function isThere({ entry, directory }: OwnedDaemon, name: string): boolean {
 
 function isKnown(daemon: OwnedDaemon, workspace: string): boolean {
   return workspace === homeWorkspace || isThere(daemon, workspace) || daemon.known.has(workspace)
-}
-
-/** Also those of the cluster that nobody has opened here, where it answers. */
-async function listed(daemon: OwnedDaemon): Promise<OutputOf<'workspace.list'>> {
-  const workspaces = entriesOf(daemon)
-  try {
-    const names = [...(await daemon.cluster.names()).keys()]
-    const others = names.filter((name) => !workspaces.some((each) => each.name === name))
-    return { workspaces: [...workspaces, ...others.sort().map((name) => ({ ...daemon.entry(name), shared: true }))] }
-  } catch (error) {
-    return { workspaces, clusterFault: bareText(refusalOf(error)) }
-  }
 }
 
 function mustKnow(daemon: OwnedDaemon, workspace: string): string {
@@ -195,18 +184,6 @@ export function entryOf(name: string, dataDir: string, served: OpenWorkspaces, c
     socketPath: socketPathOf(dataDir, name),
     path: projectDir(dataDir, name),
   }
-}
-
-function entriesOf(daemon: OwnedDaemon): WorkspaceEntry[] {
-  const names = new Set([
-    ...daemon.directory.workspaces(),
-    ...daemon.workspaces.names(),
-    ...daemon.workspaces.sockets.faulty(),
-  ])
-  return [...names].sort().map((name) => {
-    const entry = daemon.entry(name)
-    return { ...entry, bytes: fileBytes(entry.path) }
-  })
 }
 
 /** A new key that could not be made valid is not left in the owner's file. */

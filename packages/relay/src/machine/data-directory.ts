@@ -223,8 +223,24 @@ export class DataDirectory {
 
   /** Also those whose database is gone by now. */
   lastOpen(): string[] {
+    return this.#namesIn('open.json')
+  }
+
+  /** The names that shared workspaces of the cluster have: no other workspace gets one of them while the cluster cannot be asked. */
+  rememberShared(names: readonly string[]): void {
+    if (names.join() === this.lastShared().join()) return
+    const path = join(this.path, 'shared-names.json')
+    writeFileSync(`${path}.tmp`, JSON.stringify(names), { mode: 0o600 })
+    renameSync(`${path}.tmp`, path)
+  }
+
+  lastShared(): string[] {
+    return this.#namesIn('shared-names.json')
+  }
+
+  #namesIn(file: string): string[] {
     try {
-      const names: unknown = JSON.parse(readFileSync(join(this.path, 'open.json'), 'utf8'))
+      const names: unknown = JSON.parse(readFileSync(join(this.path, file), 'utf8'))
       return Array.isArray(names) ? names.filter(isProjectName) : []
     } catch {
       return []

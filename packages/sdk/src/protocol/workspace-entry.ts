@@ -14,14 +14,20 @@ export const WorkspaceEntry = z.object({
   fault: z.string().optional().describe('Why it cannot be opened, and what helps.'),
   /** Several machines share it. */
   shared: z.boolean().optional(),
+  shadows: z
+    .boolean()
+    .optional()
+    .describe('It lives on this machine alone, and its cluster has another of this name, which cannot be opened here.'),
   stopped: z
     .object({ code: z.string(), text: z.string() })
     .optional()
     .describe('This machine goes no further with it: why, and what helps. What it has can be read.'),
   cutOff: z
-    .object({ place: z.string(), why: z.string(), since: z.string().optional() })
+    .object({ place: z.string(), why: z.string(), since: z.string().optional(), isLasting: z.literal(true).optional() })
     .optional()
-    .describe('Its database does not answer. `since`: when it answered last.'),
+    .describe(
+      'Its database does not answer. `since`: when it answered last; `isLasting`: not before somebody has done what `why` says.',
+    ),
   reconciling: z
     .object({ done: z.number(), of: z.number() })
     .optional()

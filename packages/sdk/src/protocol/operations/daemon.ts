@@ -27,6 +27,8 @@ const WorkspaceStatus = z.object({
 export type WorkspaceStatus = z.infer<typeof WorkspaceStatus>
 
 /** On the machine of the daemon, from its root. */
+/** A person wants one that lives on this machine alone, although the cluster has a shared workspace of this name. */
+const Local = z.boolean().optional()
 const Path = z.string().min(1).max(limits.pathCharsMax)
 
 export const daemonOperations = {
@@ -65,6 +67,7 @@ export const daemonOperations = {
       workspace: WorkspaceName,
       directory: z.string().max(limits.pathCharsMax).optional(),
       mustExist: z.boolean().optional(),
+      local: Local,
     }),
     output: WorkspaceEntry.extend({ created: z.boolean() }),
   },
@@ -73,7 +76,7 @@ export const daemonOperations = {
     who: 'owner',
     network: 'never',
     summary: 'Make a workspace and answer its key, this once.',
-    input: z.object({ workspace: WorkspaceName }),
+    input: z.object({ workspace: WorkspaceName, local: Local }),
     output: WorkspaceEntry.extend({ key: z.string() }),
   },
   'workspace.close': {
@@ -193,7 +196,7 @@ export const daemonOperations = {
     network: 'never',
     summary:
       'Open a workspace from a folder that `agent-relay workspace restore` has prepared in the data directory. Refused where there is one of this name, unless it is `home` and nobody was ever in it.',
-    input: z.object({ workspace: WorkspaceName, from: Path, key: z.string().min(1).max(200) }),
+    input: z.object({ workspace: WorkspaceName, from: Path, key: z.string().min(1).max(200), local: Local }),
     output: WorkspaceEntry,
   },
   'workspace.find': {

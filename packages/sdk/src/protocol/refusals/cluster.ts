@@ -96,6 +96,13 @@ export const clusterRefusals = {
     text: (d) =>
       `The cluster has another workspace named "${d.workspace}", or one that is just being moved there. See: agent-relay cluster status`,
   },
+  'workspace.name-shared': {
+    ...clash,
+    text: (d) =>
+      `The cluster of this machine ${d.unchecked ? 'does not answer, and when it did last it had' : 'has'} a shared workspace named "${d.workspace}", so none of this name was ` +
+      `made here. To open the shared one: agent-relay workspace open ${d.workspace}. To make another one of this name on this machine alone, on purpose: ` +
+      `${d.placing ? 'the same command with --local' : `agent-relay workspace create ${d.workspace} --local`}`,
+  },
   'workspace.shared': {
     retry: false,
     http: 409,

@@ -29,6 +29,7 @@ import { chooseWorkspace } from '../../connection.ts'
 import { control, nextId, pollMs, reachControl } from '../../control-socket.ts'
 import { launcher } from '../../own-name.ts'
 import type { Print } from '../../print.ts'
+import { whichIsMeant } from '../../shared-name.ts'
 import { logEnd, openLog } from './log-file.ts'
 import { Patience } from './patience.ts'
 import { statusOf, stopAndWait } from './stop.ts'
@@ -201,7 +202,7 @@ function spawnDaemon(env: Env, args: string[]): Spawned {
 /** Opens the workspace that the command means, and tells programs in this directory about it. */
 async function openWorkspace(link: Link, context: Starting, env: Env): Promise<OpenedWorkspace> {
   const { cwd, options, print } = context
-  const opened = await openOwn(link, () => chooseWorkspace(context, env))
+  const opened = await openOwn(link, print, () => chooseWorkspace(context, env))
   if (!(await isAlive(opened.socketPath)))
     throw new CommandError(`The socket ${opened.socketPath} does not answer.`, exits.busy)
   if (isMemory(env)) return opened
@@ -215,10 +216,16 @@ async function openWorkspace(link: Link, context: Starting, env: Env): Promise<O
 }
 
 /** Two directories of one name that start at the same moment choose the same workspace; the second one chooses again. */
-async function openOwn(link: Link, choose: () => ProjectChoice): Promise<OpenedWorkspace> {
+async function openOwn(link: Link, print: Print, choose: () => ProjectChoice): Promise<OpenedWorkspace> {
   for (;;) {
     const { project, directory } = choose()
-    const opened = await link.call('workspace.open', { workspace: project, directory }, nextId('c'))
+    const open = (how: { mustExist?: true; local?: true } = {}) =>
+      link.call('workspace.open', { workspace: project, directory, ...how }, nextId('c'))
+    const opened = await whichIsMeant(print, project, {
+      make: () => open(),
+      open: () => open({ mustExist: true }),
+      makeLocal: () => open({ local: true }),
+    })
     const owner = directory === undefined ? undefined : ownerOf(join(opened.path, '..', '..'), project)
     if (owner === undefined || owner === directory) return opened
   }

@@ -55,8 +55,24 @@ async function allChecks(): Promise<Check[]> {
   const { editors, launcher } = await import('./editors.ts')
   const { hooks } = await import('./hooks.ts')
   const { shared } = await import('./shared.ts')
+  const { sharedNames } = await import('./shared-names.ts')
   const { codex } = await import('./codex.ts')
-  return [node, project, data, daemon, sockets, databases, shared, port, launcher, editors, hooks, clis, codex]
+  return [
+    node,
+    project,
+    data,
+    daemon,
+    sockets,
+    databases,
+    shared,
+    sharedNames,
+    port,
+    launcher,
+    editors,
+    hooks,
+    clis,
+    codex,
+  ]
 }
 
 async function tryRepair({ state, repair }: Finding): Promise<boolean> {

@@ -13,6 +13,7 @@ import { CommandError, type Context, exits, type NamedCommand } from '../../comm
 import { withClient } from '../../connection.ts'
 import { addressText } from '../../lines.ts'
 import { safeJson } from '../../print.ts'
+import { local } from '../../shared-name.ts'
 import { clean, counted, homely, oneLine } from '../../text.ts'
 import { mustBeOnDisk } from './backup.ts'
 import { givenFile, withPlacer } from './restore.ts'
@@ -141,23 +142,24 @@ function isOf({ from, to }: Message, agent: string): boolean {
   return from === agent || to === agent || (Array.isArray(to) && to.includes(agent))
 }
 
-export const importing: NamedCommand = {
+export const importing: NamedCommand<{ local?: boolean }> = {
   name: 'import',
   args: '<file> <name>',
   text: 'make a new workspace of the messages in a file that `workspace export` wrote; all of them count as read',
+  options: { local },
   examples: ['agent-relay workspace import app.jsonl old-app'],
   isNobody: true,
   run: runImport,
 }
 
-async function runImport({ args, env, print }: Context): Promise<void> {
+async function runImport({ args, options, env, print }: Context<{ local?: boolean }>): Promise<void> {
   const [file = '', asked = ''] = args
   mustBeOnDisk(env)
   const name = meantProject('/', env, asked)
   const path = givenFile(file)
   const { importFile } = await import('../../../daemon/importing.ts')
   const directory = new DataDirectory(dataDir(env))
-  await withPlacer(env, directory, async (place) => {
+  await withPlacer(env, directory, options, async (place) => {
     if (directory.has(name))
       throw new CommandError(`Workspace ${name} is here already, and nothing is overwritten.`, exits.refused)
     const { messages, agents, leftOut, ...prepared } = await print.during('reading', importFile(path, name, directory))

@@ -7,6 +7,7 @@ import { inWords } from '@agent-relay/sdk/internal/clis'
 import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import { credentialsPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import type { Link } from '@agent-relay/sdk/wire'
+import { RefusalError } from '../../../core/refusal-error.ts'
 import type { Backup, Placeable, Prepared } from '../../../daemon/backup.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
@@ -14,12 +15,14 @@ import { CommandError, type Context, exits, type NamedCommand } from '../../comm
 import { nextId, reachControl } from '../../control-socket.ts'
 import { failureOf } from '../../exit.ts'
 import type { Print } from '../../print.ts'
+import { local } from '../../shared-name.ts'
 import { counted, dateTimeOf } from '../../text.ts'
 import { chosen, mustBeOnDisk, sayKept } from './backup.ts'
 
 interface RestoreOptions {
   list?: boolean
   keepKeys?: boolean
+  local?: boolean
 }
 
 export const restore: NamedCommand<RestoreOptions> = {
@@ -32,6 +35,7 @@ export const restore: NamedCommand<RestoreOptions> = {
       flags: '--keep-keys',
       text: 'keep the keys that are in it, also of workspaces that are new to this machine: only for a file that you made',
     },
+    local,
   },
   examples: [
     'agent-relay workspace restore ~/relay.tar',
@@ -62,7 +66,7 @@ async function runRestore({ args, options, env, print }: Context<RestoreOptions>
   if (options.list) return print.isJson ? void (await print.json({ path, at: held.at, workspaces: found })) : undefined
   const { restored, stop } = await restoreAll(
     { ...held, workspaces },
-    { env, print, keepsKey: options.keepKeys === true },
+    { env, print, keepsKey: options.keepKeys === true, isLocal: options.local },
   )
   const failure = stop && (await failureOf(stop.error))
   if (print.isJson) {
@@ -124,14 +128,15 @@ interface Restoring {
   env: Env
   print: Print
   keepsKey: boolean
+  isLocal?: boolean
 }
 
 /** All of them are prepared before the first one takes its place. What is prepared and has none in the end has a key in it: it does not stay. */
-async function restoreAll(held: Backup, { env, print, keepsKey }: Restoring): Promise<Outcome> {
+async function restoreAll(held: Backup, { env, print, keepsKey, isLocal }: Restoring): Promise<Outcome> {
   const { isBlankHome, isPlaced, prepare } = await import('../../../daemon/backup.ts')
   const directory = new DataDirectory(dataDir(env))
   const keys = new CredentialsFile(credentialsPath(env))
-  return withPlacer(env, directory, async (place) => {
+  return withPlacer(env, directory, { local: isLocal }, async (place) => {
     const taken = held.workspaces.filter(({ name }) => directory.has(name) && !isBlankHome(directory, name))
     if (taken.length > 0) throw areTaken(held, new Set(taken.map(({ name }) => name)))
     const all: (Restored & Prepared)[] = []
@@ -181,6 +186,7 @@ type Place = (name: string, prepared: Placeable) => Promise<void>
 export async function withPlacer<T>(
   env: Env,
   directory: DataDirectory,
+  { local: isLocal }: { local?: boolean },
   work: (place: Place) => Promise<T>,
 ): Promise<T> {
   const link: Link | undefined = await reachControl(env)
@@ -193,7 +199,7 @@ export async function withPlacer<T>(
       })
   if (link) {
     const place: Place = async (workspace, { folder, key }) => {
-      await link.call('workspace.place', { workspace, from: folder, key }, nextId('c'))
+      await link.call('workspace.place', { workspace, from: folder, key, local: isLocal }, nextId('c'))
     }
     return work(cleanly(place)).finally(() => link.close())
   }
@@ -203,7 +209,14 @@ export async function withPlacer<T>(
   const lock = await acquireLock(directory.path)
   if (!lock) throw new CommandError('The daemon is starting or stopping. Try again in a moment.', exits.busy)
   try {
-    return await work(cleanly(async (name, prepared) => placeAtRest(directory, keys, name, prepared)))
+    return await work(
+      cleanly(async (name, prepared) => {
+        // The cluster is asked by the daemon alone.
+        if (!isLocal && directory.lastShared().includes(name))
+          throw new RefusalError('workspace.name-shared', { workspace: name, placing: true, unchecked: true })
+        placeAtRest(directory, keys, name, prepared)
+      }),
+    )
   } finally {
     lock.release()
   }

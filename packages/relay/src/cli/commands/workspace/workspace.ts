@@ -8,6 +8,7 @@ import { type CliCommand, CommandError, type Context, exits, type NamedCommand }
 import { sayFaults, sayVersion } from '../../connection.ts'
 import { control, nextId } from '../../control-socket.ts'
 import { yes } from '../../options.ts'
+import { local, shadowText, whichIsMeant } from '../../shared-name.ts'
 import { counted, homely, oneLine } from '../../text.ts'
 import { backup } from './backup.ts'
 import { exporting, importing } from './export.ts'
@@ -18,21 +19,34 @@ import { recover } from './recover.ts'
 import { restore } from './restore.ts'
 import { handOver, share, unshare } from './share.ts'
 
-const create: NamedCommand = {
+interface CreateOptions {
+  local?: boolean
+}
+
+const create: NamedCommand<CreateOptions> = {
   name: 'create',
   args: '<name>',
   text: 'make a workspace and print its key, this once',
-  examples: ['agent-relay workspace create frontend'],
+  options: { local },
+  examples: ['agent-relay workspace create frontend', 'agent-relay workspace create team --local'],
   isNobody: true,
   run: runCreate,
 }
 
 /** The key goes to stdout alone, this once. */
-async function runCreate({ args, env, print }: Context): Promise<void> {
+async function runCreate({ args, options, env, print }: Context<CreateOptions>): Promise<void> {
+  const workspace = args[0] as string
   const link = await control(env)
   try {
     sayVersion(print, link.welcome.version)
-    const made = await link.call('workspace.create', { workspace: args[0] as string }, nextId('c'))
+    const make = (isLocal?: boolean) =>
+      link.call('workspace.create', { workspace, ...(isLocal ? { local: true } : {}) }, nextId('c'))
+    const made = await whichIsMeant<Partial<Awaited<ReturnType<typeof make>>>>(print, workspace, {
+      make: () => make(options.local),
+      open: () => link.call('workspace.open', { workspace, mustExist: true }, nextId('c')),
+      makeLocal: () => make(true),
+    })
+    if (made.key === undefined) return print.say(openText(workspace))
     if (print.isJson) return void (await print.json(made))
     await print.line(made.key)
     print.say(`made workspace ${made.name}. This is its key, which is kept for you in the credentials file.`)
@@ -75,17 +89,21 @@ async function runList({ env, print }: Context): Promise<void> {
     )
     sayFaults(print, workspaces)
     for (const text of workspaces.flatMap(troubleTexts)) print.say(oneLine(text))
-    const [shut] = workspaces.filter(({ open, fault }) => !open && fault === undefined)
+    const shadowed = workspaces.flatMap(({ name, shadows }) => (shadows ? [name] : []))
+    for (const name of shadowed) print.say(shadowText(name))
+    const [shut] = workspaces.filter(
+      ({ name, open, fault }) => !open && fault === undefined && !shadowed.includes(name),
+    )
     if (shut) print.say(`To open one: agent-relay workspace open ${shut.name}`)
   } finally {
     await link.close()
   }
 }
 
-function stateOf({ open, atRest, shared, fault, stopped, cutOff }: WorkspaceEntry): string {
+function stateOf({ open, atRest, shared, shadows, fault, stopped, cutOff }: WorkspaceEntry): string {
   const state = fault !== undefined ? 'damaged' : !open ? 'not open' : atRest ? 'at rest' : 'open'
-  const lost = stopped ? ', stopped' : cutOff ? ', cut off' : ''
-  return shared ? `${state}, shared${lost}` : state
+  if (!shared) return shadows ? `${state}, on this machine alone` : state
+  return `${state}, shared${stopped ? ', stopped' : cutOff ? ', cut off' : ''}`
 }
 
 /** What takes the room, where that is not the messages themselves. */
@@ -122,10 +140,14 @@ async function runOpen({ args, env, print }: Context): Promise<void> {
     const input = { workspace: args[0] as string, mustExist: true }
     const opened = await link.call('workspace.open', input, nextId('c'))
     if (print.isJson) return void (await print.json(opened))
-    print.say(`Workspace ${opened.name} is open. Who is there: agent-relay who --project ${opened.name}`)
+    print.say(openText(opened.name))
   } finally {
     await link.close()
   }
+}
+
+function openText(name: string): string {
+  return `Workspace ${name} is open. Who is there: agent-relay who --project ${name}`
 }
 
 interface CloseOptions {

@@ -1,0 +1,49 @@
+// A new workspace whose name a shared one of the cluster has: a person at a terminal is asked which one they mean; nobody else gets one by accident.
+
+import { CommandError, exits } from './command.ts'
+import type { Print } from './print.ts'
+
+export const local = {
+  flags: '--local',
+  text: 'on this machine alone, also where the cluster has a shared workspace of this name',
+}
+
+/** Both are there: an older daemon has made the local one, or a person on purpose. */
+export function shadowText(name: string): string {
+  return `Workspace ${name} is on this machine alone, and hides a shared workspace of the same name: here ${name} means the local one.`
+}
+
+/** Gives the local one another name, and then opens the shared one. */
+export function shadowFix(name: string): string {
+  const commands = [
+    `workspace export --project ${name} --to ${name}.jsonl`,
+    `workspace import ${name}.jsonl ${name}-here`,
+    `workspace remove ${name}`,
+    `workspace open ${name}`,
+  ]
+  return `to keep what was said in the local one under another name, and open the shared one: ${commands.map((each) => `agent-relay ${each}`).join(', ')}`
+}
+
+/** `make` is refused where the cluster has the name; then `open` takes the shared one, and `makeLocal` makes another on purpose. */
+export async function whichIsMeant<T>(
+  { isJson }: Pick<Print, 'isJson'>,
+  workspace: string,
+  { make, open, makeLocal }: { make(): Promise<T>; open(): Promise<T>; makeLocal(): Promise<T> },
+): Promise<T> {
+  try {
+    return await make()
+  } catch (error) {
+    const isTaken = (error as { code?: unknown }).code === 'workspace.name-shared'
+    if (!isTaken || isJson || !process.stdin.isTTY || !process.stderr.isTTY) throw error
+  }
+  const prompts = await import('@clack/prompts')
+  const message = `The cluster of this machine has a shared workspace named ${workspace}. Which one do you mean?`
+  const options = [
+    { value: 'shared', label: 'the shared one', hint: 'open it here' },
+    { value: 'local', label: 'another of this name', hint: 'make one on this machine alone' },
+  ]
+  const answer = await prompts.select({ message, options, output: process.stderr })
+  if (answer === 'shared') return open()
+  if (answer === 'local') return makeLocal()
+  throw new CommandError('Cancelled. Nothing was changed.', exits.refused)
+}
