@@ -20,6 +20,13 @@ const types = [
     'claim.passed',
     'approval.opened',
     'approval.closed',
+    'need.dismissed',
+    'session.event',
+    'workspace.restored',
+    'workspace.raised',
+    'workspace.owned',
+    'machine.revoked',
+    'machine.admitted',
     'spend.noted',
     'events.skipped',
     'constructor',
@@ -31,7 +38,22 @@ const types = [
 const fields = [
   ...['agent', 'worker', 'caller', 'provider', 'parent', 'message', 'id', 'channel', 'conversation', 'name', 'route'],
   ...['emoji', 'claims', 'count', 'what', 'why', 'reason', 'status', 'wish', 'summary', 'text', 'after', 'ok', 'code'],
-  ...['file', 'path', 'policy', 'members', 'durationMs', 'tokens', 'usd', 'model', '__proto__', 'toString'],
+  ...[
+    'tool',
+    'input',
+    'how',
+    'surface',
+    'file',
+    'path',
+    'policy',
+    'members',
+    'durationMs',
+    'tokens',
+    'usd',
+    'model',
+    '__proto__',
+    'toString',
+  ],
 ]
 
 const head = { seq: 1, ts: '2026-01-01T00:00:00Z', by: 'x' }
@@ -132,6 +154,7 @@ describe.skipIf(found.path === undefined)(`a recording of anybody's on the page,
     const texts = await page.locator('.event bdi').allTextContents()
     expect(texts.filter((text) => text === '' || /undefined|object|NaN/.test(text))).toEqual([])
     expect(texts).toContain('offered to ? by ?')
+    expect(texts).toContain('? asks for leave: ? (?)')
     expect(texts).toContain('of.later by x')
     await close()
   })
@@ -157,17 +180,21 @@ describe.skipIf(found.path === undefined)(`a recording of anybody's on the page,
     // A page of its own: the browser complains, as it should.
     const page = await world.page.context().newPage()
     // As after an update of the daemon: the file that this page knows is gone.
-    await page.route(/assets\/(runs|palette)-/, (route) => route.abort())
+    await page.route(/assets\/runs-/, (route) => route.abort())
     await page.goto(`${world.http.url}/w/home/`)
     await page.getByText('you are').waitFor()
     await page.getByRole('link', { name: 'Runs' }).click()
     await page.getByText('This view could not be shown').waitFor()
+    // The palette came with the page: nothing has to be loaded before it takes its first key.
     await page.keyboard.press('Control+k')
-    await page.getByText('This window could not be shown').waitFor()
+    await page.keyboard.type('talk')
+    await page.getByRole('option', { name: 'Talk' }).first().waitFor()
+    expect(await page.getByRole('combobox', { name: 'Go or do' }).inputValue()).toBe('talk')
+    await page.keyboard.press('Escape')
     await page.getByRole('link', { name: 'Talk' }).click()
     await page.getByText('This view could not be shown').waitFor({ state: 'detached' })
     await page.locator('.place', { hasText: '#general' }).waitFor()
-    await page.unroute(/assets\/(runs|palette)-/)
+    await page.unroute(/assets\/runs-/)
     await page.getByRole('link', { name: 'Runs' }).click()
     await page.getByRole('button', { name: 'Reload the page' }).first().click()
     await page.getByText('No run yet').waitFor()

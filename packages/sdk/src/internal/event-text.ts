@@ -84,8 +84,10 @@ const texts: { [Name in TextName]: Words<Name> } = {
   'run.completed': (of, { fact }) =>
     `${of('agent')} completes: ${of('summary')}${fact.payloadBytes === undefined ? '' : `, with ${of('payloadBytes')} bytes of payload`}`,
   'run.stopped': (of, { fact }, read) => `the run of ${of('agent')} stops${why(fact, read)}`,
-  'approval.opened': (of, { fact }) =>
-    `${of('agent')} ${wishOf({ tool: String(fact.tool), input: String(fact.input) }).wants}: ${of('input')} (${of('id')})`,
+  'approval.opened': (of, { fact }) => {
+    const asked = { tool: textIn(fact.tool), input: textIn(fact.input) }
+    return `${of('agent')} ${wishOf(asked).wants}: ${of('input')} (${of('id')})`
+  },
   'approval.closed': (of, { by, fact }) => {
     const what = fact.kind === undefined ? '' : ` ${of('kind')}`
     const whose = `${of('id')} of ${of('agent')}`
@@ -128,3 +130,6 @@ const why = (fact: { reason?: string }, read: ReadField): string =>
   fact.reason === undefined ? '' : `: ${read(fact, 'reason')}`
 
 const placeText = (place: string): string => (place === '*' ? 'the broadcast' : place)
+
+/** A recording of anybody's may have anything there. */
+const textIn = (value: unknown): string => (typeof value === 'string' ? value : '')
