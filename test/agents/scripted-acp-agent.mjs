@@ -14,6 +14,8 @@ const option = (name) => {
   return at < 0 ? undefined : process.argv[at + 1]
 }
 const log = (entry) => appendFileSync(option('--log'), `${JSON.stringify({ at: Date.now(), ...entry })}\n`)
+/** As Date.now(), with the fractions that a benchmark needs. */
+const fineNow = () => performance.timeOrigin + performance.now()
 const isLogged = process.argv.includes('--wire')
 const wire = (from, message) => isLogged && log({ event: 'wire', text: from, message })
 const write = (message) => {
@@ -55,9 +57,12 @@ async function ask(title, at) {
   const more = title.startsWith('loose') ? { description: 'harmless', timeout: 9, sandbox: 'off' } : {}
   const rawInput = title.startsWith('bare') ? undefined : { command: title, ...more }
   const toolCall = { toolCallId: `tool-${at}`, title, kind, rawInput, status: 'pending' }
+  const askedAt = fineNow()
   const answer = await request('session/request_permission', { sessionId, toolCall, options })
+  const answeredAt = fineNow()
   const { outcome } = answer.result ?? {}
-  log({ event: 'permission', text: title, outcome: outcome?.optionId ?? outcome?.outcome ?? answer.error.message })
+  const said = outcome?.optionId ?? outcome?.outcome ?? answer.error.message
+  log({ event: 'permission', text: title, outcome: said, askedAt, answeredAt })
 }
 
 async function edit(file, at, isAsked) {

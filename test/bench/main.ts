@@ -4,6 +4,7 @@
 import { measureAbsent } from './absent.ts'
 import { measureAcp } from './acp.ts'
 import { measureActions } from './actions.ts'
+import { measureApprovals } from './approvals.ts'
 import { measureChannels } from './channels.ts'
 import { measureClaims } from './claims.ts'
 import { measureCluster } from './cluster.ts'
@@ -49,6 +50,7 @@ const parts: Record<string, () => Promise<Measure[]>> = {
   idle: () => (isShort ? measureIdle(1, 50) : measureIdle(3, 500)),
   start: () => measureStart(isShort ? 15 : 60),
   acp: () => measureAcp(isShort ? { rounds: 5, ms: 5_000 } : { rounds: 25, ms: 20_000 }),
+  approvals: () => measureApprovals(isShort ? 20 : 100),
   worker: () => measureWorkers({ rounds: isShort ? 5 : 15 }),
   claims: () => measureClaims(isShort ? { rounds: 10, checks: 50 } : { rounds: 40, checks: 200 }),
   pipe: () => measurePipe(isShort ? { rounds: 3, calls: 200 } : { rounds: 7, calls: 500 }),

@@ -20,7 +20,7 @@ export interface Relay {
 
 export async function startRelay(
   execArgv: string[] = [],
-  more: { hasHttp?: boolean; env?: Record<string, string> } = {},
+  more: { hasHttp?: boolean; env?: Record<string, string>; dataDir?: string } = {},
 ): Promise<Relay> {
   const child = new Child('relay', execArgv)
   const question = { dataDir: temporaryFolder(), project: 'bench', ...more }
