@@ -163,7 +163,10 @@ export class OwnWorld {
       type,
       shows: (sign: RegExp) => until(async () => sign.test(await screen())),
       enter: async (text: string) => {
+        const before = await screen()
         await type(text)
+        // Counted from when it has taken the text: on a busy machine that may be later than the time between them.
+        await until(async () => (await screen()) !== before)
         await sleep(enterMs)
         await type('\r')
       },
