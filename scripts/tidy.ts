@@ -82,6 +82,7 @@ const rowWriters: Record<string, string> = {
   'packages/relay/src/store/concerns.ts': 'whom an entry concerns, from its facts',
   'packages/relay/src/store/journal.ts': 'entries, and how their commands were answered',
   'packages/relay/src/store/local-journal.ts': 'entries of one machine alone',
+  'packages/relay/src/store/outbox-rows.ts': 'sends that wait on this machine',
   'packages/relay/src/store/pruning.ts': 'what is old and over, taken out',
   'packages/relay/src/store/migrating.ts': 'all rows of another file, when a workspace is restored',
   'packages/relay/src/store/migrations.ts': 'a database of an older version',

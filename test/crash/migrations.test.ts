@@ -30,7 +30,9 @@ function formerlyShared(path: string): void {
     }
   })
   store.database.exec('DROP INDEX origins_void; ALTER TABLE origins DROP COLUMN void_for')
-  store.database.exec('DROP TABLE dismissals; DROP TABLE awaited_receipts; DROP INDEX approvals_mark')
+  store.database.exec(
+    'DROP TABLE dismissals; DROP TABLE awaited_receipts; DROP TABLE outbox; DROP INDEX approvals_mark',
+  )
   for (const column of ['whole', 'is_whole', 'hidden_lines', 'questions', 'mark', 'given'])
     store.database.exec(`ALTER TABLE approvals DROP COLUMN ${column}`)
   store.database.exec('PRAGMA user_version = 24; PRAGMA wal_checkpoint(TRUNCATE)')

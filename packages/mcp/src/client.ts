@@ -58,6 +58,7 @@ export type Sending = Pick<InputOf<'message.send'>, 'thread' | 'create'>
 /** The part of the relay that tools see; tests may put another in its place. */
 export interface ToolClient {
   send(to: string, message: string, options?: Sending): Promise<OutputOf<'message.send'>>
+  queue?(to: string, message: string, options?: Sending): Promise<OutputOf<'message.queue'>>
   sendAndWait(to: string, message: string, options?: Sending & { timeoutMs?: number }): Promise<WithContent<Message>>
   getInbox(options?: InputOf<'inbox.take'> & { unread_only?: boolean; peek?: boolean }): Promise<InboxPage>
   /** `abroad`: addresses in other workspaces, where no other agent is here. */
@@ -121,6 +122,10 @@ export class TurnClient implements ToolClient {
 
   send(to: string, body: string, options: Sending = {}): Promise<OutputOf<'message.send'>> {
     return this.#turn.call('message.send', { to: parseAddress(to), body, ...options }, this.#signal)
+  }
+
+  queue(to: string, body: string, options: Sending = {}): Promise<OutputOf<'message.queue'>> {
+    return this.#turn.call('message.queue', { to: parseAddress(to), body, ...options }, this.#signal)
   }
 
   async sendAndWait(to: string, body: string, { timeoutMs, ...options }: Sending & { timeoutMs?: number } = {}) {

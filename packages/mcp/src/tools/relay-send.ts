@@ -3,7 +3,7 @@
 import { RelayError } from '@agent-relay/sdk'
 import { longBodyText } from '@agent-relay/sdk/internal/long-body'
 import { unreachableText } from '@agent-relay/sdk/internal/unreachable-text'
-import { limits } from '@agent-relay/sdk/protocol'
+import { limits, type OutputOf } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
 import { answerBytesMax, awayText, cut, hanging } from '../text.ts'
@@ -15,8 +15,9 @@ const lastLinesBytesMax = 256
 export const relaySendSchema = z.object({
   to: z.string().min(1).describe('Agent name, #channel, * for everyone, or project:name'),
   message: z.string().min(1).describe('Message content'),
-  thread: z.string().optional().describe('Thread ID, or the id of the message you answer'),
-  create: z.boolean().optional().describe('Make the channel if there is none'),
+  thread: z.string().optional().describe('Thread ID, or the id you answer'),
+  queue: z.boolean().optional(),
+  create: z.boolean().optional().describe('Make a missing channel'),
   await_response: z.boolean().optional().default(false).describe('Wait for the reply'),
   timeout_ms: z
     .number()
@@ -44,7 +45,7 @@ Examples:
   run: sendAndTell,
 })
 
-type Sender = Pick<ToolClient, 'send' | 'sendAndWait'>
+type Sender = Pick<ToolClient, 'send' | 'queue' | 'sendAndWait'>
 
 /** For programs: the one line alone. */
 export async function handleRelaySend(client: Sender, input: RelaySendInput): Promise<string> {
@@ -52,7 +53,7 @@ export async function handleRelaySend(client: Sender, input: RelaySendInput): Pr
 }
 
 async function sendAndTell(client: Sender, input: RelaySendInput): Promise<TextAnswer> {
-  const { to, message, thread, create, await_response, timeout_ms } = input
+  const { to, message, thread, create, queue, await_response, timeout_ms } = input
   const below = (id: string | undefined, ...lines: (string | undefined)[]) =>
     [...lines, longBodyText(message), id && `id: ${id}`].filter((line) => line !== undefined).join('\n')
   if (await_response) {
@@ -62,7 +63,14 @@ async function sendAndTell(client: Sender, input: RelaySendInput): Promise<TextA
     const text = cut(`Response from ${from}: ${hanging(content)}`, answerBytesMax - lastLinesBytesMax)
     return answer(text, below(id))
   }
-  const sent = await client.send(to, message, { thread, create })
+  const options = { thread, create }
+  const { sent, queued }: OutputOf<'message.queue'> =
+    queue && client.queue ? await client.queue(to, message, options) : { sent: await client.send(to, message, options) }
+  if (queued)
+    return answer(
+      `Message to ${to} queued on this machine, not sent`,
+      `It is sent by itself when the shared workspace is reached again (${queued.id}).`,
+    )
   const { id, to: reached = to, away = [], unreachable = [], failed = [] } = sent ?? {}
   const missed = failed.map(({ to, message }) => `Not delivered to ${to}: ${message}`)
   const whom = isStandIn(to) && reached !== to ? `It went to ${reached}.` : undefined

@@ -25,7 +25,7 @@ import { conversations, mail, messages, owed, receipts, thread } from './history
 import { submitRead } from './inbox.ts'
 import type { Pace } from './long-reads.ts'
 import { dismiss, needs } from './needs.ts'
-import { send } from './sending.ts'
+import { send, sendOrQueue } from './sending.ts'
 import type { Session } from './sessions/session.ts'
 import { listSpend } from './spend.ts'
 import type { Context } from './workspace.ts'
@@ -65,6 +65,9 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
   },
   'conversation.list': conversations,
   'message.send': send,
+  'message.queue': sendOrQueue,
+  'outbox.list': ({ workspace }, asking) => workspace.outbox.list(asking),
+  'outbox.drop': ({ workspace }, asking, input) => workspace.outbox.drop(asking, input),
   'message.react': byRule('message.react'),
   'message.list': messages,
   'message.thread': thread,
@@ -198,7 +201,7 @@ function outcomeOf<O extends WorkspaceCall>(reply: Reply): OutputOf<O> {
 }
 
 function* status({ workspace, daemon }: Context, { session }: Asking): Steps<OutputOf<'workspace.status'>> {
-  const { store, sessions, name, id } = workspace
+  const { store, sessions, outbox, name, id } = workspace
   const messages = yield* store.queries.messageCount(store.journal.lastSeq)
   return {
     workspace: name,
@@ -211,6 +214,7 @@ function* status({ workspace, daemon }: Context, { session }: Asking): Steps<Out
     agents: store.queries.agentCount(),
     sessions: sessions.size,
     messages,
+    ...(outbox.count > 0 ? { queued: outbox.count } : {}),
     seq: store.journal.lastSeq,
     lagMs: daemon.lag(),
     residentMb: Math.round(process.memoryUsage.rss() / 1e6),

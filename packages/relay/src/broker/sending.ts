@@ -2,7 +2,7 @@
 
 import { limits, type Message, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { addressOfReply } from '../core/messages.ts'
-import { RefusalError } from '../core/refusal-error.ts'
+import { RefusalError, refusalOf } from '../core/refusal-error.ts'
 import type { MessageHead } from '../core/view.ts'
 import { absenceOf, absenceOfAll } from './absence.ts'
 import {
@@ -28,7 +28,7 @@ export const pairPerMinuteMax = 40
 export async function send(context: Context, asking: Asking, input: ParsedInputOf<'message.send'>): Promise<Output> {
   const { workspace } = context
   const neighbours = withinReach(context, asking.session)
-  const address = resolved(input.to ?? answered(workspace, asking.by, input), workspace, neighbours)
+  const address = addressFor(context, asking, input)
   const to = address instanceof Promise ? await address : address
   const wait = input.wait && workspace.waits.open(asking.by, to)
   try {
@@ -49,6 +49,30 @@ export async function send(context: Context, asking: Asking, input: ParsedInputO
   } finally {
     if (wait) workspace.waits.close(wait)
   }
+}
+
+function addressFor(context: Context, { session, by }: Asking, input: ParsedInputOf<'message.send'>) {
+  const { workspace } = context
+  return resolved(input.to ?? answered(workspace, by, input), workspace, withinReach(context, session))
+}
+
+/** The same, or kept on this machine until it can be sent. What goes to another workspace is sent at once or not at all. */
+export async function sendOrQueue(
+  context: Context,
+  asking: Asking,
+  input: ParsedInputOf<'message.queue'>,
+): Promise<OutputOf<'message.queue'>> {
+  const { outbox } = context.workspace
+  const to = await addressFor(context, asking, input)
+  if (outward(to)) return { sent: await send(context, asking, input) }
+  if (!outbox.isWaiting(asking.by)) {
+    try {
+      return { sent: await send(context, asking, input) }
+    } catch (error) {
+      if (!outbox.mayWait(refusalOf(error))) throw error
+    }
+  }
+  return { queued: outbox.put(asking, { ...input, to }) }
 }
 
 /** Of an agent of another workspace as it is now. */

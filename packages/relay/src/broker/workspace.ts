@@ -19,6 +19,7 @@ import { Hub } from './hub.ts'
 import { Inboxes } from './inbox.ts'
 import { LocalEngine } from './local-engine.ts'
 import { type LongReads, sharedReads } from './long-reads.ts'
+import { Outbox } from './outbox.ts'
 import { Reach } from './reach.ts'
 import { carryOut, Requests } from './requests.ts'
 import { Runs } from './runs/runs.ts'
@@ -82,6 +83,7 @@ export class Workspace {
   readonly events: Events
   readonly deliveries: Deliveries
   readonly inboxes: Inboxes
+  readonly outbox: Outbox
   readonly briefs: Briefs
   readonly saidTo: SaidTo
   readonly search: Search
@@ -131,6 +133,7 @@ export class Workspace {
     const requests = new Requests(this.elsewhere, sharing?.machine)
     this.approvals = new Approvals(parts, name, requests)
     this.deliveries = new Deliveries(parts)
+    this.outbox = new Outbox(parts, ids)
     this.inboxes = new Inboxes(parts, this.waits)
     this.briefs = new Briefs(parts, this.waits)
     const world = this.elsewhere ? worldWith(this.sessions, this.elsewhere) : this.sessions
@@ -219,6 +222,7 @@ export class Workspace {
   close(why?: RefusalError): void {
     for (const session of this.sessions.all()) this.sessions.end(session, why)
     this.waiters.close()
+    this.outbox.close()
     this.claims.close()
     this.approvals.stop()
     this.engine.close(why?.refusal ?? refusal('daemon.stopping'))

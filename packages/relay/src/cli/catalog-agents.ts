@@ -10,6 +10,12 @@ export const talk: CatalogRow[] = [
     load: async () => (await import('./commands/messages/send.ts')).send,
   },
   {
+    name: 'outbox',
+    text: 'messages that wait on this machine until their shared workspace can be reached: list, drop',
+    isGroup: true,
+    load: async () => (await import('./commands/messages/outbox.ts')).outbox,
+  },
+  {
     name: 'inbox',
     text: 'show what is unread, and mark it read',
     load: async () => (await import('./commands/messages/inbox.ts')).inbox,

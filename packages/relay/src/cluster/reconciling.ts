@@ -101,6 +101,7 @@ async function bringBackInto(moving: Moving, former: Store, tell: Tell): Promise
     const done = await bringBack({ machine, engine, replica }, former, tell)
     fresh.takeLocal(known(former.local?.after(0) ?? [], fresh), common)
     replica.awaited.takeFrom(former)
+    fresh.transact(() => fresh.outbox.takeFrom(former.outbox))
     return done
   } finally {
     engine.close(refusal('workspace.closed', { workspace }))

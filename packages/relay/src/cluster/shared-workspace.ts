@@ -16,6 +16,7 @@ import { bringBackMore, isDiverged, type Reconciled, type Tell } from './reconci
 import { Replica } from './replica.ts'
 import { SharedEngine } from './shared-engine.ts'
 import { isStopRefusal } from './stops.ts'
+import { isUnreachedRefusal } from './unreached.ts'
 
 /** Who leaves waits this long for the others to be told what was done with mail here. What was not told is told after the next start. */
 const tellMs = 1_000
@@ -118,8 +119,8 @@ export class SharedWorkspace implements Engine {
     const late = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), knownMs)))
     const reply = await Promise.race([asked, late])
     clearTimeout(timer)
-    const isStopped = reply && 'refusal' in reply && isStopRefusal(reply.refusal)
-    if ((reply && !isStopped) || this.#isClosed) return reply ?? asked
+    const isCut = reply && 'refusal' in reply && (isStopRefusal(reply.refusal) || isUnreachedRefusal(reply.refusal))
+    if ((reply && !isCut) || this.#isClosed) return reply ?? asked
     return knownAnswer(submission as unknown as Submission<RuleName>, this.#deciding) ?? asked
   }
 

@@ -3,6 +3,11 @@
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { ClusterUnreachable } from './cluster-journal.ts'
 
+/** A refusal that says so. */
+export function isUnreachedRefusal({ code }: Refusal): boolean {
+  return code === 'cluster.unreachable' || code === 'cluster.unusable'
+}
+
 export function unreachedRefusal(
   { fault }: ClusterUnreachable,
   details: { workspace: string; place?: string; lastHeard?: string },

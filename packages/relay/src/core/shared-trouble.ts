@@ -19,6 +19,8 @@ export interface SharedTrouble {
   /** This machine goes no further with it, until somebody does what the text says. */
   stopped?: { code: string; text: string }
   cutOff?: CutOff
+  /** How many sends wait on this machine. */
+  queued?: number
   voids?: VoidEntry[]
   isUnjudged?: boolean
 }
@@ -29,10 +31,15 @@ export interface TroubleText {
   fix?: string
 }
 
-export function troublesOf({ name, stopped, cutOff, voids = [], isUnjudged }: SharedTrouble): TroubleText[] {
+export function troublesOf({ name, stopped, cutOff, queued, voids = [], isUnjudged }: SharedTrouble): TroubleText[] {
   const found: TroubleText[] = []
   if (stopped) found.push({ text: stopped.text })
   else if (cutOff) found.push({ text: cutOffText(name, cutOff) })
+  if (queued)
+    found.push({
+      text: `In ${name}, ${queued} not sent yet: ${queued === 1 ? 'it waits' : 'they wait'} on this machine.`,
+      fix: 'agent-relay outbox',
+    })
   if (isUnjudged)
     found.push({
       text: `In ${name}, machines are believed without being judged: it was shared by an older version.`,

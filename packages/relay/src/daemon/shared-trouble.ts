@@ -3,8 +3,14 @@
 import type { Workspace } from '../broker/workspace.ts'
 import type { SharedTrouble } from '../core/shared-trouble.ts'
 
-export function troubleOf({ store: { journal, view }, engine }: Workspace): Omit<SharedTrouble, 'name'> {
+export function troubleOf({ store: { journal, view }, engine, outbox }: Workspace): Omit<SharedTrouble, 'name'> {
   const voids = journal.voids()
   const isUnjudged = journal.lastMark !== undefined && view.format() === 1
-  return { ...engine.trouble, ...(voids.length > 0 ? { voids } : {}), ...(isUnjudged ? { isUnjudged } : {}) }
+  const queued = outbox.count
+  return {
+    ...engine.trouble,
+    ...(queued > 0 ? { queued } : {}),
+    ...(voids.length > 0 ? { voids } : {}),
+    ...(isUnjudged ? { isUnjudged } : {}),
+  }
 }

@@ -203,11 +203,15 @@ export const steps: Step[] = [
   CREATE TABLE awaited_receipts (message TEXT NOT NULL, agent TEXT NOT NULL, offered_at INTEGER, route TEXT, read_at INTEGER,
     PRIMARY KEY (message, agent)) STRICT, WITHOUT ROWID;
   `,
+  `
+  CREATE TABLE outbox (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, at INTEGER NOT NULL, by TEXT NOT NULL, cause TEXT NOT NULL, digest TEXT, input TEXT NOT NULL,
+    UNIQUE (cause, by)) STRICT;
+  `,
 ]
 
 /**
  * Tables that are rebuilt by replaying the journal; `journal`, `local_journal`, `messages`, `bodies` and `payloads` are the truth they come from.
- * `origins`, `prunes` and `awaited_receipts` tell of this file, and no entry tells of them.
+ * `origins`, `prunes`, `awaited_receipts` and `outbox` tell of this file, and no entry tells of them.
  */
 export const derivedTables = [
   'meta',

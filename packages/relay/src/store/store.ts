@@ -15,6 +15,7 @@ import { EndFile, type JournalEnd } from './journal-end.ts'
 import { type LocalEntry, LocalJournal } from './local-journal.ts'
 import { beginWith, replaceRows } from './migrating.ts'
 import { NeedRows } from './need-rows.ts'
+import { OutboxRows } from './outbox-rows.ts'
 import { Pruning } from './pruning.ts'
 import { Queries } from './queries.ts'
 import { SameFiles } from './same-files.ts'
@@ -36,6 +37,7 @@ export class Store {
   readonly history: History
   readonly visible: Visible
   readonly needs: NeedRows
+  readonly outbox: OutboxRows
   readonly spend: SpendRows
   /** What is old and over, and taking it out. */
   readonly finished: FinishedRows
@@ -74,6 +76,7 @@ export class Store {
     this.visible = new Visible(this.#database, this.#tables)
     this.needs = new NeedRows(this.#database, this.#tables, this.view)
     this.spend = new SpendRows(this.#database)
+    this.outbox = new OutboxRows(this.#database)
     this.finished = new FinishedRows(this.#database, this.#tables, this.view)
     this.pruning = new Pruning(this.#database, this.queries)
     this.#evolve = new Evolve(this.#database, this.#tables, machine)

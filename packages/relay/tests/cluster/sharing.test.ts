@@ -203,6 +203,7 @@ test('an agent comes to another machine once its home lets it go', async () => {
 
 test('where the database does not answer, what is there can be read, and a send says so; it goes on by itself', async () => {
   const ada = present('ada')
+  expect((await laptop.run(['send', 'bob', 'hello', '--project', 'team', '--as', 'pat'])).code).toBe(0)
   server.kill()
   // Where the answer of a try that had left is what was lost, it is not known.
   const told = await ada.send('bob', 'lost?').catch(({ code }) => code)
@@ -210,6 +211,22 @@ test('where the database does not answer, what is there can be read, and a send 
   expect((await ada.call('message.list', { conversation: '#general' })).messages.length).toBe(2)
   const listed = await box.json<{ clusterFault?: string }>(['workspace', 'list'])
   expect(listed.clusterFault).toContain('cannot be reached')
+  const team = ['--project', 'team', '--as', 'pat']
+  const later = (...words: string[]) => laptop.run(['send', 'bob', ...words, '--queue', ...team])
+  expect((await later('x', '--wait')).code).toBe(2)
+  const refusal = await laptop.run(['send', 'bob', 'now', ...team])
+  expect([refusal.code, refusal.stderr]).toEqual([
+    75,
+    expect.stringMatching(/nothing was stored.*send TO MESSAGE --queue/s),
+  ])
+  for (const words of ['first', 'second'])
+    expect(Object.values(await later(words)).join('|')).toMatch(/q_\S+ {2}Queued on this machine, not sent/)
+  expect((await laptop.run(['status', ...team])).stdout).toMatch(/outbox +2 messages not sent yet/)
+  expect((await laptop.run(['workspace', 'list'])).stderr).toContain('In team, 2 not sent yet')
+  const outbox = await laptop.run(['outbox', ...team])
+  expect(outbox.stdout).toMatch(/q_\S+ .* pat +bob +first\n.*second/)
+  const [, first = ''] = /(q_\S+) .*first/.exec(outbox.stdout) ?? []
+  expect((await laptop.run(['outbox', 'drop', first, ...team])).stdout).toBe(`Dropped, not sent: ${first}\n`)
   await server.resume()
   await until(() =>
     ada.send('bob', 'back').then(
@@ -217,7 +234,10 @@ test('where the database does not answer, what is there can be read, and a send 
       () => false,
     ),
   )
+  await until(async () => (await laptop.run(['outbox', ...team])).stderr.includes('Nothing waits here'))
   await settled()
+  const history = await present('bob').call('message.list', { conversation: '@bob,pat' })
+  expect(history.messages.map(({ body }) => body)).toEqual(['hello', 'second'])
 })
 
 test('it is taken back whole, and the other machine is told', async () => {

@@ -59,6 +59,8 @@ const inputs: Partial<Record<OperationName, (id: string) => object>> = {
   'claim.add': (cwd) => ({ cwd, files: ['a.txt'] }),
   'claim.drop': (cwd) => ({ cwd, files: ['a.txt'] }),
   'approval.settle': (key) => ({ key, how: 'cancelled' }),
+  'message.queue': () => ({ to: 'Bob', body: 'queued' }),
+  'outbox.drop': (id) => ({ id }),
   'need.dismiss': () => ({ key: 'told:@Ada,Bob' }),
   'inbox.read': () => ({ messages: [] }),
   'inbox.offer': (message) => ({ messages: [message], route: 'hook' }),
@@ -126,6 +128,12 @@ const before: Partial<Record<OperationName, () => Promise<string | undefined>>> 
     return name
   },
   'claim.edit': claimedBy('Bob'),
+  'outbox.drop': async () => {
+    const { store } = (await world.daemon.open('home')).workspace
+    const cause = `queued ${++hands}`
+    const row = { id: `q_${hands}`, at: 0, by: 'Ada', cause, input: '{"to":"Bob","body":"x"}' }
+    return store.transact(() => store.outbox.put(row)).id
+  },
   'claim.add': async () => repository(),
   'claim.drop': claimedBy('Ada'),
   'worker.screen': hire,
@@ -212,7 +220,7 @@ test('an approval that a request waits for is closed by that request alone', asy
 describe('a call id that was used', () => {
   /**
    * Registering never takes the caller's id; what is typed is not stored, so nothing could be answered twice; and an agent that was briefed a
-   * moment ago, as it was above, is not briefed again. Nobody over REST answers an approval.
+   * moment ago, as it was above, is not briefed again. Nobody over REST answers an approval. A send that was dropped is gone.
    */
   const unrecorded = [
     'agent.register',
@@ -222,6 +230,7 @@ describe('a call id that was used', () => {
     'approval.answer',
     'approval.ask',
     'approval.settle',
+    'outbox.drop',
   ]
   const others: Partial<Record<OperationName, (id: string) => object>> = {
     'inbox.read': (message) => ({ messages: [message] }),

@@ -115,6 +115,14 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     return await this.#call('message.send', () => sendInput(to, body, options), options)
   }
 
+  /**
+   * Sends, or keeps the message on this machine while its shared workspace cannot be reached. `queued`: it is not stored, and is sent later by itself,
+   * in its order and once.
+   */
+  async queue(to: string | string[], body: string, options: SendOptions = {}): Promise<OutputOf<'message.queue'>> {
+    return await this.#call('message.queue', () => sendInput(to, body, options), options)
+  }
+
   /** Sends, and resolves with the reply. The time counts from now, also across a restart of the daemon. */
   async sendAndWait(
     to: string | string[],

@@ -36,6 +36,8 @@ export const limits = {
   pathCharsMax: 4_096,
   threadCharsMax: 200,
   groupAgentsMax: 50,
+  /** Sends of one workspace that wait on this machine until they can be sent. */
+  outboxMax: 1_000,
   emojiCharsMax: 32,
   searchCharsMax: 400,
   /** A wait for a reply never lasts longer: ten minutes. */

@@ -23,6 +23,8 @@ const WorkspaceStatus = z.object({
   /** How late the event loop ran, over the last minute. */
   lagMs: z.object({ p50: z.number(), p99: z.number(), max: z.number() }),
   residentMb: z.number(),
+  /** Messages that wait on this machine until the shared workspace can be reached. */
+  queued: z.number().optional(),
 })
 export type WorkspaceStatus = z.infer<typeof WorkspaceStatus>
 

@@ -17,40 +17,83 @@ import {
 } from '../words.ts'
 import { type OperationTable, page } from './rule.ts'
 
+const SendInput = z.object({
+  /** May be left out of a reply, which then goes to where the message it answers was said. */
+  to: z.union([Address, z.array(AgentName).min(1).max(limits.groupAgentsMax)]).optional(),
+  body: Body,
+  thread: Thread.optional(),
+  replyTo: MessageId.optional(),
+  kind: MessageKind.optional(),
+  /** Make the channel that it is for, if there is none. */
+  create: z.boolean().optional(),
+  wait: z.object({ timeoutMs: z.number().int().min(1).max(limits.waitMsMax).optional() }).optional(),
+})
+
+const hasRecipient = ({ to, replyTo }: { to?: unknown; replyTo?: unknown }) => to !== undefined || replyTo !== undefined
+const noRecipient = { path: ['to'], message: 'say whom it is for, or which message it answers (replyTo)' }
+
+const Sent = z.object({
+  id: z.string(),
+  seq: z.number(),
+  to: z.union([z.string(), z.array(z.string())]),
+  /** Direct recipients without a live session: it waits in their inboxes. */
+  away: z.array(z.string()),
+  /** Direct recipients on machines that cannot be reached: nobody here knows whether they are there. */
+  unreachable: z.array(Unreachable).optional(),
+  /** Workspaces of a wide address that could not take it. */
+  failed: z.array(z.object({ to: z.string(), code: z.string(), message: z.string() })).optional(),
+  reply: Message.optional(),
+})
+
+/** A send that waits on its sender's machine. */
+const Queued = z.object({
+  id: z.string(),
+  since: z.string(),
+  from: z.string(),
+  to: z.union([z.string(), z.array(z.string())]),
+  body: z.string(),
+  kind: MessageKind.optional(),
+})
+
 export const messageOperations = {
   'message.send': {
     kind: 'command',
     who: 'agent',
     network: 'lift',
     summary: 'Store a message for an agent, several, a channel or everyone; with `wait`, answer when the reply came.',
-    input: z
-      .object({
-        /** May be left out of a reply, which then goes to where the message it answers was said. */
-        to: z.union([Address, z.array(AgentName).min(1).max(limits.groupAgentsMax)]).optional(),
-        body: Body,
-        thread: Thread.optional(),
-        replyTo: MessageId.optional(),
-        kind: MessageKind.optional(),
-        /** Make the channel that it is for, if there is none. */
-        create: z.boolean().optional(),
-        wait: z.object({ timeoutMs: z.number().int().min(1).max(limits.waitMsMax).optional() }).optional(),
-      })
-      .refine(({ to, replyTo }) => to !== undefined || replyTo !== undefined, {
-        path: ['to'],
-        message: 'say whom it is for, or which message it answers (replyTo)',
-      }),
+    input: SendInput.refine(hasRecipient, noRecipient),
+    output: Sent,
+  },
+  'message.queue': {
+    kind: 'command',
+    who: 'agent',
+    network: 'open',
+    summary:
+      'Send a message, or keep it on this machine while its shared workspace cannot be reached: it is sent then, in its order and once.',
+    input: SendInput.omit({ wait: true }).refine(hasRecipient, noRecipient),
     output: z.object({
-      id: z.string(),
-      seq: z.number(),
-      to: z.union([z.string(), z.array(z.string())]),
-      /** Direct recipients without a live session: it waits in their inboxes. */
-      away: z.array(z.string()),
-      /** Direct recipients on machines that cannot be reached: nobody here knows whether they are there. */
-      unreachable: z.array(Unreachable).optional(),
-      /** Workspaces of a wide address that could not take it. */
-      failed: z.array(z.object({ to: z.string(), code: z.string(), message: z.string() })).optional(),
-      reply: Message.optional(),
+      /** It is stored: the answer of message.send. */
+      sent: Sent.optional(),
+      /** It is not stored. `ahead`: how many are sent before it. */
+      queued: z.object({ id: z.string(), since: z.string(), ahead: z.number() }).optional(),
     }),
+  },
+  'outbox.list': {
+    kind: 'query',
+    who: 'agent',
+    network: 'open',
+    summary:
+      'Your messages that wait on this machine until the shared workspace can be reached; for the key’s holder, those of all.',
+    input: z.object({}),
+    output: z.object({ queued: z.array(Queued) }),
+  },
+  'outbox.drop': {
+    kind: 'command',
+    who: 'agent',
+    network: 'open',
+    summary: 'Take a message that waits out of the outbox. It is not sent.',
+    input: z.object({ id: z.string().max(limits.idCharsMax) }),
+    output: Queued,
   },
   'message.react': {
     kind: 'command',

@@ -32,6 +32,18 @@ export const clusterRefusals = {
     text: (d) =>
       `The server of the shared workspace "${d.workspace}" cannot be used${d.place === undefined ? '' : ` (${d.place})`}: nothing was stored. ${d.why} Once that is done, all goes on by itself.`,
   },
+  'outbox.full': {
+    ...later,
+    http: 429,
+    text: (d) =>
+      `${d.max} messages of this workspace wait on this machine already: this one was neither stored nor queued.`,
+  },
+  'outbox.unknown': {
+    retry: false,
+    http: 404,
+    exit: 1,
+    text: (d) => `Nothing of yours waits here as ${d.id}: it was sent, or dropped.`,
+  },
   'cluster.unknown': {
     ...later,
     http: 504,

@@ -43,6 +43,13 @@ const allNeeds: Fixes = {
   program: "All that does: relay.client.call('need.list', {})",
 }
 
+/** A message can wait on this machine. */
+const toQueue: Fixes = {
+  agent: { relay_send: 'To have a message sent once that works: relay_send(…, queue=true)', '': '' },
+  person: 'To have a message sent once that works: agent-relay send TO MESSAGE --queue',
+  program: 'To have a message sent once that works: client.queue(to, body)',
+}
+
 /** For a person on the machine that was asked, whoever reads it. */
 const toAllow = (d: RefusalDetails): string =>
   `A person can allow it on ${d.machine}: agent-relay machine allow ${d.from} ${d.kind}`
@@ -94,6 +101,14 @@ export const fixes = {
   'approval.changed': openApprovals,
   'approval.too-many': openApprovals,
   'need.unknown': allNeeds,
+  'outbox.unknown': {
+    agent: '',
+    person: 'Messages that wait: agent-relay outbox',
+    program: "Messages that wait: client.call('outbox.list', {})",
+  },
+  'cluster.unreachable': toQueue,
+  'cluster.unusable': toQueue,
+  'cluster.diverged': toQueue,
   'request.denied': { agent: toAllow, person: toAllow, program: toAllow },
   'worker.unknown': {
     agent: { relay_who: 'Workers are marked in relay_who.' },

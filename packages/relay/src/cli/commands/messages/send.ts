@@ -20,6 +20,7 @@ interface SendOptions {
   replyTo?: string
   wait?: boolean
   timeout?: number
+  queue?: boolean
 }
 
 export const send: CliCommand<SendOptions> = {
@@ -34,11 +35,16 @@ export const send: CliCommand<SendOptions> = {
       text: `wait at most this long (${limits.waitMsDefault})`,
       number: [1, limits.waitMsMax],
     },
+    queue: {
+      flags: '--queue',
+      text: 'if the shared workspace cannot be reached, keep it on this machine and send it when it can',
+    },
   },
   examples: [
     'agent-relay send Bob "Can you take the parser?"',
     'agent-relay send Bob "Which branch?" --kind question --wait --timeout 60000',
     'agent-relay send Ann,Bob "Lunch" --as kim',
+    'agent-relay send Bob "Can you look at the parser?" --queue',
     'git diff | agent-relay send "#review" -',
     'agent-relay send Bob -- "--force is needed"',
   ],
@@ -52,8 +58,22 @@ async function run(context: Context<SendOptions>): Promise<void> {
     throw new CommandError('--timeout says how long to wait: add --wait', exits.usage)
   const to = recipients(args[0] as string)
   const body = args[1] === '-' ? await readStdin(print) : (args[1] as string)
+  if (options.queue && options.wait)
+    throw new CommandError(
+      '--queue or --wait: give only one. The answer to what waits here comes to the inbox.',
+      exits.usage,
+    )
   const wait = options.wait ? { timeoutMs: timeout } : undefined
   await withClient(context, 'agent', async ({ client }) => {
+    if (options.queue) {
+      const message = { to, body, thread, kind, replyTo }
+      const { sent, queued } = await print.during('sending', client.call('message.queue', message))
+      if (print.isJson) return void (await print.json({ sent, queued }))
+      if (sent) return void (await print.line(sentLine(print, sent)))
+      return void (await print.line(
+        `${print.paint('dim', queued?.id ?? '')}  Queued on this machine, not sent. It is sent when the shared workspace is reached again; to see or drop it: agent-relay outbox`,
+      ))
+    }
     const sending = client.call('message.send', { to, body, thread, kind, replyTo, wait })
     const sent = await print.during(
       wait ? `waiting for the answer of ${addressText(to)}, Ctrl-C gives up` : 'sending',

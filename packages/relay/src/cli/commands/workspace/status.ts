@@ -26,6 +26,9 @@ async function run(context: Context): Promise<void> {
         // Without this connection.
         ['agents', `${agents} known, ${counted(sessions - 1, 'other connection')}`],
         ['messages', `${messages}, ${counted(seq, 'entry').replace('entrys', 'entries')} in the journal`],
+        ...(status.queued === undefined
+          ? []
+          : [['outbox', `${counted(status.queued, 'message')} not sent yet: agent-relay outbox`]]),
         ['socket', homely(oneLine(socketPath), env.HOME)],
         ...(status.agent === undefined ? [] : [['you', oneLine(status.agent)]]),
       ],

@@ -1,0 +1,49 @@
+// `outbox`: messages that wait on this machine until their shared workspace can be reached, and taking one out.
+
+import type { CliCommand, NamedCommand } from '../../command.ts'
+import { withClient } from '../../connection.ts'
+import { addressText } from '../../lines.ts'
+import { ageOf, counted, oneLine } from '../../text.ts'
+
+const list: NamedCommand = {
+  name: 'list',
+  text: 'your messages that wait, in the order in which they are sent',
+  isDefault: true,
+  examples: ['agent-relay outbox', 'agent-relay outbox --as Bob --json'],
+  async run(context) {
+    const { print } = context
+    await withClient(context, 'agent', async ({ client }) => {
+      const { queued } = await client.call('outbox.list', {})
+      if (print.isJson) return void (await print.json({ queued }))
+      if (queued.length === 0) return print.say('Nothing waits here: all that was sent is stored.')
+      await print.table(
+        [{ head: 'ID' }, { head: 'SINCE' }, { head: 'FROM' }, { head: 'TO' }, { head: 'MESSAGE', mayShrink: true }],
+        queued.map(({ id, since, from, to, body }) => [id, ageOf(since), from, addressText(to), body].map(oneLine)),
+      )
+      const are = queued.length === 1 ? 'waits' : 'wait'
+      print.say(
+        `${counted(queued.length, 'message')} ${are} until the shared workspace is reached. To drop one: agent-relay outbox drop ID`,
+      )
+    })
+  },
+}
+
+const drop: NamedCommand = {
+  name: 'drop',
+  args: '<id...>',
+  text: 'take messages out: they are not sent',
+  examples: ['agent-relay outbox drop q_01k9…', 'agent-relay outbox drop q_01k9… q_01ka… --as Bob'],
+  async run(context) {
+    const { args, print } = context
+    await withClient(context, 'agent', async ({ client }) => {
+      for (const id of args) await client.call('outbox.drop', { id })
+      if (print.isJson) return void (await print.json({ dropped: args }))
+      for (const id of args) await print.line(`Dropped, not sent: ${oneLine(id)}`)
+    })
+  },
+}
+
+export const outbox: CliCommand = {
+  examples: ['agent-relay outbox', 'agent-relay outbox drop q_01k9…'],
+  commands: [list, drop],
+}

@@ -1,0 +1,97 @@
+// The outbox on two real machines: what is queued while the database is away is sent in order and once, or its sender is told.
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Actor } from '../../../../test/plays/play.ts'
+import { refused } from '../../../../test/plays/play.ts'
+import { until } from '../../../../test/until.ts'
+import { LaptopAndBox, workspace } from './laptop-and-box.ts'
+
+let place: LaptopAndBox
+let alice: Actor
+let bob: Actor
+
+beforeAll(async () => {
+  place = await LaptopAndBox.start()
+  alice = await place.enter(place.laptop, 'alice')
+  bob = await place.enter(place.box, 'bob')
+  await until(async () => (await alice.send('bob', 'hello').catch(() => undefined)) !== undefined)
+  await bob.takesSoon('hello')
+})
+afterAll(() => place?.close())
+
+const queue = (actor: Actor, body: string, to = 'bob') => actor.call('message.queue', { to, body })
+const waiting = async (actor: Actor) => (await actor.call('outbox.list', {})).queued.map(({ body }) => body)
+const trouble = async () => (await place.laptop.open(workspace)).workspace.engine.trouble
+const isCut = () => until(trouble)
+const isBack = () => until(async () => (await trouble()) === undefined)
+
+test('what can be sent is sent at once', async () => {
+  expect(await queue(alice, 'now')).toMatchObject({ sent: { id: expect.stringMatching(/^m_/), to: 'bob' } })
+  await bob.takesSoon('now')
+  expect(await waiting(alice)).toEqual([])
+})
+
+test('while the database is away it waits, in order, also over a restart; then each comes once', async () => {
+  place.server.kill()
+  await isCut()
+  const bodies = ['one', 'two', 'three', 'four']
+  const ids: (string | undefined)[] = []
+  for (const [n, body] of bodies.entries()) {
+    const { queued, sent } = await queue(alice, body)
+    expect([sent, queued?.ahead]).toEqual([undefined, n])
+    ids.push(queued?.id)
+  }
+  await refused(alice.send('bob', 'at once'), 'cluster.unreachable', /queue\(to, body\)/)
+  expect(await waiting(alice)).toEqual(bodies)
+  await refused(bob.call('outbox.drop', { id: ids[2] as string }), 'outbox.unknown', /Nothing of yours waits here/)
+  expect(await alice.call('outbox.drop', { id: ids[2] as string })).toMatchObject({ body: 'three', to: 'bob' })
+  const entry = (await place.laptop.control('workspace.list', {})).workspaces.find(({ name }) => name === workspace)
+  expect(entry?.queued).toBe(3)
+  expect(await alice.call('workspace.status', {})).toMatchObject({ queued: 3 })
+  await place.laptop.stop()
+  await place.laptop.start()
+  await place.server.resume()
+  await bob.takesSoon('one', 'two', 'four')
+  await until(async () => (await waiting(alice)).length === 0)
+  await bob.takes()
+  expect((await alice.call('workspace.status', {})).queued).toBeUndefined()
+})
+
+test('what cannot be sent after all is told to its sender, and the next one goes on', async () => {
+  place.server.kill()
+  await isCut()
+  await queue(alice, 'to nobody', 'nobody')
+  await queue(alice, 'to bob')
+  await place.server.resume()
+  await isBack()
+  await bob.takesSoon('to bob')
+  const told: { from: string; body: string }[] = []
+  await until(async () => {
+    told.push(...(await alice.call('inbox.take', {})).messages)
+    return told.length > 0
+  })
+  const [{ from, body } = { from: '', body: '' }] = told
+  expect([from, body]).toEqual([
+    'agent-relay',
+    expect.stringMatching(/^Your message to nobody, queued at \S+, was not sent: Agent not found: nobody/),
+  ])
+})
+
+test('a call that is asked again is one message, whether it waits or was sent', async () => {
+  place.server.kill()
+  await isCut()
+  const { dispatch } = (await place.laptop.open(workspace)) as never as {
+    dispatch: { call(session: unknown, op: string, input: object, id: string): Promise<{ output: unknown }> }
+  }
+  const { sessions } = (await place.laptop.open(workspace)).workspace
+  const session = sessions.all().find(({ agent }) => agent === 'alice')
+  const ask = () => dispatch.call(session, 'message.queue', { to: 'bob', body: 'once' }, 'c_the_same')
+  expect((await ask()).output).toEqual((await ask()).output)
+  const other = dispatch.call(session, 'message.queue', { to: 'bob', body: 'other' }, 'c_the_same')
+  await expect(other).rejects.toMatchObject({ refusal: { code: 'call.reused' } })
+  await place.server.resume()
+  await isBack()
+  await bob.takesSoon('once')
+  expect(await ask()).toMatchObject({ output: { sent: { to: 'bob' } } })
+  await bob.takes()
+})
