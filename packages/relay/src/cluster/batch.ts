@@ -1,6 +1,6 @@
 // Deciding a batch of commands on the replica: they see each other as if each were stored before the next, and nothing of it is kept.
 
-import { type Ids, type Refusal, refusal } from '@agent-relay/sdk/protocol'
+import { type Fact, type Ids, type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import { mintPrefixes, type Reply, type Submission } from '../broker/engine.ts'
 import { type RuleName, ruleOf } from '../core/decide.ts'
 import { type Objection, objectionTo } from '../core/facts/judge.ts'
@@ -140,10 +140,16 @@ export function stored(
   return drafts.map((draft, i) => ({ ...draft, ...(numbered[i] as Numbered), machine }))
 }
 
-/** What the replica alone says, where that is that nothing is to be written. */
-export function knownAnswer(submission: Submission<RuleName>, deciding: Deciding): Reply | undefined {
-  const { reply, draft } = decideOne(submission, deciding, new Reads())
-  return draft || 'refusal' in reply ? undefined : { ...reply, seq: deciding.replica.known.seq }
+/**
+ * The answer of the replica alone to somebody who comes under a known name, for reading: nothing is written for it. A token that cannot be stored is
+ * not given out, and what the agent says of itself is taken up when it comes the next time.
+ */
+export function knownAnswer(submission: Submission<'agent.register'>, deciding: Deciding): Reply | undefined {
+  const asked = submission as unknown as Submission<RuleName>
+  const { reply, draft } = decideOne(asked, deciding, new Reads())
+  const canWait = ({ type }: Fact) => type === 'agent.token-issued' || type === 'agent.updated'
+  if ('refusal' in reply || !(draft?.facts ?? []).every(canWait)) return undefined
+  return { ...reply, outcome: { ...reply.outcome, issued: false }, seq: deciding.replica.known.seq }
 }
 
 function decideOne(

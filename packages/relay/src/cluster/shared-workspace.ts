@@ -121,7 +121,7 @@ export class SharedWorkspace implements Engine {
     clearTimeout(timer)
     const isCut = reply && 'refusal' in reply && (isStopRefusal(reply.refusal) || isUnreachedRefusal(reply.refusal))
     if ((reply && !isCut) || this.#isClosed) return reply ?? asked
-    return knownAnswer(submission as unknown as Submission<RuleName>, this.#deciding) ?? asked
+    return knownAnswer(submission as unknown as Submission<'agent.register'>, this.#deciding) ?? asked
   }
 
   /** The agent has come here, and is at home elsewhere. Nothing is moved that its home does not let go. */
