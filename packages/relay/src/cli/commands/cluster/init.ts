@@ -42,10 +42,12 @@ async function run(context: Context<InitOptions>): Promise<void> {
   const file = new ClusterFile(new DataDirectory(dataDir(env)).path)
   const kept = file.read()
   const authority = certificateIn(options.ca) ?? kept?.ca
-  const asked = args[0] === undefined && !env.PGHOST && kept?.admin ? { ...kept, user: kept.admin } : undefined
+  const own = kept?.admin === undefined ? undefined : { ...kept, host: kept.adminHost ?? kept.host, user: kept.admin }
+  const asked = args[0] === undefined && !env.PGHOST ? own : undefined
   const { host, port, database, user } = asked ?? serverOf(args[0], env)
   const server = { host, port, database, user, ...(authority === undefined ? {} : { ca: authority }) }
-  if (kept && placeText(kept) !== placeText(server))
+  const isSame = kept && [kept, own ?? kept].some((each) => placeText(each) === placeText(server))
+  if (kept && !isSame)
     throw new CommandError(
       `This machine belongs to the cluster at ${placeText(kept)} already, as ${kept.machine}. One data directory has one cluster: ` +
         'use another (RELAY_DATA_DIR), or take your workspaces back (agent-relay workspace unshare) and remove ' +

@@ -96,8 +96,9 @@ export function adminOf({ args, env }: Pick<Context, 'args' | 'env'>, command: s
       `Who administers the database? Say it: agent-relay ${command} ${args[0]} postgres://admin@${placeText(place)}`,
       exits.usage,
     )
-  const { host, port, database, ca } = { ...place, host: place.adminHost ?? place.host, ...named }
-  return { host, port, database, user, ...(ca === undefined ? {} : { ca }) }
+  const { host, port, database, ca, certificateName } = { ...place, host: place.adminHost ?? place.host, ...named }
+  const known = { ...(ca === undefined ? {} : { ca }), ...(certificateName === undefined ? {} : { certificateName }) }
+  return { host, port, database, user, ...known }
 }
 
 /** This machine's place in its cluster. */
