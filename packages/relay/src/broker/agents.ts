@@ -75,7 +75,7 @@ function* agentsOf(
 }
 
 /** As its sessions on this machine say, or those on another one. */
-function statusOf(workspace: Workspace, name: string): Agent['status'] {
+export function statusOf(workspace: Workspace, name: string): Agent['status'] {
   const { sessions, elsewhere } = workspace
   const here = sessions.statusOf(name)
   if (here !== 'offline') return here

@@ -9,7 +9,7 @@ export interface Elsewhere {
   of(agent: string): AgentElsewhere | undefined
   /** The agent, if somebody was connected as it when its machine was last heard of. */
   last(agent: string): AgentElsewhere | undefined
-  /** Was its daemon heard of just now? */
+  /** Was its daemon heard of just now, with this workspace open? */
   isSeen(machine: string): boolean
   /** Set while it is not known what happens on the machine: it is silent, and has not said that its daemon stops. */
   outOfReach(machine: string): OutOfReach | undefined

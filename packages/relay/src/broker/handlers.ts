@@ -24,6 +24,7 @@ import type { Reply } from './engine.ts'
 import { conversations, mail, messages, owed, receipts, thread } from './history.ts'
 import { submitRead } from './inbox.ts'
 import type { Pace } from './long-reads.ts'
+import { machines } from './machines.ts'
 import { dismiss, needs } from './needs.ts'
 import { send, sendOrQueue } from './sending.ts'
 import type { Session } from './sessions/session.ts'
@@ -145,6 +146,7 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
   'need.list': needs,
   'need.dismiss': dismiss,
   'spend.list': ({ workspace }, { session }, input) => listSpend(workspace.store, session, input),
+  'machine.list': ({ workspace }, asking) => machines(workspace, asking),
   'workspace.policy': ({ workspace }) => workspace.store.view.policy(),
   'workspace.set-policy': async (context, asking, input) => {
     const { agentProcesses: agents } = context.daemon

@@ -13,7 +13,22 @@ export interface Sharing {
   readonly machine: string
   /** Has this machine's owner said that the other may ask for such things here? */
   allows(machine: string, kind: RequestKind): Promise<boolean>
+  /** The machines of the cluster; where it does not answer soon, as it has said last. */
+  machines(): Promise<ClusterMachine[]>
   open(parts: SharingParts): { engine: Engine; elsewhere: Elsewhere }
+}
+
+/** A machine as its cluster lists it. Times as texts. */
+export interface ClusterMachine {
+  name: string
+  /** Of its daemon. */
+  version?: string
+  joinedAt: string
+  /** When its daemon was last heard of. */
+  seenAt?: string
+  revokedAt?: string
+  /** What it may ask of this machine. */
+  may: RequestKind[]
 }
 
 /** What of a workspace it is made from. */

@@ -79,6 +79,7 @@ export class Workspace {
   readonly engine: Engine
   /** Undefined where the workspace lives on this machine alone. */
   readonly elsewhere: Elsewhere | undefined
+  readonly sharing: Sharing | undefined
   readonly waits: Waits
   readonly events: Events
   readonly deliveries: Deliveries
@@ -115,6 +116,7 @@ export class Workspace {
     const own = { store: this.store, hub: this.hub, clock, ids }
     const shared = sharing?.open({ ...own, ...this.#shown(sharing), name, onTrouble })
     this.elsewhere = shared?.elsewhere
+    this.sharing = sharing
     this.engine = shared?.engine ?? new LocalEngine({ ...own, world: this.sessions, onFatal })
     this.waits = new Waits(this.store, this.hub, clock, this.elsewhere)
     this.elsewhere?.onNews((gone) => gone.forEach((agent) => void this.sessions.leftElsewhere(agent)))

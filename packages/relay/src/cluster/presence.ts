@@ -106,7 +106,7 @@ export class Presence {
     return {
       of: (agent) => find(agent, seen),
       last: (agent) => find(agent, (machine) => entered.others.get(machine)),
-      isSeen: (machine) => seen(machine) !== undefined,
+      isSeen: (machine) => seen(machine)?.isClosed === false,
       outOfReach: (machine) => {
         const other = entered.others.get(machine)
         if (seen(machine) || this.#removed.has(machine) || (other?.isClosed && this.#isInTouch)) return undefined

@@ -4,14 +4,14 @@ import type { Ids } from '@agent-relay/sdk/protocol'
 import type { Sharing, SharingParts } from '../broker/sharing.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { type Clock, systemClock } from '../machine/clock.ts'
-import { ClusterFile, type Membership, placeText, SharedFile } from '../machine/cluster-file.ts'
+import { allowedTo, ClusterFile, type Membership, placeText, SharedFile } from '../machine/cluster-file.ts'
 import { Store } from '../store/store.ts'
 import { ClusterUnreachable } from './cluster-journal.ts'
 import { finishMove, type Moving, share, unshare } from './moving.ts'
 import { doubtOf, LoginRefused } from './postgres/connection.ts'
 import { handOver } from './postgres/moving.ts'
 import { type Listed, PostgresCluster } from './postgres/postgres-cluster.ts'
-import { statusOf } from './postgres/status.ts'
+import { type ClusterStatus, statusOf } from './postgres/status.ts'
 import { Presence } from './presence.ts'
 import { Questions } from './questions.ts'
 import { type Reconciled, reconcile, type Tell } from './reconciling.ts'
@@ -20,6 +20,9 @@ import { unreachedRefusal } from './unreached.ts'
 
 /** How long the opening of a workspace waits for what the others have written meanwhile. It goes on without. */
 const catchUpMs = 3_000
+
+/** So long a list of machines waits for the cluster; it then has what was known before. */
+const machinesMs = 1_500
 
 export interface SharedWorkspacesOptions {
   dataDir: string
@@ -43,6 +46,9 @@ export class SharedWorkspaces {
   readonly #presence: Presence
   readonly #questions: Questions
   readonly #open = new Map<string, SharedWorkspace>()
+  /** The machines as the cluster has listed them last. */
+  #known: ClusterStatus['machines'] = []
+  #asking: Promise<void> | undefined
 
   constructor(options: SharedWorkspacesOptions) {
     this.#options = options
@@ -83,9 +89,34 @@ export class SharedWorkspaces {
     }
     const reached = async () => opened?.reached
     // Read again each time; the daemon never writes it.
-    const machines = async () => (await this.#cluster.asReader(statusOf))?.machines ?? []
-    const allows: Sharing['allows'] = (other, kind) => new ClusterFile(dataDir).allows(other, kind, machines)
-    return { machine, allows, open, looked, reached }
+    const file = new ClusterFile(dataDir)
+    const allows: Sharing['allows'] = (other, kind) => file.allows(other, kind, () => this.#ask())
+    const machines = async () => {
+      const [listed, own] = [await this.#machines(), file.read() ?? {}]
+      return listed.map((each) => ({ ...each, may: allowedTo(own, each) }))
+    }
+    return { machine, allows, machines, open, looked, reached }
+  }
+
+  async #ask(): Promise<ClusterStatus['machines']> {
+    return (await this.#cluster.asReader(statusOf))?.machines ?? []
+  }
+
+  async #learn(): Promise<void> {
+    try {
+      this.#known = await this.#ask()
+    } catch {
+      // Out of reach, or this machine was removed: whoever asks is told so beside the list.
+    }
+    this.#asking = undefined
+  }
+
+  /** Several who ask at once are answered together: where the cluster is out of reach, they would wait behind each other. */
+  async #machines(): Promise<ClusterStatus['machines']> {
+    this.#asking ??= this.#learn()
+    const late = new Promise<void>((resolve) => void setTimeout(resolve, machinesMs).unref())
+    await Promise.race([this.#asking, late])
+    return this.#known
   }
 
   /** Somebody came or went. */

@@ -86,6 +86,7 @@ const inputs: { [O in OperationName]: (me: string) => InputOf<O> } = {
   'need.list': () => ({}),
   'need.dismiss': () => ({ key: 'told:#nowhere' }),
   'spend.list': () => ({}),
+  'machine.list': () => ({}),
   'workspace.status': () => ({}),
   'workspace.policy': () => ({}),
   'workspace.set-policy': () => ({}),

@@ -29,6 +29,7 @@ function sharing(machine: string): Sharing {
   return {
     machine,
     allows: async () => false,
+    machines: async () => [],
     open: ({ here, ...parts }) => ({
       engine: new LocalEngine({ ...parts, world: here, onFatal: loud.onFatal }),
       elsewhere: {

@@ -11,6 +11,7 @@ import { daemonOperations } from './operations/daemon.ts'
 import { eventOperations } from './operations/events.ts'
 import { historyOperations } from './operations/history.ts'
 import { inboxOperations } from './operations/inbox.ts'
+import { machineOperations } from './operations/machines.ts'
 import { messageOperations } from './operations/messages.ts'
 import { needOperations } from './operations/needs.ts'
 import { runOperations } from './operations/runs.ts'
@@ -35,6 +36,7 @@ export const operations = {
   ...approvalOperations,
   ...needOperations,
   ...spendOperations,
+  ...machineOperations,
   ...daemonOperations,
 }
 
