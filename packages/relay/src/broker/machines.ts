@@ -41,7 +41,7 @@ function* homesIn(workspace: Workspace): Steps<Map<string, Row['agents']>> {
     homes.set(machine, agents)
   }
   const isAway = ({ status }: Row['agents'][number]) => Number(status === 'offline')
-  for (const agents of homes.values()) agents.sort((a, b) => isAway(a) - isAway(b) || (a.name < b.name ? -1 : 1))
+  for (const agents of homes.values()) agents.sort((a, b) => isAway(a) - isAway(b) || a.name.localeCompare(b.name))
   return homes
 }
 
@@ -51,7 +51,7 @@ function describe(
   known: ClusterMachine | undefined,
   agents: Row['agents'] = [],
 ): Row {
-  const { state, since } = stateOf(workspace, name, { ...known, isHome: agents.length > 0 })
+  const { state, since } = stateOf(workspace, name, known, agents.length > 0)
   const { version, joinedAt, revokedAt, may } = known ?? {}
   const seenAt = since === undefined ? known?.seenAt : new Date(since).toISOString()
   return {
@@ -64,13 +64,16 @@ function describe(
 function stateOf(
   { sharing, elsewhere, engine, store }: Workspace,
   name: string,
-  { revokedAt, isHome }: { revokedAt?: string; isHome: boolean },
+  known: ClusterMachine | undefined,
+  isHome: boolean,
 ): { state: Row['state']; since?: number } {
   if (name === sharing?.machine) return { state: 'here' }
-  if (revokedAt !== undefined || elsewhere?.isRemoved(name) || store.view.isRevoked(name)) return { state: 'removed' }
+  const isRemoved = known?.revokedAt !== undefined || elsewhere?.isRemoved(name) || store.view.isRevoked(name)
+  if (isRemoved) return { state: 'removed' }
   if (elsewhere?.isSeen(name)) return { state: 'reached' }
   const lost = elsewhere?.outOfReach(name)
-  // One that never came into this workspace is missed by nobody.
-  const isMissed = isHome || lost?.since !== undefined || engine.trouble !== undefined
+  // One that has never come into this workspace is missed by nobody. While the database does not answer, it may have come meanwhile.
+  const mayHaveCome = engine.trouble !== undefined && (known === undefined || known.version !== undefined)
+  const isMissed = isHome || lost?.since !== undefined || mayHaveCome
   return lost && isMissed ? { state: 'unreachable', since: lost.since } : { state: 'closed' }
 }
