@@ -3,7 +3,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { found, inChromium } from './chromium.ts'
-import { axePath, PageWorld } from './page-world.ts'
+import { axePath, findingsOn, PageWorld } from './page-world.ts'
 import { furnish, harnesses, scenes } from './scenes.ts'
 
 describe.skipIf(found.path === undefined)(`the page for everybody, ${inChromium}`, () => {
@@ -84,14 +84,4 @@ async function answerOne(page: Page): Promise<void> {
   await message.hover()
   await message.getByLabel('Reply').click()
   await page.getByText('Answer to Alice').waitFor()
-}
-
-async function findingsOn(page: Page): Promise<string[]> {
-  return await page.evaluate(async () => {
-    type Found = { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }
-    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Found[] }> } }
-    const { violations } = await axe.run()
-    const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    return serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
-  })
 }

@@ -1,5 +1,6 @@
 // Times as people read them: a clock for today, a date before it, and how long ago something was.
 
+import { lastHeardText } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
 import { Cell, useCell } from '../store/cell.ts'
 
@@ -69,6 +70,11 @@ export function Ago({ ts }: { ts?: string }) {
       {ms < 5_000 ? 'now' : durationText(ms)}
     </span>
   )
+}
+
+/** `last heard of 3 min ago` */
+export function LastHeard({ ts }: { ts?: string }) {
+  return lastHeardText(ts, useCell(now))
 }
 
 /** A value that follows another one only after it has rested. */

@@ -1,4 +1,4 @@
-// Now: what needs the person first, every agent with its state, workers under their lead, who waits for whom, and the latest words.
+// Now: what needs the person first, every agent with its state, workers under their lead, the machines, who waits for whom, and the latest words.
 
 import { type Conversation, cleanLine } from '@agent-relay/sdk/internal/page'
 import { memo, useMemo, useState } from 'react'
@@ -6,6 +6,7 @@ import { Count, Empty, Face, Failure, Kind, State } from '../parts/bits.tsx'
 import { Faults } from '../parts/faults.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { InHand } from '../parts/in-hand.tsx'
+import { Machines } from '../parts/machines.tsx'
 import { previewOf } from '../parts/markdown-tree.ts'
 import { Needs } from '../parts/needs.tsx'
 import { Spent } from '../parts/spent.tsx'
@@ -35,6 +36,7 @@ export function Now() {
         <Faults />
         <Needs />
         <Agents />
+        <Machines />
         <InHand />
       </div>
       <Latest />

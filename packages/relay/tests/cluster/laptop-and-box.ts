@@ -29,10 +29,13 @@ export class LaptopAndBox {
   }
 
   /** The laptop has made the workspace and owns it. */
-  static async start(onTrouble: (error: Error) => void = () => {}): Promise<LaptopAndBox> {
+  static async start(
+    onTrouble: (error: Error) => void = () => {},
+    own: Parameters<typeof Machine.start>[2] = {},
+  ): Promise<LaptopAndBox> {
     const server = await PostgresServer.start()
     const world = await server.cluster('relay')
-    const laptop = await Machine.start('laptop', world, { onTrouble })
+    const laptop = await Machine.start('laptop', world, { ...own, onTrouble })
     const box = await Machine.start('box', world, { onTrouble: () => {} })
     const { key } = await laptop.open(workspace)
     await laptop.control('workspace.share', { workspace })

@@ -12,7 +12,7 @@ import { Daemon, type DaemonOptions } from '../../src/daemon/daemon.ts'
 import { ClusterFile } from '../../src/machine/cluster-file.ts'
 import type { PostgresWorld } from './postgres-server.ts'
 
-type Own = Pick<DaemonOptions, 'clock'> & { onTrouble?(error: Error): void; host?: string }
+type Own = Pick<DaemonOptions, 'clock' | 'http'> & { onTrouble?(error: Error): void; host?: string }
 
 export class Machine {
   readonly name: string
@@ -40,10 +40,16 @@ export class Machine {
     const fail = (error: Error) => {
       throw error
     }
-    const { clock, onTrouble = fail } = this.#own
+    const { clock, http, onTrouble = fail } = this.#own
     const credentialsPath = join(this.dataDir, 'credentials.json')
-    this.#daemon = await Daemon.start({ dataDir: this.dataDir, credentialsPath, clock, onTrouble, onStop: () => {} })
+    const own = { clock, onTrouble, ...(http ? { http } : {}) }
+    this.#daemon = await Daemon.start({ dataDir: this.dataDir, credentialsPath, ...own, onStop: () => {} })
     if (!this.#daemon) throw new Error('another daemon has this data directory')
+  }
+
+  /** Where it serves HTTP. */
+  get url(): string {
+    return this.#daemon?.url as string
   }
 
   async stop(): Promise<void> {
