@@ -146,10 +146,12 @@ test.runIf(isFull)('words are true, and messages come once', { timeout: 200 * gu
   for (let n = 0; n < events; n++) {
     await random.pick(happens)(random.pick(members))
     await talk((from) => random.pick(from))
-    const start = performance.now()
     let left: string[] = []
-    await until(async () => (left = await falseWords()).length === 0, 2 * wordMs).catch(() => expect(left).toEqual([]))
-    longestMs = Math.max(longestMs, performance.now() - start)
+    const areTrue = async () => {
+      left = await falseWords()
+      return left.length === 0
+    }
+    longestMs = Math.max(longestMs, await until(areTrue, wordMs).catch(() => expect(left).toEqual([]) as never))
     for (const each of members) await each.takes()
   }
   if (isDown) await server.resume()
@@ -173,5 +175,4 @@ test.runIf(isFull)('words are true, and messages come once', { timeout: 200 * gu
   process.stdout.write(
     `words: ${events} events, ${said} messages, all words true after ${Math.round(longestMs / 100) / 10} s at the latest\n`,
   )
-  expect(longestMs).toBeLessThan(wordMs)
 })
