@@ -1,7 +1,8 @@
 // A PostgreSQL in a temporary folder, for tests and figures: what it takes to make one, to start it and to end it, also where root asks.
-// `node scripts/temporary-postgres.mjs` runs one, prints how to reach it as JSON, and ends it when its standard input ends.
+// `node scripts/temporary-postgres.mjs` runs one for figures, prints how to reach it as JSON, and ends it when its standard input ends. It is Debian's
+// own where that is installed, and set as it comes; NAME=VALUE as arguments set more.
 import { execFile, spawnSync } from 'node:child_process'
-import { appendFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -16,6 +17,13 @@ const asNobody = process.getuid?.() === 0 ? ['unshare', '-U', '--map-user=65534'
 /** Debian's own, the oldest version that will do; undefined where it is not installed. */
 export const oldest = ['/usr/lib/postgresql/15/bin'].find((folder) => existsSync(join(folder, 'initdb')))
 
+/** The newest of Debian's. */
+function debians() {
+  const folder = '/usr/lib/postgresql'
+  const versions = existsSync(folder) ? readdirSync(folder).sort((a, b) => Number(b) - Number(a)) : []
+  return versions.map((version) => join(folder, version, 'bin')).find((each) => existsSync(join(each, 'initdb')))
+}
+
 export const admin = { user: 'postgres', password: 'the one of this test' }
 
 const settings = {
@@ -25,6 +33,9 @@ const settings = {
   // A promise of the server that is tested here must be kept by the server: fsync stays on.
   autovacuum: 'off',
 }
+
+/** What of it a figure must not be measured with: as the server comes. */
+const stock = { shared_buffers: '128MB', max_connections: '100', autovacuum: 'on' }
 
 /** The version that is installed for it. Where npm cannot be reached, Debian's will do. */
 export function newest() {
@@ -75,8 +86,9 @@ export async function postgresProgram(programs, name, args) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const programs = newest()
-  const folder = await makeServer(programs)
+  const programs = debians() ?? newest()
+  const more = Object.fromEntries(process.argv.slice(2).map((each) => each.split('=')))
+  const folder = await makeServer(programs, { ...stock, ...more })
   await startServer(programs, folder)
   process.stdout.write(`${JSON.stringify({ host: folder, port: 5432, database: 'postgres', ...admin })}\n`)
   process.stdin.on('end', () => endServer(programs, folder)).resume()

@@ -1,25 +1,20 @@
 // What a send into a shared workspace costs beside what it cannot cost less than: a bare append to the same PostgreSQL, of as many entries.
 
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { makeIds } from '@agent-relay/sdk/wire'
 import { Hub } from 'agent-relay/dist/broker/hub.js'
 import { beginning, type ClusterJournal, type Place } from 'agent-relay/dist/cluster/cluster-journal.js'
-import { type ServerAddress, withClient } from 'agent-relay/dist/cluster/postgres/connection.js'
-import { joinCluster } from 'agent-relay/dist/cluster/postgres/joining.js'
-import { inviteMachine } from 'agent-relay/dist/cluster/postgres/machines.js'
 import { moveEnd, moveIn } from 'agent-relay/dist/cluster/postgres/moving.js'
 import { PostgresCluster } from 'agent-relay/dist/cluster/postgres/postgres-cluster.js'
-import { migrate } from 'agent-relay/dist/cluster/postgres/schema.js'
 import { Replica } from 'agent-relay/dist/cluster/replica.js'
 import { SharedEngine } from 'agent-relay/dist/cluster/shared-engine.js'
 import { systemClock } from 'agent-relay/dist/machine/clock.js'
 import { Store } from 'agent-relay/dist/store/store.js'
 import { temporaryFolder } from './child.ts'
 import { median, quantile } from './figures.ts'
+import { Machines, measureIdleMachines } from './machines.ts'
+import { measureElsewhere } from './elsewhere.ts'
+import { PostgresServer } from './postgres.ts'
 import { ms, type Rounds } from './sends.ts'
 import type { Measure } from './table.ts'
 
@@ -32,16 +27,14 @@ interface Answer {
   p50Ms: number
 }
 
+/** Three machines share another workspace on the same server all the while, as a team's would. */
 export async function measureCluster({ rounds, ms: lengthMs }: Rounds): Promise<Measure[]> {
-  const server = spawn(
-    process.execPath,
-    [fileURLToPath(new URL('../../../scripts/temporary-postgres.mjs', import.meta.url))],
-    {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    },
-  )
-  const [line] = await once(createInterface({ input: server.stdout }), 'line')
-  const cluster = await joinAs(JSON.parse(line))
+  const server = await PostgresServer.start()
+  const machines = new Machines(server)
+  await machines.add(3)
+  const idle = await measureIdleMachines(server, lengthMs * 10)
+  const elsewhere = await measureElsewhere(server, machines, { rounds, ms: lengthMs * 2 })
+  const cluster = new PostgresCluster(await server.join('bench'))
   const engine = await sharedEngine(cluster)
   const bare = await bareAppends(cluster)
   const many: [Answer, Answer][] = []
@@ -56,17 +49,9 @@ export async function measureCluster({ rounds, ms: lengthMs }: Rounds): Promise<
     if (i > 0) single.push(each1)
   }
   await cluster.close()
-  server.stdin.end()
-  await once(server, 'exit')
-  return [manyUnderWay(many), oneAtATime(single)]
-}
-
-async function joinAs(address: ServerAddress): Promise<PostgresCluster> {
-  const invitation = await withClient(address, async (client) => {
-    await migrate(client)
-    return inviteMachine(client, 'bench')
-  })
-  return new PostgresCluster({ ...address, ...(await joinCluster({ ...address, ...invitation })) })
+  await machines.stop()
+  await server.stop()
+  return [idle, elsewhere, manyUnderWay(many), oneAtATime(single)]
 }
 
 async function emptyWorkspace(cluster: PostgresCluster, id: string): Promise<void> {
