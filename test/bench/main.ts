@@ -1,5 +1,5 @@
 // `npm run bench`: measures speed and weight, as medians of interleaved rounds, and prints one table. A missed ratio ends it with 1.
-// `--short` takes fewer rounds, for work on the code; `--only WORD` the parts whose name holds the word.
+// `--short` takes fewer rounds, for work on the code; `--only WORD` the parts whose name holds the word, and is how the long ones by hand are run.
 
 import { measureAbsent } from './absent.ts'
 import { measureAcp } from './acp.ts'
@@ -22,6 +22,7 @@ import {
   measureStops,
 } from './hardship.ts'
 import { measureIdle } from './idle.ts'
+import { measureManyMachines } from './machines.ts'
 import { measurePerson } from './person.ts'
 import { measurePipe } from './pipe.ts'
 import { measureRuns } from './runs.ts'
@@ -68,8 +69,13 @@ const parts: Record<string, () => Promise<Measure[]>> = {
   reads: () => (isShort ? measureReads(20_000, 100, 500) : measureReads(1_000_000, 1_000, 5_000)),
 }
 
+/** Only where one is named. */
+const byHand: typeof parts = {
+  machines: () => measureManyMachines([10, 25, 50], isShort ? 5_000 : 15_000),
+}
+
 const measures: Measure[] = []
-for (const [name, measure] of Object.entries(parts)) {
+for (const [name, measure] of Object.entries(only === undefined ? parts : { ...parts, ...byHand })) {
   if (only !== undefined && !name.includes(only)) continue
   const from = performance.now()
   try {

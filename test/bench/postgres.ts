@@ -75,7 +75,10 @@ function timesOf(pid: number): { pid: number; parent: number; own: number; ended
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     // The name of the program may hold anything. What comes after it: the state, the parent, and eleventh to fourteenth the times.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ').map(Number)
+    const fields = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number)
     const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15)
     return { pid, parent: fields[1] as number, own: user + system, ended: endedUser + endedSystem }
   } catch {
