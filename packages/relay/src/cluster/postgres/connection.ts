@@ -8,6 +8,7 @@ import type { Clock } from '../../machine/clock.ts'
 import { isLoopback } from '../../machine/loopback.ts'
 import { ClusterUnreachable, type ServerFault } from '../cluster-journal.ts'
 import { faultOf, isLoginFault, NotPostgres } from './faults.ts'
+import { nameOfRole } from './roles.ts'
 
 export type Client = PgClient
 
@@ -62,6 +63,28 @@ export function certificatesIn(text = ''): string[] {
   return text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
 }
 
+/**
+ * The server has a verifier of each of our roles, so it can show that it is the one which made them. Another local user's program that has taken its
+ * port cannot: it gets no password, and nothing is said to it.
+ */
+function mustProve(client: Client): { failure?: Error } {
+  const { connection } = client as unknown as { connection: import('node:events').EventEmitter }
+  let isProven = false
+  const proof: { failure?: Error } = {}
+  const refuse = () => {
+    const why = 'the server did not prove that it knows this role: its pg_hba.conf must ask for scram-sha-256'
+    proof.failure = new Error(why)
+    streamOf(client).destroy(proof.failure)
+  }
+  // Before the driver hears of it, which would answer.
+  connection.once('authenticationCleartextPassword', refuse).once('authenticationMD5Password', refuse)
+  connection.once('authenticationSASLFinal', () => {
+    isProven = true
+  })
+  connection.once('readyForQuery', () => isProven || refuse())
+  return proof
+}
+
 async function connect(address: ServerAddress): Promise<Client> {
   const { default: pg } = await import('pg')
   const { ca, certificateName, ...rest } = address
@@ -81,6 +104,7 @@ async function connect(address: ServerAddress): Promise<Client> {
   })
   // Without a listener the first cut would end the process. Whoever asks next is told.
   client.on('error', () => {})
+  const proof = nameOfRole(address.user) === undefined ? undefined : mustProve(client)
   const connecting = client.connect()
   const shown = isHere ? undefined : watchCertificate(client)
   streamOf(client).prependOnceListener('data', (bytes: Buffer) => {
@@ -89,6 +113,8 @@ async function connect(address: ServerAddress): Promise<Client> {
   })
   try {
     await connecting
+    // The driver takes it for a connection by then.
+    if (proof?.failure) throw proof.failure
   } catch (error) {
     // It may still be open, where the server waits for a password that there is none of.
     streamOf(client).destroy()

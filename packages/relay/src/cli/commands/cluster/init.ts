@@ -82,18 +82,27 @@ export async function takePlace(
   const kept = file.read()
   const invitation = await asAdmin(context, server, async (client) => {
     sayUnlimited(context, await migrate(client))
-    return kept ? undefined : await inviteMachine(client, name ?? machineName())
+    if (kept) return undefined
+    const { rows } = await client.query("SELECT current_setting('listen_addresses') AS listens")
+    return { login: await inviteMachine(client, name ?? machineName()), listensHere: isLoopbackAmong(rows[0].listens) }
   })
-  return file.read() ?? settle(file, server, invitation as NonNullable<typeof invitation>)
+  if (kept || !invitation) return kept as Membership
+  return settle(file, server, invitation.login, invitation.listensHere)
+}
+
+/** Where the server itself does not listen, somebody else may. */
+function isLoopbackAmong(listens: string): boolean {
+  return /(?:^|[\s,])(?:\*|0\.0\.0\.0|localhost|127\.0\.0\.1)(?:$|[\s,])/.test(listens)
 }
 
 async function settle(
   file: ClusterFile,
   server: Omit<ServerAddress, 'password'>,
   invitation: { user: string; password: string },
+  listensHere: boolean,
 ): Promise<Membership> {
   const { user: admin, ...where } = server
-  for (const host of [where.host, ...(where.host.startsWith('/') ? ['127.0.0.1'] : [])]) {
+  for (const host of [where.host, ...(where.host.startsWith('/') && listensHere ? ['127.0.0.1'] : [])]) {
     try {
       const { user, password, machine } = await joinCluster({ ...where, host, ...invitation })
       const adminHost = host === where.host ? {} : { adminHost: where.host }
@@ -102,7 +111,8 @@ async function settle(
       return place
     } catch (error) {
       // By its socket a server may let in the people of this computer alone, by their login names.
-      if (host === where.host && where.host.startsWith('/') && (error as { code?: string }).code === '28000') continue
+      const isPeer = host.startsWith('/') && (error as { code?: string }).code === '28000'
+      if (isPeer && listensHere) continue
       throw explained(error, { ...where, host, user: invitation.user })
     }
   }

@@ -1,10 +1,10 @@
 // The PostgreSQL of this machine, where somebody shares a workspace and there is no cluster yet: found at its usual places, used if it lets this
 // person make roles and databases. Otherwise the one line to type is printed.
 
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { delimiter, join } from 'node:path'
-import type { Env } from '@agent-relay/sdk/internal/discover'
+import { type Env, readForeignText } from '@agent-relay/sdk/internal/discover'
 import { type Client, type ServerAddress, withClient } from '../../../cluster/postgres/connection.ts'
 import { placeText } from '../../../machine/cluster-file.ts'
 import { CommandError, exits } from '../../command.ts'
@@ -33,20 +33,28 @@ export async function ownServer(env: Env, again: string): Promise<Omit<ServerAdd
   throw new CommandError(closed ? closedText(closed, again) : noneText(env, again), exits.config)
 }
 
-/** As the programs of PostgreSQL look for it. */
+/** The one that the person has named, else by its socket: a port may be any local user's, and the whole workspace would go there. */
 function placesOf(env: Env): Pick<ServerAddress, 'host' | 'port'>[] {
-  const port = Number(env.PGPORT || portDefault)
-  if (env.PGHOST) return [{ host: env.PGHOST, port }]
-  const sockets = socketFolders.flatMap((folder) => socketsIn(folder).map((at) => ({ host: folder, port: at })))
-  return [...sockets, { host: '127.0.0.1', port }]
+  if (env.PGHOST) return [{ host: env.PGHOST, port: Number(env.PGPORT || portDefault) }]
+  return socketFolders.flatMap((folder) => socketsIn(folder).map((port) => ({ host: folder, port })))
 }
 
-function socketsIn(folder: string): number[] {
+/** Of servers that this person, the system or its own account has started: anybody may put a socket into /tmp. */
+export function socketsIn(folder: string, owners = [process.getuid?.(), 0, accountOf('postgres')]): number[] {
   try {
-    return readdirSync(folder).flatMap((name) => socketName.exec(name)?.slice(1).map(Number) ?? [])
+    return readdirSync(folder).flatMap((name) => {
+      const [, port] = socketName.exec(name) ?? []
+      return port !== undefined && owners.includes(lstatSync(join(folder, name)).uid) ? [Number(port)] : []
+    })
   } catch {
     return []
   }
+}
+
+function accountOf(name: string): number | undefined {
+  const text = readForeignText('/etc/passwd', { bytesMax: 1024 * 1024 }) ?? ''
+  const [, uid] = new RegExp(`^${name}:[^:]*:(\\d+):`, 'm').exec(text) ?? []
+  return uid === undefined ? undefined : Number(uid)
 }
 
 /** False: this person may not make what a cluster needs. */

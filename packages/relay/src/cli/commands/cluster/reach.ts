@@ -32,8 +32,14 @@ export async function reachFromElsewhere(
   const [first] = hosts
   if (!first)
     return { lines: ['This machine has no address that another one could reach. If it has a name, say it: --at HOST'] }
+  const listens = (await setting(client, 'listen_addresses'))?.split(',').map((each) => each.trim()) ?? []
   let why = ''
   for (const { host } of hosts) {
+    // Another local user's program may stand where the server itself does not listen, and lead on to it.
+    if (!isOfThisMachine(host) && !['*', '0.0.0.0', host].some((each) => listens.includes(each))) {
+      why ||= 'the server does not listen there'
+      continue
+    }
     const address = { ...invited, host }
     try {
       const known = isOfThisMachine(host) ? address : { ...address, ...(await identityOf(address)) }
