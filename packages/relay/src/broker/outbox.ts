@@ -41,7 +41,7 @@ export class Outbox {
   constructor(parts: Parts, ids: Ids) {
     this.#parts = parts
     this.#ids = ids
-    if (this.#rows.count > 0) this.#plan()
+    if (this.count > 0) this.#plan()
   }
 
   get #rows() {
@@ -50,7 +50,7 @@ export class Outbox {
 
   /** How many wait. */
   get count(): number {
-    return this.#rows.count
+    return this.#rows.waiting().messages
   }
 
   /** May the send wait, where it was refused so? */
@@ -60,7 +60,7 @@ export class Outbox {
 
   /** Does something of this sender wait? What is queued after it must not overtake it. */
   isWaiting(by: string): boolean {
-    return this.#rows.list(1, by).length > 0
+    return this.#rows.waiting(by).messages > 0
   }
 
   /** Kept on the disk of this machine once it is answered. */
@@ -72,25 +72,37 @@ export class Outbox {
     const before = this.#rows.of(by, cause)
     if (before && before.digest !== row.digest)
       throw new RefusalError('call.reused', { id: cause, operation: 'message.queue' })
-    if (!before && this.#rows.count >= limits.outboxMax)
-      throw new RefusalError('outbox.full', { max: limits.outboxMax })
+    if (!before) this.#assertRoom(by, Buffer.byteLength(row.input))
     const { n, id, at } = store.transact(() => this.#rows.put(row))
     this.#plan()
-    return {
-      id,
-      since: new Date(at).toISOString(),
-      ahead: this.#rows.list(limits.outboxMax).findIndex((each) => each.n === n),
+    return { id, since: new Date(at).toISOString(), ahead: this.#rows.before(n) }
+  }
+
+  /** One sender never takes all of the room from the others. */
+  #assertRoom(by: string, bytes: number): void {
+    const rooms = [
+      {
+        of: 'yours',
+        has: this.#rows.waiting(by),
+        messages: limits.outboxOfSenderMax,
+        most: limits.outboxBytesOfSenderMax,
+      },
+      { of: 'this workspace', has: this.#rows.waiting(), messages: limits.outboxMax, most: limits.outboxBytesMax },
+    ]
+    for (const { of, has, messages, most } of rooms) {
+      if (has.messages < messages && has.bytes + bytes <= most) continue
+      throw new RefusalError('outbox.full', { of, messages, size: `${most / 2 ** 20} MiB` })
     }
   }
 
   list({ session, by }: Asking): OutputOf<'outbox.list'> {
-    const rows = this.#rows.list(limits.outboxMax, seesAll(session) ? undefined : by)
-    return { queued: rows.map(shown) }
+    const heads = this.#rows.list(limits.lastWordsCharsMax, seesAll(session) ? undefined : by)
+    return { queued: heads.map(({ at, by: from, ...head }) => ({ ...head, since: new Date(at).toISOString(), from })) }
   }
 
   drop({ session, by }: Asking, { id }: ParsedInputOf<'outbox.drop'>): OutputOf<'outbox.drop'> {
     const { store } = this.#parts
-    const row = this.#rows.list(limits.outboxMax).find((each) => each.id === id)
+    const row = this.#rows.byId(id)
     // One that is being sent just now cannot be called back.
     if (!row || row.n === this.#sending || !(row.by === by || seesAll(session)))
       throw new RefusalError('outbox.unknown', { id })
@@ -107,14 +119,14 @@ export class Outbox {
     if (this.#alarm || this.#isClosed) return
     this.#alarm = this.#parts.clock.after(lookMs, () => {
       this.#alarm = undefined
-      void this.#send().finally(() => this.#isClosed || this.#rows.count === 0 || this.#plan())
+      void this.#send().finally(() => this.#isClosed || this.count === 0 || this.#plan())
     })
   }
 
   async #send(): Promise<void> {
     const { engine } = this.#parts
     while (!this.#isClosed && this.#sending === undefined && engine.trouble === undefined) {
-      const [first] = this.#rows.list(1)
+      const first = this.#rows.next()
       if (!first) return
       this.#sending = first.n
       const isDone = await this.#isDone(first).finally(() => (this.#sending = undefined))

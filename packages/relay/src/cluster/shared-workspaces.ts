@@ -126,7 +126,7 @@ export class SharedWorkspaces {
 
   /** Those that are whole. Throws a refusal where the cluster does not answer. */
   async list(): Promise<Listed[]> {
-    const all = await this.#asked('the cluster', () => this.#cluster.workspaces())
+    const all = await this.#asked(undefined, () => this.#cluster.workspaces())
     return all.filter(({ format }) => format > 0)
   }
 
@@ -194,13 +194,15 @@ export class SharedWorkspaces {
     }
   }
 
-  async #asked<T>(workspace: string, work: () => Promise<T>): Promise<T> {
+  /** `name`: of a workspace, if it is asked for one. */
+  async #asked<T>(name: string | undefined, work: () => Promise<T>): Promise<T> {
+    const workspace = name === undefined ? {} : { workspace: name }
     try {
       return await work()
     } catch (error) {
-      if (error instanceof LoginRefused) throw new RefusalError('machine.revoked', { workspace, ...doubtOf(error) })
+      if (error instanceof LoginRefused) throw new RefusalError('machine.revoked', { ...workspace, ...doubtOf(error) })
       if (!(error instanceof ClusterUnreachable)) throw error
-      throw new RefusalError(unreachedRefusal(error, { workspace, place: placeText(this.#options.membership) }))
+      throw new RefusalError(unreachedRefusal(error, { ...workspace, place: placeText(this.#options.membership) }))
     }
   }
 }

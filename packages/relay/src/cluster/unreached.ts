@@ -10,7 +10,7 @@ export function isUnreachedRefusal({ code }: Refusal): boolean {
 
 export function unreachedRefusal(
   { fault }: ClusterUnreachable,
-  details: { workspace: string; place?: string; lastHeard?: string },
+  details: { workspace?: string; place?: string; lastHeard?: string },
 ): Refusal {
   return refusal(fault.isLasting ? 'cluster.unusable' : 'cluster.unreachable', { ...details, why: fault.text })
 }

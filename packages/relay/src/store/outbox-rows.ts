@@ -1,6 +1,9 @@
 // The outbox of this machine, as rows: sends that wait until the shared workspace is reached. They tell of this file alone, and no entry tells of them.
 
+import type { OutputOf } from '@agent-relay/sdk/protocol'
 import type { Database, Row, Statement } from './database.ts'
+
+type Kind = OutputOf<'outbox.drop'>['kind']
 
 /** A send as it was asked, under the id of the call: however often it is tried, it is stored once. */
 export interface QueuedSend {
@@ -15,13 +18,32 @@ export interface QueuedSend {
   input: string
 }
 
+/** A send as lists show it: large bodies stay on the disk. */
+export interface QueuedHead extends Pick<QueuedSend, 'id' | 'at' | 'by'> {
+  to: string | string[]
+  kind?: Kind
+  preview: string
+}
+
+/** Whether something waits, and how much of what may. */
+interface Waiting {
+  messages: number
+  bytes: number
+}
+
 const columns = 'n, id, at, by, cause, digest, input'
+const heads = `SELECT id, at, by, input -> '$.to', input ->> '$.kind', substr(input ->> '$.body', 1, ?1) FROM outbox`
+const waiting = 'SELECT count(*), coalesce(sum(octet_length(input)), 0) FROM outbox'
 const statements = {
   put: `INSERT INTO outbox (id, at, by, cause, digest, input) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   of: `SELECT ${columns} FROM outbox WHERE cause = ? AND by = ?`,
-  list: `SELECT ${columns} FROM outbox ORDER BY n LIMIT (? + 0)`,
-  listOf: `SELECT ${columns} FROM outbox WHERE by = ? ORDER BY n LIMIT (? + 0)`,
-  count: 'SELECT count(*) FROM outbox',
+  byId: `SELECT ${columns} FROM outbox WHERE id = ?`,
+  after: `SELECT ${columns} FROM outbox WHERE n > ? ORDER BY n LIMIT 1`,
+  list: `${heads} ORDER BY n`,
+  listOf: `${heads} WHERE by = ?2 ORDER BY n`,
+  waiting,
+  waitingOf: `${waiting} WHERE by = ?`,
+  before: 'SELECT count(*) FROM outbox WHERE n < ?',
   drop: 'DELETE FROM outbox WHERE n = ?',
 }
 
@@ -32,8 +54,16 @@ export class OutboxRows {
     this.#sql = database.prepareWhenUsed(statements)
   }
 
-  get count(): number {
-    return Number(this.#sql.count.get()?.[0])
+  /** Of one sender, or of all. */
+  waiting(by?: string): Waiting {
+    const row = by === undefined ? this.#sql.waiting.get() : this.#sql.waitingOf.get(by)
+    const [messages, bytes] = row as [number, number]
+    return { messages, bytes }
+  }
+
+  /** How many are sent before this one. */
+  before(n: number): number {
+    return Number(this.#sql.before.get(n)?.[0])
   }
 
   /** Inside a transaction. Answers the row that the call has already, if it was asked before. */
@@ -47,9 +77,21 @@ export class OutboxRows {
     return row && queued(row)
   }
 
+  byId(id: string): QueuedSend | undefined {
+    const row = this.#sql.byId.get(id)
+    return row && queued(row)
+  }
+
+  /** The oldest, or the next one after `n`. */
+  next(n = 0): QueuedSend | undefined {
+    const row = this.#sql.after.get(n)
+    return row && queued(row)
+  }
+
   /** Oldest first; `by`: of one sender. */
-  list(limit: number, by?: string): QueuedSend[] {
-    return (by === undefined ? this.#sql.list.all(limit) : this.#sql.listOf.all(by, limit)).map(queued)
+  list(previewChars: number, by?: string): QueuedHead[] {
+    const { list, listOf } = this.#sql
+    return (by === undefined ? list.all(previewChars) : listOf.all(previewChars, by)).map(head)
   }
 
   /** Inside a transaction. */
@@ -59,11 +101,16 @@ export class OutboxRows {
 
   /** Inside a transaction: what another copy of this workspace has. */
   takeFrom(other: OutboxRows): void {
-    for (const row of other.list(other.count)) this.put(row)
+    for (let row = other.next(); row; row = other.next(row.n)) this.put(row)
   }
 }
 
 function queued(row: Row): QueuedSend {
   const [n, id, at, by, cause, digest, input] = row as [number, string, number, string, string, string | null, string]
   return { n, id, at, by, cause, input, ...(digest === null ? {} : { digest }) }
+}
+
+function head(row: Row): QueuedHead {
+  const [id, at, by, to, kind, preview] = row as [string, number, string, string, Kind | null, string]
+  return { id, at, by, to: JSON.parse(to), preview, ...(kind === null ? {} : { kind }) }
 }

@@ -1,5 +1,6 @@
 // The outbox on two real machines: what is queued while the database is away is sent in order and once, or its sender is told.
 
+import { limits } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Actor } from '../../../../test/plays/play.ts'
 import { refused } from '../../../../test/plays/play.ts'
@@ -20,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => place?.close())
 
 const queue = (actor: Actor, body: string, to = 'bob') => actor.call('message.queue', { to, body })
-const waiting = async (actor: Actor) => (await actor.call('outbox.list', {})).queued.map(({ body }) => body)
+const waiting = async (actor: Actor) => (await actor.call('outbox.list', {})).queued.map(({ preview }) => preview)
 const trouble = async () => (await place.laptop.open(workspace)).workspace.engine.trouble
 const isCut = () => until(trouble)
 const isBack = () => until(async () => (await trouble()) === undefined)
@@ -94,4 +95,29 @@ test('a call that is asked again is one message, whether it waits or was sent', 
   await bob.takesSoon('once')
   expect(await ask()).toMatchObject({ output: { sent: { to: 'bob' } } })
   await bob.takes()
+})
+
+test('one sender fills its own part of the outbox, and a list of the largest messages is short', async () => {
+  const dan = await place.enter(place.laptop, 'dan')
+  place.server.kill()
+  await isCut()
+  const bytes = limits.bodyBytesMax
+  const fits = Math.floor(limits.outboxBytesOfSenderMax / (bytes + 100))
+  for (let n = 0; n < fits; n++) await queue(dan, String(n).padEnd(bytes, 'x'))
+  await refused(queue(dan, 'y'.repeat(bytes)), 'outbox.full', /of yours .*250, and 4 MiB.* neither stored nor queued/)
+  const { queued: listed } = await dan.call('outbox.list', {})
+  expect(listed.map(({ preview }) => preview.length)).toEqual(Array(fits).fill(limits.lastWordsCharsMax))
+  expect((await queue(alice, 'the first of alice')).queued).toMatchObject({ ahead: fits })
+  const dropped = await Promise.all(listed.map(({ id }) => dan.call('outbox.drop', { id })))
+  expect(dropped.map(({ body }) => body.length)).toEqual(Array(fits).fill(bytes))
+
+  for (let n = 0; n < limits.outboxOfSenderMax; n++) await queue(dan, String(n))
+  await refused(queue(dan, 'one more'), 'outbox.full', /of yours/)
+  expect((await queue(alice, 'the second of alice')).queued).toMatchObject({ ahead: limits.outboxOfSenderMax + 1 })
+  for (const { id } of (await dan.call('outbox.list', {})).queued) await dan.call('outbox.drop', { id })
+  const { workspaces, clusterFault } = await place.laptop.control('workspace.list', {})
+  expect(workspaces).toMatchObject([{ queued: 2 }])
+  expect(clusterFault).toMatch(/^The cluster cannot be reached \(.+: Nothing listens there\..+\)\. Ask again later\.$/)
+  await place.server.resume()
+  await bob.takesSoon('the first of alice', 'the second of alice')
 })

@@ -38,6 +38,10 @@ export const limits = {
   groupAgentsMax: 50,
   /** Sends of one workspace that wait on this machine until they can be sent. */
   outboxMax: 1_000,
+  outboxBytesMax: 16 * MiB,
+  /** Those of one sender among them. */
+  outboxOfSenderMax: 250,
+  outboxBytesOfSenderMax: 4 * MiB,
   emojiCharsMax: 32,
   searchCharsMax: 400,
   /** A wait for a reply never lasts longer: ten minutes. */

@@ -85,7 +85,8 @@ export const messageOperations = {
     summary:
       'Your messages that wait on this machine until the shared workspace can be reached; for the key’s holder, those of all.',
     input: z.object({}),
-    output: z.object({ queued: z.array(Queued) }),
+    /** `preview`: the beginning of the body. */
+    output: z.object({ queued: z.array(Queued.omit({ body: true }).extend({ preview: z.string() })) }),
   },
   'outbox.drop': {
     kind: 'command',

@@ -20,23 +20,27 @@ function placeText({ place, lastHeard, why }: RefusalDetails): string {
   return ` (${place}${lastHeard === undefined ? '' : `, ${lastHeard}`}: ${why})`
 }
 
+const clusterText = ({ workspace }: RefusalDetails) => (workspace === undefined ? 'the cluster' : `"${workspace}"`)
+
 export const clusterRefusals = {
   'cluster.unreachable': {
     ...later,
     http: 503,
     text: (d) =>
-      `The shared workspace "${d.workspace}" cannot be reached${placeText(d)}: nothing was stored. What has come here can be read. Ask again later.`,
+      d.workspace === undefined
+        ? `The cluster cannot be reached${placeText(d)}. Ask again later.`
+        : `The shared workspace "${d.workspace}" cannot be reached${placeText(d)}: nothing was stored. What has come here can be read. Ask again later.`,
   },
   'cluster.unusable': {
     ...stopped,
     text: (d) =>
-      `The server of the shared workspace "${d.workspace}" cannot be used${d.place === undefined ? '' : ` (${d.place})`}: nothing was stored. ${d.why} Once that is done, all goes on by itself.`,
+      `The server of ${d.workspace === undefined ? 'the cluster' : `the shared workspace "${d.workspace}"`} cannot be used${d.place === undefined ? '' : ` (${d.place})`}${d.workspace === undefined ? '' : ': nothing was stored'}. ${d.why} Once that is done, all goes on by itself.`,
   },
   'outbox.full': {
     ...later,
     http: 429,
     text: (d) =>
-      `${d.max} messages of this workspace wait on this machine already: this one was neither stored nor queued.`,
+      `No more messages of ${d.of} may wait on this machine (at most ${d.messages}, and ${d.size} together): this one was neither stored nor queued.`,
   },
   'outbox.unknown': {
     retry: false,
@@ -192,6 +196,6 @@ export const clusterRefusals = {
   'machine.revoked': {
     ...stopped,
     text: (d) =>
-      `${d.why === undefined ? `This machine was removed from "${d.workspace}".` : `This machine is not let in to "${d.workspace}" any more. ${d.why}`} What it has can be read, and nothing can be sent. Ask who runs the database to let it in again.`,
+      `${d.why === undefined ? `This machine was removed from ${clusterText(d)}.` : `This machine is not let in to ${clusterText(d)} any more. ${d.why}`} What it has can be read, and nothing can be sent. Ask who runs the database to let it in again.`,
   },
 } as const satisfies Record<string, ClusterRefusal>

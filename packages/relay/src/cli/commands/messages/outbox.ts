@@ -18,7 +18,9 @@ const list: NamedCommand = {
       if (queued.length === 0) return print.say('Nothing waits here: all that was sent is stored.')
       await print.table(
         [{ head: 'ID' }, { head: 'SINCE' }, { head: 'FROM' }, { head: 'TO' }, { head: 'MESSAGE', mayShrink: true }],
-        queued.map(({ id, since, from, to, body }) => [id, ageOf(since), from, addressText(to), body].map(oneLine)),
+        queued.map(({ id, since, from, to, preview }) =>
+          [id, ageOf(since), from, addressText(to), preview].map(oneLine),
+        ),
       )
       const are = queued.length === 1 ? 'waits' : 'wait'
       print.say(
