@@ -55,7 +55,10 @@ export interface StateText {
 }
 
 /** One agent's state in a word: what its program says goes before what its session says. `last`: its newest program, which may have ended. */
-export function stateOf({ status, worker, waitingFor, blocked, machine }: Agent, last?: ListedWorker): StateText {
+export function stateOf(
+  { status, worker, waitingFor, blocked, doing, machine }: Agent,
+  last?: ListedWorker,
+): StateText {
   const say = (tone: Tone, text: string, needsYou = false): StateText => ({ tone, text, needsYou })
   const isDialog = blocked?.wants === undefined || blocked.tool === 'dialog'
   if (status === 'unreachable') return say('off', `out of reach, on ${machine}`)
@@ -68,6 +71,8 @@ export function stateOf({ status, worker, waitingFor, blocked, machine }: Agent,
   if (worker?.status === 'wished' || worker?.status === 'starting') return say('warn', 'starting')
   if (worker?.status === 'busy') return say('busy', 'busy')
   if (worker?.status === 'idle') return say('calm', 'idle')
+  if (doing?.state === 'waiting') return say('bad', `waiting: ${doing.for ?? 'a dialog is open'}`, true)
+  if (doing) return say(doing.state === 'busy' ? 'busy' : 'calm', doing.state)
   if (status === 'active') return say('good', 'active')
   return status === 'idle' ? say('calm', 'idle') : say('off', 'offline')
 }

@@ -36,10 +36,15 @@ export async function handleRelayWho(client: Pick<ToolClient, 'listAgents'>, inp
   return abroad.length === 0 ? here : `${here}\nIn other workspaces, by their addresses: ${abroad.join(', ')}`
 }
 
-function stateOf({ status, idle, blocked, worker, machine, machineSeenAt }: Agent & { idle: boolean }): string {
+function stateOf({ status, idle, blocked, worker, doing, machine, machineSeenAt }: Agent & { idle: boolean }): string {
   // What was known of it before may have changed.
   if (status === 'unreachable') return `on ${machine}, which cannot be reached (${lastHeardText(machineSeenAt)})`
-  return blockedText(blocked) ?? troubleOf(worker) ?? (idle ? 'idle' : 'active')
+  return blockedText(blocked) ?? troubleOf(worker) ?? doingText(doing) ?? (idle ? 'idle' : 'active')
+}
+
+/** As its program says. A person has to answer what it waits for. */
+function doingText(doing: Agent['doing']): string | undefined {
+  return doing?.for === undefined ? doing?.state : `${doing.state}: ${cleanLineForModel(doing.for)}`
 }
 
 /** It waits for a person, and cannot answer before. */

@@ -113,6 +113,8 @@ function* describe(
     unread,
     lastCallAt: lastCallAt === undefined ? undefined : new Date(lastCallAt).toISOString(),
     reached: there ? there.reached : reach.of(name),
+    doing: sessions.shown(name)?.doing,
+    notReached: sessions.shown(name)?.note,
     blocked: approvals.blockedOf(reader, name),
     worker: workers.stateOf(name),
     task: texts.add(taskOf(store.view, reader, name, texts.haveRoom)),

@@ -36,6 +36,7 @@ export class Reach {
     if (!sessions.isLive(agent)) return undefined
     if (deliveries.isFollowed(agent) || inboxes.isWaiting(agent) || this.#woken.has(agent)) return 'wakes'
     if (waiters.has(agent)) return 'wakes'
+    if (sessions.shown(agent)?.isOnlyWay) return 'not now'
     const worker = workers.stateOf(agent)
     // A worker is typed to whenever its prompt is free, except while its program is stopped.
     if (worker) return worker.status === 'paused' ? 'at next turn' : 'wakes'

@@ -44,8 +44,8 @@ export interface WakeLedger {
   onSessions(cli: string, listener: () => void): () => void
   /** A hint that mail came; `isFor` tells whether it is in an agent's inbox. */
   onMail(listener: (isFor: (agent: string) => boolean) => void): () => void
-  /** Undefined where nothing waits that was not put before the agent already. */
-  hold(session: OwnSession): Promise<OpenedMail | undefined>
+  /** At most so many. Undefined where nothing waits that was not put before the agent already. */
+  hold(session: OwnSession, limit?: number): Promise<OpenedMail | undefined>
   /** The session's memory was cut: its agent is told its situation with what is put before it next. */
   wasCompacted(session: OwnSession): void
   /** From now on the agent is woken by a message, until the function that is returned is called. */

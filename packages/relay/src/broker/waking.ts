@@ -55,11 +55,12 @@ export class Waking implements WakeLedger {
     return hub.listen((entries) => entries.forEach(({ facts }) => void facts.forEach(tell)))
   }
 
-  async hold({ id, agent }: OwnSession): Promise<OpenedMail | undefined> {
+  async hold({ id, agent }: OwnSession, limit = batchMax): Promise<OpenedMail | undefined> {
     const session = this.#parts.sessions.live(id)
-    const held = session?.agent === agent ? await holdMail(this.#parts, session, { limit: batchMax }) : undefined
+    const held = session?.agent === agent ? await holdMail(this.#parts, session, { limit }) : undefined
     if (!session || !held || held === 'young') return undefined
-    const opening = await this.#opening(session, agent)
+    // A brief names tools of ours.
+    const opening = session.isInitialized ? await this.#opening(session, agent) : ''
     const release = () => {
       if (opening !== '') this.#briefs.isNowDue(agent, 'compact')
       held.release()

@@ -13,6 +13,8 @@ function isAttended({ sessions, store }: Workspace): boolean {
   const { view } = store
   const runs = new Set(view.runs.running().map(({ agent }) => agent))
   return sessions.all().some(({ agent, standing }) => {
+    // Its own program does not know of us, and needs no daemon.
+    if (agent !== undefined && sessions.shown(agent)?.isOnlyWay) return false
     const row = agent === undefined ? undefined : view.agent(agent)
     const isHired = row?.parent !== undefined || (agent !== undefined && runs.has(agent))
     return !isHired && (standing.kind === 'model' || row?.type === 'human')

@@ -22,6 +22,8 @@ import { SocketWire } from '../wires/socket.ts'
 import { AgentHosts } from './agent-hosts.ts'
 import { whileAttended } from './attendance.ts'
 import { type Built, buildWorkspace, type Shared, sharedByAll } from './build-workspace.ts'
+import { ClaudeMemory } from './claude-memory.ts'
+import { ClaudeSessions } from './claude-sessions.ts'
 import { ClusterAccess } from './cluster-access.ts'
 import { DemoStage } from './demo-stage.ts'
 import { FirstOpenings } from './first-openings.ts'
@@ -60,6 +62,8 @@ export interface DaemonOptions {
   attendedMs?: number
   /** What workers may be; all, if left out. */
   harnesses?: SupervisorOptions['harnesses']
+  /** Where Claude Code keeps its registry of sessions: those that people started are agents. Left out: none of them is. */
+  claudeHome?: string
   /** A lift: the agents that its callers act as by their word. */
   roles?: readonly string[]
   /** Something of the owner's needs care, but the daemon goes on: one damaged workspace must not close the others. */
@@ -90,6 +94,7 @@ export class Daemon {
   #http: HttpWire | undefined
   #login: PageLogin | undefined
   #unwatch = () => {}
+  #claude: ClaudeSessions | undefined
   #isStopping = false
   readonly #hosts: AgentHosts
   readonly #agents = () => new Map([...this.#hosts.living(), ...agentProcessesOf(this.#open.dispatches())])
@@ -139,6 +144,7 @@ export class Daemon {
       const control = new ControlSocket(ownerControls(daemon.#ownedDaemon()), version)
       daemon.#control = await SocketWire.listen(controlSocketPath(options.dataDir), control)
       directory.hooks.announce(process.pid)
+      daemon.#claude = daemon.#watchClaude()
       daemon.#unwatch = whileAttended(options, () => daemon.#open.dispatches())
       return daemon
     } catch (error) {
@@ -178,6 +184,7 @@ export class Daemon {
     this.#isStopping = true
     this.#unwatch()
     this.#demo.stop()
+    await this.#claude?.close()
     this.#directory.hooks.withdraw()
     const opened = await this.#open.stopOpening()
     for (const { workspace } of opened) {
@@ -243,7 +250,15 @@ export class Daemon {
       onFatal: (error) => onStop('failed', error),
     })
     this.#hosts.watch(built.workspace)
+    built.workspace.sessions.onChange(() => this.#claude?.lookSoon())
     return built
+  }
+
+  #watchClaude(): ClaudeSessions | undefined {
+    const { claudeHome: home, isMemory, onTrouble } = this.#options
+    if (home === undefined) return undefined
+    const memory = new ClaudeMemory(isMemory ? undefined : join(this.#directory.path, 'claude-sessions.json'))
+    return new ClaudeSessions({ home, memory, workspaces: this.#open, onTrouble })
   }
 
   #neighbours(): Neighbours {

@@ -31,6 +31,15 @@ export async function carrying(name: string, value: string): Promise<Process[]> 
   return found
 }
 
+/** Whether a process of this user has `NAME=` in its environment; true where that cannot be read. */
+export function carries(pid: number, name: string): boolean {
+  try {
+    return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(`\0${name}=`)
+  } catch {
+    return true
+  }
+}
+
 /** The members of a group whose leader is gone. The number cannot belong to another group while this one has a member. */
 export async function leftOfGroup(leader: number): Promise<Process[]> {
   if (statOf(leader)) return []

@@ -48,6 +48,16 @@ export interface McpSession {
   letGo(): void
 }
 
+/** The agent that the host is already, by a session that the daemon opened for it. That one ends: one program is one agent. */
+function leftBy({ sessions }: Workspace, host: number | undefined): string | undefined {
+  const opened = sessions.openedFor(host)
+  if (!opened) return undefined
+  // A name that was given and is not stored is nobody's once its session ends.
+  const stored = opened.provisional ? undefined : opened.agent
+  sessions.end(opened)
+  return stored
+}
+
 /** The toolset of a client that asks for none. */
 export function toolsetOf({ daemon }: Dispatch): string | undefined {
   return daemon.roles && 'lift'
@@ -73,13 +83,14 @@ export async function openMcpSession(
   const introduce: ServerOptions['introduce'] = async (info) => {
     if (session.agent !== undefined) return tellCli(workspace, client, info)
     const wanted = nameAfter(info?.name)
-    if (isProvisional) {
+    const former = leftBy(workspace, session.host)
+    if (isProvisional && former === undefined) {
       const name = given ?? wanted.name
       const named = nameProvisionally(workspace, session, { ...wanted, name }, onAgent)
       onAgent({ given: named })
       return client.actsAs({ agent: named })
     }
-    onAgent(await client.call('agent.register', wanted))
+    onAgent(await client.call('agent.register', { ...wanted, name: former ?? wanted.name }))
     workspace.sessions.nameIsGiven(session)
   }
   const register: ServerOptions['register'] = async (profile, info) => {

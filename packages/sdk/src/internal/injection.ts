@@ -71,6 +71,8 @@ export interface InjectionOptions {
   sendTool?: string
   /** Without the block: a host that wraps the text of its hooks itself. */
   isBare?: boolean
+  /** For a session of Claude Code that has no tools of ours: the address to which it answers by its own. */
+  peer?: string
   /** What stands before the messages: our own words, clean already. */
   opening?: string
 }
@@ -102,10 +104,12 @@ function hanging(body: string): string {
 }
 
 /** Names whom to answer, each once; where names are so long that it would not fit, the tool alone. */
-function hint(messages: readonly InjectedMessage[], { toolPrefix, sendTool }: InjectionOptions): string[] {
+function hint(messages: readonly InjectedMessage[], { toolPrefix, sendTool, peer }: InjectionOptions): string[] {
   const answerable = messages.filter(({ from }) => from !== daemonName)
   if (answerable.length === 0) return []
   const targets = [...new Set(answerable.map((message) => cleanLineForModel(answerAddress(message))))]
+  if (peer !== undefined)
+    return [`Answer with ${targets.map((to) => `SendMessage(to="${peer}", message="@${to} …")`).join(' or ')}.`]
   const full = `Answer ${howTo(targets, toolPrefix, sendTool)}`
   const headings = messages.reduce((bytes, message) => bytes + bytesOf(heading(message)), 0)
   const room = messages.reduce((bytes, message) => bytes + injectionBytesMax + groupRoom(message), 0)

@@ -6,16 +6,17 @@
  */
 export const routes = [
   ...(['tool', 'take', 'deliver', 'wait', 'hint'] as const),
-  ...(['hook', 'rewake', 'app-server', 'http', 'acp', 'paste', 'push'] as const),
+  ...(['hook', 'rewake', 'app-server', 'http', 'acp', 'paste', 'push', 'peer'] as const),
 ] as const
 export type Route = (typeof routes)[number]
 /** They hide a message from the agent's other sessions for a while. */
 export const heldRoutes: readonly Route[] = ['tool', 'take', 'deliver', 'wait']
 /** Used by what runs inside the agent's CLI, a hook or a plugin: it speaks for the agent, but the agent itself has not come back. */
 export const hostRoutes = ['hook', 'rewake', 'http'] as const satisfies readonly Route[]
-/** The message was put before the agent outside any answer: by its CLI's hook, by waking its session, by a door of its CLI, or by keystrokes. */
-export const outsideRoutes: readonly Route[] = [...hostRoutes, 'app-server', 'acp', 'paste', 'push']
+/** The message was put before the agent outside any answer: by its CLI's hook, by waking its session, by a door of its CLI (`peer`: as Claude Code's sessions write
+ * to each other), or by keystrokes. */
+export const outsideRoutes: readonly Route[] = [...hostRoutes, 'app-server', 'acp', 'paste', 'push', 'peer']
 
-/** What a message does to an agent that is there: it wakes the agent, or waits for the agent's next turn or its next call. */
-export const reaches = ['wakes', 'at next turn', 'at next call'] as const
+/** What a message does to an agent that is there: it wakes the agent, or waits for its next turn, its next call, or until it can be reached at all. */
+export const reaches = ['wakes', 'at next turn', 'at next call', 'not now'] as const
 export type ReachName = (typeof reaches)[number]

@@ -175,6 +175,10 @@ export const Agent = z.object({
       wants: z.string().optional(),
     })
     .optional(),
+  /** What its program says that it does, where that says so; `for`: what it waits for. */
+  doing: z.object({ state: z.enum(['idle', 'busy', 'waiting']), for: z.string().optional() }).optional(),
+  /** Why it cannot be reached by its program's own door now. */
+  notReached: z.string().optional(),
   /** Where the daemon runs its program. */
   worker: Worker.pick({ status: true, reason: true }).optional(),
   /** What it has in hand: its contract, else the task it was hired for. Its first line, unless the whole was asked for; for those who may see it. */

@@ -1,7 +1,7 @@
 // Live connections and the agents they act for: presence, kept in memory because it is worthless after a restart.
 
 import { setMaxListeners } from 'node:events'
-import type { Ids, MailTools } from '@agent-relay/sdk/protocol'
+import type { Agent, Ids, MailTools } from '@agent-relay/sdk/protocol'
 import type { RefusalError } from '../../core/refusal-error.ts'
 import type { World } from '../../core/world.ts'
 import type { Clock } from '../../machine/clock.ts'
@@ -31,6 +31,8 @@ export class Sessions implements World {
   readonly #pasted = new Map<string, Set<string>>()
   /** Agents whose CLI has run a hook of ours since they came. */
   readonly #hooked = new Set<string>()
+  /** What the agent's own program says of it. */
+  readonly #shown = new Map<string, OwnWord>()
   readonly #changed = new Set<(agent: string) => void>()
 
   constructor(clock: Clock, ids: Ids, onTrouble: (error: Error) => void, machine?: string) {
@@ -137,6 +139,21 @@ export class Sessions implements World {
     return this.#hooked.has(agent)
   }
 
+  /** From now on this is said of the agent, until it goes. */
+  shows(agent: string, word: OwnWord): void {
+    if (this.isLive(agent)) this.#shown.set(agent, word)
+  }
+
+  shown(agent: string): OwnWord | undefined {
+    return this.#shown.get(agent)
+  }
+
+  /** The session that the daemon has opened for a program that had none of its own. */
+  openedFor(host: number | undefined): Session | undefined {
+    const isOnlyWay = ({ agent }: Session) => agent !== undefined && this.#shown.get(agent)?.isOnlyWay
+    return host === undefined ? undefined : this.all().find((each) => each.host === host && isOnlyWay(each))
+  }
+
   paste(agent: string, messages: Iterable<string>): void {
     const pasted = this.#pasted.get(agent) ?? new Set()
     for (const id of messages) pasted.add(id)
@@ -235,6 +252,8 @@ export class Sessions implements World {
 
   statusOf(agent: string): 'active' | 'idle' | 'offline' {
     if (!this.isLive(agent)) return 'offline'
+    const { doing } = this.#shown.get(agent) ?? {}
+    if (doing) return doing.state === 'busy' ? 'active' : 'idle'
     return this.#clock.steady() - (this.lastCall(agent) as Moment).steady >= idleMs ? 'idle' : 'active'
   }
 
@@ -267,6 +286,7 @@ export class Sessions implements World {
     if (sessions.size === 0) {
       this.#byAgent.delete(agent)
       this.#hooked.delete(agent)
+      this.#shown.delete(agent)
     }
     this.#tell(agent)
   }
@@ -282,6 +302,15 @@ export class Sessions implements World {
   #tell(agent: string): void {
     tellEach(this.#changed, agent, this.#onTrouble)
   }
+}
+
+/** What a CLI tells of one of its sessions by itself. */
+export interface OwnWord {
+  doing?: Agent['doing']
+  /** Why it cannot be reached by its own door now. */
+  note?: string
+  /** It has no other way of ours. */
+  isOnlyWay?: boolean
 }
 
 export interface HoldHandle {

@@ -113,6 +113,8 @@ function row(agent: Agent, isSpent: boolean): string[] {
     blocked,
     machine,
     machineSeenAt,
+    doing,
+    notReached,
   } = agent
   const lost = status === 'unreachable' && `cannot be reached: on ${machine}, ${lastHeardText(machineSeenAt)}`
   const program = lost
@@ -121,12 +123,15 @@ function row(agent: Agent, isSpent: boolean): string[] {
       ? blockedText(blocked)
       : worker && worker.status !== 'ready'
         ? stateText(worker)
-        : status
+        : doing
+          ? doingText(doing)
+          : status
   const state = waitingFor && !lost ? `waiting for ${waitingFor.agent}, ${ageOf(waitingFor.since)}` : program
   const notes = [
     ...(role ? [role] : []),
     ...(parent === undefined ? [] : [`worker of ${parent}`]),
     ...(machine === undefined || lost ? [] : [`on ${machine}`]),
+    ...(notReached === undefined ? [] : [`messages: ${notReached}`]),
   ]
   const cells = [
     name,
@@ -140,6 +145,11 @@ function row(agent: Agent, isSpent: boolean): string[] {
     notes.join(', '),
   ]
   return cells.map(oneLine)
+}
+
+/** `waiting: permission prompt` */
+function doingText({ state, for: what }: NonNullable<Agent['doing']>): string {
+  return what === undefined ? state : `${state}: ${what}`
 }
 
 /** `blocked: wants to run "rm -rf dist", 40 s` */

@@ -57,6 +57,7 @@ async function allChecks(): Promise<Check[]> {
   const { shared } = await import('./shared.ts')
   const { sharedNames } = await import('./shared-names.ts')
   const { codex } = await import('./codex.ts')
+  const { claude } = await import('./claude.ts')
   return [
     node,
     project,
@@ -72,6 +73,7 @@ async function allChecks(): Promise<Check[]> {
     hooks,
     clis,
     codex,
+    claude,
   ]
 }
 

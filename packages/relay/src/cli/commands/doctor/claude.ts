@@ -1,0 +1,35 @@
+// The doctor's check of Claude Code's sessions: how many a message reaches by their own sockets, and which records were left alone.
+
+import { setting } from '@agent-relay/sdk/internal/discover'
+import { claudeHome } from '../../../machine/claude-home.ts'
+import { ClaudeRegistry, endedText } from '../../../supervisor/claude/registry.ts'
+import { counted, homely } from '../../text.ts'
+import type { Check } from './finding.ts'
+
+export const claude: Check = ({ env }) => {
+  const check = 'claude sessions'
+  const home = claudeHome(env)
+  if (setting(env, 'RELAY_CLAUDE_SESSIONS') === 'off')
+    return [{ check, state: 'note', text: 'are not looked at: RELAY_CLAUDE_SESSIONS is off' }]
+  if (home === undefined) return []
+  const { sessions, leftAlone } = ClaudeRegistry.read(home)
+  const here = [...sessions.values()].filter(({ isAttended }) => isAttended)
+  // One that was killed leaves its record, and the next session of Claude Code takes it away.
+  const odd = leftAlone.filter(({ why }) => why !== endedText)
+  return [
+    ...(here.length > 0
+      ? [
+          {
+            check,
+            state: 'ok' as const,
+            text: `${counted(here.length, 'session')} of Claude Code, each an agent without anything installed`,
+          },
+        ]
+      : []),
+    ...odd.map(({ file, why }) => ({
+      check,
+      state: 'note' as const,
+      text: `${homely(file, env.HOME)} was left alone: ${why}`,
+    })),
+  ]
+}

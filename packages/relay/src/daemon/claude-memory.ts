@@ -1,0 +1,63 @@
+// What has to be known of Claude Code's sessions after a restart of the daemon: which agent a conversation was, and which sockets of ours a daemon
+// that was killed has left.
+
+import { renameSync, writeFileSync } from 'node:fs'
+import { readForeignText } from '@agent-relay/sdk/internal/discover'
+import { z } from 'zod'
+
+/** Conversations that are continued later; the oldest are forgotten first. */
+const agentsMax = 500
+
+const Memory = z.object({
+  agents: z.array(z.object({ sessionId: z.string(), workspace: z.string(), agent: z.string() })),
+  sockets: z.array(z.string()),
+})
+
+export class ClaudeMemory {
+  readonly #path: string | undefined
+  readonly #known: z.infer<typeof Memory>
+
+  /** Without a path it is forgotten with the daemon. */
+  constructor(path: string | undefined) {
+    this.#path = path
+    this.#known = read(path) ?? { agents: [], sockets: [] }
+  }
+
+  get sockets(): readonly string[] {
+    return this.#known.sockets
+  }
+
+  agentOf(sessionId: string, workspace: string): string | undefined {
+    return this.#known.agents.find((each) => each.sessionId === sessionId && each.workspace === workspace)?.agent
+  }
+
+  noteAgent(sessionId: string, workspace: string, agent: string): void {
+    const others = this.#known.agents.filter((each) => each.sessionId !== sessionId || each.workspace !== workspace)
+    this.#known.agents = [...others, { sessionId, workspace, agent }].slice(-agentsMax)
+    this.#write()
+  }
+
+  noteSockets(sockets: readonly string[]): void {
+    this.#known.sockets = [...sockets]
+    this.#write()
+  }
+
+  #write(): void {
+    if (this.#path === undefined) return
+    try {
+      writeFileSync(`${this.#path}.tmp`, JSON.stringify(this.#known), { mode: 0o600 })
+      renameSync(`${this.#path}.tmp`, this.#path)
+    } catch {
+      // The disk is full: this daemon knows it all the same.
+    }
+  }
+}
+
+function read(path: string | undefined): z.infer<typeof Memory> | undefined {
+  try {
+    const text = path === undefined ? undefined : readForeignText(path)
+    return text === undefined ? undefined : Memory.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,177 @@
+// Our socket beside those of Claude Code's sessions: what the daemon says to a session goes to that session's socket, and comes from ours. A session
+// tells there what became of a message that its model does not get (held, refused, dropped), and what its model writes to us arrives there.
+// Nobody proves who they are on it: the folder is this user's alone, and what comes gives no right.
+
+import { randomUUID } from 'node:crypto'
+import { lstatSync, rmSync } from 'node:fs'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { parseJson } from '@agent-relay/sdk/internal/parse-json'
+import { limits } from '@agent-relay/sdk/protocol'
+import { z } from 'zod'
+import { type ClaudeSession, isOwn } from './registry.ts'
+
+/** One frame: a body at its longest, with room for escaping. */
+const letterBytesMax = 2 * 1024 * 1024
+const connectionsMax = 64
+/** A session says one thing and hangs up. */
+const saidMs = 5_000
+const writeMs = 5_000
+
+const Id = z.string().max(limits.idCharsMax)
+const Status = z.object({
+  type: z.literal('control'),
+  action: z.literal('peer_message_status'),
+  status: z.string().max(100),
+  status_detail: z.string().max(100).optional(),
+  orig_msg_id: Id,
+})
+const Said = z.object({
+  type: z.literal('user'),
+  msg_id: Id,
+  from: z.string().max(300),
+  message: z.object({ content: z.string() }),
+})
+
+/** What a session says of a message that waits in it, or that its model will not get. */
+export type Fate = 'held' | 'released' | 'refused' | 'dropped' | 'expired'
+const fates: Readonly<Record<string, Fate>> = {
+  held: 'held',
+  delivered: 'released',
+  refused: 'refused',
+  dropped: 'dropped',
+  expired: 'expired',
+  denied: 'expired',
+}
+
+export interface SaidToUs {
+  id: string
+  /** The socket of the session that it claims to be. */
+  socketPath: string
+  text: string
+}
+
+export interface InboxListener {
+  onFate(id: string, fate: Fate): void
+  onSaid(said: SaidToUs): void
+}
+
+export interface Letter {
+  id: string
+  /** As who it comes. */
+  name: string
+  text: string
+}
+
+export class ClaudeInbox {
+  readonly path: string
+  readonly #server: Server
+  readonly #listener: InboxListener
+  readonly #sockets = new Set<Socket>()
+
+  private constructor(path: string, listener: InboxListener) {
+    this.path = path
+    this.#listener = listener
+    this.#server = createServer((socket) => this.#hear(socket))
+    this.#server.maxConnections = connectionsMax
+  }
+
+  /** In the folder of the sessions' own sockets, under the name that they look for. */
+  static async open(folder: string, listener: InboxListener): Promise<ClaudeInbox> {
+    if (!isOwn(lstatSync(folder))) throw new Error(`${folder} is not a folder of this user alone`)
+    const inbox = new ClaudeInbox(join(folder, `${process.pid}.sock`), listener)
+    // Its number is ours: whoever listened there has ended.
+    rmSync(inbox.path, { force: true })
+    await new Promise<void>((resolve, reject) => {
+      inbox.#server.once('error', reject)
+      inbox.#server.listen(inbox.path, () => resolve())
+    })
+    inbox.#server.on('error', () => {})
+    inbox.#server.unref()
+    return inbox
+  }
+
+  /** Resolves once the session has it in its socket, which says nothing of its model. */
+  send({ socketPath, token }: ClaudeSession, { id, name, text }: Letter): Promise<void> {
+    const from = `uds:${this.path}`
+    // Never a higher mode than the one in which each step is asked for.
+    const head = `<cross-session-message from="${from}" from-name="${name}" from-mode="prompting">`
+    const content = `${head}\n${text.replaceAll('</cross-session', '<\\/cross-session')}\n</cross-session-message>`
+    const message = { type: 'user', message: { role: 'user', content }, priority: 'next', from }
+    const frames = [
+      { type: 'auth', token },
+      { msgV: 1, msg_id: id, ...message },
+    ]
+    return new Promise((resolve, reject) => {
+      const socket = connect(socketPath)
+      socket.setTimeout(writeMs, () => socket.destroy(new Error('the session does not read')))
+      socket.on('error', reject)
+      socket.on('data', () => {})
+      socket.on('close', () => resolve())
+      socket.end(frames.map((frame) => `${JSON.stringify(frame)}\n`).join(''))
+    })
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy()
+    this.#server.close()
+    rmSync(this.path, { force: true })
+  }
+
+  #hear(socket: Socket): void {
+    this.#sockets.add(socket)
+    const parts: Buffer[] = []
+    let bytes = 0
+    socket.setTimeout(saidMs, () => socket.destroy())
+    socket.on('error', () => {})
+    socket.on('close', () => this.#sockets.delete(socket))
+    socket.on('data', (data: Buffer) => {
+      bytes += data.length
+      if (bytes > letterBytesMax) return void socket.destroy()
+      parts.push(data)
+      if (!data.includes('\n')) return
+      const lines = Buffer.concat(parts.splice(0)).toString('utf8').split('\n')
+      const rest = Buffer.from(lines.pop() ?? '')
+      parts.push(rest)
+      bytes = rest.length
+      for (const line of lines) this.#frame(line)
+    })
+  }
+
+  #frame(line: string): void {
+    let value: unknown
+    try {
+      value = parseJson(line)
+    } catch {
+      return
+    }
+    const status = Status.safeParse(value)
+    if (status.success) {
+      const fate = fates[status.data.status_detail ?? ''] ?? fates[status.data.status]
+      if (fate) this.#listener.onFate(status.data.orig_msg_id, fate)
+      return
+    }
+    const said = Said.safeParse(value)
+    if (!said.success || !said.data.from.startsWith('uds:')) return
+    const { msg_id: id, from, message } = said.data
+    this.#listener.onSaid({ id, socketPath: from.slice('uds:'.length), text: unwrapped(message.content) })
+  }
+}
+
+export const newLetterId = (): string => randomUUID()
+
+/** What the model wrote. */
+function unwrapped(content: string): string {
+  const [, text] = /^<cross-session-message [^>\n]*>\n([\s\S]*)\n<\/cross-session-message>$/.exec(content) ?? []
+  return text ?? content
+}
+
+/** A socket of ours that a killed daemon left. One that is served again belongs to a process that has its number now. */
+export function removeDead(path: string): void {
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isSocket()) return
+  connect(path)
+    .on('connect', function (this: Socket) {
+      this.destroy()
+    })
+    .on('error', ({ code }: NodeJS.ErrnoException) => code === 'ECONNREFUSED' && rmSync(path, { force: true }))
+}

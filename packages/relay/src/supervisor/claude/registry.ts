@@ -1,0 +1,226 @@
+// The registry of Claude Code: one file for each of its running sessions, in which it tells what it does and where it listens for messages. We
+// read it and write nothing there. A file that is not exactly as we know it is left alone, and the reason is kept for `doctor`.
+
+import { createHash } from 'node:crypto'
+import { type FSWatcher, lstatSync, readdirSync, readlinkSync, type Stats, statSync, watch } from 'node:fs'
+import { dirname, isAbsolute, join } from 'node:path'
+import { cleanLine } from '@agent-relay/sdk/internal/clean'
+import { readForeignFile } from '@agent-relay/sdk/internal/discover'
+import { parseJson } from '@agent-relay/sdk/internal/parse-json'
+import { limits } from '@agent-relay/sdk/protocol'
+import { z } from 'zod'
+import { startOf } from '../processes.ts'
+
+/** A record is half a kilobyte. */
+const recordBytesMax = 64 * 1024
+/** Sessions of one person at a time; more are somebody's mistake. */
+const recordsMax = 500
+/** Between two looks at most, where nothing tells of a change: a process that was killed leaves its record. */
+const recordsMs = 1_000
+/** What comes together is one look. */
+const recordsSoonMs = 50
+const textCharsMax = 200
+export const endedText = 'its process has ended'
+
+const Record = z.object({
+  pid: z.number().int().positive(),
+  /** Field 22 of /proc/PID/stat: a process number is given again. */
+  procStart: z.string().regex(/^\d{1,20}$/),
+  pidDomain: z.string().max(textCharsMax),
+  sessionId: z.string().regex(/^[\da-f-]{36}$/),
+  cwd: z.string().max(limits.pathCharsMax).refine(isAbsolute),
+  version: z.string().max(textCharsMax),
+  kind: z.string().max(textCharsMax),
+  entrypoint: z.string().max(textCharsMax),
+  messagingSocketPath: z.string().max(textCharsMax).refine(isAbsolute),
+  name: z.string().max(4_096),
+  status: z.enum(['idle', 'busy', 'waiting']).optional(),
+  waitingFor: z.string().max(4_096).optional(),
+})
+const Key = z.object({ peerToken: z.string().max(textCharsMax), procStart: z.string().max(textCharsMax) })
+
+/** A session that runs. */
+export interface ClaudeSession {
+  pid: number
+  procStart: string
+  sessionId: string
+  directory: string
+  version: string
+  /** A person sits before it: it is not one prompt of a script. */
+  isAttended: boolean
+  name: string
+  /** Undefined until it has said. */
+  doing?: { state: 'idle' | 'busy' | 'waiting'; for?: string }
+  socketPath: string
+  token: string
+}
+
+type Read = { stats: Stats; session: ClaudeSession } | { stats: Stats; why: string }
+
+export interface ClaudeRegistryOptions {
+  /** `$CLAUDE_CONFIG_DIR`, or `~/.claude`. */
+  home: string
+  /** Something may be different: a session came, went, or does something else. */
+  onChange(): void
+}
+
+export class ClaudeRegistry {
+  readonly #options: ClaudeRegistryOptions
+  readonly #folder: string
+  #read = new Map<string, Read>()
+  #living: ReadonlyMap<number, ClaudeSession> = new Map()
+  #watcher: FSWatcher | undefined
+  readonly #timer: NodeJS.Timeout
+  #soon: NodeJS.Timeout | undefined
+
+  constructor(options: ClaudeRegistryOptions) {
+    this.#options = options
+    this.#folder = join(options.home, 'sessions')
+    this.#timer = setInterval(() => this.#look(), recordsMs).unref()
+    this.#soon = setTimeout(() => this.#look(), 0).unref()
+  }
+
+  /** Once, without watching. */
+  static read(home: string): {
+    sessions: ReadonlyMap<number, ClaudeSession>
+    leftAlone: { file: string; why: string }[]
+  } {
+    const registry = new ClaudeRegistry({ home, onChange: () => {} })
+    registry.#look()
+    registry.close()
+    return { sessions: registry.sessions, leftAlone: registry.leftAlone() }
+  }
+
+  /** By process number. */
+  get sessions(): ReadonlyMap<number, ClaudeSession> {
+    return this.#living
+  }
+
+  /** The files that were left alone, and why. */
+  leftAlone(): { file: string; why: string }[] {
+    return [...this.#read].flatMap(([file, read]) =>
+      'why' in read ? [{ file: join(this.#folder, file), why: read.why }] : [],
+    )
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    clearTimeout(this.#soon)
+    this.#watcher?.close()
+  }
+
+  #lookSoon(): void {
+    this.#soon ??= setTimeout(() => this.#look(), recordsSoonMs).unref()
+  }
+
+  #look(): void {
+    clearTimeout(this.#soon)
+    this.#soon = undefined
+    const before = this.#living
+    this.#read = this.#readAll()
+    const found = [...this.#read.values()].flatMap((read) => ('session' in read ? [read.session] : []))
+    // The process itself is asked each time: one that was killed could not take its record away.
+    this.#living = new Map(found.filter(isRunning).map((session) => [session.pid, session]))
+    const isSame =
+      this.#living.size === before.size && [...this.#living].every(([pid, each]) => before.get(pid) === each)
+    if (!isSame) this.#options.onChange()
+  }
+
+  #readAll(): Map<string, Read> {
+    const read = new Map<string, Read>()
+    if (!this.#watch()) return read
+    const files = readdirSync(this.#folder).filter((name) => /^[1-9]\d*\.json$/.test(name))
+    for (const file of files.slice(0, recordsMax)) {
+      const stats = lstatSync(join(this.#folder, file), { throwIfNoEntry: false })
+      if (!stats) continue
+      const known = this.#read.get(file)
+      if (known && isSameFile(known.stats, stats)) read.set(file, known)
+      else read.set(file, { stats, ...this.#sessionIn(file, stats, known) })
+    }
+    return read
+  }
+
+  /** False where there is no registry, or it is not this user's alone to write. */
+  #watch(): boolean {
+    try {
+      const stats = statSync(this.#folder)
+      if (!stats.isDirectory() || !isOwn(stats)) return this.#unwatch()
+      this.#watcher ??= watch(this.#folder, { persistent: false }, () => this.#lookSoon()).on('error', () =>
+        this.#unwatch(),
+      )
+      return true
+    } catch {
+      return this.#unwatch()
+    }
+  }
+
+  #unwatch(): false {
+    this.#watcher?.close()
+    this.#watcher = undefined
+    return false
+  }
+
+  #sessionIn(file: string, stats: Stats, known: Read | undefined): { session: ClaudeSession } | { why: string } {
+    try {
+      if (!isOwn(stats)) return { why: 'others may write to it' }
+      const text = readForeignFile(join(this.#folder, file), { bytesMax: recordBytesMax })?.bytes.toString('utf8') ?? ''
+      const value = parseJson(text) as { peerProtocol?: unknown } | null
+      if (value?.peerProtocol !== 1)
+        return {
+          why: `it speaks another version of the protocol: ${cleanLine(String(value?.peerProtocol)).slice(0, 20)}`,
+        }
+      const record = Record.safeParse(value)
+      if (!record.success) return { why: `its field ${record.error.issues[0]?.path.join('.')} is not as expected` }
+      if (`${record.data.pid}.json` !== file) return { why: 'it names another process' }
+      return this.#checked(record.data)
+    } catch (error) {
+      // It is being written at this moment: the next look finds it whole.
+      if (error instanceof SyntaxError && known && 'session' in known) return { session: known.session }
+      return { why: (error as Error).message }
+    }
+  }
+
+  #checked(record: z.infer<typeof Record>): { session: ClaudeSession } | { why: string } {
+    const { pid, procStart, messagingSocketPath: socketPath } = record
+    if (!record.pidDomain.endsWith(`:${ownPids()}`)) return { why: 'it runs in another container' }
+    if (startOf(pid) !== procStart) return { why: endedText }
+    if (!isOwn(statSync(`/proc/${pid}`))) return { why: 'its process is another user’s' }
+    const socket = lstatSync(socketPath, { throwIfNoEntry: false })
+    if (!socket?.isSocket() || !isOwn(socket) || !isOwn(lstatSync(dirname(socketPath))))
+      return { why: `${cleanLine(socketPath)} is not a socket of this user alone` }
+    const keyPath = join(this.#folder, `${pid}.${createHash('sha256').update(socketPath).digest('hex')}.key`)
+    const key = readForeignFile(keyPath, { bytesMax: recordBytesMax })
+    if (!key || !isOwn(key.stats)) return { why: 'it has no key' }
+    const { peerToken: token, procStart: ofKey } = Key.parse(parseJson(key.bytes.toString('utf8')))
+    if (ofKey !== procStart) return { why: 'its key belongs to an earlier process' }
+    return { session: sessionOf(record, token) }
+  }
+}
+
+function sessionOf(record: z.infer<typeof Record>, token: string): ClaudeSession {
+  const { pid, procStart, sessionId, cwd: directory, version, name, status: state, waitingFor } = record
+  const short = (text: string) => cleanLine(text).slice(0, textCharsMax)
+  return {
+    ...{ pid, procStart, sessionId, directory, version, token },
+    isAttended: record.kind === 'interactive' && !record.entrypoint.startsWith('sdk'),
+    name: short(name),
+    ...(state && { doing: { state, ...(state === 'waiting' && waitingFor ? { for: short(waitingFor) } : {}) } }),
+    socketPath: record.messagingSocketPath,
+  }
+}
+
+const isRunning = ({ pid, procStart }: ClaudeSession): boolean => startOf(pid) === procStart
+
+function isSameFile(a: Stats, b: Stats): boolean {
+  return a.ino === b.ino && a.mtimeMs === b.mtimeMs && a.size === b.size && a.ctimeMs === b.ctimeMs
+}
+
+/** This user's, and nobody else may write to it. */
+export function isOwn({ uid, mode }: Stats): boolean {
+  return uid === process.getuid?.() && (mode & 0o022) === 0
+}
+
+/** `pid:[4026531836]`: two containers may share a home, and have processes of the same number. */
+function ownPids(): string {
+  return readlinkSync('/proc/self/ns/pid')
+}

@@ -1,0 +1,143 @@
+// Whether the model of a Claude Code session was given a message: the session writes each message that it gives to its model into its transcript,
+// with the id under which we sent it. One that only waits in the session, or that it holds, does not stand there so.
+
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+const chunkBytes = 1024 * 1024
+/** Of one look: a transcript may grow by megabytes a minute, and others are to be served. */
+const lookBytesMax = 16 * chunkBytes
+/** A longer line is a picture or a file, and no message. */
+const entryBytesMax = 4 * chunkBytes
+
+/** As much of the end as an earlier daemon may have written to. */
+const tailBytes = 4 * chunkBytes
+
+export interface Shown {
+  /** The model has it. */
+  isGiven: boolean
+  /** It waits for the end of the turn. */
+  isQueued: boolean
+}
+
+export class ClaudeTranscript {
+  readonly #home: string
+  readonly #sessionId: string
+  #path: string | undefined
+  #at = 0
+  #rest: Buffer = Buffer.alloc(0)
+
+  constructor(home: string, sessionId: string) {
+    this.#home = home
+    this.#sessionId = sessionId
+    this.#path = this.#find()
+  }
+
+  /** What stands there already is not looked at. */
+  skip(): undefined {
+    if (this.#path !== undefined) this.#at = statSync(this.#path).size
+  }
+
+  /** What became of these messages of ours before, by their ids. */
+  knows(messages: readonly string[]): 'given' | 'queued' | undefined {
+    this.skip()
+    this.#at = Math.max(0, this.#at - tailBytes)
+    const { isGiven, isQueued } = this.look('', messages)
+    return isGiven ? 'given' : isQueued ? 'queued' : undefined
+  }
+
+  /** Since the last look, of the letter with this id, which has these messages. */
+  look(letter: string, messages: readonly string[]): Shown {
+    const shown: Shown = { isGiven: false, isQueued: false }
+    this.#path ??= this.#find()
+    if (this.#path === undefined) return shown
+    try {
+      for (const line of this.#read(this.#path)) {
+        if (!line.includes('cross-session-message')) continue
+        shown.isGiven ||= isGiven(line, letter, messages)
+        shown.isQueued ||= isQueued(line, messages)
+      }
+    } catch {
+      // It was moved away, or cannot be read any more: nothing more is known.
+      this.#path = undefined
+    }
+    return shown
+  }
+
+  #read(path: string): string[] {
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+    const found: string[] = []
+    try {
+      const stats = fstatSync(file)
+      if (!stats.isFile()) return []
+      for (let left = lookBytesMax; left > 0 && this.#at < stats.size; left -= chunkBytes) {
+        const bytes = Buffer.alloc(Math.min(chunkBytes, stats.size - this.#at))
+        const count = readSync(file, bytes, 0, bytes.length, this.#at)
+        if (count === 0) break
+        this.#at += count
+        found.push(...this.#lines(bytes.subarray(0, count)))
+      }
+    } finally {
+      closeSync(file)
+    }
+    return found
+  }
+
+  /** The whole lines among these bytes; the last part is kept for the next ones. */
+  #lines(bytes: Buffer): string[] {
+    const all = Buffer.concat([this.#rest, bytes])
+    const end = all.lastIndexOf('\n')
+    const rest = all.subarray(end + 1)
+    this.#rest = rest.length > entryBytesMax ? Buffer.alloc(0) : rest
+    return end < 0 ? [] : all.subarray(0, end).toString('utf8').split('\n')
+  }
+
+  /** Claude Code names the folder after the directory in which the conversation began, by a rule of its own. */
+  #find(): string | undefined {
+    try {
+      const projects = join(this.#home, 'projects')
+      const paths = readdirSync(projects).map((folder) => join(projects, folder, `${this.#sessionId}.jsonl`))
+      return paths.find((path) => statSync(path, { throwIfNoEntry: false })?.isFile())
+    } catch {
+      return undefined
+    }
+  }
+}
+
+interface Origin {
+  kind?: unknown
+  msg_id?: unknown
+  body?: unknown
+}
+
+interface Line {
+  type?: unknown
+  operation?: unknown
+  content?: unknown
+  origin?: Origin
+  attachment?: { origin?: Origin }
+}
+
+function isGiven(line: string, letter: string, messages: readonly string[]): boolean {
+  const { origin, attachment } = parsed(line)
+  const { kind, msg_id: id, body } = origin ?? attachment?.origin ?? {}
+  return kind === 'peer' && (id === letter || hasAll(body, messages))
+}
+
+function isQueued(line: string, messages: readonly string[]): boolean {
+  const { type, operation, content } = parsed(line)
+  return type === 'queue-operation' && operation === 'enqueue' && hasAll(content, messages)
+}
+
+/** Each message stands in the text under its id. */
+function hasAll(text: unknown, messages: readonly string[]): boolean {
+  return typeof text === 'string' && messages.every((id) => text.includes(`[${id}]`))
+}
+
+function parsed(line: string): Line {
+  try {
+    return (JSON.parse(line) as Line | null) ?? {}
+  } catch {
+    return {}
+  }
+}
