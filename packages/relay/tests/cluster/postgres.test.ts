@@ -11,9 +11,12 @@ import {
   pageEntriesMax,
 } from '../../src/cluster/cluster-journal.ts'
 import type { ServerAddress } from '../../src/cluster/postgres/connection.ts'
+import { nameOf } from '../../src/cluster/postgres/functions.ts'
 import { revokeMachine } from '../../src/cluster/postgres/machines.ts'
+import { plannedFunctions, plannedInner } from '../../src/cluster/postgres/planned-functions.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
 import { pruneKeys } from '../../src/cluster/postgres/pruning.ts'
+import { migrate, migrations } from '../../src/cluster/postgres/schema.ts'
 import { checks, type OpenCluster } from './cluster-suite.ts'
 import { emptyWorkspace } from './empty-workspace.ts'
 import { PostgresServer, type PostgresWorld, versions } from './postgres-server.ts'
@@ -169,5 +172,40 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
     await until(async () => (await read()).stored >= before + 1_600)
     // The page of 1,500 that it followed, twice its own entries, and a few to compare with what it knows.
     expect((await read()).rows - rows).toBeLessThan(1_500 + 300)
+  })
+
+  test('a database that nobody has brought up to date will do, and is brought up to date under a daemon', async () => {
+    const older = await server.cluster('older')
+    const step = migrations.findIndex((statements) => plannedFunctions.every((sql) => statements.includes(sql)))
+    await older.asAdmin(async (client) => {
+      for (const sql of [...plannedFunctions, ...plannedInner]) await client.query(`DROP FUNCTION ${nameOf(sql)}`)
+      await client.query('DELETE FROM relay.schema_info WHERE version > $1', [step])
+    })
+    const [before, after] = [
+      new PostgresCluster(await older.join('before')),
+      new PostgresCluster(await older.join('after')),
+    ]
+    await emptyWorkspace(before, 'w_older')
+    let seen = 0
+    const store = async (daemon: PostgresCluster) => {
+      const journal = daemon.journal('w_older')
+      const followed = await journal.follow(beginning, pageEntriesMax)
+      if (followed.kind !== 'entries') throw new Error(followed.kind)
+      expect(followed.entries.length).toBe(seen)
+      const known = followed.entries.at(-1) ?? beginning
+      const draft = { at: 1, by: 'ada', rule: 'test', outcome: {}, facts: [], writes: ['a'] }
+      const ask = { reads: ['a'], drafts: [{ ...draft, cause: `c${++seen}` }] }
+      const appended = await journal.append({ known, ...ask })
+      const last = appended.kind === 'ok' ? (appended.numbered.at(-1) as Place) : known
+      const turn = { known: last, reads: ['a'], drafts: [{ ...draft, cause: `c${++seen}` }] }
+      return [appended.kind, (await journal.inTurn(last, () => turn)).kind]
+    }
+    expect(await store(before)).toEqual(['ok', 'ok'])
+    await older.asAdmin(migrate)
+    expect(await store(before)).toEqual(['ok', 'ok'])
+    // Whoever connects from now on asks by the new ones.
+    await older.asAdmin((client) => client.query('DROP FUNCTION relay.append_2, relay.follow_2, relay.turn_2'))
+    expect(await store(after)).toEqual(['ok', 'ok'])
+    await Promise.all([before.close(), after.close()])
   })
 })

@@ -5,7 +5,7 @@ import { version } from '../../machine/version.ts'
 import type { ClusterJournal } from '../cluster-journal.ts'
 import { type Client, Connection, LoginRefused, type ServerAddress } from './connection.ts'
 import { endHolder } from './holding.ts'
-import { PostgresJournal, type Seat } from './postgres-journal.ts'
+import { type Form, PostgresJournal, type Seat } from './postgres-journal.ts'
 
 /** A hint that has not come by then does not come. */
 const hintMs = 3_000
@@ -15,7 +15,8 @@ const hintMs = 3_000
  * what we ask takes less than a millisecond, and compiling it takes a second where a plan looks expensive.
  */
 const session = `SELECT set_config('tcp_keepalives_idle', '15', false), set_config('tcp_keepalives_interval', '5', false),
-  set_config('tcp_keepalives_count', '3', false), set_config('jit', 'off', false)`
+  set_config('tcp_keepalives_count', '3', false), set_config('jit', 'off', false),
+  to_regproc('relay.append_3') IS NOT NULL AS is_planned`
 
 /** As the cluster knows the machine whose role has logged in. */
 interface Self {
@@ -42,6 +43,7 @@ export class PostgresCluster {
   /** Said once for each daemon, not for each connection: a daemon that was fenced must not come back by itself. */
   #hello: Promise<Self> | undefined
   #self: Self | undefined
+  #form: Form = 2
   readonly #listeners = new Map<string, Set<(head: number) => void>>()
   /** Which workspace the hints of a channel are about. */
   readonly #channels = new Map<string, string>()
@@ -68,6 +70,9 @@ export class PostgresCluster {
       reader: this.#reader,
       get boot() {
         return (cluster.#self as Self).boot
+      },
+      get form() {
+        return cluster.#form
       },
       listen: (id, listener) => this.#onHint(id, listener),
       get hasHints() {
@@ -153,7 +158,8 @@ export class PostgresCluster {
     await client.query(
       "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local')",
     )
-    await client.query(session)
+    const { rows } = await client.query(session)
+    this.#form = rows[0].is_planned ? 3 : 2
     this.#hello ??= this.#sayHello(client)
     await this.#hello
   }

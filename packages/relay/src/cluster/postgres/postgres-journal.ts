@@ -18,6 +18,9 @@ import {
 import { type Client, type Connection, doubtOf, LoginRefused } from './connection.ts'
 import { draftTexts, fromPlain, homesText } from './entry-text.ts'
 
+/** COMPAT(0.1): 2 where nobody has brought the database up to date; the answers are the same. */
+export type Form = 2 | 3
+
 /** What the journals of one daemon share. */
 export interface Seat {
   /** For appends. */
@@ -26,6 +29,8 @@ export interface Seat {
   reader: Connection
   /** Which start of this machine's daemon asks. Known once one of them is connected. */
   readonly boot: number
+  /** The newest form of the functions below that the database has. */
+  readonly form: Form
   listen(workspace: string, listener: (head: number) => void): { stop(): void }
   readonly hasHints: boolean
 }
@@ -73,7 +78,7 @@ export class PostgresJournal implements ClusterJournal {
   follow({ seq, mark }: Place, limit: number): Promise<Followed> {
     return this.#ask(this.#seat.reader, async (client) => {
       const values = [this.#workspace, this.#seat.boot, seq, mark, Math.min(limit, pageEntriesMax)]
-      return followedOf(await rowsOf(client, 'follow_2', values))
+      return followedOf(await rowsOf(client, `follow_${this.#seat.form}`, values))
     })
   }
 
@@ -108,7 +113,7 @@ export class PostgresJournal implements ClusterJournal {
 
   #append(client: Client, { known: { seq, mark }, reads, drafts }: Append): Promise<Row[]> {
     const values = [this.#workspace, this.#seat.boot, seq, mark, JSON.stringify(reads)]
-    return rowsOf(client, 'append_2', [...values, homesText(drafts), ...draftTexts(drafts)])
+    return rowsOf(client, `append_${this.#seat.form}`, [...values, homesText(drafts), ...draftTexts(drafts)])
   }
 
   /** One write, so that the lock is held for one round trip only. Who stops in there is thrown out by the server. */
@@ -117,7 +122,7 @@ export class PostgresJournal implements ClusterJournal {
       const [, , rows] = await Promise.all([
         client.query('BEGIN'),
         client.query("SET LOCAL idle_in_transaction_session_timeout = '1s'"),
-        rowsOf(client, 'turn_2', [this.#workspace, this.#seat.boot, seq, mark]),
+        rowsOf(client, `turn_${this.#seat.form}`, [this.#workspace, this.#seat.boot, seq, mark]),
       ])
       return rows
     } catch (error) {
@@ -126,14 +131,9 @@ export class PostgresJournal implements ClusterJournal {
   }
 }
 
-const texts: Record<string, string> = Object.fromEntries(
-  Object.entries({ append_2: 9, follow_2: 5, turn_2: 4 }).map(([name, count]) => {
-    return [name, `SELECT * FROM relay.${name}(${Array.from({ length: count }, (_, i) => `$${i + 1}`).join(', ')})`]
-  }),
-)
-
 async function rowsOf(client: Client, name: string, values: unknown[]): Promise<Row[]> {
-  const { rows } = await client.query({ name, text: texts[name] as string, values, rowMode: 'array' })
+  const text = `SELECT * FROM relay.${name}(${values.map((_, i) => `$${i + 1}`).join(', ')})`
+  const { rows } = await client.query({ name, text, values, rowMode: 'array' })
   return rows as unknown as Row[]
 }
 

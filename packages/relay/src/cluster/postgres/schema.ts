@@ -14,6 +14,7 @@ import { movingFunctions, movingFunctions2 } from './moving-functions.ts'
 import { news } from './news-functions.ts'
 import { owning } from './owning.ts'
 import { parcelFunctions, parcelTables } from './parcel.ts'
+import { plannedFunctions, plannedInner } from './planned-functions.ts'
 import { presenceFunctions, presenceTables } from './presence-functions.ts'
 import { pruningFunctions } from './pruning.ts'
 import { invitedRole, machineRole, ownerRole } from './roles.ts'
@@ -87,11 +88,12 @@ const step6 = [
   ...rightsOf([]),
   ...parcelFunctions.map((sql) => `GRANT EXECUTE ON FUNCTION ${nameOf(sql)} TO ${invitedRole}`),
 ]
+const step7 = [...plannedInner, ...plannedFunctions, ...news.after, ...rightsOf(plannedFunctions.map(nameOf))]
 
 /** Each is applied once, in order. One that was released is never changed. */
 export const migrations: readonly (readonly string[])[] = [
   [...tables1, ...functions1, ...rights1],
-  ...[step2, step3, step4, step5, step6],
+  ...[step2, step3, step4, step5, step6, step7],
 ]
 
 /** A number that no other program is likely to lock: two who make a cluster at once would meet half of each other's work. */

@@ -1,0 +1,29 @@
+// The third form of what machines follow and append by, as SQL: the second, word for word, but for the two questions that it begins with. Those
+// were asked in SQL, which is planned at each call; PL/pgSQL keeps its plans as long as the connection lasts. Older daemons go on with the second.
+
+import { judgedFunctions } from './judged-functions.ts'
+
+const self = `CREATE FUNCTION relay.self_2() RETURNS relay.machines LANGUAGE plpgsql STABLE AS $$
+DECLARE m relay.machines;
+BEGIN
+  SELECT * INTO m FROM relay.machines WHERE role = session_user AND joined_at IS NOT NULL AND revoked_at IS NULL;
+  RETURN m;
+END $$`
+
+const stopped = `CREATE FUNCTION relay.stopped_2(p_machine relay.machines, p_ws int, p_boot int, p_seq bigint, p_mark text)
+RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN CASE
+    WHEN p_machine.id IS NULL THEN 'revoked'
+    WHEN p_machine.boot <> p_boot THEN 'fenced'
+    WHEN p_seq <> 0 AND NOT EXISTS (SELECT FROM relay.journal WHERE ws = p_ws AND seq = p_seq AND mark = p_mark) THEN 'diverged'
+  END;
+END $$`
+
+const next: Record<string, string> = { self_1: 'self_2', stopped_1: 'stopped_2' }
+for (const name of ['follow', 'turn', 'append']) next[`${name}_2`] = `${name}_3`
+
+export const plannedInner = [self, stopped]
+export const plannedFunctions = judgedFunctions.map((sql) =>
+  sql.replace(/(?<=relay\.)\w+(?=\()/g, (name) => next[name] ?? name),
+)
