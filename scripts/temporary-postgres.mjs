@@ -47,15 +47,26 @@ export function newest() {
   }
 }
 
+/** By the folder of their programs: what `initdb` has written, once in this process. To copy it takes a tenth of the time. */
+const fresh = new Map()
+
 /** A folder with a server that has not started yet. */
 export async function makeServer(programs, more = {}) {
+  if (!fresh.has(programs)) fresh.set(programs, initialize(programs))
   const folder = mkdtempSync(join(tmpdir(), 'relay-pg-'))
+  await run('cp', ['-R', dataOf(await fresh.get(programs)), dataOf(folder)])
+  setServer(folder, { ...settings, unix_socket_directories: `'${folder}'`, ...more })
+  return folder
+}
+
+async function initialize(programs) {
+  const folder = mkdtempSync(join(tmpdir(), 'relay-pg-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const secret = join(folder, 'password')
   writeFileSync(secret, admin.password)
   const auth = ['--auth=scram-sha-256', `--username=${admin.user}`, `--pwfile=${secret}`]
   const shape = ['--no-locale', '--encoding=UTF8', '--no-sync']
   await postgresProgram(programs, 'initdb', ['-D', dataOf(folder), ...auth, ...shape])
-  setServer(folder, { ...settings, unix_socket_directories: `'${folder}'`, ...more })
   return folder
 }
 
