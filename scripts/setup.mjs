@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { isCliJoined, joinCli } from './join-cli.mjs'
 import { joinLibraries } from './join-libraries.mjs'
 import { joinPipe } from './join-pipe.mjs'
 
@@ -101,11 +102,13 @@ async function build() {
   const result = await run(process.execPath, [tsc, '-b', '--listEmittedFiles', '--pretty', 'false'])
   const joined = result.ok && [joinPipe(root), await joinLibraries(root)].includes(true)
   const isEmitted = result.output.includes('TSFILE:')
+  const isCliOld = result.ok && !isCliJoined(root)
+  if (isCliOld) await joinCli(root)
   if (result.ok && (isEmitted || !existsSync(completions))) await writeCompletions()
   return {
     ok: result.ok,
     output: result.output.replace(/^TSFILE:.*\n/gm, ''),
-    worked: joined || isEmitted,
+    worked: joined || isEmitted || isCliOld,
   }
 }
 

@@ -2,7 +2,7 @@
 // The launcher of `agent-relay`. It is checked in, so that npm links it before the first build; everything else lives in src/cli.
 // CommonJS, and it answers by itself what must take no longer than a bare Node does: the version, the pipe, the hooks, and what a shell asks
 // for to complete a line.
-const { existsSync, readFileSync } = require('node:fs')
+const { existsSync, readFileSync, statSync } = require('node:fs')
 
 const [, , first, second] = process.argv
 const entry = `${__dirname}/../dist/cli/main.js`
@@ -18,7 +18,7 @@ if (process.argv.length === 3 && (first === '--version' || first === '-V')) {
 } else if (first === 'completion' && process.argv.length === 4 && existsSync(script(second))) {
   process.stdout.write(readFileSync(script(second)))
 } else if (existsSync(entry)) {
-  beginning().then(async () => (await import('../dist/cli/main.js')).main(process.argv))
+  beginning().then(async (isDaemon) => (await import(isDaemon ? entry : commands())).main(process.argv))
 } else {
   process.stderr.write('Not built yet: run npm run setup in the checkout\n')
   process.exitCode = 78
@@ -29,11 +29,23 @@ function script(shell) {
   return `${__dirname}/../dist/completion/${/^[a-z]+$/.test(shell) ? shell : ''}.sh`
 }
 
-/** What becomes a daemon stays for days: it begins light, before anything else is loaded. */
+/** What becomes a daemon stays for days: it begins light, before anything else is loaded. Tells whether it is one. */
 async function beginning() {
-  if (first !== 'up' && !(first === 'daemon' && second === 'run')) return
+  if (first !== 'up' && !(first === 'daemon' && second === 'run')) return false
   const { beginLightStart } = await import('../dist/cli/commands/daemon/heap.js')
   beginLightStart()
+  return true
+}
+
+/**
+ * A command is over soon, and half of its time went into loading its files: they are joined by scripts/join-cli.mjs. In a checkout something may
+ * have been built since, so then it is what was built. A daemon loads parts of itself after days, when what was joined may be another.
+ */
+function commands() {
+  const joined = `${__dirname}/../dist/joined/main.js`
+  const timeOf = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const built = ['relay', 'sdk', 'mcp'].map((name) => timeOf(`${__dirname}/../../${name}/dist/.tsbuildinfo`))
+  return timeOf(joined) > Math.max(...built) ? joined : entry
 }
 
 /**

@@ -1,0 +1,64 @@
+// Which files the launcher loads: for a command those that are joined, unless something was built after them; for a daemon never those.
+
+import { spawn } from 'node:child_process'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { isCliJoined } from '../../../../scripts/join-cli.mjs'
+import { launcher, Running } from './cli-world.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'joined-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+function write(path: string, text: string, at: number): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true })
+  writeFileSync(join(root, path), text)
+  utimesSync(join(root, path), at, at)
+}
+
+const bin = join(root, 'packages/relay/bin/agent-relay.cjs')
+const says = (what: string) => `export const main = () => console.log(${JSON.stringify(what)})`
+const built = ['relay', 'sdk', 'mcp'].map((name) => `packages/${name}/dist/.tsbuildinfo`)
+
+beforeAll(() => {
+  mkdirSync(dirname(bin), { recursive: true })
+  copyFileSync(launcher, bin)
+  write('package.json', '{"type":"module"}', 1)
+  write('packages/relay/dist/cli/main.js', says('apart'), 1)
+  write('packages/relay/dist/cli/commands/daemon/heap.js', 'export const beginLightStart = () => {}', 1)
+})
+
+async function loads(...args: string[]): Promise<string> {
+  const { stdout } = await new Running(spawn(process.execPath, [bin, ...args])).ended
+  return stdout.trim()
+}
+
+test('a command is loaded from what is joined, once that is there', async () => {
+  expect(await loads('status')).toBe('apart')
+  write('packages/relay/dist/joined/main.js', says('joined'), 2)
+  // As in an archive, which has no trace of a build.
+  expect(await loads('status')).toBe('joined')
+  for (const path of built) write(path, '', 1)
+  expect(await loads('status')).toBe('joined')
+  expect(isCliJoined(root)).toBe(true)
+})
+
+test('what becomes a daemon is not', async () => {
+  expect(await loads('up')).toBe('apart')
+  expect(await loads('daemon', 'run')).toBe('apart')
+  expect(await loads('daemon', 'start')).toBe('joined')
+})
+
+test.each(built)('what was joined before %s is left alone', async (path) => {
+  write(path, '', 3)
+  expect(await loads('status')).toBe('apart')
+  expect(isCliJoined(root)).toBe(false)
+  write(path, '', 1)
+  expect(isCliJoined(root)).toBe(true)
+})
+
+test('after an install it is joined again', () => {
+  write('node_modules/.package-lock.json', '{}', 3)
+  expect(isCliJoined(root)).toBe(false)
+})
