@@ -31,7 +31,7 @@ function script(shell) {
 
 /** What becomes a daemon stays for days: it begins light, before anything else is loaded. Tells whether it is one. */
 async function beginning() {
-  if (first !== 'up' && !(first === 'daemon' && second === 'run')) return false
+  if (first !== 'up' && !(first === 'daemon' && second === 'run')) return first === 'lift'
   const { beginLightStart } = await import('../dist/cli/commands/daemon/heap.js')
   beginLightStart()
   return true

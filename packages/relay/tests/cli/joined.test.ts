@@ -47,6 +47,7 @@ test('a command is loaded from what is joined, once that is there', async () => 
 test('what becomes a daemon is not', async () => {
   expect(await loads('up')).toBe('apart')
   expect(await loads('daemon', 'run')).toBe('apart')
+  expect(await loads('lift')).toBe('apart')
   expect(await loads('daemon', 'start')).toBe('joined')
 })
 
