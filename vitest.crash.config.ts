@@ -12,6 +12,7 @@ export const sizedElsewhere = [
   'packages/relay/tests/cluster/holding.test.ts',
   'packages/relay/tests/cluster/joining.test.ts',
   'packages/relay/tests/cluster/migrating.test.ts',
+  'packages/relay/tests/cluster/reconciling.test.ts',
   'packages/relay/tests/cli/lift-tmux.test.ts',
   'packages/mcp/tests/install-odd.test.ts',
   'packages/mcp/tests/pipe-restart.test.ts',

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { isFull, sized } from '../size.ts'
 import { backUpUnderLoad, killWhileWorking } from './scenarios/backups.ts'
 
-const [kills, messages] = sized([2, 500], [50, 10_000])
+const [kills, messages] = sized([1, 500], [50, 10_000])
 
 test(`killed at ${kills} moments of each: whole before or whole after`, async () => {
   const reports = await killWhileWorking(kills, messages)

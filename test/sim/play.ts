@@ -6,7 +6,7 @@ import { testSeeds } from './seeds.ts'
 import { step } from './steps.ts'
 
 /** Each takes about 20 ms of one core. Every fault that planted.test.ts plants is found by the twelfth. */
-const seedsDefault = sized(150, 4_000)
+const seedsDefault = sized(100, 4_000)
 const seedsPerTest = 100
 /** Every so many seeds the database is a file, and a crash is what a copy of that file says. */
 const onDiskEvery = 50

@@ -7,7 +7,7 @@ import { ClusterRun } from './cluster-run.ts'
 import type { Plant } from './machines.ts'
 
 /** Each takes about 35 ms of one core, the first hundred twice that. Every fault that planted.test.ts plants is found by then. */
-const seedsDefault = sized(200, 5_000)
+const seedsDefault = sized(120, 5_000)
 /** They found something: the late note of a former home, and a question that outlives its session. */
 const seedsOfFaults = [3_296, 3_434, 4_331, 4_995]
 const seedsPerTest = 10

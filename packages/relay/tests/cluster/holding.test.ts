@@ -2,6 +2,7 @@
 // honest is. The administrator is no superuser, and in the full size both the oldest and the newest PostgreSQL are asked.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sized } from '../../../../test/size.ts'
 import { until } from '../../../../test/until.ts'
 import { type Append, beginning } from '../../src/cluster/cluster-journal.ts'
 import { type Client, type ServerAddress, withClient } from '../../src/cluster/postgres/connection.ts'
@@ -232,7 +233,11 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
     let names = 0
     test.each(Object.entries(acts))('%s without waiting for its accomplices', async (_act, act) => {
       await act(`rogue`).catch(() => {})
-      for (const statements of Object.values(ways)) {
+      // All of them clear the way by the same function: in the short size the first act meets every way, the others one each.
+      const place = Object.values(acts).indexOf(act)
+      const met =
+        place === 0 ? Object.values(ways) : sized(Object.values(ways).slice(place, place + 1), Object.values(ways))
+      for (const statements of met) {
         const [guest, friend] = [`guest${++names}`, await world.join(`friend${names}`)]
         const own = await world.join(guest)
         await connected(own)
