@@ -6,6 +6,6 @@ export function newest(): string
 export function makeServer(programs: string, settings?: Record<string, string>): Promise<string>
 export function dataOf(folder: string): string
 export function setServer(folder: string, settings: Record<string, string>): void
-export function startServer(programs: string, folder: string): Promise<void>
+export function startServer(programs: string, folder: string, through?: string[]): Promise<void>
 export function endServer(programs: string, folder: string): void
-export function postgresProgram(programs: string, name: string, args: string[]): Promise<void>
+export function postgresProgram(programs: string, name: string, args: string[], through?: string[]): Promise<void>

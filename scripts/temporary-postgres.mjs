@@ -80,8 +80,9 @@ export function setServer(folder, more) {
   appendFileSync(join(dataOf(folder), 'postgresql.auto.conf'), lines.join(''))
 }
 
-export async function startServer(programs, folder) {
-  await postgresProgram(programs, 'pg_ctl', ['-D', dataOf(folder), '-l', join(folder, 'log'), '-w', 'start'])
+/** `through`: what runs it, such as `nsenter` with its options. */
+export async function startServer(programs, folder, through = []) {
+  await postgresProgram(programs, 'pg_ctl', ['-D', dataOf(folder), '-l', join(folder, 'log'), '-w', 'start'], through)
 }
 
 /** Waits for it: whoever ends a test may end the process next. */
@@ -91,8 +92,8 @@ export function endServer(programs, folder) {
   rmSync(folder, { recursive: true, force: true })
 }
 
-export async function postgresProgram(programs, name, args) {
-  const [program, ...rest] = [...asNobody, join(programs, name), ...args]
+export async function postgresProgram(programs, name, args, through = []) {
+  const [program, ...rest] = [...through, ...asNobody, join(programs, name), ...args]
   await run(program, rest, { env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' } })
 }
 

@@ -1,6 +1,15 @@
 // A PostgreSQL of a test's own, in a temporary directory: installed when it is first needed, run without the rights of root, ended with the test.
 
-import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -31,20 +40,26 @@ export class PostgresServer {
   readonly #programs: string
   readonly folder: string
   readonly #port: number
+  /** What runs it, such as `nsenter` with its options. */
+  readonly #through: string[]
 
-  private constructor(programs: string, folder: string, port = 5432) {
+  private constructor(programs: string, folder: string, { port = 5432, through = [] as string[] } = {}) {
     this.#programs = programs
     this.folder = folder
     this.#port = port
+    this.#through = through
   }
 
-  /** `port`: also over TCP, on loopback. */
+  /** `port`: also over TCP, on loopback. `lets`: lines of pg_hba.conf behind its own. */
   static async start(
     programs = newest(),
     { port, ...more }: Record<string, string> & { port?: string } = {},
+    { through = [] as string[], lets = '' } = {},
   ): Promise<PostgresServer> {
     const settings = port === undefined ? more : { ...more, port, listen_addresses: "'127.0.0.1'" }
-    const server = new PostgresServer(programs, await makeServer(programs, settings), Number(port ?? 5432))
+    const folder = await makeServer(programs, settings)
+    appendFileSync(join(dataOf(folder), 'pg_hba.conf'), lets)
+    const server = new PostgresServer(programs, folder, { port: Number(port ?? 5432), through })
     await server.resume()
     return server
   }
@@ -66,7 +81,7 @@ export class PostgresServer {
   /** Starts it, also after a crash: its former processes may need a moment to end. */
   async resume(): Promise<void> {
     let failure: unknown
-    const start = () => startServer(this.#programs, this.folder)
+    const start = () => startServer(this.#programs, this.folder, this.#through)
     const isUp = () =>
       start().then(
         () => true,
@@ -95,8 +110,8 @@ export class PostgresServer {
   }
 
   /** A copy that follows this server, which waits for it where it is synchronous. */
-  async standby(isSynchronous: boolean): Promise<PostgresServer> {
-    const copy = new PostgresServer(this.#programs, mkdtempSync(join(tmpdir(), 'relay-pg-')))
+  async standby(isSynchronous: boolean, through: string[] = []): Promise<PostgresServer> {
+    const copy = new PostgresServer(this.#programs, mkdtempSync(join(tmpdir(), 'relay-pg-')), { through })
     await this.#control('-m', 'fast', 'stop')
     cpSync(this.#data, copy.#data, { recursive: true })
     // Newer versions of Node give a copied folder the usual rights, and the server starts only in one of its own.
