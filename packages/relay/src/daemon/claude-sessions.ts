@@ -41,6 +41,7 @@ interface Member {
   /** Whom an answer without a name is for: who was shown last, if that was one. */
   answersTo?: string
   isGiving?: boolean
+  isWanted?: boolean
   /** What its model wrote, and is being sent: how much, and the last of it. */
   waiting: number
   last: Promise<void>
@@ -125,7 +126,7 @@ export class ClaudeSessions {
   #later(): void {
     clearTimeout(this.#timer)
     const due = [...this.#members.values()].flatMap(({ at, door, triedAt }) =>
-      at ? (door?.isWaiting ? transcriptMs : []) : Math.max(0, triedAt + enterMs - performance.now()),
+      at ? (door?.isWaiting ? transcriptMs : (door?.shutMs ?? [])) : Math.max(0, triedAt + enterMs - performance.now()),
     )
     if (this.#isClosed || due.length === 0) return
     this.#timer = setTimeout(
@@ -223,21 +224,29 @@ export class ClaudeSessions {
     else at.wakes = void at.wakes?.()
   }
 
+  /** What comes while it gives is looked at afterwards. */
   async #give(member: Member): Promise<void> {
-    const { at } = member
-    if (!at || member.isGiving) return
+    member.isWanted = true
+    if (member.isGiving) return
     member.isGiving = true
     try {
-      const { door } = member
-      if (!door?.isOpen || member.at !== at) return
-      const held = await at.dispatch.workspace.waking.hold(at.session, door.isFirst ? 1 : undefined)
-      if (!held) return
-      if (door.isOpen && member.at === at) await door.give(this.#mail(member, at, held))
-      else held.release()
+      while (member.isWanted) {
+        member.isWanted = false
+        await this.#giveOnce(member)
+      }
     } finally {
       member.isGiving = false
       this.#later()
     }
+  }
+
+  async #giveOnce(member: Member): Promise<void> {
+    const { at, door } = member
+    if (!at || !door?.isOpen) return
+    const held = await at.dispatch.workspace.waking.hold(at.session, door.isFirst ? 1 : undefined)
+    if (!held) return
+    if (door.isOpen && member.at === at) await door.give(this.#mail(member, at, held))
+    else held.release()
   }
 
   #mail(member: Member, { session: { sendTool }, isOurs }: Place, held: OpenedMail) {

@@ -78,6 +78,12 @@ export class ClaudeDoor {
     return this.#isFirst
   }
 
+  /** How long nothing is sent to it; undefined where something may be. */
+  get shutMs(): number | undefined {
+    const restMs = (this.#closed?.until ?? 0) - performance.now()
+    return restMs > 0 && Number.isFinite(restMs) ? restMs : undefined
+  }
+
   get #isShut(): boolean {
     return performance.now() < (this.#closed?.until ?? 0)
   }
