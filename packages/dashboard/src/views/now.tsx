@@ -153,7 +153,9 @@ const Row = memo(function Row({ branch: { agent, depth }, isMe, worker, word }: 
                 ? 'you'
                 : agent.type === 'human'
                   ? 'a person'
-                  : [model || 'agent', agent.reached].filter(Boolean).join(' · ')}
+                  : [model || 'agent', agent.notReached ? `messages ${agent.notReached}` : agent.reached]
+                      .filter(Boolean)
+                      .join(' · ')}
             </span>
           </span>
         </span>

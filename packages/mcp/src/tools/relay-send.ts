@@ -2,7 +2,7 @@
 
 import { RelayError } from '@agent-relay/sdk'
 import { longBodyText } from '@agent-relay/sdk/internal/long-body'
-import { unreachableText } from '@agent-relay/sdk/internal/unreachable-text'
+import { notReachedText, unreachableText } from '@agent-relay/sdk/internal/unreachable-text'
 import { limits, type OutputOf } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
@@ -71,10 +71,13 @@ async function sendAndTell(client: Sender, input: RelaySendInput): Promise<TextA
       `Message to ${to} queued on this machine, not sent`,
       `It is sent by itself when the shared workspace is reached again (${queued.id}).`,
     )
-  const { id, to: reached = to, away = [], unreachable = [], failed = [] } = sent ?? {}
+  const { id, to: reached = to, away = [], unreachable = [], notReached = [], failed = [] } = sent ?? {}
   const missed = failed.map(({ to, message }) => `Not delivered to ${to}: ${message}`)
   const whom = isStandIn(to) && reached !== to ? `It went to ${reached}.` : undefined
-  return answer(`Message sent to ${to}`, below(id, whom, awayText(away), unreachableText(unreachable), ...missed))
+  return answer(
+    `Message sent to ${to}`,
+    below(id, whom, awayText(away), unreachableText(unreachable), notReachedText(notReached), ...missed),
+  )
 }
 
 /** The first content block is the one line that was asked for; what else there is to know stands in the next one. */

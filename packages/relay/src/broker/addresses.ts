@@ -1,6 +1,7 @@
 // Addresses that name another workspace of this daemon: `frontend:Designer`, `frontend:lead`, `frontend:*`, `*:*`.
 
 import {
+  type NotReached,
   type ParsedInputOf,
   type Refusal,
   type RefusalCode,
@@ -14,7 +15,7 @@ import { mayWrite } from '../core/workspaces.ts'
 import { type Asking, causeOf } from './call.ts'
 import { connectedTo } from './connected.ts'
 import { reuseOf } from './engine.ts'
-import { outOfReach, unreachableAs } from './out-of-reach.ts'
+import { notReached, outOfReach, unreachableAs } from './out-of-reach.ts'
 import { settleNamed } from './provisional.ts'
 import type { Session } from './sessions/session.ts'
 import type { Context, Neighbours, Workspace } from './workspace.ts'
@@ -118,6 +119,7 @@ export interface WideOutcome {
   to: string
   away: string[]
   unreachable?: Unreachable[]
+  notReached?: NotReached[]
   failed?: Away[]
 }
 
@@ -215,6 +217,8 @@ async function sendTo(
   const lost = isAgent && outOfReach(target, rest)
   if (lost) outcome.unreachable = [unreachableAs(`${target.name}:${rest}`, lost)]
   else if (isAgent && !isThere(target, rest)) outcome.away.push(`${target.name}:${rest}`)
+  const shut = isAgent ? notReached(target, rest) : []
+  if (shut.length > 0) outcome.notReached = shut.map(({ why }) => ({ name: `${target.name}:${rest}`, why }))
   return reply
 }
 

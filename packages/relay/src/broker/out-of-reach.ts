@@ -1,6 +1,6 @@
-// Agents of which nothing can be known now: they are at home on another machine, and that machine cannot be reached.
+// Agents that a message does not get to now: at home on another machine that cannot be reached, or with a program that lets none in.
 
-import type { Unreachable } from '@agent-relay/sdk/protocol'
+import type { NotReached, Unreachable } from '@agent-relay/sdk/protocol'
 import { homeElsewhere } from '../core/homes.ts'
 import type { Store } from '../store/store.ts'
 import type { Elsewhere, OutOfReach } from './elsewhere.ts'
@@ -22,4 +22,10 @@ export function outOfReach({ store, sessions, elsewhere }: Where, agent: string)
 /** As a caller is told of it: times as texts. */
 export function unreachableAs(name: string, { machine, since }: OutOfReach): Unreachable {
   return { name, machine, ...(since === undefined ? {} : { since: new Date(since).toISOString() }) }
+}
+
+/** Of an agent that is there: why its program does not let messages in now. */
+export function notReached({ sessions }: Pick<Where, 'sessions'>, name: string): NotReached[] {
+  const why = sessions.shown(name)?.note
+  return why === undefined ? [] : [{ name, why }]
 }

@@ -16,7 +16,7 @@ import {
   withinReach,
 } from './addresses.ts'
 import { type Asking, causeOf } from './call.ts'
-import { outOfReach, unreachableAs } from './out-of-reach.ts'
+import { notReached, outOfReach, unreachableAs } from './out-of-reach.ts'
 import type { Awaited, Patience, Wait } from './waits.ts'
 import type { Context, Neighbours, Workspace } from './workspace.ts'
 
@@ -137,7 +137,7 @@ async function store(
 }
 
 /** Direct recipients only: for a channel it would cost a look at each member, and the sender did not name them. */
-function absentOf(workspace: Workspace, to: string | string[]): Pick<Output, 'away' | 'unreachable'> {
+function absentOf(workspace: Workspace, to: string | string[]): Pick<Output, 'away' | 'unreachable' | 'notReached'> {
   const names = typeof to === 'string' ? (to.startsWith('#') || to === '*' ? [] : [to]) : to
   const lost = names.flatMap((name) => {
     const place = outOfReach(workspace, name)
@@ -145,7 +145,8 @@ function absentOf(workspace: Workspace, to: string | string[]): Pick<Output, 'aw
   })
   const isLost = (name: string) => lost.some((each) => each.name === name)
   const away = names.filter((name) => !isThere(workspace, name) && !isLost(name))
-  return lost.length === 0 ? { away } : { away, unreachable: lost }
+  const shut = names.flatMap((name) => notReached(workspace, name))
+  return { away, ...(lost.length > 0 && { unreachable: lost }), ...(shut.length > 0 && { notReached: shut }) }
 }
 
 /** The same for whoever has waited; of a channel and of another workspace, if nobody there could answer. */

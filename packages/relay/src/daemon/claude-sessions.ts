@@ -173,11 +173,19 @@ export class ClaudeSessions {
     const hosted = this.#hosted(member.session.pid)
     const { at } = member
     const isGone = at && !at.dispatch.workspace.sessions.live(at.session.id)
-    if (at && (isGone || (hosted && hosted.session.id !== at.session.id))) this.#part(member)
+    if (at && (isGone || (hosted && hosted.session.id !== at.session.id) || this.#isElsewhere(member)))
+      this.#part(member)
     if (!member.at && hosted) this.#join(member, { ...hosted, isOurs: false })
     else if (!member.at && performance.now() - member.triedAt >= enterMs) await this.#enter(member)
     this.#show(member)
     await this.#give(member)
+  }
+
+  /** A project of its directory was begun after it came. Once somebody has written to it, it stays where they know it. */
+  #isElsewhere({ at, session }: Member): boolean {
+    if (!at?.isOurs || !at.dispatch.workspace.sessions.live(at.session.id)?.provisional) return false
+    const wanted = this.#workspaceOf(session.directory)
+    return wanted !== undefined && wanted !== at.dispatch.workspace.name
   }
 
   /** The MCP session that this process has started, in whichever workspace. */

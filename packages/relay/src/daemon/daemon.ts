@@ -251,6 +251,7 @@ export class Daemon {
     })
     this.#hosts.watch(built.workspace)
     built.workspace.sessions.onChange(() => this.#claude?.lookSoon())
+    this.#claude?.lookSoon()
     return built
   }
 

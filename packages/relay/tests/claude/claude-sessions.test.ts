@@ -1,6 +1,6 @@
 // Sessions of Claude Code that have nothing of ours: they are agents, get their messages by their own sockets, and what is said of a message is true.
 
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
@@ -68,6 +68,21 @@ describe.skipIf(process.platform !== 'linux')('a session that a person started',
     session.does('idle')
     await Promise.all(ids.map(isOffered))
     expect(session.given.join('\n').match(/\[m_\w+\]/g)).toEqual(ids.map((id) => `[${id}]`))
+  })
+
+  test('is in the workspace of its project, also where that was begun after it came', async () => {
+    const session = await world.begin({ name: 'fixer' })
+    await isThere('fixer')
+    mkdirSync(join(world.work, '.relay'))
+    writeFileSync(join(world.work, '.relay/config.json'), '{"project":"shop"}')
+    await world.daemon?.open('shop')
+    const ann = await world.link('Ann', 'shop')
+    await until(async () => (await ann.agent('fixer'))?.doing !== undefined)
+    expect(await bob.agent('fixer')).toBeUndefined()
+    const id = await ann.send('fixer', 'hello')
+    await until(async () => (await ann.receipt(id))?.route === 'peer')
+    expect(session.hasBeen('hello')).toBe(true)
+    await ann.close()
   })
 
   test('gets nothing before a dialog', async () => {
@@ -147,6 +162,8 @@ describe.skipIf(process.platform !== 'linux')('a session that a person started',
     session.expire()
     for (const id of ids) expect((await bob.receipt(id))?.state).toBe('stored')
     expect((await bob.agent('no'))?.unread).toBe(1)
+    const why = 'refused by a setting of its session'
+    expect(await bob.told('no', 'again')).toMatchObject({ away: [], notReached: [{ name: 'no', why }] })
   })
 
   test('nothing of Claude’s is changed, and our socket goes with the daemon', async () => {

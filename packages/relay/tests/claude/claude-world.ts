@@ -62,11 +62,12 @@ export class ClaudeWorld {
   }
 
   /** Somebody who is connected to the workspace. */
-  async link(name: string) {
-    const socketPath = socketPathOf(this.dataDir, 'home')
+  async link(name: string, workspace = 'home') {
+    const socketPath = socketPathOf(this.dataDir, workspace)
     const link = await socketConnector(socketPath)({ name })
     return {
       close: () => link.close(),
+      told: (to: string, body: string) => link.call('message.send', { to, body }, ids('c')),
       send: async (to: string, body: string) => (await link.call('message.send', { to, body }, ids('c'))).id,
       inbox: async () =>
         (await link.call('inbox.take', {}, ids('c'))).messages.map(({ from, body }) => `${from}: ${body}`),

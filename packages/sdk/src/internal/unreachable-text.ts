@@ -1,4 +1,4 @@
-// What people and models are told of a machine that cannot be reached, and of the agents on it.
+// What people and models are told of a machine that cannot be reached, of the agents on it, and of agents that are not given messages.
 
 const [secondMs, minuteMs, hourMs, dayMs] = [1_000, 60_000, 3_600_000, 86_400_000]
 
@@ -19,6 +19,14 @@ function spanText(ms: number): string {
 export function lastHeardText(since: number | string | undefined, now = Date.now()): string {
   if (since === undefined) return 'not heard of since the daemon here started'
   return `last heard of ${spanText(now - new Date(since).getTime())} ago`
+}
+
+/** One line for each recipient that is there and is not given the message now. */
+export function notReachedText(notReached: readonly { name: string; why: string }[]): string | undefined {
+  const lines = notReached.map(
+    ({ name, why }) => `${name} is not given messages now (${why}); it waits in their inbox.`,
+  )
+  return lines.length === 0 ? undefined : lines.join(' ')
 }
 
 /** One line for each recipient that cannot be reached. The message is stored, and waits. */

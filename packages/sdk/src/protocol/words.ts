@@ -149,6 +149,9 @@ export const agentStates = ['active', 'idle', 'offline', 'unreachable'] as const
 /** An agent on another machine that cannot be reached. `since`: when that was last heard of, where it ever was. */
 export const Unreachable = z.object({ name: z.string(), machine: z.string(), since: z.string().optional() })
 export type Unreachable = z.infer<typeof Unreachable>
+/** An agent that is there, and whose program does not let messages in now. */
+export const NotReached = z.object({ name: z.string(), why: z.string() })
+export type NotReached = z.infer<typeof NotReached>
 export const Agent = z.object({
   id: z.string(),
   name: z.string(),

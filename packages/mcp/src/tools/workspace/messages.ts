@@ -2,7 +2,7 @@
 
 import { RelayError } from '@agent-relay/sdk'
 import { longBodyText } from '@agent-relay/sdk/internal/long-body'
-import { unreachableText } from '@agent-relay/sdk/internal/unreachable-text'
+import { notReachedText, unreachableText } from '@agent-relay/sdk/internal/unreachable-text'
 import { messageKinds, type OutputOf } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { parseAddress } from '../../client.ts'
@@ -37,9 +37,10 @@ function channelAddress(channel: string): string {
   return channel.startsWith('#') ? channel : `#${channel}`
 }
 
-function sentAnswer({ id, to, away, unreachable, failed }: OutputOf<'message.send'>, text: string) {
-  const notes = [awayText(away), unreachableText(unreachable ?? []), longBodyText(text)].flatMap((note) => note ?? [])
-  return { id, to, away, unreachable, failed, note: notes.length === 0 ? undefined : notes.join(' ') }
+function sentAnswer({ id, to, away, unreachable, notReached, failed }: OutputOf<'message.send'>, text: string) {
+  const absent = [awayText(away), unreachableText(unreachable ?? []), notReachedText(notReached ?? [])]
+  const notes = [...absent, longBodyText(text)].flatMap((note) => note ?? [])
+  return { id, to, away, unreachable, notReached, failed, note: notes.length === 0 ? undefined : notes.join(' ') }
 }
 
 export const replyTool = envelopeTool({

@@ -11,6 +11,7 @@ import {
   Message,
   MessageId,
   MessageKind,
+  NotReached,
   Receipt,
   Thread,
   Unreachable,
@@ -40,6 +41,8 @@ const Sent = z.object({
   away: z.array(z.string()),
   /** Direct recipients on machines that cannot be reached: nobody here knows whether they are there. */
   unreachable: z.array(Unreachable).optional(),
+  /** Direct recipients that are there, and are not given messages now, with the reason: it waits in their inboxes. */
+  notReached: z.array(NotReached).optional(),
   /** Workspaces of a wide address that could not take it. */
   failed: z.array(z.object({ to: z.string(), code: z.string(), message: z.string() })).optional(),
   reply: Message.optional(),

@@ -2,7 +2,7 @@
 
 import { inWords } from '@agent-relay/sdk/internal/clis'
 import { longBodyText } from '@agent-relay/sdk/internal/long-body'
-import { unreachableText } from '@agent-relay/sdk/internal/unreachable-text'
+import { notReachedText, unreachableText } from '@agent-relay/sdk/internal/unreachable-text'
 import type { Message, OutputOf } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
 import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
@@ -102,10 +102,10 @@ function sentLine(print: Print, sent: Sent): string {
   return `${print.paint('dim', oneLine(sent.id))}  stored. ${whereabouts(sent)}`
 }
 
-function whereabouts({ to, away: names, unreachable = [] }: Sent): string {
+function whereabouts({ to, away: names, unreachable = [], notReached = [] }: Sent): string {
   const away = names.map(oneLine)
-  const lost = unreachableText(unreachable)
-  if (lost !== undefined) return [oneLine(lost), ...(away.length > 0 ? [`Away: ${inWords(away)}.`] : [])].join(' ')
+  const lost = [unreachableText(unreachable), notReachedText(notReached)].filter((each) => each !== undefined).join(' ')
+  if (lost !== '') return [oneLine(lost), ...(away.length > 0 ? [`Away: ${inWords(away)}.`] : [])].join(' ')
   if (away.length === 1) return `${away[0]} is away; it waits in their inbox.`
   if (away.length > 1) return `${inWords(away)} are away; it waits in their inboxes.`
   if (typeof to !== 'string') return `${inWords(to.map(oneLine))} are connected.`
