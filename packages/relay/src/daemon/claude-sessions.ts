@@ -16,6 +16,7 @@ import { ClaudeInbox, newLetterId, removeDead, type SaidToUs } from '../supervis
 import { ClaudeRegistry, type ClaudeSession } from '../supervisor/claude/registry.ts'
 import { workerMarker } from '../supervisor/launching.ts'
 import { carries } from '../supervisor/processes.ts'
+import { ClaudeList, type Target } from './claude-list.ts'
 import type { ClaudeMemory } from './claude-memory.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 
@@ -27,6 +28,8 @@ const againMs = 10_000
 const transcriptMs = 1_000
 /** What comes together is one look. */
 const gatherMs = 50
+/** Between two looks whether the person has agreed that our agents are listed. */
+const listMs = 2_000
 /** Messages of one session that wait to be sent. */
 const heardMax = 100
 /** The name under which the daemon itself writes to a session. */
@@ -64,6 +67,8 @@ export interface ClaudeSessionsOptions {
   /** `$CLAUDE_CONFIG_DIR`, or `~/.claude`. */
   home: string
   memory: ClaudeMemory
+  /** The person lets our agents stand in Claude Code's own list. */
+  mayList(): boolean
   workspaces: OpenWorkspaces
   onTrouble(error: Error): void
 }
@@ -72,15 +77,21 @@ export class ClaudeSessions {
   readonly #options: ClaudeSessionsOptions
   readonly #registry: ClaudeRegistry
   readonly #members = new Map<number, Member>()
+  readonly #list: ClaudeList
   /** By folder; undefined where ours cannot be opened. */
   readonly #inboxes = new Map<string, Promise<ClaudeInbox | undefined>>()
   #timer: NodeJS.Timeout | undefined
   #soon: NodeJS.Timeout | undefined
+  readonly #listing: NodeJS.Timeout
   #isClosed = false
 
   constructor(options: ClaudeSessionsOptions) {
     this.#options = options
     for (const path of options.memory.sockets) removeDead(path)
+    const { home, onTrouble, mayList: isAllowed } = options
+    const onSaid = (said: SaidToUs, to: Target) => this.#heard(said, to)
+    this.#list = new ClaudeList({ home, isAllowed, onTrouble, onSaid, onReady: () => this.lookSoon() })
+    this.#listing = setInterval(() => void this.#showList().catch(onTrouble), listMs).unref()
     this.#registry = new ClaudeRegistry({ home: options.home, onChange: () => this.#look() })
   }
 
@@ -93,7 +104,9 @@ export class ClaudeSessions {
     this.#isClosed = true
     clearTimeout(this.#timer)
     clearTimeout(this.#soon)
+    clearInterval(this.#listing)
     this.#registry.close()
+    this.#list.close()
     for (const pid of [...this.#members.keys()]) this.#leave(pid)
     for (const opening of this.#inboxes.values()) (await opening)?.close()
   }
@@ -119,6 +132,7 @@ export class ClaudeSessions {
         this.#members.set(session.pid, { session, triedAt: performance.now(), waiting: 0, last: Promise.resolve() })
     }
     for (const member of this.#members.values()) void this.#settle(member).catch(this.#options.onTrouble)
+    void this.#showList().catch(this.#options.onTrouble)
     this.#later()
   }
 
@@ -136,6 +150,18 @@ export class ClaudeSessions {
       },
       Math.min(...due),
     ).unref()
+  }
+
+  async #showList(): Promise<void> {
+    const [first] = this.#members.values()
+    const inbox = first && (await this.#inboxes.get(dirname(first.session.socketPath)))
+    if (this.#isClosed) return
+    const workspaces = this.#options.workspaces.dispatches().map(({ workspace }) => workspace)
+    const writers = [...this.#members.values()].flatMap(({ at }) => at?.dispatch.workspace.name ?? [])
+    const sessions = new Map([...this.#members].map(([pid, { session }]) => [pid, session]))
+    const before = this.#list.sockets.length
+    this.#list.update({ workspaces, sessions, writers, inbox })
+    if (this.#list.sockets.length !== before) await this.#noteSockets()
   }
 
   #update(member: Member, session: ClaudeSession): void {
@@ -272,7 +298,7 @@ export class ClaudeSessions {
     const folder = dirname(session.socketPath)
     const opening =
       this.#inboxes.get(folder) ??
-      ClaudeInbox.open(folder, {
+      ClaudeInbox.open(folder, process.pid, {
         onFate: (id, fate) => {
           for (const { door } of this.#members.values()) door?.onFate(id, fate)
         },
@@ -288,11 +314,11 @@ export class ClaudeSessions {
 
   async #noteSockets(): Promise<void> {
     const inboxes = await Promise.all(this.#inboxes.values())
-    this.#options.memory.noteSockets(inboxes.flatMap((inbox) => inbox?.path ?? []))
+    this.#options.memory.noteSockets([...inboxes.flatMap((inbox) => inbox?.path ?? []), ...this.#list.sockets])
   }
 
   /** One after the other, as they were said. */
-  #heard(said: SaidToUs): void {
+  #heard(said: SaidToUs, target?: Target): void {
     const member = [...this.#members.values()].find(({ session }) => session.socketPath === said.socketPath)
     if (!member) return
     if (member.waiting >= heardMax) {
@@ -302,7 +328,7 @@ export class ClaudeSessions {
       return
     }
     member.waiting++
-    member.last = member.last.then(() => this.#hear(member, said)).catch(this.#options.onTrouble)
+    member.last = member.last.then(() => this.#hear(member, said, target)).catch(this.#options.onTrouble)
     void member.last.then(() => {
       member.waiting--
       if (member.waiting === 0) member.isFull = false
@@ -310,16 +336,17 @@ export class ClaudeSessions {
   }
 
   /** A session's model writes to us: a message of its agent, as the frame claims. It is for the name at its start, else for who was shown last. */
-  async #hear(member: Member, { id, text }: SaidToUs): Promise<void> {
+  async #hear(member: Member, { id, text }: SaidToUs, target?: Target): Promise<void> {
     const { at } = member
     const session = at?.dispatch.workspace.sessions.live(at.session.id)
     if (!at || !session) return
     const [, named, rest] = /^@(\S{1,140}?)[:,]?\s+([\s\S]*)$/.exec(text.trim()) ?? []
-    const to = named ?? member.answersTo
+    const to = target ? addressOf(target, at.dispatch.workspace.name) : (named ?? member.answersTo)
+    const body = target ? text : (rest ?? text)
     if (to === undefined) return this.#tell(member, 'Not sent: say for whom it is at its start, as in "@Bob …".')
     try {
       await at.dispatch.comeBack(session, id)
-      await at.dispatch.call(session, 'message.send', { to, body: rest ?? text }, id.slice(0, limits.idCharsMax))
+      await at.dispatch.call(session, 'message.send', { to, body }, id.slice(0, limits.idCharsMax))
     } catch (error) {
       await this.#tell(member, `Not sent to ${to}: ${bareText(refusalOf(error))}`)
     }
@@ -344,6 +371,10 @@ export class ClaudeSessions {
     return names.length === 1 ? names[0] : undefined
   }
 }
+
+/** As somebody of this workspace writes it. */
+const addressOf = ({ workspace, agent }: Target, from: string): string =>
+  workspace === from ? agent : `${workspace}:${agent}`
 
 /** As Claude Code calls it, as far as a name of ours may be so. */
 function agentNameOf(name: string): string {

@@ -8,6 +8,7 @@ import { ControlSocket } from '../broker/control-socket.ts'
 import type { Dispatch } from '../broker/dispatch.ts'
 import { LagMeter } from '../broker/event-loop.ts'
 import type { Neighbours, Workspace } from '../broker/workspace.ts'
+import { mayListInClaude } from '../machine/claude-home.ts'
 import { type Clock, systemClock } from '../machine/clock.ts'
 import { CredentialsFile } from '../machine/credentials-file.ts'
 import { DataDirectory } from '../machine/data-directory.ts'
@@ -259,7 +260,8 @@ export class Daemon {
     const { claudeHome: home, isMemory, onTrouble } = this.#options
     if (home === undefined) return undefined
     const memory = new ClaudeMemory(isMemory ? undefined : join(this.#directory.path, 'claude-sessions.json'))
-    return new ClaudeSessions({ home, memory, workspaces: this.#open, onTrouble })
+    const mayList = () => mayListInClaude(this.#directory.path)
+    return new ClaudeSessions({ home, memory, mayList, workspaces: this.#open, onTrouble })
   }
 
   #neighbours(): Neighbours {

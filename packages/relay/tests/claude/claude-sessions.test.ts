@@ -76,7 +76,7 @@ describe.skipIf(process.platform !== 'linux')('a session that a person started',
     mkdirSync(join(world.work, '.relay'))
     writeFileSync(join(world.work, '.relay/config.json'), '{"project":"shop"}')
     await world.daemon?.open('shop')
-    const ann = await world.link('Ann', 'shop')
+    const ann = await world.link('Ann', { workspace: 'shop' })
     await until(async () => (await ann.agent('fixer'))?.doing !== undefined)
     expect(await bob.agent('fixer')).toBeUndefined()
     const id = await ann.send('fixer', 'hello')

@@ -61,10 +61,15 @@ export class ClaudeWorld {
     return session
   }
 
+  /** A program that speaks as a session does, and stands in another home. */
+  static stranger({ root, socks, work: cwd }: ClaudeWorld): Promise<StandIn> {
+    return StandIn.start({ home: join(root, 'elsewhere'), socks, cwd, name: 'stranger' })
+  }
+
   /** Somebody who is connected to the workspace. */
-  async link(name: string, workspace = 'home') {
+  async link(name: string, { workspace = 'home', host }: { workspace?: string; host?: number } = {}) {
     const socketPath = socketPathOf(this.dataDir, workspace)
-    const link = await socketConnector(socketPath)({ name })
+    const link = await socketConnector(socketPath)({ name, host })
     return {
       close: () => link.close(),
       told: (to: string, body: string) => link.call('message.send', { to, body }, ids('c')),

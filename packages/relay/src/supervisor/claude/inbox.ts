@@ -76,12 +76,11 @@ export class ClaudeInbox {
     this.#server.maxConnections = connectionsMax
   }
 
-  /** In the folder of the sessions' own sockets, under the name that they look for. */
-  static async open(folder: string, listener: InboxListener): Promise<ClaudeInbox> {
+  /** In the folder of the sessions' own sockets, under the name that they look for: of this process, or of an agent's that is no session. */
+  static async open(folder: string, pid: number, listener: InboxListener): Promise<ClaudeInbox> {
     if (!isOwn(lstatSync(folder))) throw new Error(`${folder} is not a folder of this user alone`)
-    const inbox = new ClaudeInbox(join(folder, `${process.pid}.sock`), listener)
-    // Its number is ours: whoever listened there has ended.
-    rmSync(inbox.path, { force: true })
+    const inbox = new ClaudeInbox(join(folder, `${pid}.sock`), listener)
+    await freed(inbox.path)
     await new Promise<void>((resolve, reject) => {
       inbox.#server.once('error', reject)
       inbox.#server.listen(inbox.path, () => resolve())
@@ -167,11 +166,15 @@ function unwrapped(content: string): string {
 }
 
 /** A socket of ours that a killed daemon left. One that is served again belongs to a process that has its number now. */
-export function removeDead(path: string): void {
+export const removeDead = (path: string): void => void freed(path)
+
+/** Removes a socket that nobody serves. */
+async function freed(path: string): Promise<void> {
   if (!lstatSync(path, { throwIfNoEntry: false })?.isSocket()) return
-  connect(path)
-    .on('connect', function (this: Socket) {
-      this.destroy()
-    })
-    .on('error', ({ code }: NodeJS.ErrnoException) => code === 'ECONNREFUSED' && rmSync(path, { force: true }))
+  const isDead = await new Promise<boolean>((resolve) => {
+    const socket = connect(path)
+    socket.on('connect', () => resolve(false)).on('connect', () => socket.destroy())
+    socket.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'ECONNREFUSED'))
+  })
+  if (isDead) rmSync(path, { force: true })
 }

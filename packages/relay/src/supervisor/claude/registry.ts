@@ -1,5 +1,5 @@
-// The registry of Claude Code: one file for each of its running sessions, in which it tells what it does and where it listens for messages. We
-// read it and write nothing there. A file that is not exactly as we know it is left alone, and the reason is kept for `doctor`.
+// The registry of Claude Code: one file for each of its running sessions, in which it tells what it does and where it listens for messages. What we
+// write there is in records.ts. A file that is not exactly as we know it is left alone, and the reason is kept for `doctor`.
 
 import { createHash } from 'node:crypto'
 import { type FSWatcher, lstatSync, readdirSync, readlinkSync, type Stats, statSync, watch } from 'node:fs'
@@ -20,6 +20,8 @@ const recordsMs = 1_000
 /** What comes together is one look. */
 const recordsSoonMs = 50
 const textCharsMax = 200
+/** A record of ours, of this daemon or another: no session of Claude Code. */
+export const oursText = 'an agent of a relay'
 export const endedText = 'its process has ended'
 
 const Record = z.object({
@@ -46,6 +48,7 @@ export interface ClaudeSession {
   sessionId: string
   directory: string
   version: string
+  pidDomain: string
   /** A person sits before it: it is not one prompt of a script. */
   isAttended: boolean
   name: string
@@ -164,7 +167,8 @@ export class ClaudeRegistry {
     try {
       if (!isOwn(stats)) return { why: 'others may write to it' }
       const text = readForeignFile(join(this.#folder, file), { bytesMax: recordBytesMax })?.bytes.toString('utf8') ?? ''
-      const value = parseJson(text) as { peerProtocol?: unknown } | null
+      const value = parseJson(text) as { peerProtocol?: unknown; agentRelay?: unknown } | null
+      if (value?.agentRelay !== undefined) return { why: oursText }
       if (value?.peerProtocol !== 1)
         return {
           why: `it speaks another version of the protocol: ${cleanLine(String(value?.peerProtocol)).slice(0, 20)}`,
@@ -198,15 +202,20 @@ export class ClaudeRegistry {
 }
 
 function sessionOf(record: z.infer<typeof Record>, token: string): ClaudeSession {
-  const { pid, procStart, sessionId, cwd: directory, version, name, status: state, waitingFor } = record
+  const { pid, procStart, pidDomain, sessionId, cwd: directory, version, name, status: state, waitingFor } = record
   const short = (text: string) => cleanLine(text).slice(0, textCharsMax)
   return {
-    ...{ pid, procStart, sessionId, directory, version, token },
+    ...{ pid, procStart, pidDomain, sessionId, directory, version, token },
     isAttended: record.kind === 'interactive' && !record.entrypoint.startsWith('sdk'),
     name: short(name),
     ...(state && { doing: { state, ...(state === 'waiting' && waitingFor ? { for: short(waitingFor) } : {}) } }),
     socketPath: record.messagingSocketPath,
   }
+}
+
+/** By which our records are known, and whether their daemon lives. */
+export function writtenBy(): { agentRelay: { daemon: number; start: string } } {
+  return { agentRelay: { daemon: process.pid, start: startOf(process.pid) ?? '' } }
 }
 
 const isRunning = ({ pid, procStart }: ClaudeSession): boolean => startOf(pid) === procStart

@@ -1,8 +1,8 @@
 // The doctor's check of Claude Code's sessions: how many a message reaches by their own sockets, and which records were left alone.
 
-import { setting } from '@agent-relay/sdk/internal/discover'
-import { claudeHome } from '../../../machine/claude-home.ts'
-import { ClaudeRegistry, endedText } from '../../../supervisor/claude/registry.ts'
+import { dataDir, setting } from '@agent-relay/sdk/internal/discover'
+import { claudeHome, mayListInClaude } from '../../../machine/claude-home.ts'
+import { ClaudeRegistry, endedText, oursText } from '../../../supervisor/claude/registry.ts'
 import { counted, homely } from '../../text.ts'
 import type { Check } from './finding.ts'
 
@@ -15,14 +15,14 @@ export const claude: Check = ({ env }) => {
   const { sessions, leftAlone } = ClaudeRegistry.read(home)
   const here = [...sessions.values()].filter(({ isAttended }) => isAttended)
   // One that was killed leaves its record, and the next session of Claude Code takes it away.
-  const odd = leftAlone.filter(({ why }) => why !== endedText)
+  const odd = leftAlone.filter(({ why }) => why !== endedText && why !== oursText)
   return [
     ...(here.length > 0
       ? [
           {
             check,
             state: 'ok' as const,
-            text: `${counted(here.length, 'session')} of Claude Code, each an agent without anything installed`,
+            text: `${counted(here.length, 'session')} of Claude Code, each an agent without anything installed${mayListInClaude(dataDir(env)) ? '; our agents stand in its list' : ''}`,
           },
         ]
       : []),

@@ -3,6 +3,7 @@
 import { clisWith, inWords } from '@agent-relay/sdk/internal/clis'
 import { type CliOption, type CliOptions, CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
 import { ownName } from '../../own-name.ts'
+import { asksForList, claudeListOptions, claudeListQuestion, keepList } from './claude-list.ts'
 
 const hooked = inWords(
   clisWith('hooks').map(({ title }) => title),
@@ -47,6 +48,9 @@ interface InstallOptions extends UninstallOptions {
   /** False with --no-hooks, undefined without either flag. */
   hooks?: boolean
   noHooks?: boolean
+  /** As with hooks. */
+  claudeList?: boolean
+  noClaudeList?: boolean
 }
 
 const { dryRun, yes, ...where }: CliOptions<UninstallOptions> = {
@@ -63,7 +67,7 @@ const { dryRun, yes, ...where }: CliOptions<UninstallOptions> = {
 export const install: NamedCommand<InstallOptions> = {
   name: 'install',
   text: 'add the MCP server to editors and CLIs; every other byte of their files stays',
-  options: { ...where, workspace, start, ...hookOptions, dryRun, yes },
+  options: { ...where, workspace, start, ...hookOptions, ...claudeListOptions, dryRun, yes },
   examples: [
     'agent-relay mcp install',
     'agent-relay mcp install --editor claude --no-hooks',
@@ -84,12 +88,25 @@ export const uninstall: NamedCommand<UninstallOptions> = {
 
 async function runInstallCommand(context: Context<InstallOptions>): Promise<number> {
   const { runInstall } = await import('@agent-relay/mcp/install')
-  return (await runInstall(wishOf(context))).exit
+  const { exit } = await runInstall(wishOf(context))
+  if (exit === 0 && !context.options.dryRun) keepList(context, await mayList(context))
+  return exit
+}
+
+async function mayList(context: Context<InstallOptions>): Promise<boolean | undefined> {
+  const { claudeList, editor = ['claude'], yes, json } = context.options
+  if (claudeList !== undefined || yes || json || !process.stdin.isTTY || !asksForList(context, editor))
+    return claudeList
+  const prompts = await import('@clack/prompts')
+  return (await prompts.confirm({ message: claudeListQuestion, initialValue: false })) === true
 }
 
 async function runUninstallCommand(context: Context<UninstallOptions>): Promise<number> {
   const { runUninstall } = await import('@agent-relay/mcp/install')
-  return (await runUninstall(wishOf(context))).exit
+  const { exit } = await runUninstall(wishOf(context))
+  const { editor = ['claude'], dryRun } = context.options
+  if (exit === 0 && !dryRun && editor.includes('claude')) keepList(context, false)
+  return exit
 }
 
 function wishOf({ options, env, cwd, print }: Context<InstallOptions>) {

@@ -9,6 +9,7 @@ import { ownName } from '../../own-name.ts'
 import { hasUserUnits, installService } from '../daemon/service.ts'
 import { runStart } from '../daemon/start.ts'
 import { checkPlace } from '../daemon/starting.ts'
+import { asksForList, claudeListOptions, claudeListQuestion, keepList } from './claude-list.ts'
 import { editor, hookOptions } from './install.ts'
 
 interface Answers {
@@ -16,6 +17,7 @@ interface Answers {
   /** Empty if none is to be connected. */
   editors: string[]
   hooks?: boolean | 'free'
+  claudeList?: boolean
   /** Whether the daemon is to run by itself. */
   service: boolean
 }
@@ -24,6 +26,8 @@ interface SetupOptions {
   editor?: string[]
   hooks?: boolean
   noHooks?: boolean
+  claudeList?: boolean
+  noClaudeList?: boolean
   service?: boolean
   yes?: boolean
 }
@@ -34,7 +38,7 @@ const service: CliOption = {
 }
 
 export const setup: CliCommand<SetupOptions> = {
-  options: { editor, ...hookOptions, service, yes },
+  options: { editor, ...hookOptions, ...claudeListOptions, service, yes },
   examples: ['agent-relay setup', 'agent-relay setup --yes', 'agent-relay setup --yes --editor claude --no-hooks'],
   isNobody: true,
   run,
@@ -52,7 +56,7 @@ async function run(context: Context<SetupOptions>): Promise<number> {
   // Before anything is asked: the answers would be in vain.
   checkPlace(env)
   const own = ownName(env)
-  const { workspace, editors, hooks, service } = isAsking ? await ask(context) : await defaults(context)
+  const { workspace, editors, hooks, claudeList, service } = isAsking ? await ask(context) : await defaults(context)
   await runStart({ ...context, options: { project: workspace, json: options.json, quiet: isAsking } })
   if (editors.length > 0) {
     const { runInstall } = await import('@agent-relay/mcp/install')
@@ -63,6 +67,7 @@ async function run(context: Context<SetupOptions>): Promise<number> {
   } else if (!print.isJson) {
     print.say(`No editor or CLI was connected. To do that later: ${own} mcp install`)
   }
+  keepList(context, claudeList)
   if (service) await installService.run?.({ ...context, options: { json: options.json } })
   if (!print.isJson) print.say(`Next: ${own} who, and ${own} doctor if something does not work.`)
   return exit
@@ -76,6 +81,7 @@ async function defaults(context: Context<SetupOptions>): Promise<Answers> {
     workspace,
     editors: names,
     hooks: options.hooks ?? (options.yes ? 'free' : undefined),
+    claudeList: options.claudeList,
     service: options.service === true,
   }
 }
@@ -120,7 +126,11 @@ async function ask(context: Context<SetupOptions>): Promise<Answers> {
   const hookable = known.filter(({ name }) => editors.includes(name) && freeHookEditors.includes(name))
   const isAsked = options.hooks === undefined && hookable.length > 0
   const isYes = isAsked && given(await prompts.confirm({ message: hooksQuestion(hookable) }))
+  const isListAsked = options.claudeList === undefined && asksForList(context, editors)
+  const claudeList = isListAsked
+    ? given(await prompts.confirm({ message: claudeListQuestion, initialValue: false }))
+    : options.claudeList
   const service = options.service ?? (hasUserUnits(env) && given(await prompts.confirm(atLogin)))
   prompts.outro(`Workspace ${workspace}`)
-  return { workspace, editors, hooks: options.hooks ?? (isYes && 'free'), service }
+  return { workspace, editors, hooks: options.hooks ?? (isYes && 'free'), claudeList, service }
 }
