@@ -77,6 +77,10 @@ describe.skipIf(process.platform !== 'linux')('a record', () => {
 
   test('that others may write to is left alone, and so is a registry', async () => {
     await isKnown()
+    // Nobody else gets into the folder: as with the umask of many systems.
+    chmodSync(at(`${session.pid}.json`), 0o664)
+    await until(() => registry.sessions.get(session.pid) !== undefined)
+    chmodSync(at(), 0o755)
     chmodSync(at(`${session.pid}.json`), 0o622)
     expect(await why()).toBe('others may write to it')
     chmodSync(at(`${session.pid}.json`), 0o600)

@@ -73,6 +73,7 @@ export class ClaudeRegistry {
   #read = new Map<string, Read>()
   #living: ReadonlyMap<number, ClaudeSession> = new Map()
   #watcher: FSWatcher | undefined
+  #isClosed = false
   readonly #timer: NodeJS.Timeout
   #soon: NodeJS.Timeout | undefined
 
@@ -148,6 +149,7 @@ export class ClaudeRegistry {
     try {
       const stats = statSync(this.#folder)
       if (!stats.isDirectory() || !isOwn(stats)) return this.#unwatch()
+      this.#isClosed = isClosed(stats)
       this.#watcher ??= watch(this.#folder, { persistent: false }, () => this.#lookSoon()).on('error', () =>
         this.#unwatch(),
       )
@@ -165,7 +167,7 @@ export class ClaudeRegistry {
 
   #sessionIn(file: string, stats: Stats, known: Read | undefined): { session: ClaudeSession } | { why: string } {
     try {
-      if (!isOwn(stats)) return { why: 'others may write to it' }
+      if (!(this.#isClosed ? isMine(stats) : isOwn(stats))) return { why: 'others may write to it' }
       const text = readForeignFile(join(this.#folder, file), { bytesMax: recordBytesMax })?.bytes.toString('utf8') ?? ''
       const value = parseJson(text) as { peerProtocol?: unknown; agentRelay?: unknown } | null
       if (value?.agentRelay !== undefined) return { why: oursText }
@@ -190,11 +192,12 @@ export class ClaudeRegistry {
     if (startOf(pid) !== procStart) return { why: endedText }
     if (!isOwn(statSync(`/proc/${pid}`))) return { why: 'its process is another user’s' }
     const socket = lstatSync(socketPath, { throwIfNoEntry: false })
-    if (!socket?.isSocket() || !isOwn(socket) || !isOwn(lstatSync(dirname(socketPath))))
+    const folder = lstatSync(dirname(socketPath))
+    if (!socket?.isSocket() || !isMine(folder) || !(isClosed(folder) ? isMine(socket) : isOwn(socket) && isOwn(folder)))
       return { why: `${cleanLine(socketPath)} is not a socket of this user alone` }
     const keyPath = join(this.#folder, `${pid}.${createHash('sha256').update(socketPath).digest('hex')}.key`)
     const key = readForeignFile(keyPath, { bytesMax: recordBytesMax })
-    if (!key || !isOwn(key.stats)) return { why: 'it has no key' }
+    if (!key || !(this.#isClosed ? isMine(key.stats) : isOwn(key.stats))) return { why: 'it has no key' }
     const { peerToken: token, procStart: ofKey } = Key.parse(parseJson(key.bytes.toString('utf8')))
     if (ofKey !== procStart) return { why: 'its key belongs to an earlier process' }
     return { session: sessionOf(record, token) }
@@ -224,10 +227,15 @@ function isSameFile(a: Stats, b: Stats): boolean {
   return a.ino === b.ino && a.mtimeMs === b.mtimeMs && a.size === b.size && a.ctimeMs === b.ctimeMs
 }
 
+const isMine = ({ uid }: Stats): boolean => uid === process.getuid?.()
+
 /** This user's, and nobody else may write to it. */
-export function isOwn({ uid, mode }: Stats): boolean {
-  return uid === process.getuid?.() && (mode & 0o022) === 0
+export function isOwn(stats: Stats): boolean {
+  return isMine(stats) && (stats.mode & 0o022) === 0
 }
+
+/** Nobody else gets to what is in this folder, whatever its own mode: with the umask of many systems a group may write to every new file. */
+const isClosed = (stats: Stats): boolean => isMine(stats) && (stats.mode & 0o077) === 0
 
 /** `pid:[4026531836]`: two containers may share a home, and have processes of the same number. */
 function ownPids(): string {
