@@ -2,12 +2,12 @@
 // decided in codex-daemon.ts. What the server says is not trusted: it is bounded, and what does not fit the schemas is passed over.
 
 import { connect } from 'node:net'
-import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { limits } from '@agent-relay/sdk/protocol'
 import type { WebSocket } from 'ws'
 import { z } from 'zod'
 import { version } from '../../machine/version.ts'
+import { JsonRpc, Refused, type Reply } from '../json-rpc.ts'
 
 /** Most answers are a few kilobytes; of the newest steps of a conversation, each may hold the output of a command. */
 const frameBytesMax = 8 * 1024 * 1024
@@ -55,14 +55,13 @@ const ItemPage = z.object({ data: z.array(z.object({ item: Item })), nextCursor:
 /** lost: the connection ended before the answer, so nobody knows. */
 export type TurnOutcome = 'taken' | 'refused' | 'lost'
 
-class Refused extends Error {}
-
 /** A question of its own, which everybody who has joined the conversation is asked. The first answer counts. */
 export interface AskedByServer {
   id: number | string
   method: string
   thread: string
   params: unknown
+  reply: Reply
 }
 
 export interface AppServerListener {
@@ -76,22 +75,19 @@ export interface AppServerListener {
   onClose(): void
 }
 
-interface Pending {
-  resolve(result: unknown): void
-  reject(error: Error): void
-  timer: NodeJS.Timeout | undefined
-}
-
 export class AppServer {
   readonly #socket: WebSocket
   readonly #listener: AppServerListener
-  readonly #pending = new Map<number, Pending>()
-  #calls = 0
+  readonly #rpc: JsonRpc
 
   private constructor(socket: WebSocket, listener: AppServerListener) {
     this.#socket = socket
     this.#listener = listener
-    socket.on('message', (data) => this.#hear(String(data)))
+    this.#rpc = new JsonRpc((message) => this.#send(message), {
+      onRequest: (method, params, reply, id) => this.#ask(id, method, params, reply),
+      onNote: (method, params) => this.#note(method, params),
+    })
+    socket.on('message', (data) => this.#rpc.hear(String(data)))
     socket.on('close', () => this.#end())
     // Every error is followed by the close.
     socket.on('error', () => socket.terminate())
@@ -121,7 +117,7 @@ export class AppServer {
       server.close()
       throw error
     }
-    server.#send({ method: 'initialized' })
+    server.#rpc.note('initialized')
     return server
   }
 
@@ -153,7 +149,7 @@ export class AppServer {
    */
   async startTurn(thread: string, text: string, id: string): Promise<TurnOutcome> {
     const params = { threadId: thread, input: [{ type: 'text', text }], clientUserMessageId: id }
-    const answer: Promise<TurnOutcome> = this.#call('turn/start', params, Number.POSITIVE_INFINITY).then(
+    const answer: Promise<TurnOutcome> = this.#rpc.call('turn/start', params).then(
       () => 'taken',
       (error) => (error instanceof Refused ? 'refused' : 'lost'),
     )
@@ -173,11 +169,6 @@ export class AppServer {
     return answer.initialTurnsPage.data[0]?.items ?? []
   }
 
-  /** Answers a question of its own. */
-  answer(id: AskedByServer['id'], result: object): void {
-    this.#send({ id, result })
-  }
-
   /** The newest step of a conversation of which this is so. */
   async #findItem(thread: string, isIt: (item: Item) => boolean): Promise<Item | undefined> {
     let cursor: string | undefined
@@ -195,14 +186,8 @@ export class AppServer {
     this.#socket.terminate()
   }
 
-  #call(method: string, params: object, withinMs = answerMs): Promise<unknown> {
-    const id = this.#calls++
-    return new Promise((resolve, reject) => {
-      const giveUp = () => this.#settle(id, ({ reject }) => reject(new Error(`no answer to ${method}`)))
-      const timer = Number.isFinite(withinMs) ? setTimeout(giveUp, withinMs) : undefined
-      this.#pending.set(id, { resolve, reject, timer })
-      this.#send({ id, method, params })
-    })
+  #call(method: string, params: object): Promise<unknown> {
+    return this.#rpc.call(method, params, answerMs)
   }
 
   #send(message: object): void {
@@ -210,27 +195,9 @@ export class AppServer {
     else this.#end()
   }
 
-  /** Its own questions have a method and an id. */
-  #hear(text: string): void {
-    let message: { id?: unknown; method?: unknown; params?: unknown; result?: unknown; error?: unknown }
-    try {
-      message = (parseJson(text) as typeof message) ?? {}
-    } catch {
-      return
-    }
-    const { id, method, params, result, error } = message
-    if (typeof method === 'string') {
-      if (id === undefined) this.#note(method, params)
-      else this.#ask(id, method, params)
-    } else if (typeof id === 'number')
-      this.#settle(id, (pending) =>
-        error ? pending.reject(new Refused(JSON.stringify(error))) : pending.resolve(result),
-      )
-  }
-
-  #ask(id: unknown, method: string, params: unknown): void {
+  #ask(id: unknown, method: string, params: unknown, reply: Reply): void {
     const asked = Asked.safeParse({ id, thread: (params as { threadId?: unknown } | undefined)?.threadId })
-    if (asked.success) this.#listener.onAsked?.({ ...asked.data, method, params })
+    if (asked.success) this.#listener.onAsked?.({ ...asked.data, method, params, reply })
   }
 
   #note(method: string, params: unknown): void {
@@ -252,17 +219,9 @@ export class AppServer {
     }
   }
 
-  #settle(id: number, settle: (pending: Pending) => void): void {
-    const pending = this.#pending.get(id)
-    if (!pending) return
-    this.#pending.delete(id)
-    clearTimeout(pending.timer)
-    settle(pending)
-  }
-
   #end(): void {
-    for (const id of [...this.#pending.keys()])
-      this.#settle(id, ({ reject }) => reject(new Error('the connection has ended')))
+    if (this.#rpc.isOver) return
+    this.#rpc.end()
     this.#listener.onClose()
   }
 }

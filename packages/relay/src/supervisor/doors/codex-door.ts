@@ -59,8 +59,8 @@ class CodexDoor {
     const [first] = this.#asked.values()
     const what = first && this.#inputOf(first)
     if (!what) return undefined
-    const { id, thread } = first
-    return { same: `${thread} ${id}`, ...what, answer: async ({ choice: decision }) => server.answer(id, { decision }) }
+    const { id, thread, reply } = first
+    return { same: `${thread} ${id}`, ...what, answer: async ({ choice: decision }) => reply.result({ decision }) }
   }
 
   async #connect(): Promise<AppServer> {

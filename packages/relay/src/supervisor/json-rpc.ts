@@ -1,0 +1,114 @@
+// JSON-RPC with a program: calls and their answers, and what it asks and tells. How a message gets there is the transport's, which is given; what the
+// messages mean is decided where they are used. Each call is settled once, and each request of the program is answered once at most.
+
+import { parseJson } from '@agent-relay/sdk/internal/parse-json'
+
+/** Of what is not ours to understand: as much as is shown. */
+const strayCharsMax = 200
+const errorCharsMax = 500
+
+export interface RpcListener {
+  /** What is not answered at once may be answered later. `id` is as the program wrote it. */
+  onRequest(method: string, params: unknown, reply: Reply, id: unknown): void
+  onNote(method: string, params: unknown): void
+  /** It is no message. */
+  onStray?(text: string): void
+}
+
+/** The first answer is the one that is sent. */
+export interface Reply {
+  result(value: object): void
+  error(code: number, message: string): void
+}
+
+interface Pending {
+  resolve(result: unknown): void
+  reject(error: Error): void
+  timer: NodeJS.Timeout | undefined
+}
+
+/** The program has answered, and said no. */
+export class Refused extends Error {}
+
+export class JsonRpc {
+  readonly #send: (message: object) => void
+  readonly #listener: RpcListener
+  readonly #pending = new Map<number, Pending>()
+  #calls = 0
+  isOver = false
+
+  constructor(send: (message: object) => void, listener: RpcListener) {
+    this.#send = (message) => void (this.isOver || send(message))
+    this.#listener = listener
+  }
+
+  /** `withinMs` left out: it may take hours. */
+  call(method: string, params: object, withinMs?: number): Promise<unknown> {
+    const id = this.#calls++
+    return new Promise((resolve, reject) => {
+      if (this.isOver) return reject(new Error('it has ended'))
+      const giveUp = () => this.#settle(id, ({ reject }) => reject(new Error(`it did not answer ${method}`)))
+      const timer = withinMs === undefined ? undefined : setTimeout(giveUp, withinMs)
+      this.#pending.set(id, { resolve, reject, timer })
+      this.#send({ id, method, params })
+    })
+  }
+
+  note(method: string, params?: object): void {
+    this.#send({ method, params })
+  }
+
+  /** Nothing more is said; calls that are open fail. */
+  end(): void {
+    this.isOver = true
+    for (const id of [...this.#pending.keys()]) this.#settle(id, ({ reject }) => reject(new Error('it has ended')))
+  }
+
+  hear(text: string): void {
+    const message = messageIn(text)
+    if (!message) return this.#listener.onStray?.(text.slice(0, strayCharsMax))
+    const { id, method, params, result, error } = message
+    if (typeof method === 'string' && id === undefined) this.#listener.onNote(method, params)
+    else if (typeof method === 'string') this.#listener.onRequest(method, params, this.reply(id), id)
+    else if (typeof id === 'number')
+      this.#settle(id, ({ resolve, reject }) => (error ? reject(new Refused(errorText(error))) : resolve(result)))
+  }
+
+  reply(id: unknown): Reply {
+    let isAnswered = false
+    const once = (answer: object) => {
+      if (!isAnswered) this.#send({ id, ...answer })
+      isAnswered = true
+    }
+    return {
+      result: (result) => once({ result }),
+      error: (code, message) => once({ error: { code, message } }),
+    }
+  }
+
+  #settle(id: number, settle: (pending: Pending) => void): void {
+    const pending = this.#pending.get(id)
+    if (!pending) return
+    this.#pending.delete(id)
+    clearTimeout(pending.timer)
+    settle(pending)
+  }
+}
+
+function messageIn(
+  text: string,
+): Partial<Record<'id' | 'method' | 'params' | 'result' | 'error', unknown>> | undefined {
+  try {
+    const message = parseJson(text)
+    return typeof message === 'object' && message !== null ? message : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function errorText(error: unknown): string {
+  const { message, data } = error as { message?: unknown; data?: unknown }
+  const more = typeof data === 'object' && data !== null ? (data as { details?: unknown }).details : data
+  const words = [message, more].filter((each) => typeof each === 'string')
+  return (words.length > 0 ? words.join(': ') : JSON.stringify(error)).slice(0, errorCharsMax)
+}
