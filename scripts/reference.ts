@@ -28,7 +28,7 @@ export async function reference(): Promise<Record<string, string>> {
       limitTable(),
       waitText(),
     ]),
-    'hosts.md': page('What the models of hosts receive', hostsIntroduction, [hostTable(), queueText()]),
+    'hosts.md': page('What the models of hosts receive', hostsIntroduction, [hostTable(), queueText(), ownText()]),
   }
 }
 
@@ -275,6 +275,15 @@ const queueIntroduction =
   '`mcp install --yes`. Made from the last run of `npm run test:real`. *Whole*: a long command and a file of 60 lines are shown as they would ' +
   'run and be written. *Words*: how the words of who says no reach the model. *Restart*: what becomes of an open question when the daemon is ' +
   'killed and comes back. Where it says that it is not seen, the dialog is at the CLI’s own terminal alone.'
+
+/** The versions with which the tests of sessions that people start have passed. */
+function ownText(): string {
+  const versions = found<string>('own.json')
+  const text =
+    'The tests of a Codex that a person started (`test/real/own-codex.test.ts`) have passed with these versions. Others are used too, ' +
+    'where they answer as expected.'
+  return `## Codex, started by hand\n\n${text}\n\n${versions.map((version) => `* \`${version}\``).join('\n')}`
+}
 
 /** What test/real/queue.test.ts found, by its column. */
 type QueueRow = Record<'host' | 'how' | 'seen', string> & Record<string, string | undefined>

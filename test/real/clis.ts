@@ -1,5 +1,6 @@
 // The real CLIs: which version, and what each needs in a fresh home to start without a question and to take our model for its own.
 
+import { execFileSync } from 'node:child_process'
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -108,9 +109,17 @@ const copilot: Cli = {
 }
 
 /** As workers. */
-export const clis: readonly Cli[] = [claude, codex, opencode, gemini, copilot]
+export const clis: readonly Cli[] = [claude, codex, opencode, gemini, copilot].map(wanted)
 /** As hosts of our tools. */
-export const hosts: readonly Cli[] = [claude, codex, gemini, opencode, qwen, copilot]
+export const hosts: readonly Cli[] = [claude, codex, gemini, opencode, qwen, copilot].map(wanted)
+
+/** As it is pinned here; with RELAY_TEST_NEWEST set, as npm's registry has it today. */
+function wanted(cli: Cli): Cli {
+  if (!process.env.RELAY_TEST_NEWEST) return cli
+  const name = cli.npmPackage.replace(/@[^@/]+$/, '')
+  const version = String(execFileSync('npm', ['view', name, 'version', '--loglevel=error'])).trim()
+  return { ...cli, npmPackage: `${name}@${version}` }
+}
 
 /** The person has answered the CLI's question whether they trust the folder. */
 export function trusting(cli: Cli): Cli {

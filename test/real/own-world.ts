@@ -18,6 +18,7 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RelayClient } from '@agent-relay/sdk'
+import type { Agent } from '@agent-relay/sdk/protocol'
 import { Output } from '../../packages/relay/src/supervisor/output.ts'
 import { openPty } from '../../packages/relay/src/supervisor/pty.ts'
 import { installNode } from '../../scripts/install-node.mjs'
@@ -182,7 +183,11 @@ export class OwnWorld {
   }
 
   async reached(agent: string): Promise<string | undefined> {
-    return (await this.peer.call('agent.list', {})).agents.find(({ name }) => name === agent)?.reached
+    return (await this.agent(agent))?.reached
+  }
+
+  async agent(named: string): Promise<Agent | undefined> {
+    return (await this.peer.call('agent.list', {})).agents.find(({ name }) => name === named)
   }
 
   async route(message: string): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 // The contract between the broker and what wakes the sessions that people started: which sessions these are, the mail that waits for one, and
 // what became of it.
 
-import type { InboxMessage, Route } from '@agent-relay/sdk/protocol'
+import type { Agent, InboxMessage, Route } from '@agent-relay/sdk/protocol'
 
 /** An MCP session of a CLI that a person started, on the owner's own socket. */
 export interface OwnSession {
@@ -48,6 +48,8 @@ export interface WakeLedger {
   hold(session: OwnSession, limit?: number): Promise<OpenedMail | undefined>
   /** The session's memory was cut: its agent is told its situation with what is put before it next. */
   wasCompacted(session: OwnSession): void
+  /** What lists of agents say of it: what its program does, and why it cannot be reached by its program's own door. */
+  shows(session: OwnSession, word: { doing?: Agent['doing']; note?: string }): void
   /** From now on the agent is woken by a message, until the function that is returned is called. */
   wakes(agent: string): () => void
 }

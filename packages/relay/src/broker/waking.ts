@@ -7,6 +7,7 @@ import type { Parts } from './call.ts'
 import { holdMail } from './held-mail.ts'
 import type { Reach } from './reach.ts'
 import type { Session } from './sessions/session.ts'
+import type { OwnWord } from './sessions/sessions.ts'
 import type { OpenedMail, OwnSession, WakeLedger } from './wake-runtime.ts'
 import type { Workers } from './workers/workers.ts'
 
@@ -75,6 +76,11 @@ export class Waking implements WakeLedger {
   async #opening(session: Session, agent: string): Promise<string> {
     const asking = { session, by: agent, id: this.#parts.nextCause(), abandoned: session.ended }
     return (await this.#briefs.tell(asking, {})).text
+  }
+
+  shows({ id, agent }: OwnSession, word: OwnWord): void {
+    const { sessions } = this.#parts
+    if (sessions.live(id)?.agent === agent) sessions.shows(agent, word)
   }
 
   wakes(agent: string): () => void {

@@ -2,6 +2,7 @@
 
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { PlayClock } from '../../../../test/plays/clock.ts'
 import { aWhile, until } from '../../../../test/until.ts'
@@ -9,6 +10,8 @@ import { CodexWorld } from './codex-world.ts'
 
 let world: CodexWorld
 const isReached = (agent: string, how: string) => until(() => world.workspace.reach.of(agent) === how)
+
+const shown = (agent: string) => world.workspace.sessions.shown(agent)
 
 async function ada(): Promise<void> {
   await world.session('Ada', '/elsewhere')
@@ -65,8 +68,30 @@ describe('a session in the only directory that fits', () => {
     await isReached('Bob', 'wakes')
     world.refuses = true
     const id = await world.send('Ada', 'Bob', 'refused')
+    await until(() => shown('Bob')?.note === 'Codex has refused the last message')
+    expect(world.workspace.reach.of('Bob')).toBe('at next call')
     await until(async () => (await world.take(session)).includes(id))
     expect([world.turns, world.routeOf('Bob', id)]).toEqual([[], 'tool'])
+  })
+
+  test('is shown as what its conversation does, and given nothing while that waits', async () => {
+    await world.session('Bob', '/work')
+    await isReached('Bob', 'wakes')
+    expect(shown('Bob')).toEqual({ doing: { state: 'idle' } })
+    const states = [
+      [[], { state: 'busy' }],
+      [['waitingOnApproval'], { state: 'waiting', for: 'approval' }],
+      [['waitingOnUserInput'], { state: 'waiting', for: 'an answer' }],
+    ] as const
+    for (const [flags, doing] of states) {
+      world.status('main', 'active', ...flags)
+      await until(() => isDeepStrictEqual(shown('Bob')?.doing, doing))
+    }
+    await world.send('Ada', 'Bob', 'while it waits')
+    await aWhile()
+    expect(world.turns).toEqual([])
+    world.status('main', 'systemError')
+    await until(() => world.turns.length === 1)
   })
 
   test('whose memory was compacted is told its situation with what comes next, once', async () => {
@@ -270,6 +295,27 @@ test('a server that hangs up, or says nonsense, while it is greeted costs nothin
   }
 })
 
+test('a version that nobody has tried is used, since it answers as expected', async () => {
+  world = await CodexWorld.start({ version: '9.0.0' })
+  world.threads.push({ id: 'main', cwd: '/work', status: { type: 'idle' } })
+  await world.session('Bob', '/work')
+  await isReached('Bob', 'wakes')
+})
+
+test.each(['initialize', 'thread/loaded/list', 'thread/read', 'thread/items/list'])(
+  'a server whose answer to %s is another one is left alone, and the list of agents says why',
+  async (method) => {
+    world = await CodexWorld.start()
+    world.strange = method
+    world.threads.push({ id: 'main', cwd: '/work', status: { type: 'idle' } })
+    await world.session('Bob', '/work')
+    await until(() => shown('Bob')?.note !== undefined)
+    expect(shown('Bob')).toEqual({ note: `version 0.166.0: its answer to ${method} is not as expected` })
+    expect(world.workspace.reach.of('Bob')).toBe('at next call')
+    await until(() => world.connections === 0)
+  },
+)
+
 test('a server that could not be found, for it was slow, is looked for again', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   world = await CodexWorld.start()
@@ -298,11 +344,6 @@ describe('no connection is made', () => {
     expect([world.connections, world.workspace.reach.of('Bob')]).toEqual([0, 'at next call'])
     expect(world.asked()).toEqual(['app-server daemon version'])
   }
-
-  test('to a version that nobody has tried', async () => {
-    world = await CodexWorld.start({ version: '9.0.0' })
-    await nothingHappens()
-  })
 
   test('to a socket that others may write to', async () => {
     world = await CodexWorld.start({ mode: 0o666 })

@@ -38,6 +38,8 @@ export class CodexWorld {
   refuses = false
   /** What it does instead of answering the first call of a connection. */
   greeting: 'hangs up' | 'nonsense' | undefined
+  /** A call that it answers in another way than we know. */
+  strange: string | undefined
   greeted = 0
   /** Commands that the daemon has given by itself. */
   commands = 0
@@ -136,6 +138,7 @@ export class CodexWorld {
       if (this.greeting === 'hangs up') return socket.terminate()
       if (this.greeting === 'nonsense')
         return socket.send(JSON.stringify({ id, error: { message: { toString: 1, valueOf: 1 } } }))
+      if (method === this.strange) return socket.send(JSON.stringify({ id, result: { data: 7 } }))
       if (method === 'turn/start' && this.silence?.endsWith('hangs up')) setImmediate(() => socket.terminate())
       const answer = method === 'turn/start' && this.silence === 'hangs up' ? undefined : this.#answer(method, params)
       if (method === 'turn/start' && this.silence) return

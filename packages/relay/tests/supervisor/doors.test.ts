@@ -124,6 +124,7 @@ describe('codex', () => {
         const thread = { id: 't1', cwd: '/w', ephemeral: false }
         const flags = asks.length > 0 ? ['waitingOnApproval'] : []
         const results: Record<string, object> = {
+          initialize: { userAgent: 'stand-in' },
           'thread/loaded/list': { data: ['t1'] },
           'thread/read': { thread: { ...thread, status: { type: 'active', activeFlags: flags } } },
           'thread/resume': { initialTurnsPage: { data: [{ items }] } },

@@ -1,13 +1,15 @@
 // Codex sessions that people started: each is matched to a conversation (a thread) of Codex's own background server, and woken there when mail
-// comes, by a turn of its own as soon as it is idle. Where that is not possible, nothing happens here: the agent finds its mail at its next call.
+// comes, by a turn of its own as soon as it is idle. What the server says of it is its state in lists of agents. Where it cannot be woken so, they say
+// why, and the agent finds its mail at its next call.
 
 import { randomUUID } from 'node:crypto'
 import { cliOf } from '@agent-relay/sdk/internal/clis'
 import { injectionText } from '@agent-relay/sdk/internal/injection'
+import type { Agent } from '@agent-relay/sdk/protocol'
 import type { HeldMail, OwnSession, WakeLedger } from '../../broker/wake-runtime.ts'
-import { AppServer, type CodexThread } from '../doors/app-server.ts'
+import type { AppServer, CodexThread } from '../doors/app-server.ts'
 import { argumentsOf } from '../processes.ts'
-import { findCodexDaemon } from './codex-daemon.ts'
+import { openCodexDaemon } from './codex-daemon.ts'
 import { codexThreadOf, isMain } from './codex-match.ts'
 
 /** A session that is gone by then, such as one of `codex exec`, needs no waking: nothing is started for it. */
@@ -19,6 +21,9 @@ const seldomMs = 600_000
 /** Conversations that are looked at to find the one of a session that has made no call yet. */
 const readMax = 64
 
+/** What a conversation waits for, by the server's flag. */
+const waitings = { waitingOnApproval: 'approval', waitingOnUserInput: 'an answer' }
+
 /** A session and its conversation. */
 interface Match {
   session: OwnSession
@@ -27,7 +32,9 @@ interface Match {
   isWanted: boolean
   /** No turn is begun before this time: the last one was refused. */
   notBefore: number
-  undo(): void
+  /** Why: it is not reached until a turn is taken again. */
+  refusal?: string
+  wakes?: () => void
 }
 
 /** Mail of which nobody knows whether the server has taken it: the connection ended first. */
@@ -59,6 +66,8 @@ export class CodexThreads {
   #timer: NodeJS.Timeout | undefined
   #timerAt = Number.POSITIVE_INFINITY
   #notBefore = 0
+  /** Why the server could not be used when it was last looked for. */
+  #trouble: string | undefined
   /** Until it is looked for again. */
   #restMs = againMs
   #isClosed = false
@@ -100,10 +109,14 @@ export class CodexThreads {
 
   async #work(): Promise<void> {
     this.#isWanted = false
-    const sessions = await this.#hosted()
+    const { sessions, others } = await this.#hosted()
+    for (const session of others) this.#options.waking.shows(session, { note: 'it runs without its background server' })
     if (sessions.length === 0) return this.#disconnect()
     const server = this.#server ?? (await this.#connect())
-    if (!server) return
+    if (!server) {
+      for (const session of sessions) this.#options.waking.shows(session, { note: this.#trouble })
+      return
+    }
     await this.#settle(server)
     await this.#learn(server, sessions)
     this.#match(sessions)
@@ -111,34 +124,35 @@ export class CodexThreads {
   }
 
   /** Those whose MCP server was started by the background server. Of others, such as those of `codex exec`, it knows nothing. */
-  async #hosted(): Promise<OwnSession[]> {
+  async #hosted(): Promise<{ sessions: OwnSession[]; others: OwnSession[] }> {
     const sessions = this.#options.waking.sessionsOf('codex')
     const isHosted = async ({ host }: OwnSession) =>
       host === undefined || ((await argumentsOf(host))?.includes('app-server') ?? true)
     const hosted = await Promise.all(sessions.map(isHosted))
-    return sessions.filter((_, i) => hosted[i])
+    return { sessions: sessions.filter((_, i) => hosted[i]), others: sessions.filter((_, i) => !hosted[i]) }
   }
 
   async #connect(): Promise<AppServer | undefined> {
     const restMs = this.#notBefore - performance.now()
     if (restMs > 0) return void this.#later(restMs)
     this.#notBefore = performance.now() + againMs
-    const found = await findCodexDaemon(this.#options.env)
-    if ('trouble' in found) {
-      // A machine that is busy may have been too slow with its answer.
-      if (found.trouble === 'not-running') this.#later(this.#restMs)
-      this.#restMs = Math.min(seldomMs, 2 * this.#restMs)
-      return undefined
-    }
-    if (this.#isClosed) return undefined
-    this.#restMs = againMs
     let server: AppServer | undefined
-    server = await AppServer.connect(found.socketPath, {
+    const found = await openCodexDaemon(this.#options.env, {
       onThread: (thread) => this.#onThread(thread),
       onStatus: (id, status) => this.#onStatus(id, status),
       // It may close before it is ours.
       onClose: () => void (server && this.#server === server && this.#onClose()),
     })
+    if ('trouble' in found) {
+      this.#trouble = found.text
+      // A machine that is busy may have been too slow with its answer.
+      if (found.trouble === 'not-running' || found.trouble === 'silent') this.#later(this.#restMs)
+      this.#restMs = Math.min(seldomMs, 2 * this.#restMs)
+      return undefined
+    }
+    server = found.server
+    if (this.#isClosed) return void server.close()
+    this.#restMs = againMs
     this.#server = server
     this.#stopMail = this.#options.waking.onMail((isFor) => {
       for (const match of this.#matches.values()) if (isFor(match.session.agent)) void this.#give(match)
@@ -147,6 +161,8 @@ export class CodexThreads {
   }
 
   #onClose(): void {
+    for (const { session } of this.#matches.values())
+      this.#options.waking.shows(session, { note: 'its background server has ended' })
     this.#disconnect()
     this.#later(threadSettleMs)
   }
@@ -167,16 +183,17 @@ export class CodexThreads {
     if (isMain(thread)) this.#later(0)
   }
 
-  #onStatus(id: string, type: CodexThread['status']['type']): void {
+  #onStatus(id: string, status: CodexThread['status']): void {
     const thread = this.#threads.get(id)
     if (!thread) return
-    thread.status.type = type
-    if (type === 'notLoaded') {
+    thread.status = status
+    if (status.type === 'notLoaded') {
       this.#threads.delete(id)
       this.#later(0)
     }
     for (const match of this.#matches.values()) {
       if (match.thread !== thread) continue
+      this.#show(match)
       // The brief goes with the mail that waited, so what was cut is looked for first.
       if (mayBegin(thread)) void this.#lookForCut(match).then(() => this.#give(match))
     }
@@ -218,10 +235,23 @@ export class CodexThreads {
       const match = this.#matches.get(session.id)
       if (match && match.thread === thread && match.session.agent === session.agent) continue
       this.#shut(session.id)
-      if (!thread) continue
-      const undo = this.#options.waking.wakes(session.agent)
-      this.#matches.set(session.id, { session, thread, isGiving: false, isWanted: false, notBefore: 0, undo })
+      if (!thread) {
+        this.#options.waking.shows(session, { note: 'its conversation is not known yet' })
+        continue
+      }
+      const fresh = { session, thread, isGiving: false, isWanted: false, notBefore: 0 }
+      this.#matches.set(session.id, fresh)
+      this.#show(fresh)
     }
+  }
+
+  /** What lists of agents say of it. */
+  #show(match: Match): void {
+    const { session, thread, refusal } = match
+    const { waking } = this.#options
+    waking.shows(session, { doing: doingOf(thread), note: refusal })
+    if (refusal === undefined) match.wakes ??= waking.wakes(session.agent)
+    else match.wakes = void match.wakes?.()
   }
 
   /** A session that was matched by its directory stays so when others come to that directory, until a call says otherwise. */
@@ -234,7 +264,7 @@ export class CodexThreads {
   }
 
   #shut(id: string): void {
-    this.#matches.get(id)?.undo()
+    this.#matches.get(id)?.wakes?.()
     this.#matches.delete(id)
   }
 
@@ -263,25 +293,34 @@ export class CodexThreads {
     if (!held) return
     if (!server || !this.#mayBegin(match)) return held.release()
     // From here on it counts as busy, so that nothing else begins a turn before this one has ended.
-    thread.status.type = 'active'
+    thread.status = { type: 'active' }
     const { messages, opening } = held
     const text = injectionText(messages, { toolPrefix: cliOf('codex').toolPrefix, sendTool: session.sendTool, opening })
     const id = randomUUID()
     const outcome = await server.startTurn(thread.id, text, id)
-    if (outcome === 'taken') return held.offered('app-server')
+    match.refusal = outcome === 'refused' ? 'Codex has refused the last message' : undefined
+    if (outcome === 'taken') return held.offered('app-server').finally(() => this.#show(match))
     if (outcome === 'lost') return void this.#lost.push({ thread: thread.id, id, held })
     match.notBefore = performance.now() + againMs
     held.release()
-    return this.#lookAt(server, thread)
+    await this.#lookAt(server, thread)
+    this.#show(match)
   }
 
   /** After a turn that was refused: what became of the conversation? */
   async #lookAt(server: AppServer, thread: CodexThread): Promise<void> {
     const now = await server.read(thread.id).catch(() => undefined)
-    if (now) thread.status.type = now.status.type
+    if (now) thread.status = now.status
     else this.#threads.delete(thread.id)
     this.#later(againMs)
   }
+}
+
+function doingOf({ status: { type, activeFlags = [] } }: CodexThread): Agent['doing'] {
+  if (type === 'notLoaded') return undefined
+  if (type !== 'active') return { state: 'idle' }
+  const waitsFor = Object.entries(waitings).find(([flag]) => activeFlags.includes(flag))?.[1]
+  return waitsFor === undefined ? { state: 'busy' } : { state: 'waiting', for: waitsFor }
 }
 
 /** Nothing is under way in it. After a turn that failed (the network, a limit of use) it takes the next one like any other. */

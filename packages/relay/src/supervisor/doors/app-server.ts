@@ -41,6 +41,9 @@ const Item = z.looseObject({
 })
 export type Item = z.infer<typeof Item>
 
+/** It refuses a call that we need, or answers in a form that we do not know: it cannot be used. */
+export class Unfit extends Error {}
+
 const notes = {
   'thread/started': z.object({ thread: CodexThread }),
   'thread/status/changed': z.object({ threadId: ThreadId, status: Status }),
@@ -48,6 +51,8 @@ const notes = {
   'serverRequest/resolved': z.object({ requestId: RequestId }),
   'item/started': z.object({ item: Item }),
 }
+const Initialized = z.object({ userAgent: z.string() })
+const Loaded = z.object({ data: z.array(ThreadId) })
 const Asked = z.object({ id: RequestId, thread: ThreadId })
 
 const ItemPage = z.object({ data: z.array(z.object({ item: Item })), nextCursor: z.string().nullish() })
@@ -66,7 +71,7 @@ export interface AskedByServer {
 
 export interface AppServerListener {
   onThread?(thread: CodexThread): void
-  onStatus?(thread: string, status: CodexThread['status']['type']): void
+  onStatus?(thread: string, status: CodexThread['status']): void
   /** Left out: its questions are the terminal's to answer, since an answer of ours, even an error, would decide for the person. */
   onAsked?(asked: AskedByServer): void
   onResolved?(id: AskedByServer['id']): void
@@ -84,7 +89,7 @@ export class AppServer {
     this.#socket = socket
     this.#listener = listener
     this.#rpc = new JsonRpc((message) => this.#send(message), {
-      onRequest: (method, params, reply, id) => this.#ask(id, method, params, reply),
+      onRequest: (method, params, reply, id) => this.#asked(id, method, params, reply),
       onNote: (method, params) => this.#note(method, params),
     })
     socket.on('message', (data) => this.#rpc.hear(String(data)))
@@ -109,10 +114,8 @@ export class AppServer {
     })
     const server = new AppServer(socket, listener)
     try {
-      await server.#call('initialize', {
-        clientInfo: { name: 'agent-relay', title: 'Agent Relay', version },
-        capabilities: { experimentalApi: true },
-      })
+      const clientInfo = { name: 'agent-relay', title: 'Agent Relay', version }
+      await server.#need('initialize', { clientInfo, capabilities: { experimentalApi: true } }, Initialized)
     } catch (error) {
       server.close()
       throw error
@@ -123,12 +126,11 @@ export class AppServer {
 
   /** The ids of the conversations that it has in memory. */
   async loaded(): Promise<string[]> {
-    const answer = z.object({ data: z.array(ThreadId) }).parse(await this.#call('thread/loaded/list', {}))
-    return answer.data
+    return (await this.#need('thread/loaded/list', {}, Loaded)).data
   }
 
   async read(thread: string): Promise<CodexThread> {
-    return z.object({ thread: CodexThread }).parse(await this.#call('thread/read', { threadId: thread })).thread
+    return (await this.#ask('thread/read', { threadId: thread }, z.object({ thread: CodexThread }))).thread
   }
 
   /** The last compaction of the model's memory, if the last turn has one. Who is told of each has joined the conversation, and keeps it open. */
@@ -165,7 +167,7 @@ export class AppServer {
     const newest = { limit: 1, itemsView: 'full', sortDirection: 'desc' }
     const asked = { threadId: thread, excludeTurns: true, initialTurnsPage: newest }
     const page = z.object({ data: z.array(z.object({ items: z.array(Item) })) })
-    const answer = z.object({ initialTurnsPage: page }).parse(await this.#call('thread/resume', asked))
+    const answer = await this.#ask('thread/resume', asked, z.object({ initialTurnsPage: page }))
     return answer.initialTurnsPage.data[0]?.items ?? []
   }
 
@@ -174,7 +176,7 @@ export class AppServer {
     let cursor: string | undefined
     for (let page = 0; page < pagesMax; page++) {
       const asked = { threadId: thread, limit: itemsMax, sortDirection: 'desc', cursor }
-      const { data, nextCursor } = ItemPage.parse(await this.#call('thread/items/list', asked))
+      const { data, nextCursor } = await this.#ask('thread/items/list', asked, ItemPage)
       const found = data.find(({ item }) => isIt(item))?.item
       cursor = nextCursor ?? undefined
       if (found || cursor === undefined) return found
@@ -186,8 +188,17 @@ export class AppServer {
     this.#socket.terminate()
   }
 
-  #call(method: string, params: object): Promise<unknown> {
-    return this.#rpc.call(method, params, answerMs)
+  async #ask<T>(method: string, params: object, shape: z.ZodType<T>): Promise<T> {
+    const answer = shape.safeParse(await this.#rpc.call(method, params, answerMs))
+    if (answer.success) return answer.data
+    throw new Unfit(`its answer to ${method} is not as expected`)
+  }
+
+  /** A call that nothing but a server of another kind refuses. */
+  #need<T>(method: string, params: object, shape: z.ZodType<T>): Promise<T> {
+    return this.#ask(method, params, shape).catch((error) => {
+      throw error instanceof Refused ? new Unfit(`it refuses ${method}`) : error
+    })
   }
 
   #send(message: object): void {
@@ -195,7 +206,7 @@ export class AppServer {
     else this.#end()
   }
 
-  #ask(id: unknown, method: string, params: unknown, reply: Reply): void {
+  #asked(id: unknown, method: string, params: unknown, reply: Reply): void {
     const asked = Asked.safeParse({ id, thread: (params as { threadId?: unknown } | undefined)?.threadId })
     if (asked.success) this.#listener.onAsked?.({ ...asked.data, method, params, reply })
   }
@@ -206,10 +217,10 @@ export class AppServer {
       if (note.success) this.#listener.onThread?.(note.data.thread)
     } else if (method === 'thread/status/changed') {
       const note = notes[method].safeParse(params)
-      if (note.success) this.#listener.onStatus?.(note.data.threadId, note.data.status.type)
+      if (note.success) this.#listener.onStatus?.(note.data.threadId, note.data.status)
     } else if (method === 'thread/closed') {
       const note = notes[method].safeParse(params)
-      if (note.success) this.#listener.onStatus?.(note.data.threadId, 'notLoaded')
+      if (note.success) this.#listener.onStatus?.(note.data.threadId, { type: 'notLoaded' })
     } else if (method === 'serverRequest/resolved') {
       const note = notes[method].safeParse(params)
       if (note.success) this.#listener.onResolved?.(note.data.requestId)

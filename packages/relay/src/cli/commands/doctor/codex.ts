@@ -1,16 +1,18 @@
 // The doctor's check of Codex: can sessions that a person started be woken by a message?
 
-import { findCodexDaemon } from '../../../supervisor/control/codex-daemon.ts'
+import { openCodexDaemon } from '../../../supervisor/control/codex-daemon.ts'
 import type { Check } from './finding.ts'
 
 export const codex: Check = async ({ env }) => {
-  const found = await findCodexDaemon(env)
+  const found = await openCodexDaemon(env, { onClose() {} })
   const check = 'waking codex'
-  if (!('trouble' in found))
+  if (!('trouble' in found)) {
+    found.server.close()
     return [{ check, state: 'ok', text: `${found.version}: a message wakes the sessions that you start` }]
+  }
   const text = `${found.text}: its sessions find their messages at their next call`
   const fix = 'agent-relay mcp install --editor codex --hooks'
-  if (found.trouble === 'unknown') return [{ check, state: 'note', text, fix }]
+  if (found.trouble === 'unfit' || found.trouble === 'silent') return [{ check, state: 'note', text, fix }]
   // Where Codex or its background server is missing, nobody waits for a message there.
   return found.trouble === 'unsafe' ? [{ check, state: 'fault', text, fix: 'codex app-server daemon restart' }] : []
 }
