@@ -161,8 +161,7 @@ export class CodexThreads {
   }
 
   #onClose(): void {
-    for (const { session } of this.#matches.values())
-      this.#options.waking.shows(session, { note: 'its background server has ended' })
+    this.#trouble = 'its background server has ended'
     this.#disconnect()
     this.#later(threadSettleMs)
   }
