@@ -250,11 +250,12 @@ export class ClaudeSessions {
   }
 
   /** What lists of agents say of it. */
-  #show({ session, at, door }: Member): void {
+  #show(member: Member): void {
+    const { session, at, door } = member
     if (!at) return
     const { sessions, waking } = at.dispatch.workspace
     sessions.shows(at.agent, { doing: session.doing, note: door?.note, isOnlyWay: at.isOurs })
-    if (door && door.note === undefined) at.wakes ??= waking.wakes(at.agent)
+    if (door && door.note === undefined && isDoorUsed(member)) at.wakes ??= waking.wakes(at.agent)
     else at.wakes = void at.wakes?.()
   }
 
@@ -276,9 +277,11 @@ export class ClaudeSessions {
 
   async #giveOnce(member: Member): Promise<void> {
     const { at, door } = member
-    if (!at || !door?.isOpen) return
+    if (!at || !door?.isOpen || !isDoorUsed(member)) return
     const held = await at.dispatch.workspace.waking.hold(at.session, door.isFirst ? 1 : undefined)
     if (!held) return
+    // A dialog may have come since the last look.
+    this.#registry.look()
     if (door.isOpen && member.at === at) await door.give(this.#mail(member, at, held))
     else held.release()
   }
@@ -375,6 +378,11 @@ export class ClaudeSessions {
 /** As somebody of this workspace writes it. */
 const addressOf = ({ workspace, agent }: Target, from: string): string =>
   workspace === from ? agent : `${workspace}:${agent}`
+
+/** Where our server is in the session too, its hooks hand messages over without asking its person about each. */
+function isDoorUsed({ at, door }: Member): boolean {
+  return !(door?.holds && at && !at.isOurs)
+}
 
 /** As Claude Code calls it, as far as a name of ours may be so. */
 function agentNameOf(name: string): string {

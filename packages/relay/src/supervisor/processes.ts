@@ -40,6 +40,15 @@ export function carries(pid: number, name: string): boolean {
   }
 }
 
+/** The words with which it was started; none where they cannot be read. */
+export function wordsOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+  } catch {
+    return []
+  }
+}
+
 /** The members of a group whose leader is gone. The number cannot belong to another group while this one has a member. */
 export async function leftOfGroup(leader: number): Promise<Process[]> {
   if (statOf(leader)) return []

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { until } from '../../../../test/until.ts'
+import { aWhile, until } from '../../../../test/until.ts'
 import { ClaudeWorld } from './claude-world.ts'
 
 let world: ClaudeWorld
@@ -141,7 +141,7 @@ describe.skipIf(process.platform !== 'linux')('a session that a person started',
     const id = await bob.send('work-ab', 'hello')
     await until(async () => (await bob.agent('work-ab'))?.notReached !== undefined)
     expect(await bob.agent('work-ab')).toMatchObject({
-      notReached: 'held by a setting of its session',
+      notReached: 'held until its person lets it in',
       reached: 'not now',
     })
     expect((await bob.receipt(id))?.state).toBe('stored')
@@ -164,6 +164,28 @@ describe.skipIf(process.platform !== 'linux')('a session that a person started',
     expect((await bob.agent('no'))?.unread).toBe(1)
     const why = 'refused by a setting of its session'
     expect(await bob.told('no', 'again')).toMatchObject({ away: [], notReached: [{ name: 'no', why }] })
+  })
+
+  test('where its steps are not asked about, its person is asked about a message, and what they say is told', async () => {
+    const session = await world.begin({ isUnasked: true })
+    await isThere('work-ab')
+    const id = await bob.send('work-ab', 'hello')
+    await until(async () => (await bob.agent('work-ab'))?.notReached === 'held until its person lets it in')
+    session.deny()
+    await until(async () => (await bob.agent('work-ab'))?.notReached === 'its person did not let it in')
+    expect((await bob.receipt(id))?.state).toBe('stored')
+    expect(session.given).toEqual([])
+  })
+
+  test('where our server is too, its person is not asked: its own ways are left to hand it over', async () => {
+    const session = await world.begin({ isUnasked: true })
+    session.startsOurServer(world.dataDir)
+    await until(async () => (await does('claude-code'))?.state === 'idle')
+    await session.hasOurTools()
+    const id = await bob.send('claude-code', 'hello')
+    await aWhile()
+    expect((await bob.receipt(id))?.state).toBe('stored')
+    expect(await bob.agent('claude-code')).toMatchObject({ doing: { state: 'idle' }, reached: 'at next call' })
   })
 
   test('nothing of Claude’s is changed, and our socket goes with the daemon', async () => {

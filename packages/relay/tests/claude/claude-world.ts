@@ -24,6 +24,8 @@ export interface Beginning {
   fields?: Record<string, unknown>
   /** It reads its socket, and does nothing. */
   isDeaf?: boolean
+  /** It was started so that nobody is asked about its steps. */
+  isUnasked?: boolean
 }
 
 export class ClaudeWorld {
@@ -114,8 +116,9 @@ export class StandIn {
     })
   }
 
-  static async start(options: object): Promise<StandIn> {
-    const child = fork(program, [JSON.stringify(options)], { stdio: 'inherit' })
+  static async start({ isUnasked, ...options }: Beginning & { home: string; socks: string }): Promise<StandIn> {
+    const flags = isUnasked ? ['--dangerously-skip-permissions'] : []
+    const child = fork(program, [JSON.stringify(options), ...flags], { stdio: 'inherit' })
     const session = new StandIn(child)
     await once(child, 'message')
     return session
@@ -144,6 +147,7 @@ export class StandIn {
   rename = (to: string) => this.#tell('rename', { to })
   release = () => this.#tell('release')
   expire = () => this.#tell('expire')
+  deny = () => this.#tell('deny')
 
   async leave(): Promise<void> {
     const gone = once(this.#child, 'exit')

@@ -9,6 +9,8 @@ import { join } from 'node:path'
 
 const { home, socks, cwd, name, inbound = 'accept', fields = {}, isDeaf = false } = JSON.parse(process.argv[2])
 const { pid } = process
+// It holds what comes from a session whose person is asked about its steps, and asks its own person about it.
+const isUnasked = process.argv.includes('--dangerously-skip-permissions')
 const stat = readFileSync('/proc/self/stat', 'utf8')
 const procStart = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
 const pidDomain = `linux:stand-in:${readlinkSync('/proc/self/ns/pid')}`
@@ -95,9 +97,10 @@ function arrive(frame) {
   if (state.inbound === 'refuse') return fate(frame, 'expired', { status_detail: 'refused' })
   if (content === last) return fate(frame, 'dropped', { drop_reason: 'duplicate' })
   last = content
-  if (state.inbound === 'hold') {
+  if (state.inbound === 'hold' || isUnasked) {
     held.push(frame)
     note({ type: 'system', subtype: 'informational', content: 'Held peer message' })
+    if (isUnasked) commands.does({ status: 'waiting', waitingFor: 'permission prompt' })
     return fate(frame, 'held')
   }
   enqueue(frame)
@@ -135,6 +138,10 @@ const commands = {
   },
   expire: () => {
     for (const frame of held.splice(0)) fate(frame, 'expired')
+  },
+  deny: () => {
+    for (const frame of held.splice(0)) fate(frame, 'denied')
+    commands.does({ status: 'idle' })
   },
   // As our server in its settings is started.
   mcp: ({ args, env }) => {

@@ -13,7 +13,8 @@ const failedMs = 30_000
 /** An idle session that has a letter shows so at once, and says what it does not take. */
 const takenMs = 15_000
 
-const heldNote = 'held by a setting of its session'
+const heldNote = 'held until its person lets it in'
+const notLetInNote = 'its person did not let it in'
 const silentNote = 'its session does not take them'
 const refusedNote = 'refused by a setting of its session'
 
@@ -47,6 +48,7 @@ export class ClaudeDoor {
   #sent: Sent | undefined
   #closed: { until: number; note?: string } | undefined
   #isFirst = true
+  #holds = false
 
   constructor(session: ClaudeSession, options: ClaudeDoorOptions) {
     this.#options = options
@@ -61,6 +63,11 @@ export class ClaudeDoor {
 
   get isWaiting(): boolean {
     return this.#sent !== undefined
+  }
+
+  /** Its person is asked about each message: its steps are not, or a setting of it says so. */
+  get holds(): boolean {
+    return this.#holds || this.#session.isUnasked
   }
 
   /** Where its model answers to. */
@@ -118,10 +125,10 @@ export class ClaudeDoor {
 
   onFate(id: string, fate: Fate): void {
     if (this.#sent?.id !== id) return
-    if (fate === 'held') this.#sent.isHeld = true
+    if (fate === 'held') this.#sent.isHeld = this.#holds = true
     else if (fate === 'released') this.#sent.isHeld = false
     else if (fate === 'dropped') this.#giveBack({ until: performance.now() + failedMs })
-    else this.#giveBack({ until: performance.now() + refusedMs, note: fate === 'refused' ? refusedNote : heldNote })
+    else this.#giveBack({ until: performance.now() + refusedMs, note: fate === 'refused' ? refusedNote : notLetInNote })
     this.#options.onChange()
   }
 

@@ -9,7 +9,7 @@ import { readForeignFile } from '@agent-relay/sdk/internal/discover'
 import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { startOf } from '../processes.ts'
+import { startOf, wordsOf } from '../processes.ts'
 
 /** A record is half a kilobyte. */
 const recordBytesMax = 64 * 1024
@@ -22,6 +22,8 @@ const recordsSoonMs = 50
 const textCharsMax = 200
 /** A record of ours, of this daemon or another: no session of Claude Code. */
 export const oursText = 'an agent of a relay'
+const unaskedMode = 'bypassPermissions'
+const unasked = ['--dangerously-skip-permissions', `--permission-mode=${unaskedMode}`]
 export const endedText = 'its process has ended'
 
 const Record = z.object({
@@ -51,6 +53,8 @@ export interface ClaudeSession {
   pidDomain: string
   /** A person sits before it: it is not one prompt of a script. */
   isAttended: boolean
+  /** Nobody is asked about its steps, as it was started: it asks its person about what others say to it. */
+  isUnasked: boolean
   name: string
   /** Undefined until it has said. */
   doing?: { state: 'idle' | 'busy' | 'waiting'; for?: string }
@@ -80,8 +84,8 @@ export class ClaudeRegistry {
   constructor(options: ClaudeRegistryOptions) {
     this.#options = options
     this.#folder = join(options.home, 'sessions')
-    this.#timer = setInterval(() => this.#look(), recordsMs).unref()
-    this.#soon = setTimeout(() => this.#look(), 0).unref()
+    this.#timer = setInterval(() => this.look(), recordsMs).unref()
+    this.#soon = setTimeout(() => this.look(), 0).unref()
   }
 
   /** Once, without watching. */
@@ -90,7 +94,7 @@ export class ClaudeRegistry {
     leftAlone: { file: string; why: string }[]
   } {
     const registry = new ClaudeRegistry({ home, onChange: () => {} })
-    registry.#look()
+    registry.look()
     registry.close()
     return { sessions: registry.sessions, leftAlone: registry.leftAlone() }
   }
@@ -114,10 +118,11 @@ export class ClaudeRegistry {
   }
 
   #lookSoon(): void {
-    this.#soon ??= setTimeout(() => this.#look(), recordsSoonMs).unref()
+    this.#soon ??= setTimeout(() => this.look(), recordsSoonMs).unref()
   }
 
-  #look(): void {
+  /** At once: before something is done that depends on what a session does at this moment. */
+  look(): void {
     clearTimeout(this.#soon)
     this.#soon = undefined
     const before = this.#living
@@ -210,6 +215,7 @@ function sessionOf(record: z.infer<typeof Record>, token: string): ClaudeSession
   return {
     ...{ pid, procStart, pidDomain, sessionId, directory, version, token },
     isAttended: record.kind === 'interactive' && !record.entrypoint.startsWith('sdk'),
+    isUnasked: isUnasked(pid),
     name: short(name),
     ...(state && { doing: { state, ...(state === 'waiting' && waitingFor ? { for: short(waitingFor) } : {}) } }),
     socketPath: record.messagingSocketPath,
@@ -219,6 +225,13 @@ function sessionOf(record: z.infer<typeof Record>, token: string): ClaudeSession
 /** By which our records are known, and whether their daemon lives. */
 export function writtenBy(): { agentRelay: { daemon: number; start: string } } {
   return { agentRelay: { daemon: process.pid, start: startOf(process.pid) ?? '' } }
+}
+
+/** By its command line, which is all that tells before its first turn. */
+function isUnasked(pid: number): boolean {
+  const words = wordsOf(pid)
+  const mode = words[words.indexOf('--permission-mode') + 1]
+  return words.some((word) => unasked.includes(word)) || (words.includes('--permission-mode') && mode === unaskedMode)
 }
 
 const isRunning = ({ pid, procStart }: ClaudeSession): boolean => startOf(pid) === procStart
