@@ -25,7 +25,7 @@ function write(path: string, content: object | string): void {
 
 const claude: Cli = {
   name: 'claude',
-  npmPackage: '@anthropic-ai/claude-code@2.1.325',
+  npmPackage: '@anthropic-ai/claude-code@2.1.327',
   native: `@anthropic-ai/claude-code-${platform}/claude`,
   prepare({ home, work, modelUrl }) {
     write(join(home, '.claude.json'), {

@@ -1,11 +1,11 @@
-// Claude Code as a person starts it: woken by a message when idle, also after a turn that was broken off, at the end of the turn when busy, after
-// the answer when it asks for permission; what we cost it is printed. What it shows without us is in absent.test.ts.
+// Claude Code as a person starts it who has installed us: woken by a message when idle, also after a turn that was broken off, between two calls of
+// tools when busy, after the answer when it asks for permission, all by its own socket; what we cost it is printed. What it shows without us is in
+// absent.test.ts, and what it does where nothing of ours is installed in native-claude.test.ts.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { guardMs } from '../guard.ts'
 import { until } from '../until.ts'
 import { type Cli, clis } from './clis.ts'
 import { install } from './installing.ts'
@@ -31,6 +31,7 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
 
   /** How often the model has been told of a message: its request repeats the whole conversation, so the newest one knows. */
   const timesTold = (id: string) => JSON.stringify(world.asked.at(-1)?.body).split(`[${id}]`).length - 1
+  const does = async () => (await world.peer.call('agent.list', {})).agents.find(({ name }) => name === agent)?.doing
   const isIdle = () => until(async () => !/esc to interrupt/.test(await terminal.screen()))
 
   test('idle: a message reaches the model, and the receipt says how', async () => {
@@ -41,7 +42,7 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
     for (let i = 0; i < 10; i++) {
       const { id, ms } = await world.sendAndSee(agent, `ping ${i}!`)
       times.push(ms)
-      await until(async () => (await world.route(id)) === 'rewake')
+      await until(async () => (await world.route(id)) === 'peer')
       await isIdle()
       await sleep(500)
     }
@@ -50,7 +51,7 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
     expect(world.asked.length - before).toBe(10)
   })
 
-  test('busy: at the end of the turn, and nothing that runs is cut off', async () => {
+  test('busy: with the result of the tool that runs, and nothing that runs is cut off', async () => {
     await terminal.enter('use Bash {"command":"sleep 4; echo done >made","description":"work"}')
     await terminal.shows(/Do you want to proceed/)
     // A dialog takes no key in its first moments.
@@ -61,8 +62,8 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
     const { id, ms } = await world.sendAndSee(agent, 'while you work')
     expect(ms).toBeGreaterThan(1_000)
     expect(existsSync(join(world.work, 'made'))).toBe(true)
-    // The turn's own last request came first.
-    expect(world.asked.slice(asked).findIndex(({ heard }) => heard?.text.includes('while you work'))).toBe(1)
+    expect(world.asked.slice(asked).findIndex(({ heard }) => heard?.text.includes('while you work'))).toBe(0)
+    expect(world.seen('while you work')?.heard?.results).toHaveLength(1)
     expect(timesTold(id)).toBe(1)
     expect(world.asked.filter(({ isCut }) => isCut)).toEqual([])
     await isIdle()
@@ -71,6 +72,7 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
   test('with an open permission, or another dialog: after it is answered', async () => {
     await terminal.enter('use Bash {"command":"touch allowed","description":"work"}')
     await terminal.shows(/Do you want to proceed/)
+    await until(async () => (await does())?.for === 'permission prompt')
     const { id } = await world.peer.send(agent, 'while you ask')
     await sleep(2_000)
     expect(world.seen('while you ask')).toBeUndefined()
@@ -81,6 +83,7 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
     await isIdle()
     await terminal.enter('/model')
     await terminal.shows(/Esc to cancel/)
+    await until(async () => (await does())?.state === 'waiting')
     await world.peer.send(agent, 'while you choose')
     await sleep(2_000)
     expect(world.seen('while you choose')).toBeUndefined()
@@ -105,17 +108,12 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
     world.relay('daemon', 'restart')
     await until(async () => (await world.reached(agent).catch(() => '')) === 'wakes')
     const { id } = await world.sendAndSee(agent, 'from the next daemon')
-    expect(await world.route(id)).toBe('rewake')
+    await until(async () => (await world.route(id)) === 'peer')
     await isIdle()
   })
 
   test('woken for a turn that fails, or that the person breaks off: the next message wakes it again, once', async () => {
-    /** Nothing says that such a turn is over: the waiter keeps still for about a minute. */
-    const send = async (body: string) => {
-      const { id } = await world.peer.send(agent, body)
-      await until(() => world.seen(body) !== undefined, 2 * guardMs)
-      return id
-    }
+    const send = async (body: string) => (await world.sendAndSee(agent, body)).id
     const ids = [await send('refuse this')]
     await terminal.shows(/API Error: 400/)
     ids.push(await send('the model can go on'))
@@ -129,7 +127,8 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
     await isIdle()
     // And from then on as before.
     const { id } = await world.sendAndSee(agent, 'idle as ever')
-    expect([await world.route(id), timesTold(id)]).toEqual(['rewake', 1])
+    await until(async () => (await world.route(id)) === 'peer')
+    expect(timesTold(id)).toBe(1)
   })
 })
 
