@@ -2,7 +2,7 @@
 // tools when busy, after the answer when it asks for permission, all by its own socket; what we cost it is printed. What it shows without us is in
 // absent.test.ts, and what it does where nothing of ours is installed in native-claude.test.ts.
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -23,6 +23,8 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
   let terminal: Awaited<ReturnType<OwnWorld['open']>>
   beforeAll(async () => {
     world = await OwnWorld.start(claude, folder)
+    // Root may start it without permission questions only where it says that nothing can be broken.
+    world.env.IS_SANDBOX = '1'
     terminal = await world.open('--permission-mode', 'default')
     await terminal.shows(isReady)
     await until(async () => (await world.reached(agent)) === 'wakes')
@@ -32,6 +34,8 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
   /** How often the model has been told of a message: its request repeats the whole conversation, so the newest one knows. */
   const timesTold = (id: string) => JSON.stringify(world.asked.at(-1)?.body).split(`[${id}]`).length - 1
   const does = async () => (await world.peer.call('agent.list', {})).agents.find(({ name }) => name === agent)?.doing
+  const waiters = () =>
+    readdirSync(join(world.env.RELAY_DATA_DIR as string, 'hooks')).filter((name) => /^\d+\.\d+$/.test(name))
   const isIdle = () => until(async () => !/esc to interrupt/.test(await terminal.screen()))
 
   test('idle: a message reaches the model, and the receipt says how', async () => {
@@ -49,6 +53,14 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
     console.log(`idle Claude Code: median ${Math.round(median(times))} ms of ${times.map(Math.round).join(', ')}`)
     // One wake-up, one request.
     expect(world.asked.length - before).toBe(10)
+  })
+
+  test('no waiter stands beside it, and none is left after a turn', async () => {
+    await until(() => waiters().length === 0)
+    await terminal.enter('say something')
+    await isIdle()
+    await sleep(2_000)
+    expect(waiters()).toEqual([])
   })
 
   test('busy: with the result of the tool that runs, and nothing that runs is cut off', async () => {
@@ -110,6 +122,41 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
     const { id } = await world.sendAndSee(agent, 'from the next daemon')
     await until(async () => (await world.route(id)) === 'peer')
     await isIdle()
+  })
+
+  test('where the daemon is not to look at such sessions: by a waiter, from the next turn on', async () => {
+    world.relay('daemon', 'stop')
+    world.env.RELAY_CLAUDE_SESSIONS = 'off'
+    world.relay('daemon', 'start', '--project', 'play')
+    await until(async () => (await world.reached(agent).catch(() => '')) !== undefined)
+    await terminal.enter('say something else')
+    await until(() => waiters().length === 1)
+    await isIdle()
+    const { id } = await world.sendAndSee(agent, 'through the waiter')
+    await until(async () => (await world.route(id)) === 'rewake')
+    await isIdle()
+    delete world.env.RELAY_CLAUDE_SESSIONS
+    world.relay('daemon', 'restart')
+    await until(async () => (await world.reached(agent).catch(() => '')) === 'wakes')
+    await until(() => waiters().length === 0)
+  })
+
+  test('started without permission questions: a message comes by its hooks, and its person is not asked about it', async () => {
+    const other = await world.open('--permission-mode', 'bypassPermissions')
+    await other.shows(/Yes, I accept/)
+    await sleep(1_000)
+    await other.type('\u001b[B')
+    await other.shows(/❯ Yes, I accept/)
+    await other.type('\r')
+    const name = `${agent}-2`
+    await until(async () => (await world.reached(name)) === 'wakes')
+    await until(() => waiters().length === 1)
+    const { id } = await world.sendAndSee(name, 'nobody asks')
+    await until(async () => (await world.route(id)) === 'rewake')
+    expect(await other.screen()).not.toContain('Held message')
+    await sleep(1_000)
+    await other.enter('/exit')
+    await until(async () => (await world.reached(name)) === undefined)
   })
 
   test('woken for a turn that fails, or that the person breaks off: the next message wakes it again, once', async () => {

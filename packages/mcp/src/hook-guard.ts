@@ -17,6 +17,8 @@ const busyTicks = 12
  * given, and after what (hook.cts). `hooks/claims.WORKSPACE` is there while edits have to be asked about, also after its daemon was killed: then
  * the hook leaves a note.
  *
+ * `hooks/door.HOST` says that the daemon itself reaches this session, by the session's own socket: no waiter is left there, and one that stands ends.
+ *
  * A waiter (Claude Code's asyncRewake, or started by opencode's plugin) reads from the fifo `hooks/HOST.PID`: the daemon writes `mail` there, the
  * hook of a prompt `busy`, the next waiter `end`. It needs a shell whose `read` takes a time limit, else bash; without one it is a Node. In a
  * session that nobody attends, such as `claude -p`, there is none, since the host waits for it to end. In an attended one, the waiter hands over
@@ -29,6 +31,7 @@ has_daemon() {
   { read -r daemon < "$data/hooks/daemon"; } 2> /dev/null
   [ -S "$RELAY_SOCKET" ] || { [ -n "$daemon" ] && kill -0 "$daemon" 2> /dev/null; }
 }
+has_door() { [ -e "$data/hooks/door.$PPID" ] && has_daemon; }
 if [ "$1" = hook ]; then
   [ -f "$script" ] || exit 0
   edits=
@@ -75,11 +78,12 @@ if [ "$1" = hook ]; then
   'claude UserPromptSubmit 1')
     # The waiter that stands beside the session, or has just woken it, has handed over whatever there was.
     if [ -e "$beside.woken" ]; then rm -f "$beside.woken"; tell busy; exit 0; fi
-    # A brief that could not be given when the session began goes with the prompt.
-    if tell busy && [ ! -e "$brief" ]; then exit 0; fi
+    # So has the daemon where it reaches the session itself. A brief that could not be given when the session began goes with the prompt.
+    if { tell busy || has_door; } && [ ! -e "$brief" ]; then exit 0; fi
     ;;
   'claude wait 1' | 'opencode wait '*)
     [ -d "$data/hooks" ] || exit 0
+    if has_door; then exit 0; fi
     busy=0
     case "$5" in
     SessionStart)
@@ -129,7 +133,7 @@ if [ "$1" = hook ]; then
             if [ $busy != 0 ] && [ $(($(date +%s) - since)) -ge ${busyTicks * tickSeconds} ]; then busy=0; fi
             ;;
           esac
-        elif kill -0 "$PPID" 2> /dev/null && [ -p "$own" ]; then
+        elif kill -0 "$PPID" 2> /dev/null && [ -p "$own" ] && ! has_door; then
           [ $busy = 0 ] || busy=$((busy - 1))
         else
           rm -f "$own"

@@ -8,6 +8,7 @@ import {
   readFileSync,
   readlinkSync,
   realpathSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -69,6 +70,12 @@ function hook(words: string[], { env = asHost(), input = {} }: { env?: Env; inpu
 }
 
 const silence = { code: 0, stdout: '', stderr: '' }
+/** The daemon reaches the session itself, or does not. */
+function door(isOpen: boolean): void {
+  const path = join(hooksPath(), `door.${process.pid}`)
+  if (isOpen) writeFileSync(path, '')
+  else rmSync(path, { force: true })
+}
 async function waiter(event = 'Stop', { env, last = [] }: { env?: Env; last?: string[] } = {}) {
   const started = hook(['wait', '--cli', 'claude', event, ...last], { env, input: { source: 'startup' } })
   await until(() => waiters().includes(`${process.pid}.${started.child.pid}`))
@@ -252,6 +259,28 @@ describe('a waiter', () => {
     await lead.send('claude-code', 'after the restart')
     expect(await ended).toMatchObject({ code: 2, stderr: expect.stringContaining('after the restart') })
   })
+
+  test('is not left where the daemon reaches the session itself, and one that stands ends', () =>
+    withShortTicks(async () => {
+      const { ended } = await waiter()
+      try {
+        door(true)
+        expect(await ended).toEqual(silence)
+        for (const event of ['SessionStart', 'UserPromptSubmit', 'Stop'])
+          expect(await hook(['wait', '--cli', 'claude', event], { input: { source: 'startup' } }).ended).toEqual(
+            silence,
+          )
+        expect(waiters()).toEqual([])
+        // Nor does the hook of a prompt hand over what the daemon is about to.
+        await lead.send('claude-code', 'by the door')
+        expect(await hook(['UserPromptSubmit', '--cli', 'claude']).ended).toEqual(silence)
+      } finally {
+        door(false)
+      }
+      // As before, where it does so no more.
+      expect((await hook(['UserPromptSubmit', '--cli', 'claude']).ended).stdout).toContain('by the door')
+      await waiter()
+    }))
 
   test('ends with its host', async () => {
     await withShortTicks(async () => {

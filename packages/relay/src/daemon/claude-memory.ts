@@ -1,5 +1,5 @@
-// What has to be known of Claude Code's sessions after a restart of the daemon: which agent a conversation was, and which sockets of ours a daemon
-// that was killed has left.
+// What has to be known of Claude Code's sessions after a restart of the daemon: which agent a conversation was, where sessions take what we send, and
+// which sockets of ours a daemon that was killed has left.
 
 import { renameSync, writeFileSync } from 'node:fs'
 import { readForeignText } from '@agent-relay/sdk/internal/discover'
@@ -7,10 +7,13 @@ import { z } from 'zod'
 
 /** Conversations that are continued later; the oldest are forgotten first. */
 const agentsMax = 500
+/** Directories in which people work, with each version that they use there. */
+const takingMax = 500
 
 const Memory = z.object({
   agents: z.array(z.object({ sessionId: z.string(), workspace: z.string(), agent: z.string() })),
   sockets: z.array(z.string()),
+  taking: z.array(z.string()).default([]),
 })
 
 export class ClaudeMemory {
@@ -20,7 +23,7 @@ export class ClaudeMemory {
   /** Without a path it is forgotten with the daemon. */
   constructor(path: string | undefined) {
     this.#path = path
-    this.#known = read(path) ?? { agents: [], sockets: [] }
+    this.#known = read(path) ?? { agents: [], sockets: [], taking: [] }
   }
 
   get sockets(): readonly string[] {
@@ -39,6 +42,18 @@ export class ClaudeMemory {
 
   noteSockets(sockets: readonly string[]): void {
     this.#known.sockets = [...sockets]
+    this.#write()
+  }
+
+  /** A session of this version, in this directory, gave its model what we sent: others there will, since they have the same settings. */
+  isTaking(version: string, directory: string): boolean {
+    return this.#known.taking.includes(`${version} ${directory}`)
+  }
+
+  noteTaking(version: string, directory: string, isTaking: boolean): void {
+    if (this.isTaking(version, directory) === isTaking) return
+    const others = this.#known.taking.filter((each) => each !== `${version} ${directory}`)
+    this.#known.taking = isTaking ? [...others, `${version} ${directory}`].slice(-takingMax) : others
     this.#write()
   }
 

@@ -6,11 +6,12 @@ import { dirname } from 'node:path'
 import { cliOf } from '@agent-relay/sdk/internal/clis'
 import { findProjectConfig, homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import { injectionText } from '@agent-relay/sdk/internal/injection'
-import { agentNamePattern, limits } from '@agent-relay/sdk/protocol'
+import { agentNamePattern, limits, type Route } from '@agent-relay/sdk/protocol'
 import type { Dispatch } from '../broker/dispatch.ts'
 import { nameProvisionally } from '../broker/provisional.ts'
 import type { OpenedMail, OwnSession } from '../broker/wake-runtime.ts'
 import { bareText, refusalOf } from '../core/refusal-error.ts'
+import type { HooksFolder } from '../machine/hooks-folder.ts'
 import { ClaudeDoor } from '../supervisor/claude/door.ts'
 import { ClaudeInbox, newLetterId, removeDead, type SaidToUs } from '../supervisor/claude/inbox.ts'
 import { ClaudeRegistry, type ClaudeSession } from '../supervisor/claude/registry.ts'
@@ -61,6 +62,8 @@ interface Place {
   /** Undone when it leaves. */
   undo: (() => void)[]
   wakes?: () => void
+  /** Hooks were told that they need not leave a waiter. */
+  isTold?: boolean
 }
 
 export interface ClaudeSessionsOptions {
@@ -69,6 +72,7 @@ export interface ClaudeSessionsOptions {
   memory: ClaudeMemory
   /** The person lets our agents stand in Claude Code's own list. */
   mayList(): boolean
+  hooks: HooksFolder
   workspaces: OpenWorkspaces
   onTrouble(error: Error): void
 }
@@ -187,6 +191,7 @@ export class ClaudeSessions {
     member.at = undefined
     if (!at) return
     at.wakes?.()
+    this.#tellHooks(member, at, false)
     for (const undo of at.undo) undo()
     const { sessions } = at.dispatch.workspace
     const session = sessions.live(at.session.id)
@@ -257,6 +262,21 @@ export class ClaudeSessions {
     sessions.shows(at.agent, { doing: session.doing, note: door?.note, isOnlyWay: at.isOurs })
     if (door && door.note === undefined && isDoorUsed(member)) at.wakes ??= waking.wakes(at.agent)
     else at.wakes = void at.wakes?.()
+    if (door?.note !== undefined) this.#noteTaking(session, false)
+    const { version, directory } = session
+    this.#tellHooks(member, at, at.wakes !== undefined && this.#options.memory.isTaking(version, directory))
+  }
+
+  /** One that asks about each message tells nothing of the others there. */
+  #noteTaking({ version, directory, isUnasked }: ClaudeSession, isTaking: boolean): void {
+    if (!isUnasked) this.#options.memory.noteTaking(version, directory, isTaking)
+  }
+
+  /** Not before a session like it has taken a message: where none is taken, an idle one could not be woken any more. */
+  #tellHooks({ session }: Member, at: Place, isOpen: boolean): void {
+    if ((at.isTold ?? false) === isOpen) return
+    at.isTold = isOpen
+    this.#options.hooks.noteDoor(session.pid, isOpen)
   }
 
   /** What comes while it gives is looked at afterwards. */
@@ -294,7 +314,11 @@ export class ClaudeSessions {
     const way = isOurs ? { peer: member.door?.address } : { sendTool }
     const { toolPrefix } = cliOf('claude')
     const text = injectionText(messages, { toolPrefix, ...way, isBare: true, opening })
-    return { messages, name, text, offered: held.offered.bind(held), release: held.release.bind(held) }
+    const offered = (route: Route) => {
+      this.#noteTaking(member.session, true)
+      return held.offered(route)
+    }
+    return { messages, name, text, offered, release: held.release.bind(held) }
   }
 
   async #doorOf({ session }: Member): Promise<ClaudeDoor | undefined> {

@@ -261,7 +261,8 @@ export class Daemon {
     if (home === undefined) return undefined
     const memory = new ClaudeMemory(isMemory ? undefined : join(this.#directory.path, 'claude-sessions.json'))
     const mayList = () => mayListInClaude(this.#directory.path)
-    return new ClaudeSessions({ home, memory, mayList, workspaces: this.#open, onTrouble })
+    const { hooks } = this.#directory
+    return new ClaudeSessions({ home, memory, hooks, mayList, workspaces: this.#open, onTrouble })
   }
 
   #neighbours(): Neighbours {

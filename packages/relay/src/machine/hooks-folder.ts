@@ -7,6 +7,7 @@ import { readForeignText } from '@agent-relay/sdk/internal/foreign-file'
 import { isGone } from './is-gone.ts'
 
 const quietFile = (host: number | string) => `quiet.${host}`
+const doorFile = (host: number | string) => `door.${host}`
 
 export class HooksFolder {
   readonly path: string
@@ -22,7 +23,7 @@ export class HooksFolder {
     try {
       mkdirSync(this.path, { recursive: true, mode: 0o700 })
     } catch {}
-    this.#removeAll((name) => name.startsWith(quietFile('')))
+    this.#removeAll((name) => name.startsWith(quietFile('')) || name.startsWith(doorFile('')))
   }
 
   announce(pid: number): void {
@@ -58,13 +59,18 @@ export class HooksFolder {
     else agents.set(agent, isQuiet)
     if (agents.size === 0) this.#agents.delete(host)
     else this.#agents.set(host, agents)
-    if (isAllQuiet(agents) !== wasQuiet) this.#show(host, !wasQuiet)
+    if (isAllQuiet(agents) !== wasQuiet) this.#put(quietFile(host), !wasQuiet)
   }
 
-  #show(host: number, isQuiet: boolean): void {
-    const path = join(this.path, quietFile(host))
+  /** Whether this daemon reaches the program's session by a door of the session itself: hooks leave no waiter there then. */
+  noteDoor(host: number, isOpen: boolean): void {
+    this.#put(doorFile(host), isOpen)
+  }
+
+  #put(file: string, isThere: boolean): void {
+    const path = join(this.path, file)
     try {
-      if (isQuiet) writeFileSync(path, '', { mode: 0o600 })
+      if (isThere) writeFileSync(path, '', { mode: 0o600 })
       else rmSync(path, { force: true })
     } catch {}
   }

@@ -236,6 +236,26 @@ describe.skipIf(process.platform !== 'linux')('a session that a person started',
     expect(await names()).toEqual(['Bob', name])
   })
 
+  test('hooks are told where no waiter is needed: once a session there has taken a message, until one does not', async () => {
+    const isTold = (pid: number) => existsSync(join(world.dataDir, 'hooks', `door.${pid}`))
+    const first = await world.begin({ name: 'first' })
+    await isThere('first')
+    const id = await bob.send('first', 'hello')
+    expect(isTold(first.pid)).toBe(false)
+    await isOffered(id)
+    await until(() => isTold(first.pid))
+    const next = await world.begin({ name: 'next', inbound: 'refuse' })
+    await until(() => isTold(next.pid))
+    await bob.send('next', 'hello')
+    await until(() => !isTold(next.pid))
+    await first.leave()
+    await until(() => !isTold(first.pid))
+    const later = await world.begin({ name: 'later' })
+    await isThere('later')
+    await aWhile()
+    expect(isTold(later.pid)).toBe(false)
+  })
+
   test('two of one name are two agents, and a name that ours may not be is changed', async () => {
     for (const name of ['same', 'same', '\u001b[31m agent-relay\n', 'ünïcode only ✓']) await world.begin({ name })
     const names = async () => (await bob.agents()).map((each) => each.name)
