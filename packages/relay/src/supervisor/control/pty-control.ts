@@ -1,11 +1,11 @@
-// The control of a program that has nothing but its terminal: what is said is typed, and what it does is read off the screen. A CLI's own door
-// takes a message before the keyboard does.
+// The control of a program in a terminal: what is said is typed, and what it does is read off the screen. A CLI's own door takes a message before
+// the keyboard does, and where it tells what its program does, that counts before the screen.
 
 import { limits } from '@agent-relay/sdk/protocol'
 import type { ApprovalQueue } from '../../broker/approval-runtime.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import { type Dialog, DialogQuestions } from '../dialog.ts'
-import type { OwnDoor } from '../doors/own-door.ts'
+import type { DoorDoing, Following, OwnDoor } from '../doors/own-door.ts'
 import type { Harness } from '../harness/harness.ts'
 import type { Output } from '../output.ts'
 import type { Terminal } from '../pty.ts'
@@ -49,6 +49,8 @@ export class PtyControl implements Control {
   readonly #options: PtyControlOptions
   readonly #beganAt = performance.now()
   readonly #dialogs: DialogQuestions
+  readonly #following: Following | undefined
+  #turns = 0
   #hasPrompted = false
   #isOver = false
   #seen = 0
@@ -60,7 +62,7 @@ export class PtyControl implements Control {
   constructor(terminal: Terminal, options: PtyControlOptions) {
     this.#terminal = terminal
     this.#options = options
-    const { harness, row, approvals, output, listener } = options
+    const { harness, row, approvals, output, ownDoor, listener } = options
     this.#dialogs = new DialogQuestions(row, approvals, () => this.#dialog())
     this.isReadyWhenIdle = !(harness.hasMcp && row.isInjected)
     terminal.onData((data) => {
@@ -69,6 +71,10 @@ export class PtyControl implements Control {
       listener.onChange(settleMs)
     })
     terminal.onExit((exit) => listener.onExit(exit))
+    this.#following = ownDoor?.follow?.({
+      onChange: () => listener.onChange(),
+      onSpent: (spend) => listener.onSpent(++this.#turns, spend),
+    })
   }
 
   get pid(): number {
@@ -82,31 +88,34 @@ export class PtyControl implements Control {
   }
 
   async look(): Promise<ControlLook> {
-    const { output, approvals, row } = this.#options
+    const { output } = this.#options
     const printed = output.position - this.#seen
     this.#seen = output.position
-    if (printed > floodBytes) {
-      // What stands below it is not known: a dialog that was open may still be.
-      output.rest()
-      return { state: 'busy', againMs: busyLookMs }
-    }
+    if (printed > floodBytes) output.rest()
+    const told = this.#following?.doing
+    if (told) return this.#stand(told)
+    // What stands below a flood is not known: a dialog that was open may still be.
+    if (printed > floodBytes) return { state: 'busy', againMs: busyLookMs }
     const { sign } = await this.#read()
     const quiet = this.#quiet()
     const isRedrawing = this.#dialogs.isOpen && performance.now() - this.#resizedAt < redrawMs
     if (isRedrawing && sign !== 'blocked') return { state: 'blocked', reason: openDialog, againMs: settleMs }
-    if (sign === 'blocked') {
-      const isAnswered = approvals.isJustOver(row.name)
-      return { state: 'blocked', reason: openDialog, againMs: busyLookMs, isAnswered }
-    }
+    if (sign === undefined && quiet < 0)
+      return { ...this.#stand({ state: 'busy' }), againMs: Math.max(settleMs, -quiet) }
+    return this.#stand({ state: sign ?? 'idle', reason: openDialog })
+  }
+
+  #stand({ state, reason }: DoorDoing): ControlLook {
+    const { approvals, row } = this.#options
+    if (state === 'blocked') return { state, reason, againMs: busyLookMs, isAnswered: approvals.isJustOver(row.name) }
     this.#dialogs.gone()
-    if (sign === 'busy' || (sign === undefined && quiet < 0))
-      return { state: 'busy', againMs: sign === undefined ? Math.max(settleMs, -quiet) : busyLookMs }
-    return { state: 'idle', typingMs: personMs - (performance.now() - this.#typedAt) }
+    if (state === 'busy') return { state, againMs: busyLookMs }
+    return { state, typingMs: personMs - (performance.now() - this.#typedAt) }
   }
 
   /** One look after the other, so that keys stay in their order. */
   isBlocked(): Promise<boolean> {
-    const look = async () => (await this.#read()).sign === 'blocked'
+    const look = async () => (await this.#read()).sign === 'blocked' || this.#following?.doing?.state === 'blocked'
     this.#blocked = this.#blocked.then(look, look)
     return this.#blocked
   }
@@ -119,6 +128,7 @@ export class PtyControl implements Control {
     // Before the first prompt there is no conversation that a door could name.
     const door = this.#hasPrompted ? this.#options.ownDoor : undefined
     this.#hasPrompted = true
+    if (door) this.#following?.given()
     if (await door?.send?.(text).catch(() => false)) {
       await listener.onTaken('http')
       return undefined
@@ -145,6 +155,7 @@ export class PtyControl implements Control {
 
   end(): void {
     this.#isOver = true
+    this.#following?.end()
     this.#dialogs.end()
     this.#whenPrinted?.()
   }
@@ -192,7 +203,8 @@ export class PtyControl implements Control {
   /** In the words of its own door where that knows it: a screen may show only a part. */
   async #dialog(): Promise<Dialog | undefined> {
     const { sign, lines } = await this.#read()
-    if (sign !== 'blocked') return undefined
+    const { state = sign } = this.#following?.doing ?? {}
+    if (state !== 'blocked') return undefined
     try {
       const told = await this.#options.ownDoor?.asked?.()
       if (told) return told
@@ -200,6 +212,7 @@ export class PtyControl implements Control {
       // The screen says it in other words, and would pass for another dialog.
       if (this.#dialogs.isOpen) throw error
     }
+    if (sign !== 'blocked') return undefined
     return screenDialog(lines, (key) => this.#terminal.write(key))
   }
 

@@ -1,10 +1,11 @@
 // The own door of opencode: its HTTP server on loopback. It takes messages, and tells what opencode asks: leave to use a tool, or questions of
-// its model.
+// its model. What it does meanwhile is in opencode-events.ts.
 
 import { askedText } from '@agent-relay/sdk/internal/asked'
 import { limits, Question, questionsMax } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { Dialog } from '../dialog.ts'
+import { OpencodeEvents } from './opencode-events.ts'
 import type { OwnDoor } from './own-door.ts'
 
 /** It is on this machine and answers at once, or not at all. */
@@ -60,10 +61,13 @@ interface Place {
 }
 
 export function opencodeDoor({ port, secret, agent }: Place): OwnDoor {
-  const ask = asker(port, secret)
+  const request = fetcher(port, secret)
+  const ask = asker(request)
+  const open = (signal: AbortSignal) => request('GET', '/event', { signal })
   return {
     send: (text) => send(ask, agent, text),
     asked: async () => (await permission(ask)) ?? (await question(ask)),
+    follow: (listener) => new OpencodeEvents({ open, ask }, listener),
   }
 }
 
@@ -134,18 +138,26 @@ async function question(ask: Ask): Promise<Dialog | undefined> {
   }
 }
 
+type Fetching = ReturnType<typeof fetcher>
 type Ask = ReturnType<typeof asker>
 
-function asker(port: number, secret: string) {
+function fetcher(port: number, secret: string) {
   const authorization = `Basic ${Buffer.from(`opencode:${secret}`).toString('base64')}`
-  return async (method: string, path: string, body?: object): Promise<unknown> => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-      method,
-      headers: { authorization, 'content-type': 'application/json' },
-      body: body === undefined ? undefined : JSON.stringify(body),
-      signal: AbortSignal.timeout(doorMs),
-    })
+  return async (method: string, path: string, more: RequestInit): Promise<Response> => {
+    const headers = { authorization, 'content-type': 'application/json' }
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers, ...more })
     if (!response.ok) throw new Error(`opencode answered ${response.status}`)
+    return response
+  }
+}
+
+function asker(request: Fetching) {
+  return async (method: string, path: string, body?: object): Promise<unknown> => {
+    const signal = AbortSignal.timeout(doorMs)
+    const response = await request(method, path, {
+      signal,
+      body: body === undefined ? undefined : JSON.stringify(body),
+    })
     const answer = await response.text()
     return answer === '' ? undefined : JSON.parse(answer)
   }

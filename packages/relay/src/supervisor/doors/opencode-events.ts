@@ -1,0 +1,199 @@
+// What opencode does and spends, as its server tells it while it happens: which of its conversations are at work, what waits for a person, and the
+// tokens of each answer. While the server says nothing, nobody knows here.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { limits } from '@agent-relay/sdk/protocol'
+import { z } from 'zod'
+import type { DoorDoing, DoorListener, DoorSpend, Following } from './own-door.ts'
+
+/** Between two attempts to reach it: it takes some seconds to start. */
+const reconnectMs = 1_000
+/** It takes a message at once, and may begin with it this much later. */
+const beginMs = 5_000
+/** Of one event. None that counts here is as long. */
+const eventCharsMax = 8 * 1024 * 1024
+/** Answers whose tokens were noted, and may be told once more. */
+const notedMax = 1_000
+/** Most of what it tells is its answers, word by word. */
+const isWords = /^data: \{(?:"id":"[^"]*",)?"type":"message\.part/
+
+const Id = z.string().max(limits.idCharsMax)
+const Status = z.object({ type: z.string() })
+const Statuses = z.record(Id, Status)
+const Asked = z.object({ id: Id, sessionID: Id })
+const event = <T extends string, P extends z.ZodType>(type: T, properties: P) =>
+  z.object({ type: z.literal(type), properties })
+const Answer = z.object({
+  id: Id,
+  role: z.literal('assistant'),
+  cost: z.number(),
+  tokens: z.object({
+    input: z.number(),
+    output: z.number(),
+    reasoning: z.number(),
+    cache: z.object({ read: z.number(), write: z.number() }),
+  }),
+  modelID: z.string(),
+  providerID: z.string(),
+})
+const over = z.object({ requestID: Id })
+const Event = z.union([
+  event('server.connected', z.unknown()),
+  event('session.status', z.object({ sessionID: Id, status: Status })),
+  event('session.deleted', z.object({ sessionID: Id })),
+  event('permission.asked', Asked),
+  event('permission.replied', over),
+  event('question.asked', Asked),
+  event('question.replied', over),
+  event('question.rejected', over),
+  event('message.updated', z.object({ info: Answer })),
+])
+
+type Answer = z.infer<typeof Answer>
+type AskedKind = 'permission' | 'question'
+
+export interface EventSource {
+  /** Its events, as they come. */
+  open(signal: AbortSignal): Promise<Response>
+  ask(method: string, path: string): Promise<unknown>
+}
+
+export class OpencodeEvents implements Following {
+  readonly #source: EventSource
+  readonly #listener: DoorListener
+  readonly #end = new AbortController()
+  readonly #busy = new Set<string>()
+  /** What waits for a person, by its id, and the conversation that it belongs to. */
+  readonly #asked = new Map<string, { session: string; kind: AskedKind }>()
+  /** Of the turn that is under way. */
+  readonly #answers = new Map<string, Answer>()
+  readonly #noted = new Set<string>()
+  #isTold = false
+  #hasWorked = false
+  #givenUntil = Number.NEGATIVE_INFINITY
+
+  constructor(source: EventSource, listener: DoorListener) {
+    this.#source = source
+    this.#listener = listener
+    void this.#follow()
+  }
+
+  /** Before its first turn the server cannot know whether the terminal is there. */
+  get doing(): DoorDoing | undefined {
+    if (!this.#isTold || !this.#hasWorked) return undefined
+    const [asked] = this.#asked.values()
+    if (asked) return { state: 'blocked', reason: reasons[asked.kind] }
+    return { state: this.#busy.size > 0 || performance.now() < this.#givenUntil ? 'busy' : 'idle' }
+  }
+
+  /** Before it is handed over: the server may tell of the turn before it answers. */
+  given(): void {
+    this.#givenUntil = performance.now() + beginMs
+  }
+
+  end(): void {
+    this.#end.abort()
+  }
+
+  async #follow(): Promise<void> {
+    const { signal } = this.#end
+    while (!signal.aborted) {
+      // It may not have started yet, or may have ended: the screen tells then.
+      await this.#listen(signal).catch(() => {})
+      this.#isTold = false
+      this.#listener.onChange()
+      await sleep(reconnectMs, undefined, { signal, ref: false }).catch(() => {})
+    }
+  }
+
+  async #listen(signal: AbortSignal): Promise<void> {
+    const { body } = await this.#source.open(signal)
+    if (!body) return
+    let text = ''
+    for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+      const lines = (text + chunk).split('\n')
+      text = lines.pop() as string
+      if (text.length > eventCharsMax) throw new Error('an event that is too long')
+      for (const line of lines) if (line.startsWith('data: ') && !isWords.test(line)) await this.#hear(line.slice(6))
+    }
+  }
+
+  async #hear(text: string): Promise<void> {
+    const { data: heard } = Event.safeParse(JSON.parse(text))
+    if (!heard) return
+    const { type } = heard
+    if (type === 'server.connected') await this.#begin()
+    else if (type === 'session.status') this.#setStatus(heard.properties.sessionID, heard.properties.status.type)
+    else if (type === 'session.deleted') this.#setStatus(heard.properties.sessionID, 'idle')
+    else if (type === 'message.updated') return this.#keep(heard.properties.info)
+    else if (type === 'permission.asked' || type === 'question.asked')
+      this.#ask(heard.properties, type === 'permission.asked' ? 'permission' : 'question')
+    else this.#asked.delete(heard.properties.requestID)
+    this.#listener.onChange()
+  }
+
+  /** How it stands when it begins to tell. What comes meanwhile is told afterwards. */
+  async #begin(): Promise<void> {
+    const { ask } = this.#source
+    const statuses = Statuses.parse(await ask('GET', '/session/status'))
+    const permissions = z.array(Asked).parse(await ask('GET', '/permission'))
+    const questions = z.array(Asked).parse(await ask('GET', '/question'))
+    this.#busy.clear()
+    this.#asked.clear()
+    for (const [id, { type }] of Object.entries(statuses)) this.#setStatus(id, type)
+    for (const each of permissions) this.#ask(each, 'permission')
+    for (const each of questions) this.#ask(each, 'question')
+    this.#isTold = true
+    this.#note()
+  }
+
+  #ask({ id, sessionID: session }: z.infer<typeof Asked>, kind: AskedKind): void {
+    this.#hasWorked = true
+    this.#asked.set(id, { session, kind })
+  }
+
+  #setStatus(session: string, status: string): void {
+    this.#givenUntil = Number.NEGATIVE_INFINITY
+    if (status !== 'idle') {
+      this.#hasWorked = true
+      this.#busy.add(session)
+      return
+    }
+    this.#busy.delete(session)
+    // A turn that was broken off takes back what it had asked, without a word.
+    for (const [id, asked] of this.#asked) if (asked.session === session) this.#asked.delete(id)
+    this.#note()
+  }
+
+  /** It is told several times, and each time as a whole. */
+  #keep(answer: Answer): void {
+    if (!this.#noted.has(answer.id)) this.#answers.set(answer.id, answer)
+  }
+
+  /** At the end of a turn: one answer for each call of tools, and those of other conversations that it has begun. */
+  #note(): void {
+    if (this.#busy.size > 0) return
+    const answers = [...this.#answers.values()]
+    this.#answers.clear()
+    for (const { id } of answers) this.#noted.add(id)
+    for (const id of [...this.#noted].slice(0, -notedMax)) this.#noted.delete(id)
+    if (answers.length > 0) this.#listener.onSpent(spendOf(answers))
+  }
+}
+
+const reasons = { permission: 'it waits for a permission', question: 'it asks a question' }
+
+/** It counts what came from the vendor's cache beside the input, and what its model thought beside the output. No cost: its price is not known. */
+function spendOf(answers: readonly Answer[]): DoorSpend {
+  const sum = (of: (answer: Answer) => number) => answers.reduce((all, answer) => all + of(answer), 0)
+  const { providerID, modelID } = answers.at(-1) as Answer
+  return {
+    model: `${providerID}/${modelID}`,
+    tokens: {
+      input: sum(({ tokens: { input, cache } }) => input + cache.read + cache.write),
+      output: sum(({ tokens: { output, reasoning } }) => output + reasoning),
+      cached: sum(({ tokens: { cache } }) => cache.read),
+    },
+    usd: sum(({ cost }) => cost) || undefined,
+  }
+}
