@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { guardMs } from '../guard.ts'
 import { until } from '../until.ts'
+import { atTerminal } from './at-terminal.ts'
 import { type Cli, clis } from './clis.ts'
 import { install } from './installing.ts'
 import { OwnWorld } from './own-world.ts'
@@ -73,6 +74,37 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
     await terminal.type('\r')
     await until(() => world.seen('while you ask') !== undefined)
     expect(existsSync(join(world.work, 'allowed'))).toBe(true)
+  })
+
+  const approvals = async () => {
+    const { said } = await atTerminal(world, 'approvals', '--json')
+    return JSON.parse(said.trim().split('\n').at(-1) as string).approvals
+  }
+  const asks = async (file: string) => {
+    await until(async () => (await world.reached('opencode')) === 'wakes')
+    await terminal.enter(`use bash {"command":"touch ${file}","description":"make it"}`)
+    await until(async () => (await approvals()).length === 1)
+    return (await approvals())[0]
+  }
+
+  test('what it asks is in the queue, and is answered there, with words', async () => {
+    const first = await asks('made-1')
+    expect(first).toMatchObject({ agent: 'opencode', tool: 'bash', input: 'touch made-1' })
+    expect((await atTerminal(world, 'approve', first.id)).said).toContain('Allowed.')
+    await until(() => existsSync(join(world.work, 'made-1')))
+    const { id } = await asks('made-2')
+    expect((await atTerminal(world, 'deny', id, 'Use a branch, please.')).said).not.toContain('as a message')
+    await until(() => world.asked.some(({ body }) => JSON.stringify(body).includes('Use a branch, please.')))
+    expect(existsSync(join(world.work, 'made-2'))).toBe(false)
+    await until(async () => (await approvals()).length === 0)
+  })
+
+  test('an answer at its terminal closes the row', async () => {
+    await asks('made-3')
+    await terminal.shows(/Allow once\s+Allow always\s+Reject/)
+    await terminal.type('\r')
+    await until(() => existsSync(join(world.work, 'made-3')))
+    await until(async () => (await approvals()).length === 0)
   })
 
   test('in a mode that only reads: the message runs in that mode', async () => {

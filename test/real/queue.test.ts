@@ -104,7 +104,7 @@ for (const cli of clis)
         await seat.world.close()
       }
       // These are promised.
-      if (how === 'hired' || cli.name === 'claude')
+      if (how === 'hired' || cli.name === 'claude' || cli.name === 'opencode')
         expect(row).toMatchObject({ seen: 'yes', whole: 'yes', allow: 'yes', deny: 'yes' })
       rows.push(row)
     })

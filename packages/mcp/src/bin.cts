@@ -46,13 +46,14 @@ function startHook([event, ...rest]: string[]): void {
     const { editHook } = require('./edit-hook.cjs') as typeof import('./edit-hook.cts')
     return void editHook(event)
   }
+  const at = rest.indexOf('--cli')
+  const cli = at < 0 ? undefined : rest[at + 1]
   if (event === 'PermissionRequest') {
     const { permissionHook } = require('./permission-hook.cjs') as typeof import('./permission-hook.cts')
-    return void permissionHook()
+    return void permissionHook(cli)
   }
   const { hook } = require('./hook.cjs') as typeof import('./hook.cts')
-  const at = rest.indexOf('--cli')
-  void hook(event, at < 0 ? undefined : rest[at + 1])
+  void hook(event, cli)
 }
 
 function after(arg: string): string {

@@ -24,7 +24,7 @@ export function refreshPlugin(env: Env): void {
 const nextWaiterMs = 30_000
 
 /** How the launcher is started is filled in. */
-const template = `// Agent Relay puts messages of other agents before an idle session. To remove it: agent-relay mcp uninstall --editor opencode
+const template = `// Agent Relay puts messages of other agents before an idle session, and lets others answer what it asks. To remove it: agent-relay mcp uninstall --editor opencode
 import { spawn } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 
@@ -32,6 +32,7 @@ const launcher = @LAUNCHER@
 const args = @ARGS@
 const promptArgs = @PROMPT_ARGS@
 const editArgs = @EDIT_ARGS@
+const askArgs = @ASK_ARGS@
 const brief = @HOOKS@ + '/brief.' + process.pid
 
 export const AgentRelay = async ({ client, directory }) => {
@@ -159,7 +160,38 @@ export const AgentRelay = async ({ client, directory }) => {
     if (text && last) parts.push({ id: last.id + 'r', sessionID, messageID: message.id, type: 'text', text, synthetic: true })
   }
 
+  // What opencode asks its person is in the queue of approvals too. Whoever answers first has answered.
+  const asking = new Map() // by question: the hook that asks, and the session that waits
+  const asks = async (kind, event) => {
+    if (!existsSync(launcher)) return
+    const { id, sessionID, tool } = event
+    const env = { ...process.env, RELAY_HOST: String(process.pid) }
+    const child = spawn(launcher, askArgs, { cwd: directory, env, stdio: ['pipe', 'pipe', 'ignore'] })
+    asking.set(id, { child, sessionID })
+    let text = ''
+    child.stdin.on('error', () => {})
+    child.stdout.setEncoding('utf8').on('data', (chunk) => (text += chunk))
+    child.on('error', () => asking.delete(id))
+    child.on('close', () => {
+      asking.delete(id)
+      if (text) void client._client.post({ ...JSON.parse(text), headers: { 'content-type': 'application/json' } }).catch(() => {})
+    })
+    const path = { id: sessionID, messageID: tool?.messageID }
+    const { data } = tool ? await client.session.message({ path }).catch(() => ({})) : {}
+    const input = data?.parts.find(({ callID }) => callID === tool.callID)?.state?.input
+    if (asking.has(id)) child.stdin.write(JSON.stringify({ asks: kind, event, input }) + '\\n')
+  }
+
+  // Answered at the terminal, or, without a reply, taken back.
+  const answered = (id, reply) => {
+    asking.get(id)?.child.stdin.write(JSON.stringify({ reply }) + '\\n')
+    asking.delete(id)
+  }
+
   const hear = async ({ type, properties }) => {
+    const [, kind, what] = /^(permission|question)\\.(asked|replied|rejected)$/.exec(type) ?? []
+    if (what === 'asked') return asks(kind, properties)
+    if (what) return answered(properties.requestID, properties.reply ?? (what === 'rejected' ? 'reject' : 'answer'))
     if (type === 'session.compacted') {
       await sees(properties.sessionID)
       if (properties.sessionID === session) writeFileSync(brief, 'compact\\n', { mode: 0o600 })
@@ -167,8 +199,10 @@ export const AgentRelay = async ({ client, directory }) => {
     }
     if (type === 'session.status' || type === 'session.idle') {
       const { sessionID, status } = properties
-      if (type === 'session.idle' || status.type === 'idle') busy.delete(sessionID)
-      else busy.add(sessionID)
+      if (type === 'session.idle' || status.type === 'idle') {
+        busy.delete(sessionID)
+        for (const [id, each] of asking) if (each.sessionID === sessionID) answered(id)
+      } else busy.add(sessionID)
       await sees(sessionID)
     } else if (type === 'session.deleted') {
       busy.delete(properties.info.id)
@@ -190,11 +224,13 @@ function pluginText(env: Env): string {
   const { command, args } = launched(['hook', 'wait', '--cli', 'opencode'], env)
   const { args: promptArgs } = launched(['hook', 'UserPromptSubmit', '--cli', 'opencode'], env)
   const { args: editArgs } = launched(['hook', 'tool', '--cli', 'opencode'], env)
+  const { args: askArgs } = launched(['hook', 'PermissionRequest', '--cli', 'opencode'], env)
   const values = {
     LAUNCHER: command,
     ARGS: args,
     PROMPT_ARGS: promptArgs,
     EDIT_ARGS: editArgs,
+    ASK_ARGS: askArgs,
     HOOKS: join(dataDir(env), 'hooks'),
   }
   return template.replace(/@([A-Z_]+)@/g, (_, name: keyof typeof values) => JSON.stringify(values[name]))

@@ -38,6 +38,13 @@ export function askedText({ title = '', input, content }: AskedCall): string {
   return joined(title, plain, textsIn(content))
 }
 
+/** What opencode asks leave for, as its event has it: a change by its diff, a command with all that its tool was given, else the patterns too. */
+export function opencodeText({ permission, patterns, metadata }: Record<string, unknown>, input: unknown): string {
+  if (permission === 'edit') return askedText({ input: metadata })
+  const matched = permission === 'bash' || !Array.isArray(patterns) ? [] : patterns.map(String)
+  return [...matched, askedText({ input: input ?? metadata })].join('\n')
+}
+
 /** Copilot says the command again, as a list of one. */
 function withoutEcho({ commands, ...given }: Record<string, unknown>): Record<string, unknown> {
   const isEcho = Array.isArray(commands) && commands.length === 1 && commands[0] === given.command

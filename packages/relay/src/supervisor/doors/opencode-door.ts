@@ -1,7 +1,7 @@
 // The own door of opencode: its HTTP server on loopback. It takes messages, and tells what opencode asks: leave to use a tool, or questions of
 // its model. What it does meanwhile is in opencode-events.ts.
 
-import { askedText } from '@agent-relay/sdk/internal/asked'
+import { opencodeText } from '@agent-relay/sdk/internal/asked'
 import { limits, Question, questionsMax } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { Dialog } from '../dialog.ts'
@@ -110,12 +110,11 @@ async function permission(ask: Ask): Promise<Dialog | undefined> {
 }
 
 /** A command with all that its tool was given, such as the directory that it runs in; a change with what changes; else what is asked for. */
-async function inputOf(ask: Ask, { sessionID, permission, patterns, metadata, tool }: z.infer<typeof Permission>) {
-  if (permission === 'edit') return askedText({ input: metadata })
-  const message = tool && Message.parse(await ask('GET', `/session/${sessionID}/message/${tool.messageID}`))
-  const call = message?.parts.find(({ callID }) => callID === tool?.callID)
-  const input = call?.state?.input ?? metadata
-  return [...(permission === 'bash' ? [] : patterns), askedText({ input })].join('\n')
+async function inputOf(ask: Ask, asked: z.infer<typeof Permission>) {
+  const { sessionID, permission, tool } = asked
+  if (permission === 'edit' || !tool) return opencodeText(asked, undefined)
+  const { parts } = Message.parse(await ask('GET', `/session/${sessionID}/message/${tool.messageID}`))
+  return opencodeText(asked, parts.find(({ callID }) => callID === tool.callID)?.state?.input)
 }
 
 async function question(ask: Ask): Promise<Dialog | undefined> {

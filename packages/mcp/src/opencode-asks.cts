@@ -1,0 +1,108 @@
+// `agent-relay-mcp hook PermissionRequest --cli opencode`: what our plugin runs while opencode asks its person, for leave or by questions. It asks the
+// queue of approvals, and prints the request by which opencode is answered if somebody answers there first. The plugin tells when opencode was
+// answered at its terminal. If anything goes wrong it says nothing, and the dialog works as without us.
+
+import { randomBytes } from 'node:crypto'
+import { connect } from 'node:net'
+import { createInterface } from 'node:readline'
+import { askedText, opencodeText } from '@agent-relay/sdk/internal/asked'
+import { reachDaemon } from '@agent-relay/sdk/internal/discover'
+import { ApprovalLine, type Over } from './approval-line.cts'
+import { hosts } from './hook-host.cts'
+
+/** Of what is sent to the daemon, which cuts it further. */
+const textCharsMax = 256 * 1024
+
+/** A line of the plugin: what opencode asks, as its event tells it, or how that was answered there. */
+interface Told {
+  asks?: 'permission' | 'question'
+  event?: Record<string, unknown> & { id: string }
+  /** What the tool was given. */
+  input?: unknown
+  reply?: string
+}
+
+const kinds: Record<string, Over['kind']> = { once: 'allow', always: 'always', reject: 'deny' }
+
+/** Ends the process by itself. */
+export function opencodeAsks(): void {
+  const key = randomBytes(16).toString('hex')
+  let line: Promise<ApprovalLine> | undefined
+  // opencode has ended, and with it what it asks.
+  createInterface(process.stdin)
+    .on('line', hear)
+    .on('close', () => process.exit())
+
+  function hear(text: string): void {
+    try {
+      const told = JSON.parse(text) as Told
+      if (line === undefined) line = begin(told)
+      else void line.then((it) => it.settle(settledBy(told)))
+      line.catch(() => process.exit())
+    } catch {
+      process.exit()
+    }
+  }
+
+  async function begin(told: Told): Promise<ApprovalLine> {
+    const { asks, event } = told
+    if (!asks || !event) throw new Error('it was answered at once')
+    const ask = { key, vendor: 'opencode', ...(asks === 'question' ? questionOf(event) : permissionOf(told)) }
+    const { socketPath, socket } = await reachDaemon()
+    const opened = new ApprovalLine(socket ?? connect(socketPath), { hosts: hosts(process.env.RELAY_HOST) }, ask)
+    void opened.over.then((over) => {
+      const answer = over.how === 'answered' ? answerOf(asks, event.id, over) : undefined
+      if (!answer) process.exit()
+      process.stdout.write(JSON.stringify(answer), () => process.exit())
+    })
+    return opened
+  }
+
+  function settledBy({ reply }: Told): object {
+    return reply === undefined ? { key, how: 'cancelled' } : { key, how: 'terminal', kind: kinds[reply] ?? 'other' }
+  }
+}
+
+function permissionOf({ event = { id: '' }, input }: Told): object {
+  const text = opencodeText(event, input)
+  return {
+    tool: String(event.permission),
+    ...shown(text),
+    choices: Object.entries(kinds).map(([id, kind]) => ({ id, kind })),
+    passesWords: true,
+  }
+}
+
+interface Question {
+  question: string
+  options: { label: string; description?: string }[]
+  multiple?: boolean
+}
+
+function questionOf({ questions }: Record<string, unknown>): object {
+  const all = questions as Question[]
+  return {
+    tool: 'question',
+    ...shown(all.map(({ question }) => askedText({ title: question })).join('\n')),
+    choices: [
+      { id: 'answer', kind: 'other' },
+      { id: 'reject', kind: 'deny' },
+    ],
+    questions: all.map(({ question, options, multiple }) => ({
+      text: question,
+      options: options.map(({ label, description }) => ({ label, text: description })),
+      isMany: multiple === true,
+    })),
+  }
+}
+
+function shown(text: string): object {
+  return { input: text.slice(0, textCharsMax), inputChars: text.length, directory: process.cwd() }
+}
+
+/** As opencode's own server takes it. */
+function answerOf(asks: string, id: string, { choice, words: message, answers = [] }: Over): object {
+  if (asks === 'permission') return { url: `/permission/${id}/reply`, body: { reply: choice, message } }
+  if (choice === 'reject') return { url: `/question/${id}/reject`, body: {} }
+  return { url: `/question/${id}/reply`, body: { answers: answers.map((each) => [each]) } }
+}
