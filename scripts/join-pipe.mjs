@@ -11,6 +11,7 @@ const entries = [
   'edit-hook',
   'edits',
   'permission-hook',
+  'doing-hook',
   'usage',
   'pipe/pipe',
   'pipe/refusing',

@@ -41,6 +41,13 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
   }, 4 * guardMs)
   afterAll(() => world?.close())
 
+  const does = async (doing: object) => {
+    await until(async () => {
+      const { agents } = await world.peer.call('agent.list', {})
+      return JSON.stringify(agents.find(({ name }) => name === 'opencode')?.doing) === JSON.stringify(doing)
+    })
+  }
+
   test('idle: a message reaches the model, and the receipt says how', async () => {
     const times: number[] = []
     for (let i = 0; i < 10; i++) {
@@ -55,8 +62,10 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
   })
 
   test('busy: at the end of the turn, once', async () => {
+    await does({ state: 'idle' })
     await terminal.enter('slow 3')
     await until(() => world.seen('slow 3') !== undefined)
+    await does({ state: 'busy' })
     const { ms } = await world.sendAndSee('opencode', 'while you speak')
     expect(ms).toBeGreaterThan(1_000)
     await sleep(2_000)
@@ -101,6 +110,7 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
 
   test('an answer at its terminal closes the row', async () => {
     await asks('made-3')
+    await does({ state: 'waiting', for: 'a permission' })
     await terminal.shows(/Allow once\s+Allow always\s+Reject/)
     await terminal.type('\r')
     await until(() => existsSync(join(world.work, 'made-3')))

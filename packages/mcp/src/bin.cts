@@ -52,6 +52,10 @@ function startHook([event, ...rest]: string[]): void {
     const { permissionHook } = require('./permission-hook.cjs') as typeof import('./permission-hook.cts')
     return void permissionHook(cli)
   }
+  if (event === 'doing') {
+    const { doingHook } = require('./doing-hook.cjs') as typeof import('./doing-hook.cts')
+    return void doingHook()
+  }
   const { hook } = require('./hook.cjs') as typeof import('./hook.cts')
   void hook(event, cli)
 }

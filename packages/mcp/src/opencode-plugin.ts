@@ -33,6 +33,7 @@ const args = @ARGS@
 const promptArgs = @PROMPT_ARGS@
 const editArgs = @EDIT_ARGS@
 const askArgs = @ASK_ARGS@
+const doingArgs = @DOING_ARGS@
 const brief = @HOOKS@ + '/brief.' + process.pid
 
 export const AgentRelay = async ({ client, directory }) => {
@@ -167,13 +168,15 @@ export const AgentRelay = async ({ client, directory }) => {
     const { id, sessionID, tool } = event
     const env = { ...process.env, RELAY_HOST: String(process.pid) }
     const child = spawn(launcher, askArgs, { cwd: directory, env, stdio: ['pipe', 'pipe', 'ignore'] })
-    asking.set(id, { child, sessionID })
+    asking.set(id, { child, sessionID, kind: kind === 'permission' ? 'a permission' : 'an answer' })
+    show()
     let text = ''
     child.stdin.on('error', () => {})
     child.stdout.setEncoding('utf8').on('data', (chunk) => (text += chunk))
-    child.on('error', () => asking.delete(id))
+    const over = () => asking.delete(id) && show()
+    child.on('error', over)
     child.on('close', () => {
-      asking.delete(id)
+      over()
       if (text) void client._client.post({ ...JSON.parse(text), headers: { 'content-type': 'application/json' } }).catch(() => {})
     })
     const path = { id: sessionID, messageID: tool?.messageID }
@@ -186,6 +189,28 @@ export const AgentRelay = async ({ client, directory }) => {
   const answered = (id, reply) => {
     asking.get(id)?.child.stdin.write(JSON.stringify({ reply }) + '\\n')
     asking.delete(id)
+    show()
+  }
+
+  // What lists of agents say of it. One after the other, and the newest alone.
+  let shown, telling
+  const show = () => {
+    const [waits] = asking.values()
+    const doing = waits ? { state: 'waiting', for: waits.kind } : { state: isIdle() ? 'idle' : 'busy' }
+    const text = JSON.stringify(doing)
+    if (session === undefined || telling || text === shown || !existsSync(launcher)) return
+    shown = text
+    const env = { ...process.env, RELAY_HOST: String(process.pid) }
+    const child = spawn(launcher, doingArgs, { cwd: directory, env, stdio: ['pipe', 'ignore', 'ignore'] })
+    const over = () => {
+      if (telling !== child) return
+      telling = undefined
+      show()
+    }
+    telling = child
+    child.stdin.on('error', () => {})
+    child.on('error', over).on('close', over)
+    child.stdin.end(text)
   }
 
   const hear = async ({ type, properties }) => {
@@ -209,6 +234,7 @@ export const AgentRelay = async ({ client, directory }) => {
       if (session === properties.info.id) session = undefined
     } else return
     look()
+    show()
   }
 
   // The person has nothing to do with what goes wrong here.
@@ -225,12 +251,14 @@ function pluginText(env: Env): string {
   const { args: promptArgs } = launched(['hook', 'UserPromptSubmit', '--cli', 'opencode'], env)
   const { args: editArgs } = launched(['hook', 'tool', '--cli', 'opencode'], env)
   const { args: askArgs } = launched(['hook', 'PermissionRequest', '--cli', 'opencode'], env)
+  const { args: doingArgs } = launched(['hook', 'doing', '--cli', 'opencode'], env)
   const values = {
     LAUNCHER: command,
     ARGS: args,
     PROMPT_ARGS: promptArgs,
     EDIT_ARGS: editArgs,
     ASK_ARGS: askArgs,
+    DOING_ARGS: doingArgs,
     HOOKS: join(dataDir(env), 'hooks'),
   }
   return template.replace(/@([A-Z_]+)@/g, (_, name: keyof typeof values) => JSON.stringify(values[name]))

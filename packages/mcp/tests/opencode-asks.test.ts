@@ -38,7 +38,7 @@ beforeAll(async () => {
   const { AgentRelay } = await import(pathToFileURL(pluginPath(env)).href)
   const part = { callID: 'c1', state: { input: { command: 'touch a', workdir: '/etc', description: 'work' } } }
   const session = {
-    get: async () => ({ data: { parentID: 's0' } }),
+    get: async ({ path }: { path: { id: string } }) => ({ data: path.id === 's1' ? { parentID: 's0' } : {} }),
     message: async () => ({ data: { parts: [{}, part] } }),
   }
   const post = async (request: object) => void posted.push(request)
@@ -108,4 +108,20 @@ test('questions of its model are a choice', async () => {
   await answer('answer', { answers: ['SQLite'] })
   await until(() => posted.length === 1)
   expect(posted).toEqual([{ url: '/question/que_1/reply', body: { answers: [['SQLite']] }, headers }])
+})
+
+test('what its session does stands in lists of agents', async () => {
+  const is = (doing: object) =>
+    until(() => JSON.stringify(workspace.sessions.shown('opencode')?.doing) === JSON.stringify(doing))
+  const begins = (type: string) => tell('session.status', { sessionID: 's2', status: { type } })
+  begins('busy')
+  await is({ state: 'busy' })
+  // What a session that it has begun asks holds it up too.
+  tell('permission.asked', { id: 'per_4', ...bash })
+  await is({ state: 'waiting', for: 'a permission' })
+  tell('permission.replied', { sessionID: 's1', requestID: 'per_4', reply: 'once' })
+  await is({ state: 'busy' })
+  begins('idle')
+  await is({ state: 'idle' })
+  tell('session.deleted', { info: { id: 's2' } })
 })

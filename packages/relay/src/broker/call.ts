@@ -63,7 +63,7 @@ export function actorOf({ by, session }: Asking): string {
 export function isByHost(op: OperationName, input: unknown): boolean {
   const known: readonly unknown[] = hostRoutes
   const isHook = op === 'agent.brief' || op === 'claim.edit' || op === 'approval.ask' || op === 'approval.settle'
-  return isHook || known.includes((input as { route?: unknown }).route)
+  return isHook || op === 'agent.show' || known.includes((input as { route?: unknown }).route)
 }
 
 export function readerOf(asking: Asking): Reader & { agent: string } {

@@ -52,6 +52,11 @@ export type Follower<O extends WatchName> = (
 
 export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
   'agent.register': ({ workspace }, { session }, input) => register(workspace, session, input),
+  'agent.show': ({ workspace: { sessions } }, asking, doing) => {
+    const agent = actorOf(asking)
+    sessions.shows(agent, { ...sessions.shown(agent), doing })
+    return {}
+  },
   'agent.revoke': byRule('agent.revoke'),
   'agent.retire': byRule('agent.retire'),
   'agent.list': agents,

@@ -20,6 +20,7 @@ const inputs: { [O in OperationName]: (me: string) => InputOf<O> } = {
   'agent.register': (name) => ({ name }),
   'agent.list': () => ({}),
   'agent.brief': () => ({ after: 'compact' }),
+  'agent.show': () => ({ state: 'idle' }),
   'agent.revoke': () => ({ name: 'Spare' }),
   'agent.retire': () => ({ name: 'Nobody' }),
   'channel.create': (me) => ({ channel: `of-${me}-${id('c').slice(-8)}` }),

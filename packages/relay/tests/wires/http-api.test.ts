@@ -58,6 +58,7 @@ const inputs: Partial<Record<OperationName, (id: string) => object>> = {
   'claim.edit': (cwd) => ({ cwd, files: ['a.txt'] }),
   'claim.add': (cwd) => ({ cwd, files: ['a.txt'] }),
   'claim.drop': (cwd) => ({ cwd, files: ['a.txt'] }),
+  'agent.show': () => ({ state: 'busy' }),
   'approval.settle': (key) => ({ key, how: 'cancelled' }),
   'message.queue': () => ({ to: 'Bob', body: 'queued' }),
   'outbox.drop': (id) => ({ id }),
@@ -220,7 +221,8 @@ test('an approval that a request waits for is closed by that request alone', asy
 describe('a call id that was used', () => {
   /**
    * Registering never takes the caller's id; what is typed is not stored, so nothing could be answered twice; and an agent that was briefed a
-   * moment ago, as it was above, is not briefed again. Nobody over REST answers an approval. A send that was dropped is gone.
+   * moment ago, as it was above, is not briefed again. Nobody over REST answers an approval. A send that was dropped is gone; what an agent
+   * says that it does is kept nowhere.
    */
   const unrecorded = [
     'agent.register',
@@ -231,6 +233,7 @@ describe('a call id that was used', () => {
     'approval.ask',
     'approval.settle',
     'outbox.drop',
+    'agent.show',
   ]
   const others: Partial<Record<OperationName, (id: string) => object>> = {
     'inbox.read': (message) => ({ messages: [message] }),

@@ -152,6 +152,8 @@ export type Unreachable = z.infer<typeof Unreachable>
 /** An agent that is there, and whose program does not let messages in now. */
 export const NotReached = z.object({ name: z.string(), why: z.string() })
 export type NotReached = z.infer<typeof NotReached>
+/** What an agent's program says that it does; `for`: what it waits for. */
+export const Doing = z.object({ state: z.enum(['idle', 'busy', 'waiting']), for: z.string().optional() })
 export const Agent = z.object({
   id: z.string(),
   name: z.string(),
@@ -178,8 +180,8 @@ export const Agent = z.object({
       wants: z.string().optional(),
     })
     .optional(),
-  /** What its program says that it does, where that says so; `for`: what it waits for. */
-  doing: z.object({ state: z.enum(['idle', 'busy', 'waiting']), for: z.string().optional() }).optional(),
+  /** Where its program says so. */
+  doing: Doing.optional(),
   /** Why it cannot be reached by its program's own door now. */
   notReached: z.string().optional(),
   /** Where the daemon runs its program. */

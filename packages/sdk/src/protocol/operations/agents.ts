@@ -1,7 +1,7 @@
 // Operations on agents: taking a name, seeing who is there, taking tokens back, retiring one.
 
 import { z } from 'zod'
-import { Agent, AgentName, AgentProfile, WorkspaceName } from '../words.ts'
+import { Agent, AgentName, AgentProfile, Doing, Label, WorkspaceName } from '../words.ts'
 import type { OperationTable } from './rule.ts'
 
 export const agentOperations = {
@@ -51,6 +51,15 @@ export const agentOperations = {
     input: z.object({ after: z.enum(['compact', 'resume', 'clear']).optional() }),
     /** Empty, if none is due, or if another session of the agent was told a moment ago. */
     output: z.object({ text: z.string() }),
+  },
+  'agent.show': {
+    kind: 'command',
+    who: 'agent',
+    network: 'key',
+    summary:
+      'Say what your own session does now, as the plugin of its CLI does: it stands in lists of agents until the session ends.',
+    input: z.object({ state: Doing.shape.state, for: Label.optional() }),
+    output: z.object({}),
   },
   'agent.revoke': {
     kind: 'command',
