@@ -113,8 +113,10 @@ function agentsIn({ workspaces, sessions, writers }: Around): Found[] {
   const found = new Map<number, Found>()
   const shared = new Set<number>()
   for (const workspace of workspaces.filter((each) => isOpenTo(each, writers))) {
-    for (const { agent, host, directory } of hostedAmong(workspace.sessions.all())) {
-      if (agent === daemonName || sessions.has(host) || host === process.pid) continue
+    for (const { agent, host, directory, cli } of hostedAmong(workspace.sessions.all())) {
+      // Claude Code writes its own record, also for a session that is no agent by itself.
+      const isClaude = sessions.has(host) || cli === 'claude'
+      if (agent === daemonName || isClaude || host === process.pid) continue
       const target = { workspace: workspace.name, agent }
       const before = found.get(host)?.target
       // A server that runs many conversations is no one agent's process.

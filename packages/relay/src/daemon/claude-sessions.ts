@@ -87,6 +87,7 @@ export class ClaudeSessions {
   #timer: NodeJS.Timeout | undefined
   #soon: NodeJS.Timeout | undefined
   readonly #listing: NodeJS.Timeout
+  #listTrouble: string | undefined
   #isClosed = false
 
   constructor(options: ClaudeSessionsOptions) {
@@ -95,7 +96,7 @@ export class ClaudeSessions {
     const { home, onTrouble, mayList: isAllowed } = options
     const onSaid = (said: SaidToUs, to: Target) => this.#heard(said, to)
     this.#list = new ClaudeList({ home, isAllowed, onTrouble, onSaid, onReady: () => this.lookSoon() })
-    this.#listing = setInterval(() => void this.#showList().catch(onTrouble), listMs).unref()
+    this.#listing = setInterval(() => this.#showList(), listMs).unref()
     this.#registry = new ClaudeRegistry({ home: options.home, onChange: () => this.#look() })
   }
 
@@ -136,7 +137,7 @@ export class ClaudeSessions {
         this.#members.set(session.pid, { session, triedAt: performance.now(), waiting: 0, last: Promise.resolve() })
     }
     for (const member of this.#members.values()) void this.#settle(member).catch(this.#options.onTrouble)
-    void this.#showList().catch(this.#options.onTrouble)
+    this.#showList()
     this.#later()
   }
 
@@ -156,7 +157,16 @@ export class ClaudeSessions {
     ).unref()
   }
 
-  async #showList(): Promise<void> {
+  /** A disk that is full is told of once, not at each look. */
+  #showList(): void {
+    const told = (error?: Error) => {
+      if (error && error.message !== this.#listTrouble) this.#options.onTrouble(error)
+      this.#listTrouble = error?.message
+    }
+    void this.#updateList().then(() => told(), told)
+  }
+
+  async #updateList(): Promise<void> {
     const [first] = this.#members.values()
     const inbox = first && (await this.#inboxes.get(dirname(first.session.socketPath)))
     if (this.#isClosed) return

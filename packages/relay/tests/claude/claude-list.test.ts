@@ -100,6 +100,26 @@ describe.skipIf(process.platform !== 'linux')('the list of Claude Code', () => {
     expect(readFileSync(path, 'utf8')).toBe('{"name":"not ours"}')
   })
 
+  test('never touches a record that took the place of ours, and none of a session that is no agent', async () => {
+    agree()
+    const host = program()
+    const bob = await world.link('Bob', { host })
+    await isListed('relay', 'Bob')
+    const path = join(world.home, 'sessions', `${host}.json`)
+    const theirs = '{"name":"a session that began there"}'
+    writeFileSync(path, theirs)
+    await bob.close()
+    const script = await world.begin({ name: 'script', fields: { entrypoint: 'sdk-cli' } })
+    script.startsOurServer(world.dataDir)
+    await script.hasOurTools()
+    await world.link('Cy', { host: program() })
+    await until(() => listed().Cy !== undefined)
+    await world.stop()
+    expect(readFileSync(path, 'utf8')).toBe(theirs)
+    expect(listed().script?.pid).toBe(script.pid)
+    expect(world.files()[`${script.pid}.json`]).not.toContain('agentRelay')
+  })
+
   test('shows another workspace only where its policy lets others write, and names it', async () => {
     agree()
     await world.daemon?.open('shop')

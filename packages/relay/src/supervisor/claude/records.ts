@@ -3,7 +3,7 @@
 // touched, and they are known by a field that no other program writes.
 
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readForeignText } from '@agent-relay/sdk/internal/discover'
 import { startOf } from '../processes.ts'
@@ -21,7 +21,7 @@ export interface Listed {
 
 interface Written {
   text: string
-  paths: readonly string[]
+  keyFile: string
 }
 
 export class ClaudeRecords {
@@ -46,9 +46,9 @@ export class ClaudeRecords {
 
   #write({ pid, name, directory: cwd, isBusy, socketPath }: Listed, { version, pidDomain }: ClaudeSession): void {
     const procStart = startOf(pid)
-    if (procStart === undefined) return this.#remove(pid)
+    if (procStart === undefined || !isMine(pid)) return this.#remove(pid)
     const status = isBusy ? 'busy' : 'idle'
-    const same = {
+    const own = {
       pid,
       cwd,
       procStart,
@@ -59,51 +59,53 @@ export class ClaudeRecords {
       messagingSocketPath: socketPath,
       ...writtenBy(),
     }
-    const text = JSON.stringify(same)
+    const text = JSON.stringify(own)
     const known = this.#written.get(pid)
     if (known?.text === text) return
+    const file = `${pid}.json`
+    // Somebody else's record of this process stays, also one that came after ours.
+    if (known ? !this.#isOurs(file) : this.#isThere(file)) return
+    const keyFile = known?.keyFile ?? `${pid}.${createHash('sha256').update(socketPath).digest('hex')}.key`
+    this.#written.set(pid, { text, keyFile })
+    if (!known) this.#put(keyFile, { peerToken: randomBytes(16).toString('hex'), procStart, pidDomain })
     const now = Date.now()
-    const [recordPath, keyPath] = known?.paths ?? [
-      join(this.#folder, `${pid}.json`),
-      join(this.#folder, `${pid}.${createHash('sha256').update(socketPath).digest('hex')}.key`),
-    ]
-    // Somebody else's record of this process stays.
-    if (!known && this.#isTaken(recordPath as string)) return
-    const record = {
-      ...{ ...same, sessionId: randomUUID(), startedAt: now, updatedAt: now, statusUpdatedAt: now },
-      ...{
-        peerProtocol: 1,
-        peerFeatures: [],
-        kind: 'interactive',
-        entrypoint: 'cli',
-        nameSource: 'user',
-        nameSince: now,
-      },
-    }
-    const key = { peerToken: randomBytes(16).toString('hex'), procStart, pidDomain }
-    if (!known) this.#put(keyPath as string, key)
-    this.#put(recordPath as string, record)
-    this.#written.set(pid, { text, paths: [recordPath as string, keyPath as string] })
+    const times = { startedAt: now, nameSince: now, updatedAt: now, statusUpdatedAt: now }
+    const kind = { peerProtocol: 1, peerFeatures: [], kind: 'interactive', entrypoint: 'cli', nameSource: 'user' }
+    this.#put(file, { ...own, sessionId: randomUUID(), ...times, ...kind })
   }
 
   /** Whole or not at all: every session reads it at any time. */
-  #put(path: string, content: object): void {
+  #put(file: string, content: object): void {
+    const path = join(this.#folder, file)
     const draft = `${path}.${process.pid}`
-    writeFileSync(draft, JSON.stringify(content), { mode: 0o600, flag: 'wx' })
-    renameSync(draft, path)
+    rmSync(draft, { force: true })
+    try {
+      writeFileSync(draft, JSON.stringify(content), { mode: 0o600, flag: 'wx' })
+      renameSync(draft, path)
+    } catch (error) {
+      rmSync(draft, { force: true })
+      throw error
+    }
   }
 
   #remove(pid: number): void {
-    for (const path of this.#written.get(pid)?.paths ?? []) rmSync(path, { force: true })
+    const written = this.#written.get(pid)
     this.#written.delete(pid)
+    if (!written) return
+    const file = `${pid}.json`
+    if (this.#isOurs(file)) rmSync(join(this.#folder, file), { force: true })
+    // Its name has our socket in it, which nobody else serves now.
+    if (!this.#isThere(file)) rmSync(join(this.#folder, written.keyFile), { force: true })
   }
 
-  #isTaken(path: string): boolean {
-    try {
-      return readForeignText(path) !== undefined
-    } catch {
-      return true
-    }
+  #isThere(file: string): boolean {
+    return lstatSync(join(this.#folder, file), { throwIfNoEntry: false }) !== undefined
+  }
+
+  #isOurs(file: string): boolean {
+    const { daemon, start } = this.#own(file)?.agentRelay ?? {}
+    const { agentRelay } = writtenBy()
+    return daemon === agentRelay.daemon && start === agentRelay.start
   }
 
   /** Those of a daemon that was killed: they would be listed for as long as their processes live. */
@@ -134,4 +136,9 @@ export class ClaudeRecords {
       return undefined
     }
   }
+}
+
+/** What a session says of its host is only its word: another user's process is never listed. */
+function isMine(pid: number): boolean {
+  return statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === process.getuid?.()
 }
