@@ -126,7 +126,7 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
 
   test('where the daemon is not to look at such sessions: by a waiter, from the next turn on', async () => {
     world.relay('daemon', 'stop')
-    world.env.RELAY_CLAUDE_SESSIONS = 'off'
+    world.env.RELAY_WATCH_SESSIONS = 'off'
     world.relay('daemon', 'start', '--project', 'play')
     await until(async () => (await world.reached(agent).catch(() => '')) !== undefined)
     await terminal.enter('say something else')
@@ -135,7 +135,7 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
     const { id } = await world.sendAndSee(agent, 'through the waiter')
     await until(async () => (await world.route(id)) === 'rewake')
     await isIdle()
-    delete world.env.RELAY_CLAUDE_SESSIONS
+    delete world.env.RELAY_WATCH_SESSIONS
     world.relay('daemon', 'restart')
     await until(async () => (await world.reached(agent).catch(() => '')) === 'wakes')
     await until(() => waiters().length === 0)

@@ -43,7 +43,8 @@ const used: Record<string, string[]> = {
   ThreadLoadedListResponse: ['data'],
   ThreadReadParams: ['threadId'],
   ThreadReadResponse: ['thread'],
-  Thread: ['id', 'cwd', 'ephemeral', 'parentThreadId', 'status'],
+  Thread: ['id', 'cwd', 'ephemeral', 'parentThreadId', 'status', 'name'],
+  ThreadUnsubscribeParams: ['threadId'],
   TurnStartParams: ['threadId', 'input', 'clientUserMessageId'],
   ThreadItemsListParams: ['threadId', 'limit', 'sortDirection', 'cursor'],
   ThreadItemsListResponse: ['data', 'nextCursor'],
@@ -65,7 +66,7 @@ test.skipIf(reason)('its protocol is the one that we built against', async () =>
       return [name, { required, ...Object.fromEntries(names.map((each) => [each, properties[each]])) }]
     })
     const [ThreadStatus, [text]] = [definitions.ThreadStatus, definitions.UserInput.oneOf]
-    const steps = ['userMessage', 'contextCompaction']
+    const steps = ['userMessage', 'contextCompaction', 'agentMessage']
     const isUsed = ({ properties }: { properties: { type: { enum: string[] } } }) =>
       steps.includes(properties.type.enum[0] ?? '')
     const ThreadItem = definitions.ThreadItem.oneOf.filter(isUsed)

@@ -8,14 +8,16 @@ import { ControlSocket } from '../broker/control-socket.ts'
 import type { Dispatch } from '../broker/dispatch.ts'
 import { LagMeter } from '../broker/event-loop.ts'
 import type { Neighbours, Workspace } from '../broker/workspace.ts'
-import { mayListInClaude } from '../machine/claude-home.ts'
 import { type Clock, systemClock } from '../machine/clock.ts'
 import { CredentialsFile } from '../machine/credentials-file.ts'
 import { DataDirectory } from '../machine/data-directory.ts'
 import { onUsualPort } from '../machine/http-port.ts'
+import { mayListInClaude } from '../machine/vendor-homes.ts'
 import { version } from '../machine/version.ts'
 import type { RunLimits } from '../runs/limits.ts'
 import type { DaemonLock } from '../store/lock.ts'
+import { CodexThreads } from '../supervisor/codex/threads.ts'
+import type { OwnListener } from '../supervisor/own-program.ts'
 import type { SupervisorOptions } from '../supervisor/supervisor.ts'
 import type { HttpOptions, HttpWire } from '../wires/http.ts'
 import type { PageLogin } from '../wires/page-login.ts'
@@ -23,7 +25,6 @@ import { SocketWire } from '../wires/socket.ts'
 import { AgentHosts } from './agent-hosts.ts'
 import { whileAttended } from './attendance.ts'
 import { type Built, buildWorkspace, type Shared, sharedByAll } from './build-workspace.ts'
-import { ClaudeMemory } from './claude-memory.ts'
 import { ClaudeSessions } from './claude-sessions.ts'
 import { ClusterAccess } from './cluster-access.ts'
 import { DemoStage } from './demo-stage.ts'
@@ -32,6 +33,8 @@ import { acquireLock } from './inspect.ts'
 import { KnownWorkspaces } from './known-workspaces.ts'
 import { agentProcessesOf } from './open-workspace.ts'
 import { OpenWorkspaces } from './open-workspaces.ts'
+import { OwnAgents } from './own-agents.ts'
+import { OwnMemory } from './own-memory.ts'
 import { entryOf, type OwnedDaemon, ownerControls } from './owner-controls.ts'
 import type { RestLimits } from './resting.ts'
 import { servedWorkspaces } from './served-workspaces.ts'
@@ -65,6 +68,8 @@ export interface DaemonOptions {
   harnesses?: SupervisorOptions['harnesses']
   /** Where Claude Code keeps its registry of sessions: those that people started are agents. Left out: none of them is. */
   claudeHome?: string
+  /** Where Codex keeps the socket of its background server: conversations that people started there are agents. Left out: only those that have our server are looked at. */
+  codexHome?: string
   /** A lift: the agents that its callers act as by their word. */
   roles?: readonly string[]
   /** Something of the owner's needs care, but the daemon goes on: one damaged workspace must not close the others. */
@@ -95,7 +100,7 @@ export class Daemon {
   #http: HttpWire | undefined
   #login: PageLogin | undefined
   #unwatch = () => {}
-  #claude: ClaudeSessions | undefined
+  #own: OwnAgents | undefined
   #isStopping = false
   readonly #hosts: AgentHosts
   readonly #agents = () => new Map([...this.#hosts.living(), ...agentProcessesOf(this.#open.dispatches())])
@@ -145,7 +150,7 @@ export class Daemon {
       const control = new ControlSocket(ownerControls(daemon.#ownedDaemon()), version)
       daemon.#control = await SocketWire.listen(controlSocketPath(options.dataDir), control)
       directory.hooks.announce(process.pid)
-      daemon.#claude = daemon.#watchClaude()
+      daemon.#own = daemon.#watchOwn()
       daemon.#unwatch = whileAttended(options, () => daemon.#open.dispatches())
       return daemon
     } catch (error) {
@@ -185,7 +190,7 @@ export class Daemon {
     this.#isStopping = true
     this.#unwatch()
     this.#demo.stop()
-    await this.#claude?.close()
+    await this.#own?.close()
     this.#directory.hooks.withdraw()
     const opened = await this.#open.stopOpening()
     for (const { workspace } of opened) {
@@ -251,18 +256,23 @@ export class Daemon {
       onFatal: (error) => onStop('failed', error),
     })
     this.#hosts.watch(built.workspace)
-    built.workspace.sessions.onChange(() => this.#claude?.lookSoon())
-    this.#claude?.lookSoon()
+    built.workspace.sessions.onChange(() => this.#own?.lookSoon())
+    this.#own?.lookSoon()
     return built
   }
 
-  #watchClaude(): ClaudeSessions | undefined {
-    const { claudeHome: home, isMemory, onTrouble } = this.#options
-    if (home === undefined) return undefined
-    const memory = new ClaudeMemory(isMemory ? undefined : join(this.#directory.path, 'claude-sessions.json'))
+  /** The programs that people start by hand. */
+  #watchOwn(): OwnAgents {
+    const { claudeHome, codexHome, isMemory, onTrouble, env = process.env } = this.#options
+    const workspaces = this.#open
+    const memory = new OwnMemory(isMemory ? undefined : join(this.#directory.path, 'own-sessions.json'))
     const mayList = () => mayListInClaude(this.#directory.path)
     const { hooks } = this.#directory
-    return new ClaudeSessions({ home, memory, hooks, mayList, workspaces: this.#open, onTrouble })
+    const vendors = [(listener: OwnListener) => new CodexThreads({ home: codexHome, env }, listener)]
+    const claude = (home: string) => (listener: OwnListener) =>
+      new ClaudeSessions({ home, memory, hooks, mayList, workspaces }, listener)
+    const all = claudeHome === undefined ? vendors : [claude(claudeHome), ...vendors]
+    return new OwnAgents({ vendors: all, memory, workspaces, onTrouble })
   }
 
   #neighbours(): Neighbours {

@@ -29,7 +29,7 @@ export interface OpenWorkspace {
   supervisor: Supervisor
 }
 
-type Own = 'ledger' | 'approvals' | 'edits' | 'waking' | 'worktrees' | 'project' | 'directory' | 'launchHook'
+type Own = 'ledger' | 'approvals' | 'edits' | 'worktrees' | 'project' | 'directory' | 'launchHook'
 
 interface CarrierOptions extends Omit<SupervisorOptions, Own> {
   workersDirectory: string
@@ -44,13 +44,13 @@ export async function startCarriers(
   { workersDirectory, runLimits: limits, clock, ...options }: CarrierOptions,
 ): Promise<Pick<OpenWorkspace, 'supervisor' | 'runner'>> {
   const { workspace } = dispatch
-  const { workers, runs, waking, approvals, name } = workspace
+  const { workers, runs, approvals, name } = workspace
   const { dataDir, env, worktrees } = options
   const directory = () => ownerOf(dataDir, name)
   const ledger = workers.reports
   const edits = new WorkerEdits(workspace, options.socketPath, editsOf)
   const supervisor = await Supervisor.start({
-    ...{ ...options, ledger, approvals, edits, waking },
+    ...{ ...options, ledger, approvals, edits },
     ...{ project: directory, directory: workersDirectory, launchHook: () => launcherOfHooks(dataDir) },
   })
   workers.attach(supervisor, worktrees)

@@ -1,5 +1,5 @@
-// What a worker's program waits for a person to answer: read off its screen, or told by its own door. It goes into the queue of approvals like any
-// other question; whoever answers it at the terminal first is the one who has answered.
+// What a program waits for a person to answer: read off a worker's screen, or told by the program's own door. It goes into the queue of approvals like
+// any other question; whoever answers it at the terminal first is the one who has answered.
 
 import type { ApprovalEnd, ApprovalQueue, AskedApproval } from '../broker/approval-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
@@ -11,11 +11,14 @@ export interface Dialog
   answer(end: Extract<ApprovalEnd, { how: 'answered' }>): Promise<unknown>
 }
 
+/** A worker, or a program that a person started. */
+type Asker = Pick<WorkerRow, 'id' | 'name' | 'cli' | 'cwd'>
+
 /** The dialog that is open now; undefined where none is. Rejects where that cannot be told. */
 export type ReadDialog = () => Promise<Dialog | undefined>
 
 export class DialogQuestions {
-  readonly #row: WorkerRow
+  readonly #row: Asker
   readonly #queue: ApprovalQueue
   readonly #read: ReadDialog
   #open: { source: string; same: string; isTyped: boolean } | undefined
@@ -23,7 +26,7 @@ export class DialogQuestions {
   /** Grows when a dialog goes: what was read before is not asked any more. */
   #gone = 0
 
-  constructor(row: WorkerRow, queue: ApprovalQueue, read: ReadDialog) {
+  constructor(row: Asker, queue: ApprovalQueue, read: ReadDialog) {
     this.#row = row
     this.#queue = queue
     this.#read = read

@@ -1,10 +1,9 @@
-// Compares what is wished of a workspace's workers with what runs, and acts. It also keeps what wakes sessions that people started. Programs that an earlier daemon left are ended, never restarted.
+// Compares what is wished of a workspace's workers with what runs, and acts. Programs that an earlier daemon left are ended, never restarted.
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ApprovalQueue } from '../broker/approval-runtime.ts'
 import type { EditDesk } from '../broker/claims/claim-runtime.ts'
-import type { WakeLedger } from '../broker/wake-runtime.ts'
 import type {
   Checked,
   PlaceRequest,
@@ -19,7 +18,6 @@ import { withDaemon } from '../core/needs.ts'
 import type { WorkerRow } from '../core/view.ts'
 import { allowedDirectory, realDirectory } from '../machine/working-directory.ts'
 import { checkStart } from './checking.ts'
-import { CodexThreads } from './control/codex-threads.ts'
 import { leaveWorktree, reportExit, sweep } from './ending.ts'
 import { acp } from './harness/acp.ts'
 import type { Harness } from './harness/harness.ts'
@@ -32,7 +30,6 @@ export interface SupervisorOptions {
   ledger: WorkerLedger
   approvals: ApprovalQueue
   edits: EditDesk
-  waking: WakeLedger
   worktrees: WorktreeKeeper
   /** The directory that the workspace is named after. */
   project(): string | undefined
@@ -58,7 +55,6 @@ export class Supervisor implements WorkerRuntime {
   readonly #harnesses: readonly Harness[]
   readonly #workers = new Map<string, SupervisedWorker>()
   readonly #names = new Map<string, SupervisedWorker>()
-  readonly #codex: CodexThreads
   readonly #stopListening: () => void
   /** The worktrees that the workers of an earlier daemon left are removed, or kept. */
   readonly #clearing: Promise<void>
@@ -67,7 +63,6 @@ export class Supervisor implements WorkerRuntime {
   private constructor(options: SupervisorOptions, ended: readonly WorkerRow[]) {
     this.#options = options
     this.#harnesses = options.harnesses ?? allHarnesses
-    this.#codex = new CodexThreads(options)
     this.#stopListening = options.ledger.listen({
       onWish: (id, wish, reason) => this.#workers.get(id)?.wish(wish, reason),
       onMessage: (to) => this.#wakeFor(to),
@@ -134,7 +129,6 @@ export class Supervisor implements WorkerRuntime {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#stopListening()
-    this.#codex.close()
     const workers = [...this.#workers.values()]
     for (const worker of workers) worker.release(withDaemon.stopped)
     await Promise.all([this.#clearing, ...workers.map(({ over }) => over)])

@@ -48,9 +48,9 @@ export interface McpSession {
   letGo(): void
 }
 
-/** The agent that the host is already, by a session that the daemon opened for it. That one ends: one program is one agent. */
-function leftBy({ sessions }: Workspace, host: number | undefined): string | undefined {
-  const opened = sessions.openedFor(host)
+/** The agent that its program is already, by a session that the daemon opened for it. That one ends: one program is one agent. */
+function leftBy({ sessions }: Workspace, session: Session): string | undefined {
+  const opened = sessions.openedFor(session)
   if (!opened) return undefined
   // A name that was given and is not stored is nobody's once its session ends.
   const stored = opened.provisional ? undefined : opened.agent
@@ -83,7 +83,7 @@ export async function openMcpSession(
   const introduce: ServerOptions['introduce'] = async (info) => {
     if (session.agent !== undefined) return tellCli(workspace, client, info)
     const wanted = nameAfter(info?.name)
-    const former = leftBy(workspace, session.host)
+    const former = leftBy(workspace, session)
     if (isProvisional && former === undefined) {
       const name = given ?? wanted.name
       const named = nameProvisionally(workspace, session, { ...wanted, name }, onAgent)

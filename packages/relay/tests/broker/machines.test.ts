@@ -63,7 +63,6 @@ async function openOn(machine: string | undefined): Promise<{ workspace: Workspa
     ledger: workspace.workers.reports,
     approvals: workspace.approvals,
     edits: new WorkerEdits(workspace, '', editsOf),
-    waking: workspace.waking,
     worktrees: new Worktrees({ env: {}, dataDir: directory }),
     project: () => undefined,
     directory: join(directory, 'workers'),

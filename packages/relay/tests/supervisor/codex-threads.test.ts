@@ -77,7 +77,7 @@ describe('a session in the only directory that fits', () => {
   test('is shown as what its conversation does, and given nothing while that waits', async () => {
     await world.session('Bob', '/work')
     await isReached('Bob', 'wakes')
-    expect(shown('Bob')).toEqual({ doing: { state: 'idle' } })
+    expect(shown('Bob')).toMatchObject({ doing: { state: 'idle' }, note: undefined })
     const states = [
       [[], { state: 'busy' }],
       [['waitingOnApproval'], { state: 'waiting', for: 'approval' }],

@@ -5,13 +5,19 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { makeIds } from '@agent-relay/sdk/protocol'
+import { type InboxMessage, makeIds } from '@agent-relay/sdk/protocol'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { Dispatch } from '../../src/broker/dispatch.ts'
+import { settleNamed } from '../../src/broker/provisional.ts'
 import type { Session } from '../../src/broker/sessions/session.ts'
 import { ownStanding } from '../../src/broker/sessions/standing.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
+import type { ApprovalRow } from '../../src/core/view.ts'
+import type { OpenWorkspace } from '../../src/daemon/open-workspace.ts'
+import { OwnAgents } from '../../src/daemon/own-agents.ts'
+import { OwnMemory } from '../../src/daemon/own-memory.ts'
 import { type Clock, systemClock } from '../../src/machine/clock.ts'
-import { CodexThreads } from '../../src/supervisor/control/codex-threads.ts'
+import { CodexThreads } from '../../src/supervisor/codex/threads.ts'
 import { loud } from '../broker/loud.ts'
 
 export interface StandInThread {
@@ -25,13 +31,18 @@ export interface StandInThread {
 export class CodexWorld {
   readonly root = mkdtempSync(join(tmpdir(), 'codex-'))
   readonly home = join(this.root, 'home')
-  readonly socketPath = join(this.home, 'control/app-server.sock')
+  readonly socketPath: string
   readonly #asked = join(this.root, 'asked')
   readonly workspace: Workspace
   /** What its model was given, by thread. */
   readonly turns: { thread: string; text: string }[] = []
   /** The steps of all conversations, the last first. */
-  readonly items: { type: string; id: string; clientId?: string; thread: string }[] = []
+  readonly items: { type: string; id: string; clientId?: string; text?: string; thread: string }[] = []
+  /** Those who have joined a conversation, by its id, and what was answered to questions. */
+  readonly joined = new Map<string, number>()
+  readonly decided: unknown[] = []
+  /** What it asks whoever joins. */
+  readonly asks: { id: number; method: string; params: { threadId: string } }[] = []
   /** What it does with turns instead of answering: it takes them, or hangs up after it has, or hangs up without. */
   silence: 'takes' | 'takes and hangs up' | 'hangs up' | undefined
   readonly threads: StandInThread[] = []
@@ -45,9 +56,15 @@ export class CodexWorld {
   commands = 0
   readonly #http: Server = createServer()
   readonly #sockets = new Set<WebSocket>()
-  #codex: CodexThreads | undefined
+  #agents: OwnAgents | undefined
 
-  constructor(clock: Clock) {
+  #memory = new OwnMemory(undefined)
+
+  constructor(clock: Clock, isNative: boolean) {
+    this.socketPath = join(
+      this.home,
+      isNative ? '.codex/app-server-control/app-server-control.sock' : 'control/app-server.sock',
+    )
     const paths = { databasePath: join(this.root, 'relay.db'), searchPath: ':memory:' }
     const ids = makeIds()
     const counted = (prefix: string) => {
@@ -57,8 +74,13 @@ export class CodexWorld {
     this.workspace = new Workspace({ name: 'play', ...paths, clock, ids: counted, ...loud })
   }
 
-  static async start({ version = '0.166.0', mode = 0o600, clock = systemClock } = {}): Promise<CodexWorld> {
-    const world = new CodexWorld(clock)
+  static async start({
+    version = '0.166.0',
+    mode = 0o600,
+    clock = systemClock,
+    isNative = false,
+  } = {}): Promise<CodexWorld> {
+    const world = new CodexWorld(clock, isNative)
     await world.workspace.begin(() => {})
     for (const path of [join(world.root, 'bin'), dirname(world.socketPath)])
       mkdirSync(path, { recursive: true, mode: 0o700 })
@@ -70,8 +92,56 @@ export class CodexWorld {
     await new Promise<void>((resolve) => world.#http.listen(world.socketPath, resolve))
     chmodSync(world.socketPath, mode)
     const env = { PATH: `${join(world.root, 'bin')}:/usr/bin:/bin`, HOME: world.home }
-    world.#codex = new CodexThreads({ waking: world.workspace.waking, env, onTrouble: loud.onTrouble })
+    world.watch(env, isNative ? join(world.home, '.codex') : undefined)
     return world
+  }
+
+  /** What a daemon does. */
+  watch(env: Record<string, string>, home: string | undefined): void {
+    const dispatch = this.#dispatch()
+    this.#agents = new OwnAgents({
+      vendors: [(listener) => new CodexThreads({ env, home }, listener)],
+      memory: this.#memory,
+      workspaces: {
+        names: () => ['play'],
+        dispatches: () => [dispatch],
+        visit: async (_name, work) => work({ dispatch } as OpenWorkspace),
+      },
+      onTrouble: loud.onTrouble,
+    })
+    this.workspace.sessions.onChange(() => this.#agents?.lookSoon())
+  }
+
+  /** The next daemon. */
+  async watchAgain(): Promise<void> {
+    await this.#agents?.close()
+    this.watch({ PATH: '/usr/bin:/bin' }, join(this.home, '.codex'))
+  }
+
+  /** A person begins a conversation. */
+  converse(cwd: string, id: string): void {
+    const thread = { id, cwd, status: { type: 'idle' } }
+    this.threads.push(thread)
+    this.say({ method: 'thread/started', params: { thread: { ephemeral: false, ...thread } } })
+  }
+
+  /** The model has answered, and the turn is over. */
+  says(thread: string, text: string): void {
+    this.items.unshift({ type: 'agentMessage', id: `i${this.items.length}`, text, thread })
+    this.status(thread, 'idle')
+  }
+
+  #dispatch(): Dispatch {
+    const { workspace } = this
+    const neighbours = {
+      ...{ names: () => ['play'], atRest: () => [], awake: () => [workspace] },
+      visit: async <T>(_name: string, work: (other: Workspace) => T | Promise<T>) => work(workspace),
+    }
+    const lag = () => ({ p50: 0, p99: 0, max: 0 })
+    const agentProcesses = () => new Map()
+    return new Dispatch(workspace, neighbours, {
+      ...{ version: '0', uptimeMs: () => 0, lag, socketPath: () => '', agentProcesses },
+    })
   }
 
   /** How often `codex` was started, and with which arguments. */
@@ -93,8 +163,26 @@ export class CodexWorld {
     return session
   }
 
-  async send(from: string, to: string, body: string): Promise<string> {
-    return (await this.#give('message.send', from, { to, body })).id as string
+  async send(from: string, to: string, body: string, kind?: 'status'): Promise<string> {
+    await settleNamed(this.workspace, to)
+    return (await this.#give('message.send', from, { to, body, kind })).id as string
+  }
+
+  /** A person answers. */
+  async answer(row: ApprovalRow | undefined, choice: string): Promise<void> {
+    const { id = '', digest = '' } = row ?? {}
+    await this.#give('approval.answer', 'agent-relay', {
+      id,
+      choice,
+      digest,
+      surface: 'terminal',
+      standing: { ...ownStanding(), rank: 'holder' as const },
+    })
+  }
+
+  /** The messages themselves. */
+  async taken(session: Session): Promise<InboxMessage[]> {
+    return this.workspace.store.queries.inboxMessages(session.agent as string, await this.take(session))
   }
 
   /** What the agent's own inbox tool would hand out. */
@@ -120,7 +208,7 @@ export class CodexWorld {
   }
 
   async close(): Promise<void> {
-    this.#codex?.close()
+    await this.#agents?.close()
     for (const socket of this.#sockets) socket.terminate()
     await new Promise((resolve) => this.#http.close(resolve))
     this.workspace.close()
@@ -132,8 +220,10 @@ export class CodexWorld {
     socket.on('close', () => this.#sockets.delete(socket))
     socket.on('error', () => {})
     socket.on('message', (data) => {
-      const { id, method, params } = JSON.parse(String(data))
-      if (id === undefined) return
+      const { id, method, params, result } = JSON.parse(String(data))
+      if (result !== undefined) this.decided.push(result)
+      if (id === undefined || method === undefined) return
+      if (method === 'thread/resume') for (const each of this.asks) socket.send(JSON.stringify(each))
       if (method === 'initialize') this.greeted++
       if (this.greeting === 'hangs up') return socket.terminate()
       if (this.greeting === 'nonsense')
@@ -165,6 +255,11 @@ export class CodexWorld {
     if (method === 'thread/read') return thread && { thread: { ephemeral: false, ...thread } }
     if (method === 'thread/items/list')
       return thread && { data: this.items.filter((item) => item.thread === thread.id).map((item) => ({ item })) }
+    if (method === 'thread/resume' || method === 'thread/unsubscribe') {
+      const [joined, by] = [this.joined.get(params.threadId ?? '') ?? 0, method === 'thread/resume' ? 1 : -1]
+      this.joined.set(params.threadId ?? '', joined + by)
+      return by > 0 ? { initialTurnsPage: { data: [] } } : {}
+    }
     if (method !== 'turn/start' || !thread || this.refuses) return undefined
     this.turns.push({ thread: thread.id, text: params.input?.[0]?.text ?? '' })
     const clientId = params.clientUserMessageId

@@ -73,6 +73,8 @@ export interface InjectionOptions {
   isBare?: boolean
   /** For a session of Claude Code that has no tools of ours: the address to which it answers by its own. */
   peer?: string
+  /** For a session without any tool for it: whose answer is what its model says last in its turn. */
+  lastWordsTo?: readonly string[]
   /** What stands before the messages: our own words, clean already. */
   opening?: string
 }
@@ -104,7 +106,14 @@ function hanging(body: string): string {
 }
 
 /** Names whom to answer, each once; where names are so long that it would not fit, the tool alone. */
-function hint(messages: readonly InjectedMessage[], { toolPrefix, sendTool, peer }: InjectionOptions): string[] {
+function hint(
+  messages: readonly InjectedMessage[],
+  { toolPrefix, sendTool, peer, lastWordsTo }: InjectionOptions,
+): string[] {
+  if (lastWordsTo) {
+    const names = lastWordsTo.map(cleanLineForModel).join(', ')
+    return names === '' ? [] : [`The last words of your turn are sent to ${names} as your answer.`]
+  }
   const answerable = messages.filter(({ from }) => from !== daemonName)
   if (answerable.length === 0) return []
   const targets = [...new Set(answerable.map((message) => cleanLineForModel(answerAddress(message))))]

@@ -148,10 +148,13 @@ export class Sessions implements World {
     return this.#shown.get(agent)
   }
 
-  /** The session that the daemon has opened for a program that had none of its own. */
-  openedFor(host: number | undefined): Session | undefined {
+  /** The session that the daemon has opened for the program that started this one. A server that runs many has it for the directory, if for one alone. */
+  openedFor({ host, directory }: Session): Session | undefined {
     const isOnlyWay = ({ agent }: Session) => agent !== undefined && this.#shown.get(agent)?.isOnlyWay
-    return host === undefined ? undefined : this.all().find((each) => each.host === host && isOnlyWay(each))
+    const isHere = (each: Session) => each.codexThread === undefined || each.directory === directory
+    const opened = this.all().filter((each) => each.host !== undefined && each.host === host && isOnlyWay(each))
+    const fitting = opened.filter(isHere)
+    return fitting.length === 1 ? fitting[0] : undefined
   }
 
   paste(agent: string, messages: Iterable<string>): void {

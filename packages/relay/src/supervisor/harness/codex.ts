@@ -2,7 +2,7 @@
 // terminal, so that what it asks is known as a whole.
 
 import { join } from 'node:path'
-import { codexDoor } from '../doors/codex-door.ts'
+import { codexDoor } from '../codex/hired-door.ts'
 import { ctrlC, type Harness, known, type LaunchContext, readSigns, type Signs, serverName } from './harness.ts'
 
 /** Signs of version 0.166.0. */

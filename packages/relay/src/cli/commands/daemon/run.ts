@@ -1,7 +1,7 @@
 // `daemon run`: the background daemon's own process, which `daemon start` starts; a person never needs it.
 
 import { credentialsPath, dataDir, homeWorkspace } from '@agent-relay/sdk/internal/discover'
-import { claudeHome } from '../../../machine/claude-home.ts'
+import { claudeHome, codexHome } from '../../../machine/vendor-homes.ts'
 import { version } from '../../../machine/version.ts'
 import { type Context, exits, type NamedCommand } from '../../command.ts'
 import { loginName } from '../../connection.ts'
@@ -54,7 +54,7 @@ async function beDaemon({ env, options }: Context<RunOptions>): Promise<void> {
   const daemon = await Daemon.start({
     dataDir: dataDir(env),
     credentialsPath: credentialsPath(env),
-    claudeHome: options.memory ? undefined : claudeHome(env),
+    ...(options.memory ? {} : { claudeHome: claudeHome(env), codexHome: codexHome(env) }),
     isMemory: options.memory,
     human: loginName(),
     http: wish,

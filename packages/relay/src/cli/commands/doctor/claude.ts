@@ -1,7 +1,7 @@
 // The doctor's check of Claude Code's sessions: how many a message reaches by their own sockets, and which records were left alone.
 
 import { dataDir, setting } from '@agent-relay/sdk/internal/discover'
-import { claudeHome, mayListInClaude } from '../../../machine/claude-home.ts'
+import { claudeHome, mayListInClaude } from '../../../machine/vendor-homes.ts'
 import { ClaudeRegistry, endedText, oursText } from '../../../supervisor/claude/registry.ts'
 import { counted, homely } from '../../text.ts'
 import type { Check } from './finding.ts'
@@ -9,8 +9,8 @@ import type { Check } from './finding.ts'
 export const claude: Check = ({ env }) => {
   const check = 'claude sessions'
   const home = claudeHome(env)
-  if (setting(env, 'RELAY_CLAUDE_SESSIONS') === 'off')
-    return [{ check, state: 'note', text: 'are not looked at: RELAY_CLAUDE_SESSIONS is off' }]
+  if (setting(env, 'RELAY_WATCH_SESSIONS') === 'off')
+    return [{ check, state: 'note', text: 'are not looked at: RELAY_WATCH_SESSIONS is off' }]
   if (home === undefined) return []
   const { sessions, leftAlone } = ClaudeRegistry.read(home)
   const here = [...sessions.values()].filter(({ isAttended }) => isAttended)

@@ -1,10 +1,10 @@
 // The doctor's check of Codex: can sessions that a person started be woken by a message?
 
-import { openCodexDaemon } from '../../../supervisor/control/codex-daemon.ts'
+import { findServer } from '../../../supervisor/codex/find-server.ts'
 import type { Check } from './finding.ts'
 
 export const codex: Check = async ({ env }) => {
-  const found = await openCodexDaemon(env, { onClose() {} })
+  const found = await findServer(env, undefined, { onClose() {} })
   const check = 'waking codex'
   if (!('trouble' in found)) {
     found.server.close()

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
-import { claudeHome, letListInClaude, mayListInClaude } from '../../../machine/claude-home.ts'
+import { claudeHome, letListInClaude, mayListInClaude } from '../../../machine/vendor-homes.ts'
 import type { CliOption, Context } from '../../command.ts'
 
 export const claudeListOptions = {

@@ -1,5 +1,5 @@
 // The client of Codex's app-server: JSON-RPC, without its version field, in the frames of a WebSocket on a Unix socket. Which server to ask is
-// decided in codex-daemon.ts. What the server says is not trusted: it is bounded, and what does not fit the schemas is passed over.
+// decided in find-server.ts. What the server says is not trusted: it is bounded, and what does not fit the schemas is passed over.
 
 import { connect } from 'node:net'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
@@ -30,6 +30,8 @@ const CodexThread = z.object({
   /** Set for a conversation that another one started. */
   parentThreadId: ThreadId.nullish(),
   status: Status,
+  /** As its person has called it. */
+  name: z.string().max(limits.idCharsMax).nullish().catch(undefined),
 })
 export type CodexThread = z.infer<typeof CodexThread>
 
@@ -38,6 +40,8 @@ const Item = z.looseObject({
   type: z.string(),
   id: z.string().max(limits.idCharsMax),
   clientId: z.string().nullish(),
+  /** Of a message. */
+  text: z.string().optional().catch(undefined),
 })
 export type Item = z.infer<typeof Item>
 
@@ -84,6 +88,8 @@ export class AppServer {
   readonly #socket: WebSocket
   readonly #listener: AppServerListener
   readonly #rpc: JsonRpc
+  /** As it says: `codex-tui/0.166.0 (…)`. */
+  userAgent = ''
 
   private constructor(socket: WebSocket, listener: AppServerListener) {
     this.#socket = socket
@@ -115,7 +121,8 @@ export class AppServer {
     const server = new AppServer(socket, listener)
     try {
       const clientInfo = { name: 'agent-relay', title: 'Agent Relay', version }
-      await server.#need('initialize', { clientInfo, capabilities: { experimentalApi: true } }, Initialized)
+      const capabilities = { experimentalApi: true }
+      server.userAgent = (await server.#need('initialize', { clientInfo, capabilities }, Initialized)).userAgent
     } catch (error) {
       server.close()
       throw error
@@ -169,6 +176,21 @@ export class AppServer {
     const page = z.object({ data: z.array(z.object({ items: z.array(Item) })) })
     const answer = await this.#ask('thread/resume', asked, z.object({ initialTurnsPage: page }))
     return answer.initialTurnsPage.data[0]?.items ?? []
+  }
+
+  /** From then on it is not heard any more. */
+  async leave(thread: string): Promise<void> {
+    await this.#rpc.call('thread/unsubscribe', { threadId: thread }, answerMs)
+  }
+
+  /** The last that the model said in the turn that began with the text of this id. */
+  async lastWords(thread: string, id: string): Promise<string | undefined> {
+    let words: string | undefined
+    const begun = await this.#findItem(thread, (item) => {
+      if (item.type === 'agentMessage') words ??= item.text
+      return item.clientId === id
+    })
+    return begun && words
   }
 
   /** The newest step of a conversation of which this is so. */

@@ -1,5 +1,5 @@
-// What has to be known of Claude Code's sessions after a restart of the daemon: which agent a conversation was, where sessions take what we send, and
-// which sockets of ours a daemon that was killed has left.
+// What has to be known of programs that people started after a restart of the daemon: which agent a conversation was; of Claude Code also where sessions
+// take what we send, and which sockets of ours a daemon that was killed has left.
 
 import { renameSync, writeFileSync } from 'node:fs'
 import { readForeignText } from '@agent-relay/sdk/internal/discover'
@@ -16,7 +16,7 @@ const Memory = z.object({
   taking: z.array(z.string()).default([]),
 })
 
-export class ClaudeMemory {
+export class OwnMemory {
   readonly #path: string | undefined
   readonly #known: z.infer<typeof Memory>
 

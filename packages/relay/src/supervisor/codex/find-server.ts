@@ -1,20 +1,26 @@
-// Where Codex's own background server listens, and whether it can be used: only Codex is asked where, only a socket that nobody but this user can
-// have made is used, and what the server can do is found out by asking it, whatever its version. What is said to it is in app-server.ts.
+// Where Codex's own background server listens, and whether it can be used: in Codex's home, else where Codex says. Only a socket that nobody but this
+// user can have made is used, and what the server can do is found out by asking it, whatever its version. What is said to it is in app-server.ts.
 
 import { execFile } from 'node:child_process'
+import { lstatSync, readFileSync } from 'node:fs'
 import { lstat, realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { dirname, isAbsolute } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { AppServer, type AppServerListener, Unfit } from '../doors/app-server.ts'
 import { codex } from '../harness/codex.ts'
 import { Refused } from '../json-rpc.ts'
 import { allowedEnvironment, programOf } from '../launching.ts'
+import { AppServer, type AppServerListener, Unfit } from './app-server.ts'
 
 const saidBytesMax = 64 * 1024
 const Said = z.object({ socketPath: z.string().max(limits.pathCharsMax), appServerVersion: z.string().max(100) })
+
+const Noted = z.object({
+  pid: z.number().int().positive(),
+  processIdentity: z.object({ startTicks: z.number() }),
+})
 
 export type CodexDaemon =
   | { server: AppServer; version: string }
@@ -23,20 +29,46 @@ export type CodexDaemon =
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** Starts `codex` once, which answers and ends. Never in a project's directory, where a file could tell it something else. */
-export async function openCodexDaemon(env: Env, listener: AppServerListener): Promise<CodexDaemon> {
+const socketOf = (home: string) => join(home, 'app-server-control/app-server-control.sock')
+
+/** Names the socket that lies in the home now; empty where there is none. */
+export function socketIn(home: string): string {
+  const stats = lstatSync(socketOf(home), { throwIfNoEntry: false })
+  return stats ? `${stats.ino} ${stats.mtimeMs}` : ''
+}
+
+/** The process of the server in this home, as its own note says. */
+export function pidOf(home: string, startOf: (pid: number) => string | undefined): number | undefined {
+  try {
+    const note = Noted.parse(JSON.parse(readFileSync(join(home, 'app-server-daemon/daemon.pid'), 'utf8')))
+    return startOf(note.pid) === String(note.processIdentity.startTicks) ? note.pid : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** In this home; without one Codex is asked, which starts its program once. Never in a project's directory, where a file could tell it something else. */
+export async function findServer(
+  env: Env,
+  home: string | undefined,
+  listener: AppServerListener,
+): Promise<CodexDaemon> {
+  if (home !== undefined) return openAt(socketOf(home), undefined, listener)
   const program = programOf(codex, [], env, '/')
   if (program === undefined) return { trouble: 'not-installed', text: 'codex is not on PATH' }
   const said = await ask(program, env)
   if (!said) return { trouble: 'not-running', text: 'its background server does not run' }
-  const { socketPath, appServerVersion: version } = said
-  const real = await safeSocket(socketPath)
-  if (real === undefined) return { trouble: 'unsafe', text: `${socketPath} is not a socket of this user alone` }
+  return openAt(said.socketPath, said.appServerVersion, listener)
+}
+
+async function openAt(path: string, version: string | undefined, listener: AppServerListener): Promise<CodexDaemon> {
+  const real = await safeSocket(path)
+  if (real === undefined) return { trouble: 'unsafe', text: `${path} is not a socket of this user alone` }
   return tryOut(real, version, listener)
 }
 
 /** All that can be tried without changing anything. Whether it takes a turn is seen when there is one to begin. */
-async function tryOut(path: string, version: string, listener: AppServerListener): Promise<CodexDaemon> {
+async function tryOut(path: string, said: string | undefined, listener: AppServerListener): Promise<CodexDaemon> {
   let server: AppServer | undefined
   try {
     server = await AppServer.connect(path, listener)
@@ -45,13 +77,17 @@ async function tryOut(path: string, version: string, listener: AppServerListener
       await server.read(newest).catch(unlessRefused)
       await server.lastCompaction(newest).catch(unlessRefused)
     }
-    return { server, version }
+    return { server, version: said ?? versionOf(server) ?? 'unknown version' }
   } catch (error) {
     server?.close()
-    if (error instanceof Unfit) return { trouble: 'unfit', text: `version ${version}: ${error.message}` }
+    const version = said ?? (server && versionOf(server))
+    const which = version === undefined ? '' : `version ${version}: `
+    if (error instanceof Unfit) return { trouble: 'unfit', text: `${which}${error.message}` }
     return { trouble: 'silent', text: 'its background server does not answer' }
   }
 }
+
+const versionOf = ({ userAgent }: AppServer) => /\/(\d[\w.-]{0,40})/.exec(userAgent)?.[1]
 
 /** A conversation may be closed before it is read, and has no steps before its first turn. */
 function unlessRefused(error: unknown): void {

@@ -1,13 +1,11 @@
-// The own door of a hired Codex: the app-server that runs beside its terminal. It tells what Codex asks leave for as a whole, where the terminal
-// shows only a part: the command as it would run, and each file with what changes in it.
+// What a conversation of Codex asks its person, as its server tells it whole: the command as it would run, or each file with what changes in it. The
+// server asks everybody who has joined a conversation, so one is joined only while it waits.
 
-import { realpath } from 'node:fs/promises'
 import { askedText } from '@agent-relay/sdk/internal/asked'
 import type { ApprovalChoice } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { Dialog } from '../dialog.ts'
-import { AppServer, type AskedByServer, type Item } from './app-server.ts'
-import type { OwnDoor } from './own-door.ts'
+import type { AppServer, AppServerListener, AskedByServer, Item } from './app-server.ts'
 
 /** What it waits for comes right after the conversation was joined. */
 const replayMs = 1_000
@@ -32,51 +30,76 @@ const choices: (ApprovalChoice & { label: string })[] = [
   { id: 'decline', kind: 'deny', label: 'No' },
 ]
 
-/** `cwd`: where the worker is. A command that would run elsewhere says so. */
-export function codexDoor(socket: string, cwd: string): OwnDoor {
-  const door = new CodexDoor(socket, cwd)
-  return { asked: () => door.asked() }
-}
-
-class CodexDoor {
-  readonly #socket: string
-  readonly #cwd: string
-  #server: AppServer | undefined
-  /** What it has asked and nobody has answered, here or at the terminal. */
+export class CodexQuestions {
+  /** What was asked and nobody has answered, here or at the terminal. */
   readonly #asked = new Map<AskedByServer['id'], AskedByServer>()
-  /** The newest changes of files, by the id of their step: what it asks about names no more than that. */
+  /** The newest changes of files, by the id of their step: what is asked about names no more than that. */
   readonly #changes = new Map<string, Item>()
-  #whenAsked: (() => void) | undefined
+  /** Until they wait for nothing any more, also where it can be answered at the terminal alone. */
+  readonly #joined = new Map<string, { server: AppServer; replayed: Promise<void> }>()
+  readonly #whenAsked = new Map<string, () => void>()
 
-  constructor(socket: string, cwd: string) {
-    this.#socket = socket
-    this.#cwd = cwd
+  readonly listener: Pick<AppServerListener, 'onAsked' | 'onResolved' | 'onItem'> = {
+    onAsked: (asked) => {
+      this.#asked.set(asked.id, asked)
+      this.#whenAsked.get(asked.thread)?.()
+    },
+    onResolved: (id) => this.#asked.delete(id),
+    onItem: (item) => this.#keep(item),
   }
 
-  async asked(): Promise<Dialog | undefined> {
-    const server = this.#server ?? (await this.#connect())
-    if (this.#asked.size === 0) await this.#join(server)
-    const [first] = this.#asked.values()
-    const what = first && this.#inputOf(first)
+  clear(): void {
+    this.#asked.clear()
+    this.#joined.clear()
+  }
+
+  /** A conversation that has asked, and was not answered. */
+  get asking(): string | undefined {
+    return this.#asked.values().next().value?.thread
+  }
+
+  /** The conversation waits for nothing any more. */
+  isOver(thread: string): void {
+    for (const asked of [...this.#asked.values()]) if (asked.thread === thread) this.#asked.delete(asked.id)
+    this.#leave(thread)
+  }
+
+  /** The first question that is open in the conversation. `cwd`: where it works; a command that would run elsewhere says so. */
+  async dialog(server: AppServer, thread: string, cwd: string): Promise<Dialog | undefined> {
+    if (!this.#firstOf(thread)) await this.#join(server, thread)
+    const first = this.#firstOf(thread)
+    const what = first && this.#inputOf(first, cwd)
     if (!what) return undefined
-    const { id, thread, reply } = first
+    const { id, reply } = first
     return { same: `${thread} ${id}`, ...what, answer: async ({ choice: decision }) => reply.result({ decision }) }
   }
 
-  async #connect(): Promise<AppServer> {
-    this.#server = await AppServer.connect(await realpath(this.#socket), {
-      onAsked: (asked) => {
-        this.#asked.set(asked.id, asked)
-        this.#whenAsked?.()
-      },
-      onResolved: (id) => this.#asked.delete(id),
-      onItem: (item) => this.#keep(item),
-      onClose: () => {
-        this.#server = undefined
-        this.#asked.clear()
-      },
+  #firstOf(thread: string): AskedByServer | undefined {
+    return [...this.#asked.values()].find((asked) => asked.thread === thread)
+  }
+
+  /** Whoever joins a conversation that waits for an answer is asked too, and hears of what comes later. */
+  #join(server: AppServer, thread: string): Promise<void> {
+    const known = this.#joined.get(thread)
+    if (known) return known.replayed
+    const asked = new Promise<void>((resolve) => {
+      this.#whenAsked.set(thread, resolve)
+      setTimeout(resolve, replayMs).unref()
     })
-    return this.#server
+    const join = async () => {
+      for (const item of await server.join(thread)) this.#keep(item)
+      await asked
+    }
+    const replayed = join().finally(() => this.#whenAsked.delete(thread))
+    this.#joined.set(thread, { server, replayed })
+    replayed.catch(() => this.#joined.delete(thread))
+    return replayed
+  }
+
+  #leave(thread: string): void {
+    const joined = this.#joined.get(thread)
+    this.#joined.delete(thread)
+    void joined?.server.leave(thread).catch(() => {})
   }
 
   #keep(item: Item): void {
@@ -86,25 +109,11 @@ class CodexDoor {
     if (oldest !== undefined && this.#changes.size > changesMax) this.#changes.delete(oldest)
   }
 
-  /** Whoever joins a conversation that waits for an answer is asked too, and hears of what comes later. */
-  async #join(server: AppServer): Promise<void> {
-    for (const id of await server.loaded()) {
-      const { status } = await server.read(id)
-      if (!status.activeFlags?.includes('waitingOnApproval')) continue
-      const replayed = new Promise<void>((resolve) => {
-        this.#whenAsked = resolve
-        setTimeout(resolve, replayMs).unref()
-      })
-      for (const item of await server.join(id)) this.#keep(item)
-      return replayed
-    }
-  }
-
-  /** Undefined for what it asks in another way: that is read off the screen. */
-  #inputOf({ method, params }: AskedByServer): Pick<Dialog, 'tool' | 'input' | 'choices'> | undefined {
+  /** Undefined for what it asks in another way: that is read off the screen, or asked at the terminal alone. */
+  #inputOf({ method, params }: AskedByServer, at: string): Pick<Dialog, 'tool' | 'input' | 'choices'> | undefined {
     if (method === 'item/commandExecution/requestApproval') {
       const { command, cwd, availableDecisions } = Command.parse(params)
-      const elsewhere = cwd && cwd !== this.#cwd ? { cwd } : {}
+      const elsewhere = cwd && cwd !== at ? { cwd } : {}
       const offered = choices.filter(({ id, kind }) => kind === 'deny' || (availableDecisions?.includes(id) ?? true))
       return {
         tool: 'shell',

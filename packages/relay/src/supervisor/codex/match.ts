@@ -1,7 +1,7 @@
-// Which conversation of Codex's background server a session of ours belongs to. What is done with them is in codex-threads.ts.
+// Which conversation of Codex's background server a session of ours belongs to. What is done with them is in threads.ts.
 
 import type { OwnSession } from '../../broker/wake-runtime.ts'
-import type { CodexThread } from '../doors/app-server.ts'
+import type { CodexThread } from './app-server.ts'
 
 /** A conversation of a person: neither one of Codex with itself, nor one that another conversation began. */
 export function isMain({ ephemeral, parentThreadId }: CodexThread): boolean {

@@ -1,0 +1,325 @@
+// Programs of CLIs that people started by hand, as agents: each belongs to the workspace of its directory, as long as it runs. Where a program has our MCP
+// server too, that server's agent is the one, and the vendor's way is only another way to it. What a vendor shows of its programs is the vendor's
+// own: supervisor/claude, supervisor/codex.
+
+import { findProjectConfig, homeWorkspace } from '@agent-relay/sdk/internal/discover'
+import { agentNamePattern, limits } from '@agent-relay/sdk/protocol'
+import type { Dispatch } from '../broker/dispatch.ts'
+import { nameProvisionally, settleNamed } from '../broker/provisional.ts'
+import type { OwnSession } from '../broker/wake-runtime.ts'
+import { bareText, refusalOf } from '../core/refusal-error.ts'
+import { DialogQuestions } from '../supervisor/dialog.ts'
+import type { Matches, OwnListener, OwnProgram, OwnSaid, OwnVendor } from '../supervisor/own-program.ts'
+import type { OpenWorkspaces } from './open-workspaces.ts'
+
+/** By then a program has started our MCP server, where its person has installed that. */
+const enterMs = 900
+/** A program whose workspace is not open is tried again after this. */
+const againMs = 10_000
+/** What comes together is one look. */
+const gatherMs = 50
+/** A question that could not be asked yet is asked again after this. */
+const askAgainMs = 1_000
+
+/** Which agent a conversation was, also before the daemon was started again. */
+export interface ConversationMemory {
+  agentOf(conversation: string, workspace: string): string | undefined
+  noteAgent(conversation: string, workspace: string, agent: string): void
+}
+
+export interface OwnAgentsOptions {
+  vendors: readonly ((listener: OwnListener) => OwnVendor)[]
+  memory: ConversationMemory
+  workspaces: Pick<OpenWorkspaces, 'names' | 'dispatches' | 'visit'>
+  onTrouble(error: Error): void
+}
+
+interface Member {
+  program: OwnProgram
+  vendor: OwnVendor
+  /** The conversation that its agent was noted with. */
+  conversation: string
+  /** It came, or could not become an agent. */
+  triedAt: number
+  at?: Place
+  isGiving?: boolean
+  isWanted?: boolean
+}
+
+interface Place {
+  dispatch: Dispatch
+  agent: string
+  /** Of our MCP server, or opened here. */
+  session: OwnSession
+  hasOurTools: boolean
+  questions: DialogQuestions | undefined
+  stopMail(): void
+  /** A message wakes it, until this is called. */
+  wakes?: () => void
+}
+
+export class OwnAgents {
+  readonly #options: OwnAgentsOptions
+  readonly #vendors: readonly OwnVendor[]
+  readonly #members = new Map<string, Member>()
+  #timer: NodeJS.Timeout | undefined
+  #timerAt = Number.POSITIVE_INFINITY
+  #isClosed = false
+
+  constructor(options: OwnAgentsOptions) {
+    this.#options = options
+    const { vendors, onTrouble } = options
+    const onSaid: OwnListener['onSaid'] = (program, said) => this.#say(program, said)
+    this.#vendors = vendors.map((make) => make({ onChange: () => this.#lookIn(0), onSaid, onTrouble }))
+    this.#lookIn(0)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    for (const vendor of this.#vendors) await vendor.close()
+    for (const key of [...this.#members.keys()]) this.#leave(key)
+  }
+
+  /** Somebody came to a workspace, or went. */
+  lookSoon(): void {
+    this.#lookIn(gatherMs)
+  }
+
+  /** Looks again after this time at the latest. */
+  #lookIn(ms: number): void {
+    const at = performance.now() + ms
+    if (this.#isClosed || at >= this.#timerAt) return
+    clearTimeout(this.#timer)
+    this.#timerAt = at
+    this.#timer = setTimeout(() => {
+      this.#timerAt = Number.POSITIVE_INFINITY
+      this.#look()
+    }, ms).unref()
+  }
+
+  #look(): void {
+    for (const vendor of this.#vendors) {
+      const hosted = this.#sessionsOf(vendor.cli)
+      const matches = vendor.match([...hosted.keys()])
+      for (const [session, { workspace }] of hosted) {
+        const note = matches.notes.get(session.id)
+        if (note !== undefined) workspace.waking.shows(session, { note })
+      }
+      const programs = vendor.programs()
+      for (const [key, { program, vendor: its }] of this.#members)
+        if (its === vendor && programs.get(program.key) === undefined) this.#leave(key)
+      for (const program of programs.values()) {
+        const member = this.#memberOf(vendor, program)
+        void this.#settle(member, matches, hosted).catch(this.#options.onTrouble)
+      }
+      vendor.onLooked?.()
+    }
+    // A program may become an agent then.
+    const due = [...this.#members.values()].flatMap(({ at, triedAt }) => (at ? [] : triedAt + enterMs))
+    if (due.length > 0) this.#lookIn(Math.max(gatherMs, Math.min(...due) - performance.now()))
+  }
+
+  #memberOf(vendor: OwnVendor, program: OwnProgram): Member {
+    const key = `${vendor.cli} ${program.key}`
+    const { conversation } = program
+    const known = this.#members.get(key)
+    const member = known ?? { program, vendor, conversation, triedAt: performance.now() }
+    member.program = program
+    this.#members.set(key, member)
+    return member
+  }
+
+  #sessionsOf(cli: string): Map<OwnSession, Dispatch> {
+    const dispatches = this.#options.workspaces.dispatches()
+    return new Map(
+      dispatches.flatMap((dispatch) =>
+        dispatch.workspace.waking.sessionsOf(cli).map((session) => [session, dispatch] as const),
+      ),
+    )
+  }
+
+  #leave(key: string): void {
+    const member = this.#members.get(key)
+    this.#members.delete(key)
+    if (member) this.#part(member)
+  }
+
+  #part(member: Member): void {
+    const { at, program, vendor } = member
+    member.at = undefined
+    if (!at) return
+    at.wakes?.()
+    at.stopMail()
+    at.questions?.end()
+    vendor.onPlace?.(program, undefined)
+    const { sessions } = at.dispatch.workspace
+    const session = sessions.live(at.session.id)
+    if (!at.hasOurTools && session) sessions.end(session)
+  }
+
+  /** Gives it its place as an agent, and what waits for it. */
+  async #settle(member: Member, matches: Matches, hosted: ReadonlyMap<OwnSession, Dispatch>): Promise<void> {
+    const { key } = member.program
+    const session = matches.sessions.get(key)
+    const dispatch = session && hosted.get(session)
+    const { at } = member
+    const isGone = at && !at.dispatch.workspace.sessions.live(at.session.id)
+    const isAnother = at && session && (session.id !== at.session.id || session.agent !== at.agent)
+    if (at && (isGone || isAnother || (at.hasOurTools && !session) || this.#isElsewhere(member))) this.#part(member)
+    if (!member.at && session && dispatch) this.#join(member, dispatch, session, true)
+    const mayEnter = !member.at && !matches.undecided.has(key)
+    if (mayEnter && performance.now() - member.triedAt >= enterMs) await this.#enter(member)
+    if (this.#isClosed || !member.at) return
+    if (session) member.at.session = session
+    this.#show(member, member.at)
+    await this.#give(member)
+  }
+
+  /** A project of its directory was begun after it came. Once somebody has written to it, it stays where they know it. */
+  #isElsewhere({ at, program }: Member): boolean {
+    if (!at || at.hasOurTools || !at.dispatch.workspace.sessions.live(at.session.id)?.provisional) return false
+    const wanted = this.#workspaceOf(program.directory)
+    return wanted !== undefined && wanted !== at.dispatch.workspace.name
+  }
+
+  async #enter(member: Member): Promise<void> {
+    const { program, vendor } = member
+    const { memory, workspaces } = this.#options
+    const name = this.#workspaceOf(program.directory)
+    member.triedAt = performance.now() + againMs - enterMs
+    if (name === undefined) return
+    await workspaces.visit(name, async ({ dispatch }) => {
+      const { workspace } = dispatch
+      const { conversation, host, directory: cwd, name: wanted } = program
+      const { cli } = vendor
+      const known = memory.agentOf(conversation, name)
+      const isAway = known !== undefined && workspace.store.view.agent(known) && !workspace.sessions.isLive(known)
+      const as = isAway ? { name: known, cli } : {}
+      const { session } = await dispatch.hello({ door: 'owner', kind: 'model' }, { ...as, host, cwd })
+      const isStill = this.#members.get(`${cli} ${program.key}`) === member
+      if (member.at || !isStill || this.#isClosed) return workspace.sessions.end(session)
+      const note = ({ agent }: { agent: string }) => memory.noteAgent(member.program.conversation, name, agent)
+      const given = { name: agentNameOf(wanted, cli), cli }
+      const agent = session.agent ?? nameProvisionally(workspace, session, given, note)
+      if (vendor.cli === 'codex') workspace.sessions.calledFrom(session, conversation)
+      this.#join(member, dispatch, { id: session.id, agent }, false)
+    })
+  }
+
+  #join(member: Member, dispatch: Dispatch, session: OwnSession, hasOurTools: boolean): void {
+    const { waking, approvals } = dispatch.workspace
+    const { key: id, directory: cwd } = member.program
+    const { agent: name } = session
+    const give = () => void this.#give(member).catch(this.#options.onTrouble)
+    const stopMail = waking.onMail((isFor) => isFor(name) && give())
+    const asker = { id, name, cli: member.vendor.cli, cwd }
+    const questions = member.program.asked
+      ? new DialogQuestions(asker, approvals, async () => member.program.asked?.())
+      : undefined
+    member.at = { dispatch, agent: name, session, hasOurTools, questions, stopMail }
+  }
+
+  /** What lists of agents say of it, and what it asks. */
+  #show(member: Member, at: Place): void {
+    const { program, vendor, conversation: before } = member
+    const { workspace } = at.dispatch
+    const { doing, note, isReachable } = program
+    workspace.sessions.shows(at.agent, { doing, note, isOnlyWay: !at.hasOurTools })
+    if (isReachable && note === undefined && isUsed(program, at)) at.wakes ??= workspace.waking.wakes(at.agent)
+    else at.wakes = void at.wakes?.()
+    void this.#ask(program, at).catch(this.#options.onTrouble)
+    const { agent, session, hasOurTools } = at
+    vendor.onPlace?.(program, {
+      ...{ workspace: workspace.name, agent, session: session.id, hasOurTools },
+      isWoken: at.wakes !== undefined,
+    })
+    // After a new beginning the same agent goes on in another conversation.
+    member.conversation = program.conversation
+    if (!hasOurTools && before !== program.conversation && workspace.store.view.agent(agent))
+      this.#options.memory.noteAgent(program.conversation, workspace.name, agent)
+  }
+
+  async #ask({ doing }: OwnProgram, { questions, dispatch, agent }: Place): Promise<void> {
+    if (!questions) return
+    if (doing?.state !== 'waiting') {
+      // Nobody else can have answered it.
+      questions.typed()
+      return questions.gone()
+    }
+    // Only an agent that is stored can ask for anything.
+    await settleNamed(dispatch.workspace, agent)
+    await questions.look()
+    // The one before is over only now: this one is asked a little later.
+    if (!questions.isOpen) this.#lookIn(askAgainMs)
+  }
+
+  /** What comes while it gives is looked at afterwards. */
+  async #give(member: Member): Promise<void> {
+    member.isWanted = true
+    if (member.isGiving) return
+    member.isGiving = true
+    try {
+      while (member.isWanted && !this.#isClosed) {
+        member.isWanted = false
+        await this.#giveOnce(member)
+      }
+    } finally {
+      member.isGiving = false
+    }
+  }
+
+  /** The one rule: held first, so that no other way shows it too; then looked at once more, since a dialog may have come; then given or let go. */
+  async #giveOnce(member: Member): Promise<void> {
+    const { at, program } = member
+    if (!at || !program.isOpen || !isUsed(program, at)) return
+    const { waking } = at.dispatch.workspace
+    if (program.wasCut?.()) waking.wasCompacted(at.session)
+    const held = await waking.hold(at.session, program.mailMax)
+    if (!held) return
+    program.look?.()
+    const { hasOurTools, session } = at
+    if (member.program.isOpen && member.at === at)
+      await member.program.give(held, { hasOurTools, sendTool: session.sendTool })
+    else held.release()
+  }
+
+  /** Said as its agent, who has come back by it. */
+  async #say(program: OwnProgram, { id, ...message }: OwnSaid): Promise<string | undefined> {
+    const { at } = [...this.#members.values()].find((each) => each.program === program) ?? {}
+    const session = at?.dispatch.workspace.sessions.live(at.session.id)
+    if (!at || !session) return undefined
+    try {
+      await at.dispatch.comeBack(session, id)
+      await at.dispatch.call(session, 'message.send', message, id.slice(0, limits.idCharsMax))
+      return undefined
+    } catch (error) {
+      return bareText(refusalOf(error))
+    }
+  }
+
+  /** As for a program that is started there: the workspace that its project names, else `home`, else the only one. */
+  #workspaceOf(directory: string): string | undefined {
+    const names = this.#options.workspaces.names()
+    try {
+      const config = findProjectConfig(directory)
+      if (config) return config.project !== undefined && names.includes(config.project) ? config.project : undefined
+    } catch {
+      // What it says cannot be read: nobody is put anywhere.
+      return undefined
+    }
+    if (names.includes(homeWorkspace)) return homeWorkspace
+    return names.length === 1 ? names[0] : undefined
+  }
+}
+
+/** Where our server is in the program too, its hooks hand messages over without asking its person about each. */
+function isUsed({ asksPerson }: OwnProgram, { hasOurTools }: Place): boolean {
+  return !(asksPerson && hasOurTools)
+}
+
+/** As its vendor calls it, as far as a name of ours may be so. */
+function agentNameOf(name: string, cli: string): string {
+  const plain = name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+|-+$/g, '')
+  return agentNamePattern.test(plain.slice(0, 40)) ? plain.slice(0, 40) : cli
+}

@@ -1,0 +1,264 @@
+// The conversations (threads) of Codex's own background server: what each does, as the server says, and how a text gets before its model: by a turn of its
+// own, as soon as it is idle. Where the server is found and tried is in find-server.ts, which session of ours a conversation has in match.ts.
+
+import type { OwnSession } from '../../broker/wake-runtime.ts'
+import type { Matches, OwnListener, OwnProgram, OwnVendor } from '../own-program.ts'
+import { startOf, wordsOf } from '../processes.ts'
+import type { AppServer, CodexThread } from './app-server.ts'
+import { findServer, pidOf, socketIn } from './find-server.ts'
+import { codexThreadOf, isMain } from './match.ts'
+import { CodexProgram, type Lost } from './program.ts'
+import { CodexQuestions } from './questions.ts'
+
+/** A session that is gone by then, such as one of `codex exec`, needs no waking: nothing is started for it. */
+const threadSettleMs = 300
+/** Between two attempts to reach the server. */
+const againMs = 30_000
+/** Each attempt to find it may start a program: while it is not found they become rarer, down to this. */
+const seldomMs = 600_000
+/** Between two looks whether the server is there. */
+const tickMs = 1_000
+/** A server that has just come may not answer yet: so often it is asked again at the next look. */
+const freshTries = 5
+/** Conversations that are looked at. */
+const readMax = 64
+
+export interface CodexThreadsOptions {
+  /** `$CODEX_HOME`, or `~/.codex`: where the server is found while no session of ours asks for it. Left out: it is not looked for there. */
+  home?: string
+  env: Readonly<Record<string, string | undefined>>
+}
+
+export class CodexThreads implements OwnVendor {
+  readonly cli = 'codex'
+  readonly #options: CodexThreadsOptions
+  readonly #listener: OwnListener
+  readonly #questions = new CodexQuestions()
+  readonly #threads = new Map<string, CodexProgram>()
+  /** The thread of each session, by the session's id. */
+  #matched: ReadonlyMap<string, string> = new Map()
+  #hasSessions = false
+  #server: AppServer | undefined
+  #lost: Lost[] = []
+  #isWanted = false
+  #looking: Promise<void> | undefined
+  #timer: NodeJS.Timeout | undefined
+  #timerAt = Number.POSITIVE_INFINITY
+  readonly #ticking: NodeJS.Timeout
+  /** The socket in the home, as it was last seen. */
+  #socket = ''
+  #triesLeft = 0
+  #notBefore = 0
+  /** Why the server could not be used when it was last looked for. */
+  #trouble: string | undefined
+  /** Until it is looked for again. */
+  #restMs = againMs
+  #isClosed = false
+
+  constructor(options: CodexThreadsOptions, listener: OwnListener) {
+    this.#options = options
+    this.#listener = listener
+    this.#ticking = setInterval(() => this.#tick(), tickMs).unref()
+    this.#tick()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearInterval(this.#ticking)
+    clearTimeout(this.#timer)
+    this.#disconnect()
+  }
+
+  /** Those that the server has in memory: a minute after its terminal was closed it lets a conversation go. */
+  programs(): ReadonlyMap<string, OwnProgram> {
+    return new Map([...this.#threads].filter(([, { thread }]) => isMain(thread)))
+  }
+
+  match(all: readonly OwnSession[]): Matches {
+    if (this.#hasSessions !== all.length > 0) {
+      this.#hasSessions = all.length > 0
+      this.#later(this.#server ? 0 : threadSettleMs)
+    }
+    const notes = new Map<string, string>()
+    for (const { id, host } of all) if (!isHosted(host)) notes.set(id, 'it runs without its background server')
+    const hosted = all.filter(({ id }) => !notes.has(id))
+    const found = new Map<string, OwnSession>()
+    const undecided = new Set<string>()
+    const sessions = this.#withKept(hosted)
+    const threads = [...this.#threads.values()].map(({ thread }) => thread).filter(isMain)
+    for (const [i, session] of sessions.entries()) {
+      const thread = this.#server && codexThreadOf(session, sessions, threads)
+      if (thread) found.set(thread.id, hosted[i] as OwnSession)
+      else if (!this.#server && this.#trouble !== undefined) notes.set(session.id, this.#trouble)
+      else if (this.#server) notes.set(session.id, 'its conversation is not known yet')
+      if (!thread) for (const { id, cwd } of threads) if (cwd === session.directory) undecided.add(id)
+    }
+    this.#matched = new Map([...found].map(([thread, { id }]) => [id, thread]))
+    if (
+      this.#server &&
+      sessions.some(({ codexThread }) => codexThread !== undefined && !this.#threads.has(codexThread))
+    )
+      this.#later(0)
+    return { sessions: found, undecided, notes }
+  }
+
+  /** A session that was matched by its directory stays so when others come to that directory, until a call says otherwise. */
+  #withKept(sessions: readonly OwnSession[]): OwnSession[] {
+    const named = new Set(sessions.map(({ codexThread }) => codexThread))
+    return sessions.map((session) => {
+      const kept = this.#matched.get(session.id)
+      return session.codexThread !== undefined || named.has(kept) ? session : { ...session, codexThread: kept }
+    })
+  }
+
+  #tick(): void {
+    const { home } = this.#options
+    const socket = home === undefined ? '' : socketIn(home)
+    if (socket !== this.#socket) {
+      this.#socket = socket
+      this.#triesLeft = freshTries
+      this.#notBefore = 0
+      this.#look()
+    } else if (this.#triesLeft > 0 && socket !== '' && !this.#server) this.#look()
+  }
+
+  /** Looks again after this time at the latest. */
+  #later(ms: number): void {
+    const at = performance.now() + ms
+    if (this.#isClosed || at >= this.#timerAt) return
+    clearTimeout(this.#timer)
+    this.#timerAt = at
+    this.#timer = setTimeout(() => {
+      this.#timerAt = Number.POSITIVE_INFINITY
+      this.#look()
+    }, ms).unref()
+  }
+
+  #look(): void {
+    this.#isWanted = true
+    this.#looking ??= this.#work()
+      // The server went in the middle of it: its sessions go too, or the next look finds it again.
+      .catch(() => this.#later(againMs))
+      .finally(() => {
+        this.#looking = undefined
+        if (this.#isWanted && !this.#isClosed) this.#look()
+      })
+  }
+
+  async #work(): Promise<void> {
+    this.#isWanted = false
+    if (!this.#hasSessions && this.#socket === '') return this.#disconnect()
+    const server = this.#server ?? (await this.#connect())
+    if (server) {
+      await this.#settle(server)
+      await this.#learn(server)
+    }
+    this.#listener.onChange()
+  }
+
+  async #connect(): Promise<AppServer | undefined> {
+    const restMs = this.#notBefore - performance.now()
+    if (restMs > 0 && this.#triesLeft === 0) return void this.#later(restMs)
+    this.#notBefore = performance.now() + againMs
+    const { env, home } = this.#options
+    let server: AppServer | undefined
+    const found = await findServer(env, this.#socket === '' ? undefined : home, {
+      ...this.#questions.listener,
+      onThread: (thread) => this.#onThread(thread),
+      onStatus: (id, status) => this.#onStatus(id, status),
+      // It may close before it is ours.
+      onClose: () => void (server && this.#server === server && this.#onClose()),
+    })
+    if ('trouble' in found) {
+      this.#trouble = found.text
+      const isLasting = found.trouble !== 'not-running' && found.trouble !== 'silent'
+      this.#triesLeft = isLasting ? 0 : Math.max(0, this.#triesLeft - 1)
+      // A machine that is busy may have been too slow with its answer.
+      if (!isLasting) this.#later(this.#restMs)
+      this.#restMs = Math.min(seldomMs, 2 * this.#restMs)
+      return undefined
+    }
+    server = found.server
+    if (this.#isClosed) return void server.close()
+    this.#triesLeft = 0
+    this.#restMs = againMs
+    this.#server = server
+    return server
+  }
+
+  #onClose(): void {
+    this.#trouble = 'its background server has ended'
+    this.#disconnect()
+    this.#later(threadSettleMs)
+  }
+
+  #disconnect(): void {
+    const server = this.#server
+    this.#server = undefined
+    this.#threads.clear()
+    this.#questions.clear()
+    this.#matched = new Map()
+    server?.close()
+    if (!this.#isClosed) this.#listener.onChange()
+  }
+
+  #onThread(thread: CodexThread): void {
+    const known = this.#threads.get(thread.id)
+    if (known) known.thread = thread
+    else this.#begin(thread)
+    // One that a person began may be the only one that fits a session's directory now, or no longer the only one.
+    if (isMain(thread)) this.#listener.onChange()
+  }
+
+  #begin(thread: CodexThread): void {
+    const { home } = this.#options
+    const program = new CodexProgram(thread, {
+      server: () => this.#server,
+      questions: this.#questions,
+      host: home === undefined ? undefined : pidOf(home, startOf),
+      listener: this.#listener,
+      onLost: (lost) => this.#lost.push(lost),
+      onGone: () => {
+        this.#threads.delete(thread.id)
+        this.#listener.onChange()
+      },
+    })
+    this.#threads.set(thread.id, program)
+  }
+
+  #onStatus(id: string, status: CodexThread['status']): void {
+    const program = this.#threads.get(id)
+    if (program) program.hears(status)
+    if (status.type === 'notLoaded') this.#threads.delete(id)
+    // A conversation of an earlier time that a person has taken up again.
+    if (!program && status.type !== 'notLoaded') this.#later(0)
+    if (!program || !isMain(program.thread)) return
+    // The brief goes with the mail that waited, so what was cut is looked for first.
+    void program.lookForCut().then(() => this.#listener.onChange())
+  }
+
+  /** What became of the turns whose answers were lost with the connection. Where the server cannot say, the hold ends by itself. */
+  async #settle(server: AppServer): Promise<void> {
+    for (const { thread, id, held } of this.#lost.splice(0)) {
+      const isTaken = await server.hasTaken(thread, id).catch(() => undefined)
+      if (isTaken) await held.offered('app-server')
+      else if (isTaken === false) held.release()
+    }
+  }
+
+  /** Reads what is not known yet of the conversations that the server has in memory. */
+  async #learn(server: AppServer): Promise<void> {
+    for (const id of (await server.loaded()).slice(-readMax)) {
+      if (this.#threads.has(id)) continue
+      const thread = await server.read(id).catch(() => undefined)
+      const isHere = thread && thread.status.type !== 'notLoaded' && !this.#threads.has(id)
+      if (isHere) this.#begin(thread)
+    }
+  }
+}
+
+/** Its MCP server was started by the background server, or nobody can tell. Of others, such as those of `codex exec`, that knows nothing. */
+function isHosted(host: number | undefined): boolean {
+  const words = host === undefined ? [] : wordsOf(host).filter((word) => word !== '')
+  return words.length === 0 || words.includes('app-server')
+}
