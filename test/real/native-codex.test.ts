@@ -25,8 +25,6 @@ const installed = install(codex)
 const reason = 'reason' in installed ? installed.reason : undefined
 const folder = 'folder' in installed ? installed.folder : ''
 const isReady = /fake-model default/
-/** From the terminal that shows that it is ready to the row in the list of agents. */
-const thereMsMax = 2_000
 
 type Terminal = Awaited<ReturnType<OwnWorld['open']>>
 let world: OwnWorld
@@ -60,7 +58,6 @@ describe.skipIf(reason)('Codex, started by hand, with nothing of ours installed'
     const begun = await begin('codex')
     terminal = begun.terminal
     console.log(`there ${Math.round(begun.ms)} ms after its terminal was ready`)
-    expect(begun.ms).toBeLessThan(thereMsMax)
   })
   afterAll(() => world?.close())
 

@@ -17,6 +17,8 @@ import { version } from '../machine/version.ts'
 import type { RunLimits } from '../runs/limits.ts'
 import type { DaemonLock } from '../store/lock.ts'
 import { CodexThreads } from '../supervisor/codex/threads.ts'
+import { codex } from '../supervisor/harness/codex.ts'
+import { commandOf } from '../supervisor/launching.ts'
 import type { OwnListener } from '../supervisor/own-program.ts'
 import type { SupervisorOptions } from '../supervisor/supervisor.ts'
 import type { HttpOptions, HttpWire } from '../wires/http.ts'
@@ -268,7 +270,9 @@ export class Daemon {
     const memory = new OwnMemory(isMemory ? undefined : join(this.#directory.path, 'own-sessions.json'))
     const mayList = () => mayListInClaude(this.#directory.path)
     const { hooks } = this.#directory
-    const vendors = [(listener: OwnListener) => new CodexThreads({ home: codexHome, env }, listener)]
+    const vendors = [
+      (listener: OwnListener) => new CodexThreads({ home: codexHome, command: () => commandOf(codex, env) }, listener),
+    ]
     const claude = (home: string) => (listener: OwnListener) =>
       new ClaudeSessions({ home, memory, hooks, mayList, workspaces }, listener)
     const all = claudeHome === undefined ? vendors : [claude(claudeHome), ...vendors]

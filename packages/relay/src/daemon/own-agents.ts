@@ -208,8 +208,11 @@ export class OwnAgents {
   }
 
   #join(member: Member, dispatch: Dispatch, session: OwnSession, hasOurTools: boolean): void {
-    const { waking, approvals } = dispatch.workspace
-    const { key: id, directory: cwd } = member.program
+    const { waking, approvals, sessions } = dispatch.workspace
+    const { key: id, directory: cwd, conversation } = member.program
+    const live = sessions.live(session.id)
+    // Its hooks are its agent's before its first call.
+    if (live && hasOurTools) sessions.likelyFrom(live, conversation)
     const { agent: name } = session
     const give = () => void this.#give(member).catch(this.#options.onTrouble)
     const stopMail = waking.onMail((isFor) => isFor(name) && give())

@@ -118,6 +118,12 @@ export function programOf(harness: Harness, command: readonly string[], env: Env
   return folders.map((folder) => join(folder, name)).find(isProgram)
 }
 
+/** A CLI that is asked something about itself, with what it may know. Undefined where it is not installed. */
+export function commandOf(harness: Harness, env: Env): { file: string; env: Record<string, string> } | undefined {
+  const file = programOf(harness, [], env, '/')
+  return file === undefined ? undefined : { file, env: allowedEnvironment(env) }
+}
+
 function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)

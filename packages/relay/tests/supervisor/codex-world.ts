@@ -18,6 +18,8 @@ import { OwnAgents } from '../../src/daemon/own-agents.ts'
 import { OwnMemory } from '../../src/daemon/own-memory.ts'
 import { type Clock, systemClock } from '../../src/machine/clock.ts'
 import { CodexThreads } from '../../src/supervisor/codex/threads.ts'
+import { codex } from '../../src/supervisor/harness/codex.ts'
+import { commandOf } from '../../src/supervisor/launching.ts'
 import { loud } from '../broker/loud.ts'
 
 export interface StandInThread {
@@ -100,7 +102,7 @@ export class CodexWorld {
   watch(env: Record<string, string>, home: string | undefined): void {
     const dispatch = this.#dispatch()
     this.#agents = new OwnAgents({
-      vendors: [(listener) => new CodexThreads({ env, home }, listener)],
+      vendors: [(listener) => new CodexThreads({ home, command: () => commandOf(codex, env) }, listener)],
       memory: this.#memory,
       workspaces: {
         names: () => ['play'],

@@ -12,7 +12,7 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocketServer } from 'ws'
 import { until } from '../../../../test/until.ts'
 import { startBeside } from '../../src/supervisor/beside.ts'
-import { codexDoor } from '../../src/supervisor/codex/hired-door.ts'
+import { CodexDoor } from '../../src/supervisor/codex/hired-door.ts'
 import { scriptIn } from '../../src/supervisor/codex/questions.ts'
 import { opencodeDoor } from '../../src/supervisor/doors/opencode-door.ts'
 import { codex } from '../../src/supervisor/harness/codex.ts'
@@ -155,7 +155,8 @@ describe('codex', () => {
   test('a command as it would run, and where, if that is elsewhere; the answer goes to that question', async () => {
     const asks = [runs(0, `/bin/bash -lc 'touch a'`, { cwd: '/etc', availableDecisions: ['accept', 'cancel'] })]
     const { heard, say } = await server(asks)
-    const { asked } = codexDoor(socket, '/w')
+    const door = new CodexDoor(socket, '/w')
+    const asked = () => door.asked()
     const dialog = await asked?.()
     expect(dialog).toMatchObject({ same: 't1 0', tool: 'shell', input: 'touch a\n{"cwd":"/etc"}' })
     expect(dialog?.choices.map(({ id }) => id)).toEqual(['accept', 'decline'])
@@ -170,12 +171,51 @@ describe('codex', () => {
     await until(async () => (await asked?.())?.input === 'echo "a"')
   })
 
+  test('what it does, and what each turn has used, told by its server', async () => {
+    const { say, heard } = await server([])
+    const spent: object[] = []
+    const door = new CodexDoor(socket, '/w')
+    const following = door.follow({ onChange: () => {}, onSpent: (spend) => void spent.push(spend) })
+    onTestFinished(() => following.end())
+    const status = (type: string, ...activeFlags: string[]) =>
+      say({ method: 'thread/status/changed', params: { threadId: 't1', status: { type, activeFlags } } })
+    const used = (inputTokens: number, outputTokens: number) => {
+      const total = { inputTokens, outputTokens, cachedInputTokens: 0 }
+      say({ method: 'thread/tokenUsage/updated', params: { threadId: 't1', tokenUsage: { total } } })
+    }
+    await until(() => heard.some(({ method }) => method === 'thread/read'))
+    // Its screen is looked at until it has begun to work.
+    expect(following.doing).toBeUndefined()
+    await until(() => {
+      status('active')
+      return following.doing?.state === 'busy'
+    })
+    await until(() => heard.filter(({ method }) => method === 'thread/resume').length === 1)
+    status('active', 'waitingOnApproval')
+    await until(() => following.doing?.reason === 'it waits for a permission')
+    used(10, 5)
+    used(20, 9)
+    status('idle')
+    await until(() => spent.length === 1)
+    expect(following.doing).toEqual({ state: 'idle' })
+    following.given()
+    expect(following.doing).toEqual({ state: 'busy' })
+    status('active')
+    used(50, 10)
+    status('idle')
+    await until(() => spent.length === 2)
+    const tokens = (input: number, output: number) => ({ model: undefined, tokens: { input, output, cached: 0 } })
+    expect(spent).toEqual([tokens(20, 9), tokens(30, 1)])
+    expect(heard.filter(({ method }) => method === 'thread/resume')).toHaveLength(1)
+  })
+
   test('changes of files with all that changes, also of a step that began later', async () => {
     const change = (path: string, type: string, diff: string) => ({ path, kind: { type }, diff })
     const item = (id: string, ...of: object[]) => ({ type: 'fileChange', id, changes: of })
     const first = item('i0', change('/w/a', 'add', 'one\ntwo'), change('/w/b', 'update', '@@ -1 +1 @@\n-x\n+y\n'))
     const { say } = await server([changes(0)], [first])
-    const { asked } = codexDoor(socket, '/w')
+    const door = new CodexDoor(socket, '/w')
+    const asked = () => door.asked()
     const dialog = await asked?.()
     expect(dialog?.input).toBe('/w/a\n@@ written @@\n+one\n+two\n/w/b\n@@ -1 +1 @@\n-x\n+y')
     say({ method: 'serverRequest/resolved', params: { requestId: 0 } })
@@ -186,8 +226,8 @@ describe('codex', () => {
 
   test('what it asks in another way is not told, and a change that is not known is an error', async () => {
     await server([{ id: 0, method: 'item/tool/requestUserInput', params: { threadId: 't1' } }])
-    expect(await codexDoor(socket, '/w').asked?.()).toBeUndefined()
-    await expect(codexDoor(join(root, 'nobody'), '/w').asked?.()).rejects.toThrow()
+    expect(await new CodexDoor(socket, '/w').asked?.()).toBeUndefined()
+    await expect(new CodexDoor(join(root, 'nobody'), '/w').asked?.()).rejects.toThrow()
   })
 
   test.each([

@@ -37,6 +37,8 @@ export interface Session {
   readonly mailTools?: MailTools
   /** The conversation inside Codex that the session's tool calls come from, as they say. */
   readonly codexThread?: string
+  /** Before its first call: the one that fits, as far as can be told. */
+  readonly likelyThread?: string
   /** Messages in answers that have left: they count as read at the next call. */
   readonly handed: Set<string>
   readonly lastCall: Moment
@@ -69,7 +71,10 @@ export function agentAt(sessions: Session[], hosts: readonly number[], thread?: 
   const there = hosted.filter(({ host }) => host === nearest)
   const isShared = there.some(({ cli }) => sharedClis.has(cli)) && new Set(there.map(({ agent }) => agent)).size > 1
   if (!isShared) return there.at(-1)?.agent
-  return thread === undefined ? undefined : there.findLast(({ codexThread }) => codexThread === thread)?.agent
+  if (thread === undefined) return undefined
+  const calledFrom = there.findLast(({ codexThread }) => codexThread === thread)
+  const isLikely = ({ codexThread, likelyThread }: Session) => codexThread === undefined && likelyThread === thread
+  return (calledFrom ?? there.findLast(isLikely))?.agent
 }
 
 /** What a session says of itself when it opens. */

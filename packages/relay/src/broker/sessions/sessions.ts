@@ -116,6 +116,11 @@ export class Sessions implements World {
     if (session.agent !== undefined) this.#tell(session.agent)
   }
 
+  /** It has made no call yet, and this conversation fits. */
+  likelyFrom(session: Session, thread: string): void {
+    changing(session).likelyThread = thread
+  }
+
   /** The live MCP sessions of a CLI. */
   ofCli(cli: string): ReadonlySet<Session> {
     return this.#byCli.get(cli) ?? none

@@ -3,7 +3,7 @@
 
 import { connect } from 'node:net'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
-import { limits } from '@agent-relay/sdk/protocol'
+import { limits, type Tokens } from '@agent-relay/sdk/protocol'
 import type { WebSocket } from 'ws'
 import { z } from 'zod'
 import { version } from '../../machine/version.ts'
@@ -32,6 +32,7 @@ const CodexThread = z.object({
   status: Status,
   /** As its person has called it. */
   name: z.string().max(limits.idCharsMax).nullish().catch(undefined),
+  model: z.string().max(limits.idCharsMax).nullish().catch(undefined),
 })
 export type CodexThread = z.infer<typeof CodexThread>
 
@@ -48,7 +49,13 @@ export type Item = z.infer<typeof Item>
 /** It refuses a call that we need, or answers in a form that we do not know: it cannot be used. */
 export class Unfit extends Error {}
 
+const Count = z.number().int().nonnegative()
+const Used = z
+  .object({ inputTokens: Count, outputTokens: Count, cachedInputTokens: Count })
+  .transform(({ inputTokens: input, outputTokens: output, cachedInputTokens: cached }) => ({ input, output, cached }))
+
 const notes = {
+  'thread/tokenUsage/updated': z.object({ threadId: ThreadId, tokenUsage: z.object({ total: Used }) }),
   'thread/started': z.object({ thread: CodexThread }),
   'thread/status/changed': z.object({ threadId: ThreadId, status: Status }),
   'thread/closed': z.object({ threadId: ThreadId }),
@@ -79,6 +86,8 @@ export interface AppServerListener {
   /** Left out: its questions are the terminal's to answer, since an answer of ours, even an error, would decide for the person. */
   onAsked?(asked: AskedByServer): void
   onResolved?(id: AskedByServer['id']): void
+  /** What a conversation that was joined has used in all. */
+  onTokens?(thread: string, used: Tokens): void
   /** A step has begun, in a conversation that was joined. */
   onItem?(item: Item): void
   onClose(): void
@@ -246,6 +255,9 @@ export class AppServer {
     } else if (method === 'serverRequest/resolved') {
       const note = notes[method].safeParse(params)
       if (note.success) this.#listener.onResolved?.(note.data.requestId)
+    } else if (method === 'thread/tokenUsage/updated') {
+      const note = notes[method].safeParse(params)
+      if (note.success) this.#listener.onTokens?.(note.data.threadId, note.data.tokenUsage.total)
     } else if (method === 'item/started') {
       const note = notes[method].safeParse(params)
       if (note.success) this.#listener.onItem?.(note.data.item)

@@ -2,16 +2,15 @@
 // user can have made is used, and what the server can do is found out by asking it, whatever its version. What is said to it is in app-server.ts.
 
 import { execFile } from 'node:child_process'
-import { lstatSync, readFileSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { lstat, realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
+import { readForeignText } from '@agent-relay/sdk/internal/discover'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { codex } from '../harness/codex.ts'
 import { Refused } from '../json-rpc.ts'
-import { allowedEnvironment, programOf } from '../launching.ts'
 import { AppServer, type AppServerListener, Unfit } from './app-server.ts'
 
 const saidBytesMax = 64 * 1024
@@ -22,12 +21,16 @@ const Noted = z.object({
   processIdentity: z.object({ startTicks: z.number() }),
 })
 
+/** Codex itself, to be asked where its server is. */
+export interface CodexCommand {
+  file: string
+  env: Readonly<Record<string, string>>
+}
+
 export type CodexDaemon =
   | { server: AppServer; version: string }
   /** unfit: it runs, and answers otherwise than we need. unsafe: somebody else could be behind its socket. silent: it may answer another time. */
   | { trouble: 'not-installed' | 'not-running' | 'silent' | 'unfit' | 'unsafe'; text: string }
-
-type Env = Readonly<Record<string, string | undefined>>
 
 const socketOf = (home: string) => join(home, 'app-server-control/app-server-control.sock')
 
@@ -40,7 +43,7 @@ export function socketIn(home: string): string {
 /** The process of the server in this home, as its own note says. */
 export function pidOf(home: string, startOf: (pid: number) => string | undefined): number | undefined {
   try {
-    const note = Noted.parse(JSON.parse(readFileSync(join(home, 'app-server-daemon/daemon.pid'), 'utf8')))
+    const note = Noted.parse(JSON.parse(readForeignText(join(home, 'app-server-daemon/daemon.pid')) ?? ''))
     return startOf(note.pid) === String(note.processIdentity.startTicks) ? note.pid : undefined
   } catch {
     return undefined
@@ -49,14 +52,13 @@ export function pidOf(home: string, startOf: (pid: number) => string | undefined
 
 /** In this home; without one Codex is asked, which starts its program once. Never in a project's directory, where a file could tell it something else. */
 export async function findServer(
-  env: Env,
   home: string | undefined,
+  command: CodexCommand | undefined,
   listener: AppServerListener,
 ): Promise<CodexDaemon> {
   if (home !== undefined) return openAt(socketOf(home), undefined, listener)
-  const program = programOf(codex, [], env, '/')
-  if (program === undefined) return { trouble: 'not-installed', text: 'codex is not on PATH' }
-  const said = await ask(program, env)
+  if (command === undefined) return { trouble: 'not-installed', text: 'codex is not on PATH' }
+  const said = await ask(command)
   if (!said) return { trouble: 'not-running', text: 'its background server does not run' }
   return openAt(said.socketPath, said.appServerVersion, listener)
 }
@@ -94,15 +96,15 @@ function unlessRefused(error: unknown): void {
   if (!(error instanceof Refused)) throw error
 }
 
-function ask(program: string, env: Env): Promise<z.infer<typeof Said> | undefined> {
+function ask({ file, env }: CodexCommand): Promise<z.infer<typeof Said> | undefined> {
   const options = {
-    env: allowedEnvironment(env),
+    env,
     cwd: env.HOME ?? homedir(),
     timeout: waitLimitMs('cliDaemon'),
     maxBuffer: saidBytesMax,
   }
   return new Promise((resolve) => {
-    const child = execFile(program, ['app-server', 'daemon', 'version'], options, (error, stdout) => {
+    const child = execFile(file, ['app-server', 'daemon', 'version'], options, (error, stdout) => {
       try {
         resolve(error ? undefined : Said.parse(JSON.parse(stdout)))
       } catch {

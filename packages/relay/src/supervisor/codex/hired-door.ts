@@ -1,45 +1,155 @@
-// The own door of a hired Codex: the app-server that runs beside its terminal. It tells what Codex asks leave for as a whole, where the terminal
-// shows only a part.
+// The own door of a hired Codex: the app-server that runs beside its terminal. It tells what Codex does, what each turn has used, and what Codex asks leave
+// for as a whole, where the terminal shows only a part. While it says nothing, the screen counts.
 
 import { realpath } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Tokens } from '@agent-relay/sdk/protocol'
 import type { Dialog } from '../dialog.ts'
-import type { OwnDoor } from '../doors/own-door.ts'
-import { AppServer } from './app-server.ts'
+import {
+  beginMs,
+  type DoorDoing,
+  type DoorListener,
+  type Following,
+  type OwnDoor,
+  reconnectMs,
+} from '../doors/own-door.ts'
+import { AppServer, type CodexThread } from './app-server.ts'
+import { isMain } from './match.ts'
 import { CodexQuestions } from './questions.ts'
 
-/** `cwd`: where the worker is. */
-export function codexDoor(socket: string, cwd: string): OwnDoor {
-  const door = new CodexDoor(socket, cwd)
-  return { asked: () => door.asked() }
+const none: Tokens = { input: 0, output: 0, cached: 0 }
+const reasons = { waitingOnApproval: 'it waits for a permission', waitingOnUserInput: 'it asks a question' }
+
+/** A conversation in its terminal, with what it has used: in all, and as far as that was noted. */
+interface Followed {
+  thread: CodexThread
+  used: Tokens
+  noted: Tokens
+  isJoined: boolean
 }
 
-class CodexDoor {
+/** `cwd`: where the worker is. */
+export class CodexDoor implements OwnDoor, Following {
   readonly #socket: string
   readonly #cwd: string
   readonly #questions = new CodexQuestions()
+  readonly #conversations = new Map<string, Followed>()
+  readonly #end = new AbortController()
   #server: AppServer | undefined
+  #connecting: Promise<AppServer> | undefined
+  #listener: DoorListener | undefined
+  #hasWorked = false
+  #givenUntil = Number.NEGATIVE_INFINITY
 
   constructor(socket: string, cwd: string) {
     this.#socket = socket
     this.#cwd = cwd
   }
 
+  follow(listener: DoorListener): Following {
+    this.#listener = listener
+    void this.#stayConnected()
+    return this
+  }
+
+  /** Before its first turn the server cannot know whether the terminal is there. */
+  get doing(): DoorDoing | undefined {
+    if (!this.#server || !this.#hasWorked) return undefined
+    const statuses = [...this.#conversations.values()].map(({ thread }) => thread.status)
+    for (const [flag, reason] of Object.entries(reasons))
+      if (statuses.some(({ activeFlags }) => activeFlags?.includes(flag))) return { state: 'blocked', reason }
+    const isBusy = statuses.some(({ type }) => type === 'active') || performance.now() < this.#givenUntil
+    return { state: isBusy ? 'busy' : 'idle' }
+  }
+
+  given(): void {
+    this.#givenUntil = performance.now() + beginMs
+  }
+
+  end(): void {
+    this.#end.abort()
+    this.#server?.close()
+  }
+
   /** Of the conversation that waits for an answer. */
   async asked(): Promise<Dialog | undefined> {
-    const server = this.#server ?? (await this.#connect())
+    const server = await this.#connected()
     const thread = this.#questions.asking ?? (await waitingIn(server))
     return thread === undefined ? undefined : this.#questions.dialog(server, thread, this.#cwd)
   }
 
+  async #stayConnected(): Promise<void> {
+    const { signal } = this.#end
+    while (!signal.aborted) {
+      await this.#connected().catch(() => {})
+      await sleep(reconnectMs, undefined, { signal, ref: false }).catch(() => {})
+    }
+  }
+
+  async #connected(): Promise<AppServer> {
+    if (this.#server) return this.#server
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined
+    })
+    return this.#connecting
+  }
+
   async #connect(): Promise<AppServer> {
-    this.#server = await AppServer.connect(await realpath(this.#socket), {
+    const server = await AppServer.connect(await realpath(this.#socket), {
       ...this.#questions.listener,
+      onThread: (thread) => this.#know(thread),
+      onStatus: (id, status) => void this.#onStatus(id, status).catch(() => {}),
+      onTokens: (id, used) => {
+        const conversation = this.#conversations.get(id)
+        if (conversation) conversation.used = used
+      },
       onClose: () => {
         this.#server = undefined
         this.#questions.clear()
+        this.#conversations.clear()
+        this.#listener?.onChange()
       },
     })
-    return this.#server
+    for (const id of await server.loaded()) this.#know(await server.read(id))
+    if (this.#end.signal.aborted) server.close()
+    this.#server = server
+    this.#listener?.onChange()
+    return server
+  }
+
+  #know(thread: CodexThread): Followed | undefined {
+    const known = this.#conversations.get(thread.id)
+    if (known) known.thread = thread
+    else if (isMain(thread)) this.#conversations.set(thread.id, { thread, used: none, noted: none, isJoined: false })
+    return this.#conversations.get(thread.id)
+  }
+
+  async #onStatus(id: string, status: CodexThread['status']): Promise<void> {
+    const conversation = this.#conversations.get(id)
+    if (!conversation) return
+    conversation.thread.status = status
+    this.#givenUntil = Number.NEGATIVE_INFINITY
+    if (status.type === 'notLoaded') this.#conversations.delete(id)
+    else if (status.type !== 'active') this.#note(conversation)
+    this.#hasWorked ||= status.type === 'active'
+    this.#listener?.onChange()
+    // Who has joined it is told what it uses; before its first turn nobody can.
+    if (status.type !== 'active' || conversation.isJoined || !this.#listener) return
+    conversation.isJoined = true
+    await this.#server?.join(id)
+  }
+
+  /** At the end of a turn. */
+  #note(conversation: Followed): void {
+    const { used, noted, thread } = conversation
+    conversation.noted = used
+    if (used.input === noted.input && used.output === noted.output) return
+    const tokens = {
+      input: used.input - noted.input,
+      output: used.output - noted.output,
+      cached: used.cached - noted.cached,
+    }
+    this.#listener?.onSpent({ model: thread.model ?? undefined, tokens })
   }
 }
 

@@ -11,7 +11,7 @@ import type { AppServer, CodexThread } from './app-server.ts'
 import type { CodexQuestions } from './questions.ts'
 
 /** After a turn that the server has refused. */
-const refusedMs = 30_000
+const turnRefusedMs = 30_000
 /** What a conversation waits for, by the server's flag. */
 const waitings = { waitingOnApproval: 'approval', waitingOnUserInput: 'an answer' }
 
@@ -144,8 +144,8 @@ export class CodexProgram implements OwnProgram {
     else if (outcome === 'lost') return onLost({ thread: this.key, id, held })
     else {
       this.#answered = undefined
-      this.#notBefore = performance.now() + refusedMs
-      setTimeout(() => listener.onChange(), refusedMs).unref()
+      this.#notBefore = performance.now() + turnRefusedMs
+      setTimeout(() => listener.onChange(), turnRefusedMs).unref()
       held.release()
       await this.#lookAgain(server)
     }

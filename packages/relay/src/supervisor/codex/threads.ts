@@ -5,7 +5,7 @@ import type { OwnSession } from '../../broker/wake-runtime.ts'
 import type { Matches, OwnListener, OwnProgram, OwnVendor } from '../own-program.ts'
 import { startOf, wordsOf } from '../processes.ts'
 import type { AppServer, CodexThread } from './app-server.ts'
-import { findServer, pidOf, socketIn } from './find-server.ts'
+import { type CodexCommand, findServer, pidOf, socketIn } from './find-server.ts'
 import { codexThreadOf, isMain } from './match.ts'
 import { CodexProgram, type Lost } from './program.ts'
 import { CodexQuestions } from './questions.ts'
@@ -26,7 +26,7 @@ const readMax = 64
 export interface CodexThreadsOptions {
   /** `$CODEX_HOME`, or `~/.codex`: where the server is found while no session of ours asks for it. Left out: it is not looked for there. */
   home?: string
-  env: Readonly<Record<string, string | undefined>>
+  command(): CodexCommand | undefined
 }
 
 export class CodexThreads implements OwnVendor {
@@ -160,9 +160,9 @@ export class CodexThreads implements OwnVendor {
     const restMs = this.#notBefore - performance.now()
     if (restMs > 0 && this.#triesLeft === 0) return void this.#later(restMs)
     this.#notBefore = performance.now() + againMs
-    const { env, home } = this.#options
+    const { command, home } = this.#options
     let server: AppServer | undefined
-    const found = await findServer(env, this.#socket === '' ? undefined : home, {
+    const found = await findServer(this.#socket === '' ? undefined : home, command(), {
       ...this.#questions.listener,
       onThread: (thread) => this.#onThread(thread),
       onStatus: (id, status) => this.#onStatus(id, status),

@@ -4,12 +4,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import type { DoorDoing, DoorListener, DoorSpend, Following } from './own-door.ts'
+import { beginMs, type DoorDoing, type DoorListener, type DoorSpend, type Following, reconnectMs } from './own-door.ts'
 
-/** Between two attempts to reach it: it takes some seconds to start. */
-const reconnectMs = 1_000
-/** It takes a message at once, and may begin with it this much later. */
-const beginMs = 5_000
 /** Of one event. None that counts here is as long. */
 const eventCharsMax = 8 * 1024 * 1024
 /** Answers whose tokens were noted, and may be told once more. */

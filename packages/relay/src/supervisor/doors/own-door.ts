@@ -3,6 +3,11 @@
 import type { SpendNoted } from '@agent-relay/sdk/protocol'
 import type { Dialog } from '../dialog.ts'
 
+/** Between two attempts to reach a server that its program starts: that takes a moment. */
+export const reconnectMs = 1_000
+/** A program takes a message at once, and may begin with it this much later. */
+export const beginMs = 5_000
+
 export interface OwnDoor {
   /** True: handed over. False: use keystrokes. */
   send?(text: string): Promise<boolean>

@@ -2,7 +2,7 @@
 // terminal, so that what it asks is known as a whole.
 
 import { join } from 'node:path'
-import { codexDoor } from '../codex/hired-door.ts'
+import { CodexDoor } from '../codex/hired-door.ts'
 import { ctrlC, type Harness, known, type LaunchContext, readSigns, type Signs, serverName } from './harness.ts'
 
 /** Signs of version 0.166.0. */
@@ -33,7 +33,7 @@ export const codex: Harness = {
     const args = ['app-server', ...relay, ...settings, '--listen', `unix://${socket}`]
     return { ...launch, beside: { args, socket, clientArgs: ['--remote', `unix://${socket}`, ...relay, ...own] } }
   },
-  ownDoor: (context) => codexDoor(socketOf(context), context.cwd),
+  ownDoor: (context) => new CodexDoor(socketOf(context), context.cwd),
 }
 
 const socketOf = ({ directory }: LaunchContext) => join(directory, 'codex.sock')

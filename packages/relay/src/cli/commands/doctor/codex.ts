@@ -1,10 +1,12 @@
 // The doctor's check of Codex: can sessions that a person started be woken by a message?
 
 import { findServer } from '../../../supervisor/codex/find-server.ts'
+import { codex as codexHarness } from '../../../supervisor/harness/codex.ts'
+import { commandOf } from '../../../supervisor/launching.ts'
 import type { Check } from './finding.ts'
 
 export const codex: Check = async ({ env }) => {
-  const found = await findServer(env, undefined, { onClose() {} })
+  const found = await findServer(undefined, commandOf(codexHarness, env), { onClose() {} })
   const check = 'waking codex'
   if (!('trouble' in found)) {
     found.server.close()
