@@ -43,6 +43,12 @@ const allNeeds: Fixes = {
   program: "All that does: relay.client.call('need.list', {})",
 }
 
+const awaitedNotices: Fixes = {
+  agent: 'To see and drop yours: agent-relay notices',
+  person: 'To see and drop yours: agent-relay notices',
+  program: 'To see and drop yours: relay.agents.notices()',
+}
+
 /** A message can wait on this machine. */
 const toQueue: Fixes = {
   agent: { relay_send: 'To have a message sent once that works: relay_send(…, queue=true)', '': '' },
@@ -101,6 +107,9 @@ export const fixes = {
   'approval.changed': openApprovals,
   'approval.too-many': openApprovals,
   'need.unknown': allNeeds,
+  'notice.none': awaitedNotices,
+  'notice.too-many': awaitedNotices,
+  'notice.too-many-yours': awaitedNotices,
   'outbox.unknown': {
     agent: '',
     person: 'Messages that wait: agent-relay outbox',
