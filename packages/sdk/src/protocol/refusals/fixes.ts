@@ -60,6 +60,9 @@ const toQueue: Fixes = {
 const toAllow = (d: RefusalDetails): string =>
   `A person can allow it on ${d.machine}: agent-relay machine allow ${d.from} ${d.kind}`
 
+const toShow = (d: RefusalDetails): string =>
+  `A person can allow it: agent-relay workspace policy set --terminal "${d.agent}=${d.name}"`
+
 /** ` Did you mean Ann or Bob?` */
 export const oneOf = (value: unknown, lead: string): string =>
   Array.isArray(value) && value.length > 0 ? ` ${lead} ${value.join(' or ')}?` : ''
@@ -119,6 +122,7 @@ export const fixes = {
   'cluster.unusable': toQueue,
   'cluster.diverged': toQueue,
   'request.denied': { agent: toAllow, person: toAllow, program: toAllow },
+  'worker.screen-hidden': { agent: toShow, person: toShow, program: toShow },
   'worker.unknown': {
     agent: { relay_who: 'Workers are marked in relay_who.' },
     person: (d) => (d.ofRunning ? 'All workers: agent-relay workers' : 'All that ever ran: agent-relay workers --all'),
