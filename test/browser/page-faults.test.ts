@@ -21,6 +21,8 @@ const types = [
     'approval.opened',
     'approval.closed',
     'need.dismissed',
+    'notice.asked',
+    'notice.ended',
     'session.event',
     'workspace.restored',
     'workspace.raised',

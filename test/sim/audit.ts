@@ -46,6 +46,7 @@ export function audit(workspace: Workspace, model: Model): void {
   cursors(store, model)
   const [watcher] = [...model.agents.keys()].slice(model.letters.length % model.agents.size)
   if (watcher !== undefined) events(workspace, model, watcher)
+  for (const agent of model.agents.keys()) noticesOf(store, model, agent)
   same('the messages stored', atOnce(store.queries.messageCount(store.journal.lastSeq)), model.letters.length)
   same(
     'the agents known',
@@ -167,6 +168,13 @@ function events(workspace: Workspace, model: Model, agent: string): void {
     seen.map(({ message }) => message?.id),
     wanted,
   )
+}
+
+/** What an agent still waits to be told. */
+function noticesOf(store: Store, model: Model, agent: string): void {
+  const got = store.view.notices.of(agent).map((notice) => `${notice.agent} ${notice.when}`)
+  const wanted = model.notices.filter(({ asker }) => asker === agent).map((notice) => `${notice.agent} ${notice.when}`)
+  same(`the notices that ${agent} waits for`, got.sort(), wanted.sort())
 }
 
 function iso(at: number | undefined): string | undefined {

@@ -4,6 +4,7 @@
 export const holdMs = 600_000
 export const holding = ['tool', 'take', 'deliver', 'wait']
 const pageMessages = 50
+const noticesOfAgent = 20
 
 export interface Letter {
   /** Every body is said once in a run, so it names the message before its id is known. */
@@ -47,6 +48,15 @@ export interface SendInput {
   create?: boolean
 }
 
+/** That an agent wants to be told of another one. Only answers ever come true: nobody here is idle, or away for long. */
+export interface Notice {
+  asker: string
+  agent: string
+  when: string
+  /** How many letters there were. */
+  after: number
+}
+
 export type Expected<T> = T | { refused: string }
 
 export class Model {
@@ -60,6 +70,7 @@ export class Model {
   /** What left with answers, by session. */
   readonly handed = new Map<string, Set<Letter>>()
   readonly reactions = new Set<string>()
+  notices: Notice[] = []
   /** How often anything was changed. */
   changes = 0
   #at = 0
@@ -222,6 +233,49 @@ export class Model {
     if (remove) this.reactions.delete(key)
     else this.reactions.add(key)
     return { message: id }
+  }
+
+  // Notices
+
+  ask(asker: string, agent: string, when: string): Expected<Record<string, never>> {
+    if (asker === agent) return { refused: 'notice.yourself' }
+    if (!this.agents.has(agent)) return { refused: 'agent.unknown' }
+    const own = this.notices.filter((notice) => notice.asker === asker)
+    if (own.some((notice) => notice.agent === agent && notice.when === when)) return {}
+    if (own.length >= noticesOfAgent) return { refused: 'notice.too-many-yours' }
+    this.#changed()
+    this.notices.push({ asker, agent, when, after: this.letters.length })
+    return {}
+  }
+
+  drop(asker: string, agent: string): Expected<{ dropped: number }> {
+    const kept = this.notices.filter((notice) => notice.asker !== asker || notice.agent !== agent)
+    const dropped = this.notices.length - kept.length
+    if (dropped === 0) return { refused: 'notice.none' }
+    this.#changed()
+    this.notices = kept
+    return { dropped }
+  }
+
+  /** What there is to tell, by the words of it: whoever was asked about has written to the asker alone since. */
+  due(): Map<string, Notice> {
+    const due = new Map<string, Notice>()
+    for (const notice of this.notices) {
+      const place = [notice.asker, notice.agent].sort().join()
+      const isAnswer = (letter: Letter) => letter.place === place && letter.from === notice.agent
+      const answer = notice.when === 'answered' ? this.letters.slice(notice.after).find(isAnswer) : undefined
+      if (answer) due.set(`${notice.agent} has answered: ${answer.id} "${answer.body}"`, notice)
+    }
+    return due
+  }
+
+  /** It is over with the message that tells it. */
+  told(notice: Notice, { id, seq, body }: Required<Pick<Letter, 'id' | 'seq' | 'body'>>): void {
+    const place = [notice.asker, 'agent-relay'].sort().join()
+    const letter: Letter = { id, seq, body, from: 'agent-relay', place, kind: 'status', at: this.#at }
+    this.notices = this.notices.filter((each) => each !== notice)
+    this.letters.push(letter)
+    this.agents.get(notice.asker)?.push({ letter, state: 'stored' })
   }
 
   // The inbox

@@ -27,6 +27,8 @@ const faults: Record<string, string> = {
   'what was asked is not remembered': 'INSERT ON journal BEGIN UPDATE journal SET digest = NULL WHERE seq = new.seq',
   'a fact is not in the journal':
     "INSERT ON journal WHEN new.rule = 'message.react' BEGIN UPDATE journal SET facts = '[]' WHERE seq = new.seq",
+  'what was told is told again':
+    'DELETE ON notices BEGIN INSERT INTO notices VALUES (old.asker, old.agent, old.occasion, old.message, old.after_n, old.at)',
   'the time of an entry is another': 'INSERT ON journal BEGIN UPDATE journal SET at = at + 1 WHERE seq = new.seq',
 }
 

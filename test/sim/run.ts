@@ -16,7 +16,7 @@ import type { Database } from '../../packages/relay/src/store/database.ts'
 import { Store } from '../../packages/relay/src/store/store.ts'
 import { loud } from '../../packages/relay/tests/broker/loud.ts'
 import { audit, dump, look, same } from './audit.ts'
-import { type Expected, type Item, type Letter, Model } from './model.ts'
+import { type Expected, type Item, type Letter, Model, type Notice } from './model.ts'
 import { Random } from './random.ts'
 
 export interface Actor {
@@ -54,6 +54,8 @@ export type Plant = (database: Database) => void
 const start = Date.UTC(2026, 0, 1)
 /** Entries that a follower reads at once. */
 const pageEntries = 7
+/** A message of the daemon's own is stored within so many turns of the event loop. */
+const turnsMax = 1_000
 let runs = 0
 
 export class Run {
@@ -78,6 +80,8 @@ export class Run {
   #dispatch: Dispatch
   #generation = 0
   #looks = 0
+  /** The last message of the daemon that the model knows of. */
+  #heard = 0
 
   private constructor(seed: number, onDisk: boolean, plant: Plant) {
     this.random = new Random(seed)
@@ -169,8 +173,29 @@ export class Run {
         this.done.push({ act, output: got.output as Record<string, unknown>, handed: expected.handed ?? [] })
       }
     }
+    await this.#hearNotices()
     // Some answers are lost on their way, and not always does the wire know: then nothing they brought counts as received.
     for (const arrive of arrivals) if (!this.random.chance(0.05)) await arrive(this.random.chance(0.05))
+  }
+
+  /** What has come true is told by the daemon, each once, soon after. */
+  async #hearNotices(): Promise<void> {
+    const { store } = this.#workspace
+    const due = this.model.due()
+    const told = () =>
+      store.database
+        .prepare("SELECT id, seq, body FROM messages WHERE sender = 'agent-relay' AND seq > ? ORDER BY seq")
+        .all(this.#heard)
+        .map(([id, seq, body]) => ({ id, seq, body }) as { id: string; seq: number; body: string })
+    for (let turns = 0; told().length < due.size && turns < turnsMax; turns++) await new Promise(setImmediate)
+    const heard = told()
+    same('the notices told', heard.map(({ body }) => body).sort(), [...due.keys()].sort())
+    this.model.stamp(this.now)
+    for (const letter of heard) {
+      this.note(`the daemon tells: ${letter.body}`)
+      this.model.told(due.get(letter.body) as Notice, letter)
+      this.#heard = letter.seq
+    }
   }
 
   #compare(
@@ -307,6 +332,7 @@ export class Run {
     }
     this.#workspace = this.#openWorkspace()
     this.#dispatch = this.#newDispatch()
+    this.#workspace.notices.begin()
     old.close()
     this.actors = []
     this.model.crash()

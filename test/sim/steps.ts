@@ -8,6 +8,7 @@ const channelNames = ['#build', '#ops', '#lobby']
 const threads = ['t1', 't2']
 const kinds = ['status', 'question', 'directive', 'free']
 const emojis = ['+1', 'eyes']
+const occasions = ['answered', 'idle', 'ended']
 const tenYearsMs = 10 * 365 * 24 * 3_600_000
 
 type Step = (run: Run) => Promise<void> | void
@@ -76,6 +77,8 @@ const acts: [weight: number, make: (run: Run, actor: Actor) => Act][] = [
   [1, create],
   [2, remove],
   [2, react],
+  [3, askNotice],
+  [1, dropNotice],
 ]
 
 function anyAct(run: Run, actor: Actor): Act {
@@ -204,6 +207,24 @@ function react(run: Run, actor: Actor): Act {
   return act(run, actor, 'message.react', { message, emoji, remove }, () => {
     const reacted = run.model.react(actor.agent, message, emoji, remove)
     return 'refused' in reacted ? reacted : { output: reacted }
+  })
+}
+
+function askNotice(run: Run, actor: Actor): Act {
+  const { random, model } = run
+  const agent = random.chance(0.05) ? 'nobody' : random.pick([...model.agents.keys()])
+  const when = random.chance(0.7) ? 'answered' : random.pick(occasions)
+  return act(run, actor, 'notice.ask', { agent, when }, () => {
+    const asked = model.ask(actor.agent, agent, when)
+    return 'refused' in asked ? (asked as { refused: string }) : { output: asked }
+  })
+}
+
+function dropNotice(run: Run, actor: Actor): Act {
+  const agent = run.random.pick([...run.model.agents.keys()])
+  return act(run, actor, 'notice.drop', { agent }, () => {
+    const dropped = run.model.drop(actor.agent, agent)
+    return 'refused' in dropped ? dropped : { output: dropped }
   })
 }
 

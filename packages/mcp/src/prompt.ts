@@ -45,6 +45,12 @@ that agent. In a channel the first reply to your message ends it. Two agents can
 refused, naming the circle. For an agent that has been away for a minute and cannot be woken there is no wait: the answer says so at once. Do
 you expect it back? Then say how long you wait: timeout_ms. On a timeout your message stays stored and the answer comes to your inbox.
 
+### Being told later
+    relay_send(to="Bob", message="Can you take the parser?", notify="idle")
+    relay_status(agent="Bob", notify="ended")
+One message of the relay tells you, once: idle, ended or answered. What is so already is said at once. relay_status(agent="Bob") alone
+says what Bob does; lines=20 shows the last lines of its screen, where you may see it.
+
 ### What "sent" means
 The message is stored on disk: it survives a crash, and nobody has read it yet. It is *offered* when it is shown to its recipient
 (handed out by a tool, given by a hook or typed into the session) and *read* when the recipient comes back with another call. An

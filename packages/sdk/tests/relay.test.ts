@@ -70,6 +70,23 @@ describe.each(['socket', 'websocket'] as const)('over %s', (way) => {
     expect((await answer).body).toBe('yes')
   })
 
+  it('is told once of another agent, and drops what it has asked', async () => {
+    const [ada, bob] = [await join('Ada'), await join('Bob')]
+    const name = bob.name as string
+    const asked = await ada.messages.send(name, 'which branch?')
+    expect(await ada.agents.notifyWhen(name, 'answered', { message: asked })).toEqual({})
+    await ada.agents.notifyWhen(name, 'ended')
+    await ada.agents.notifyWhen(name, 'idle')
+    await ada.agents.dropNotices(name, 'idle')
+    expect(await ada.agents.notices()).toMatchObject([
+      { agent: name, when: 'answered', message: asked.id },
+      { agent: name, when: 'ended' },
+    ])
+    const { id } = await bob.messages.reply(asked, 'main')
+    await until(async () => (await unread(ada)).includes(`${name} has answered: ${id} "main"`))
+    expect((await ada.agents.notices()).map(({ when }) => when)).toEqual(['ended'])
+  })
+
   it('marks a message read when the next one is asked for, and the last one when its signal ends the loop', async () => {
     const [ada, bob] = [await join('Ada'), await join('Bob')]
     for (const body of ['one', 'two', 'three']) await ada.messages.send(bob.name as string, body)

@@ -26,12 +26,7 @@ export type RelayInboxInput = z.input<typeof relayInboxSchema>
 export const relayInboxTool: Tool = tool({
   name: 'relay_inbox',
   title: 'Read your inbox',
-  description: `Get messages sent to you directly, to your channels or to everyone.
-
-Examples:
-- All unread: (no params)
-- From one agent: from="Alice"
-- From a channel: channel="#general"`,
+  description: 'Get messages sent to you directly, to your channels or to everyone.',
   input: relayInboxSchema,
   hints: {},
   showsInbox: true,

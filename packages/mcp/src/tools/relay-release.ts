@@ -13,9 +13,7 @@ export type RelayReleaseInput = z.input<typeof relayReleaseSchema>
 export const relayReleaseTool: Tool = tool({
   name: 'relay_release',
   title: 'Release a worker',
-  description: `End a worker that is done or no longer needed.
-
-Example: name="TestRunner", reason="Tests completed"`,
+  description: 'End a worker that is done or no longer needed.',
   input: relayReleaseSchema,
   hints: { destructive: true, idempotent: true },
   run,

@@ -1,11 +1,13 @@
 // relay_send: a message to an agent, a channel or everyone, with or without waiting for the answer.
 
 import { RelayError } from '@agent-relay/sdk'
+import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { longBodyText } from '@agent-relay/sdk/internal/long-body'
+import { noticeText, occasionTexts } from '@agent-relay/sdk/internal/notice-text'
 import { notReachedText, unreachableText } from '@agent-relay/sdk/internal/unreachable-text'
-import { limits, type OutputOf } from '@agent-relay/sdk/protocol'
+import { limits, NoticeOccasion, type OutputOf } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import type { ToolClient } from '../client.ts'
+import { parseAddress, type ToolClient } from '../client.ts'
 import { answerBytesMax, awayText, cut, hanging } from '../text.ts'
 import { type TextAnswer, type Tool, tool } from './tool.ts'
 
@@ -17,6 +19,7 @@ export const relaySendSchema = z.object({
   message: z.string().min(1).describe('Message content'),
   thread: z.string().optional().describe('Thread ID, or the id you answer'),
   queue: z.boolean().optional(),
+  notify: NoticeOccasion.exclude(['ended']).optional().describe('Message me when so'),
   create: z.boolean().optional().describe('Make a missing channel'),
   await_response: z.boolean().optional().default(false).describe('Wait for the reply'),
   timeout_ms: z
@@ -35,17 +38,14 @@ export const relaySendTool: Tool = tool({
   description: `Send a message to another agent. It is stored safely even if the recipient is away.
 
 Examples:
-- Direct: to="Alice", message="Hello"
-- Channel: to="#general", message="Team update"
-- Broadcast: to="*", message="System notice"
-- Thread: to="Bob", message="Follow up", thread="task-123"
-- Await reply: to="Worker", message="Process this", await_response=true`,
+- to="#general", message="Team update"
+- to="Bob", message="Which branch?", await_response=true`,
   input: relaySendSchema,
   hints: {},
   run: sendAndTell,
 })
 
-type Sender = Pick<ToolClient, 'send' | 'queue' | 'sendAndWait'>
+type Sender = Pick<ToolClient, 'send' | 'queue' | 'sendAndWait'> & Partial<Pick<ToolClient, 'call'>>
 
 /** For programs: the one line alone. */
 export async function handleRelaySend(client: Sender, input: RelaySendInput): Promise<string> {
@@ -53,7 +53,8 @@ export async function handleRelaySend(client: Sender, input: RelaySendInput): Pr
 }
 
 async function sendAndTell(client: Sender, input: RelaySendInput): Promise<TextAnswer> {
-  const { to, message, thread, create, queue, await_response, timeout_ms } = input
+  const { to, message, thread, create, queue, await_response, timeout_ms, notify } = input
+  if (notify !== undefined) mustBeTold(input)
   const below = (id: string | undefined, ...lines: (string | undefined)[]) =>
     [...lines, longBodyText(message), id && `id: ${id}`].filter((line) => line !== undefined).join('\n')
   if (await_response) {
@@ -73,10 +74,30 @@ async function sendAndTell(client: Sender, input: RelaySendInput): Promise<TextA
     )
   const { id, to: reached = to, away = [], unreachable = [], notReached = [], failed = [] } = sent ?? {}
   const missed = failed.map(({ to, message }) => `Not delivered to ${to}: ${message}`)
+  const notice = notify && (await noticeOf(client, reached, notify, id))
   const whom = isStandIn(to) && reached !== to ? `It went to ${reached}.` : undefined
   return answer(
     `Message sent to ${to}`,
-    below(id, whom, awayText(away), unreachableText(unreachable), notReachedText(notReached), ...missed),
+    below(id, whom, awayText(away), unreachableText(unreachable), notReachedText(notReached), notice, ...missed),
+  )
+}
+
+/** Before anything is sent: a notice is of one agent, after a message that it gets now. */
+function mustBeTold({ to, queue, await_response }: RelaySendInput): void {
+  const isOne = typeof parseAddress(to) === 'string' && !/[#*:]/.test(to)
+  if (isOne && !queue && !await_response) return
+  throw new RelayError('notify needs one agent of this workspace in "to", and neither queue nor await_response.', {
+    code: 'input.invalid',
+  })
+}
+
+/** The message is sent: that there will be no notice must not read as if it were not. */
+async function noticeOf(client: Sender, to: string | string[], when: 'idle' | 'answered', message?: string) {
+  const agent = String(to)
+  const asked = client.call?.('notice.ask', { agent, when, message })
+  return asked?.then(
+    ({ already }) => noticeText(agent, when, already && cleanLineForModel(already)),
+    (error: Error) => `It is sent, but you are not told when ${agent} ${occasionTexts[when]}: ${error.message}`,
   )
 }
 

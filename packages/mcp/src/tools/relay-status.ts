@@ -1,11 +1,25 @@
-// relay_status: who you are, and whether the relay is well.
+// relay_status: who you are, and whether the relay is well. With `agent`: how another agent is, what its screen shows, and being told of it once.
 
+import { RelayError } from '@agent-relay/sdk'
+import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
+import { noticeText } from '@agent-relay/sdk/internal/notice-text'
 import { statusTool } from '@agent-relay/sdk/internal/stand-by'
+import { type Agent, NoticeOccasion } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
+import { answerBytesMax, clip, indentedForModel } from '../text.ts'
+import { agentLine } from './relay-who.ts'
 import { type Tool, tool } from './tool.ts'
 
-export const relayStatusSchema = z.object({})
+const linesMax = 100
+/** Of a screen: two columns in, it is at most three times as long, and there are other lines in an answer. */
+const screenBytesMax = answerBytesMax / 4
+
+export const relayStatusSchema = z.object({
+  agent: z.string().optional().describe('Status of this agent'),
+  notify: NoticeOccasion.optional().describe('Message me when so'),
+  lines: z.number().int().min(1).max(linesMax).optional().describe('Last lines of its screen'),
+})
 export type RelayStatusInput = z.input<typeof relayStatusSchema>
 
 export const relayStatusTool: Tool = tool({
@@ -13,14 +27,18 @@ export const relayStatusTool: Tool = tool({
   title: statusTool.title,
   description: statusTool.description,
   input: relayStatusSchema,
+  // With `notify` it changes nothing but what its caller is told later.
   hints: { readOnly: true, idempotent: true },
-  run: handleRelayStatus,
+  run: async (client, input) =>
+    input.agent === undefined ? handleRelayStatus(client, input) : agentStatus(client, input.agent, input),
 })
 
 export async function handleRelayStatus(
   client: Pick<ToolClient, 'getStatus'>,
-  _input: RelayStatusInput,
+  { notify, lines }: RelayStatusInput,
 ): Promise<string> {
+  if (notify !== undefined || lines !== undefined)
+    throw new RelayError('Say of which agent: agent="…".', { code: 'input.invalid' })
   const { connected, agentName, project, socketPath, daemonVersion, uptime } = await client.getStatus()
   return [
     'Relay Status:',
@@ -31,4 +49,31 @@ export async function handleRelayStatus(
     `- Daemon Version: ${daemonVersion || 'Unknown'}`,
     `- Uptime: ${uptime || 'N/A'}`,
   ].join('\n')
+}
+
+/** What is read comes first: where that is refused, nothing is kept. */
+async function agentStatus(client: ToolClient, name: string, { notify, lines }: RelayStatusInput): Promise<string> {
+  const { agents } = await client.call('agent.list', { name })
+  const told = agents.flatMap((agent) => [
+    agentLine({ ...agent, idle: isIdle(agent) }),
+    ...(agent.task === undefined ? [] : [`Task: ${cleanLineForModel(agent.task)}`]),
+  ])
+  const screen = lines === undefined ? '' : await screenOf(client, name, lines)
+  if (notify !== undefined) {
+    const { already } = await client.call('notice.ask', { agent: name, when: notify })
+    told.push(noticeText(name, notify, already && cleanLineForModel(already)))
+  }
+  return told.join('\n') + screen
+}
+
+/** A worker's program is seen; of others it is known when they called last. */
+function isIdle({ status, worker }: Agent): boolean {
+  return worker?.status === 'busy' ? false : worker?.status === 'idle' || status === 'idle'
+}
+
+/** Two columns in, so that no line of it can pass for one of ours. */
+async function screenOf(client: ToolClient, name: string, lines: number): Promise<string> {
+  const { text, exited } = await client.call('worker.screen', { name, lines })
+  const ended = exited === undefined ? '' : `\n${cleanLineForModel(exited)}`
+  return `${ended}\nThe last lines of its screen:\n${indentedForModel(clip(text.trimEnd(), screenBytesMax))}`
 }

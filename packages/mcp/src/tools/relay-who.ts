@@ -25,21 +25,29 @@ export const relayWhoTool: Tool = tool({
 
 export async function handleRelayWho(client: Pick<ToolClient, 'listAgents'>, input: RelayWhoInput): Promise<string> {
   const agents = await client.listAgents(input)
-  const lines = agents.map((agent) => {
-    const { name, cli, type, parent, reached } = agent
-    const hired = parent ? ` [worker of: ${parent}]` : ''
-    const how = reached ? ` [${reached}]` : ''
-    return `- ${name} (${labelText(cli ?? type ?? 'agent')}) - ${stateOf(agent)}${how}${hired}`
-  })
+  const lines = agents.map((agent) => `- ${agentLine(agent)}`)
   const here = lines.length === 0 ? 'No agents online.' : `${lines.length} agent(s) online:\n${lines.join('\n')}`
   const { abroad = [] } = agents
   return abroad.length === 0 ? here : `${here}\nIn other workspaces, by their addresses: ${abroad.join(', ')}`
 }
 
+/** `Bob (codex) - idle [wakes]` */
+export function agentLine(agent: Agent & { idle: boolean }): string {
+  const { name, cli, type, parent, reached } = agent
+  const hired = parent ? ` [worker of: ${parent}]` : ''
+  const how = reached ? ` [${reached}]` : ''
+  return `${name} (${labelText(cli ?? type ?? 'agent')}) - ${stateOf(agent)}${how}${hired}`
+}
+
 function stateOf({ status, idle, blocked, worker, doing, machine, machineSeenAt }: Agent & { idle: boolean }): string {
   // What was known of it before may have changed.
   if (status === 'unreachable') return `on ${machine}, which cannot be reached (${lastHeardText(machineSeenAt)})`
-  return blockedText(blocked) ?? troubleOf(worker) ?? doingText(doing) ?? (idle ? 'idle' : 'active')
+  return (
+    blockedText(blocked) ??
+    troubleOf(worker) ??
+    doingText(doing) ??
+    (idle ? 'idle' : status === 'offline' ? 'away' : 'active')
+  )
 }
 
 /** As its program says. A person has to answer what it waits for. */

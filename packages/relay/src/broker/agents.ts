@@ -1,6 +1,7 @@
 // The list of agents: who is there, what they are doing, and how much waits for them. In this workspace, or in another one of the daemon.
 
 import type { Agent, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
+import { unknownAgent } from '../core/agents.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { type Reader, sees } from '../core/sight.ts'
 import type { Steps } from '../core/steps.ts'
@@ -11,6 +12,7 @@ import type { Asking } from './call.ts'
 import { Budget } from './long-reads.ts'
 import { outOfReach } from './out-of-reach.ts'
 import { heardSince } from './provisional.ts'
+import { statusOf } from './seen.ts'
 import type { Session } from './sessions/session.ts'
 import { WholeTexts } from './whole-texts.ts'
 import type { Context, Workspace } from './workspace.ts'
@@ -37,6 +39,7 @@ export function agents(
 /** Whoever is alone here, or with people, may be looking for somebody in another workspace. */
 function* agentsHere(context: Context, session: Session, filter: Filter): Steps<Listed> {
   const found = yield* agentsOf(context.workspace, session, filter)
+  if (filter.name !== undefined) return found
   const isOther = ({ name, status, type }: Agent) => name !== session.agent && status !== 'offline' && type !== 'human'
   // Those that were not asked for are company, too.
   const hasCompany = found.agents.some(isOther) || companyIn(context.workspace).some((name) => name !== session.agent)
@@ -47,17 +50,20 @@ function* agentsHere(context: Context, session: Session, filter: Filter): Steps<
 function* agentsOf(
   workspace: Workspace,
   reader: Reader,
-  { includeIdle = true, includeOffline = false, whole = false }: Filter,
+  { includeIdle = true, includeOffline = false, whole = false, name: wanted }: Filter,
 ): Steps<{ agents: Agent[] }> {
   const { store, sessions, elsewhere } = workspace
   /** Who was there when an unreachable machine was last heard of may be there still. */
   const isWanted = (status: Agent['status'], wasThere: boolean) =>
     status === 'active' || (status === 'idle' ? includeIdle : includeOffline || (status === 'unreachable' && wasThere))
+  if (wanted !== undefined && !store.view.agent(wanted) && !sessions.provisional(wanted))
+    throw new RefusalError(unknownAgent(store.view, wanted).refusal)
+  const known = () => [...store.view.agents()].map((agent) => agent.name).concat(...sessions.provisionalNames())
   const names: string[] = []
-  for (const name of [...store.view.agents()].map((agent) => agent.name).concat(...sessions.provisionalNames())) {
+  for (const name of wanted === undefined ? known() : [wanted]) {
     yield
     // Chosen before they are described: thousands may be away, and counting what waits for each would be wasted.
-    if (isWanted(statusOf(workspace, name), elsewhere?.last(name) !== undefined)) names.push(name)
+    if (name === wanted || isWanted(statusOf(workspace, name), elsewhere?.last(name) !== undefined)) names.push(name)
   }
   // Whoever called last comes first. Two machines have no steady clock in common.
   const calledAt = (name: string) => {
@@ -72,14 +78,6 @@ function* agentsOf(
     if (agent) shown.push(agent)
   }
   return { agents: shown }
-}
-
-/** As its sessions on this machine say, or those on another one. */
-export function statusOf(workspace: Workspace, name: string): Agent['status'] {
-  const { sessions, elsewhere } = workspace
-  const here = sessions.statusOf(name)
-  if (here !== 'offline') return here
-  return elsewhere?.of(name)?.status ?? (outOfReach(workspace, name) ? 'unreachable' : here)
 }
 
 /** Undefined for a provisional name whose session has ended since it was listed: it left nothing behind. */

@@ -48,6 +48,7 @@ export const mintPrefixes: Partial<Record<RuleName, string>> = {
   // The message that tells of the end.
   'run.complete': 'm',
   'run.stop': 'm',
+  'notice.tell': 'm',
 }
 
 /** One id names one call: the answer to another call would tell the sender that something was stored which was not. */

@@ -3,9 +3,9 @@
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { troubleTexts } from '../core/shared-trouble.ts'
 import type { Steps } from '../core/steps.ts'
-import { statusOf } from './agents.ts'
 import type { Asking } from './call.ts'
 import { Budget } from './long-reads.ts'
+import { statusOf } from './seen.ts'
 import type { ClusterMachine } from './sharing.ts'
 import type { Workspace } from './workspace.ts'
 

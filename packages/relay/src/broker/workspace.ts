@@ -19,12 +19,14 @@ import { Hub } from './hub.ts'
 import { Inboxes } from './inbox.ts'
 import { LocalEngine } from './local-engine.ts'
 import { type LongReads, sharedReads } from './long-reads.ts'
+import { Notices } from './notices.ts'
 import { Outbox } from './outbox.ts'
 import { Reach } from './reach.ts'
 import { carryOut, Requests } from './requests.ts'
 import { Runs } from './runs/runs.ts'
 import { SaidTo } from './said-to.ts'
 import { Search } from './search.ts'
+import { seenOf } from './seen.ts'
 import { dayTokenMs, hashOf, isSecret, newSecret } from './sessions/credentials.ts'
 import { endRevoked } from './sessions/revocations.ts'
 import { Sessions } from './sessions/sessions.ts'
@@ -93,6 +95,7 @@ export class Workspace {
   readonly runs: Runs
   readonly claims: Claims
   readonly approvals: Approvals
+  readonly notices: Notices
   readonly waiters: Waiters
   readonly reach: Reach
   readonly waking: Waking
@@ -147,6 +150,7 @@ export class Workspace {
     this.waking = new Waking(parts, workers, this.reach, this.briefs)
     this.runs = new Runs(parts, this.workers, ids)
     this.claims = new Claims(parts, name, options.hooks?.path)
+    this.notices = new Notices({ ...parts, world, seen: (agent) => seenOf(this, agent) })
     endRevoked(this.store, this.sessions, this.hub)
     this.saidTo = new SaidTo(this.store)
     this.search = new Search({ store: this.store, engine: this.engine, hub: this.hub, reads, path: searchPath })
@@ -158,7 +162,11 @@ export class Workspace {
 
   /** Who is there on this machine, as others may be told. */
   present(): AgentHere[] {
-    return this.reach.present().map((agent) => ({ ...agent, waits: this.waits.told(agent.name) }))
+    return this.reach.present().map((agent) => {
+      // Who tells its agents of one that lives here knows no more than this: one that is busy or asks is not idle.
+      const status = agent.status === 'idle' && seenOf(this, agent.name) !== 'idle' ? 'active' : agent.status
+      return { ...agent, status, waits: this.waits.told(agent.name) }
+    })
   }
 
   /** What the other machines of a shared workspace may know and ask. */
@@ -177,6 +185,7 @@ export class Workspace {
     await this.actions.begin()
     await this.runs.reports.begin()
     await this.approvals.begin()
+    this.notices.begin()
   }
 
   /** The first opening makes `#general`, the broadcast and the key, which is answered this once. `isNew`: nobody has been told a key yet. */
@@ -222,6 +231,7 @@ export class Workspace {
 
   /** `why` is what the sessions are told that are still there. */
   close(why?: RefusalError): void {
+    this.notices.close()
     for (const session of this.sessions.all()) this.sessions.end(session, why)
     this.waiters.close()
     this.outbox.close()

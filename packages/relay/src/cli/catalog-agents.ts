@@ -80,6 +80,13 @@ export const agents: CatalogRow[] = [
     load: async () => (await import('./commands/agents.ts')).agents,
   },
   {
+    name: 'notices',
+    alias: 'notice',
+    text: 'be told once when an agent is idle, has ended or has answered: ask, list, drop',
+    isGroup: true,
+    load: async () => (await import('./commands/notices.ts')).notices,
+  },
+  {
     name: 'spawn',
     args: '<name> [args...]',
     text: 'start an agent CLI as a worker; arguments after -- are passed to it',

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { keys } from '../core/conflict-keys.ts'
 import { rowOf } from '../core/facts/table.ts'
-import type { ApprovalView, ClaimView, RunView, View, WorkerView } from '../core/view.ts'
+import type { ApprovalView, ClaimView, NoticeView, RunView, View, WorkerView } from '../core/view.ts'
 import type { Append, Writes } from './cluster-journal.ts'
 
 /** What decisions have read, taken together. */
@@ -108,6 +108,13 @@ const ofApprovals: Listed<ApprovalView> = {
   last: () => [keys.approvals],
 }
 
+const ofNotices: Listed<NoticeView> = {
+  find: () => [keys.notices],
+  of: () => [keys.notices],
+  about: () => [keys.notices],
+  count: () => [keys.notices],
+}
+
 /** The same view; what is asked of it is noted. */
 export function recordingView(view: View, reads: Reads): View {
   const parts: Partial<View> = {
@@ -115,6 +122,7 @@ export function recordingView(view: View, reads: Reads): View {
     runs: noting(view.runs, ofRuns, reads),
     claims: noting(view.claims, ofClaims, reads),
     approvals: noting(view.approvals, ofApprovals, reads),
+    notices: noting(view.notices, ofNotices, reads),
   }
   return noting(view, ofView, reads, parts)
 }

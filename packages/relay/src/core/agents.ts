@@ -9,7 +9,7 @@ import { heldElsewhere, homeElsewhere, homeHere } from './homes.ts'
 import { freeNameOf, numbered, secondName } from './name-family.ts'
 import { nearest } from './nearest.ts'
 import { type Command, type Refused, record, refuse, type Verdict } from './verdict.ts'
-import type { AgentRow, HomeRow, View, WorkerRow } from './view.ts'
+import type { AgentRow, HomeRow, NoticeRow, View, WorkerRow } from './view.ts'
 import type { World } from './world.ts'
 
 export interface RegisterInput extends Omit<ParsedInputOf<'agent.register'>, 'token'> {
@@ -191,7 +191,9 @@ export function retire(view: View, { input, at, world }: Command<ParsedInputOf<'
   if (run) return refuse('agent.in-use', { name, why: `its run ${run.id} has not ended` })
   const worker = view.workers.running().find(({ parent }) => parent === name)
   if (worker) return refuse('agent.in-use', { name, why: `its worker ${worker.name} runs` })
-  const isFree = !view.isNamed(name) && !Object.hasOwn(view.policy().terminal, name)
+  // Whoever waits for a notice of it is told that it was retired, and not of another agent that takes the name.
+  const isNamed = view.isNamed(name) || view.notices.about(name) || Object.hasOwn(view.policy().terminal, name)
+  const isFree = !isNamed
   const left = [broadcast, ...view.channels()].flatMap((channel): Fact[] =>
     view.isMember(name, channel)
       ? [{ type: 'channel.left', channel, agent: name, n: view.lastNumber(channel) ?? 0 }]
@@ -200,10 +202,16 @@ export function retire(view: View, { input, at, world }: Command<ParsedInputOf<'
   const facts: Fact[] = [
     ...left,
     ...endsOf(view, name, at, true),
+    ...view.notices.of(name).map(noticeEnd),
     { type: 'agent.tokens-revoked', agent: name },
     { type: 'agent.retired', agent: name, isFree },
   ]
   return record(facts, { agent: name, isFree })
+}
+
+/** Nobody is there any more to be told. */
+function noticeEnd({ asker, agent, when, message }: NoticeRow): Fact {
+  return { type: 'notice.ended', asker, agent, when, message, why: 'retired' }
 }
 
 type Profile = Omit<AgentProfile, 'channels'>

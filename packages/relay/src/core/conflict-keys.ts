@@ -34,4 +34,5 @@ export const keys = {
   claims: 'f',
   claim: (path: string) => `f:${path}`,
   approvals: 'q',
+  notices: 'n',
 } as const

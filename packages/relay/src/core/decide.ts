@@ -10,6 +10,7 @@ import * as homes from './homes.ts'
 import * as inbox from './inbox.ts'
 import * as messages from './messages.ts'
 import * as needs from './needs.ts'
+import * as notices from './notices.ts'
 import * as runs from './runs.ts'
 import * as spend from './spend.ts'
 import type { Command, Verdict } from './verdict.ts'
@@ -62,6 +63,9 @@ const rules = {
   'approval.answer': approvals.answer,
   'approval.close': approvals.close,
   'need.dismiss': needs.dismiss,
+  'notice.ask': notices.ask,
+  'notice.drop': notices.drop,
+  'notice.tell': notices.tell,
   'spend.note': spend.note,
 } as const
 

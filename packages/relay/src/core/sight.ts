@@ -110,8 +110,8 @@ function policyShows(view: View, reader: Reader, name: string): boolean {
   const { agent } = reader
   if (agent === undefined || !seesPrograms(reader)) return false
   const { terminal } = view.policy()
-  const shown = Object.hasOwn(terminal, agent) ? terminal[agent] : undefined
-  return shown !== undefined && (shown.includes('*') || shown.includes(name))
+  const shown = [agent, '*'].flatMap((who) => (Object.hasOwn(terminal, who) ? (terminal[who] ?? []) : []))
+  return shown.includes('*') || shown.includes(name)
 }
 
 /** The worker's parent, the parent of that one and so on, people, and the key's holder. */

@@ -8,6 +8,7 @@ import type {
   ControlName,
   HarnessName,
   Message,
+  NoticeAsked,
   Policy,
   Route,
   RunState,
@@ -188,6 +189,23 @@ export interface ApprovalView {
   last(): number
 }
 
+/** A notice that an agent has asked for and was not told yet. */
+export interface NoticeRow extends Omit<NoticeAsked, 'type'> {
+  at: number
+}
+
+/** Which one: there is one for each asker, agent, occasion and message. */
+export type NoticeKey = Omit<NoticeAsked, 'type' | 'after'>
+
+export interface NoticeView {
+  find(key: NoticeKey): NoticeRow | undefined
+  /** Those that an agent has asked for, oldest first. */
+  of(asker: string): NoticeRow[]
+  /** Whether anybody has asked to be told of this agent. */
+  about(agent: string): boolean
+  count(): number
+}
+
 export interface Waiting {
   head: MessageHead
   bodyBytes: number
@@ -265,6 +283,7 @@ export interface View {
   readonly runs: RunView
   readonly claims: ClaimView
   readonly approvals: ApprovalView
+  readonly notices: NoticeView
   /** What the agent has not read, oldest first. Read lazily: stop when you have enough. Undefined marks a place to pause. */
   unread(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined>
   /** Everything that was ever sent to the agent, newest first; lazily too. */

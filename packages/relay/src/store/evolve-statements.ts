@@ -80,6 +80,8 @@ export const rareStatements = {
   // Two sessions may have seen different messages of it.
   dismissed:
     'INSERT INTO dismissals VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET through = max(through, excluded.through)',
+  noticeAsked: 'INSERT OR REPLACE INTO notices VALUES (?, ?, ?, ?, ?, ?)',
+  noticeEnded: 'DELETE FROM notices WHERE asker = ? AND agent = ? AND occasion = ? AND message = ?',
   spent: `INSERT INTO spend (agent, worker, run, model, day, turns, input, output, cached, usd_parts) VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET turns = turns + 1, input = input + excluded.input, output = output + excluded.output, cached = cached + excluded.cached,
       usd_parts = coalesce(usd_parts + excluded.usd_parts, usd_parts, excluded.usd_parts)`,

@@ -241,6 +241,9 @@ export class Evolve {
       this.#sql.approvalClosed.run(at, how, kind, asker ?? by, given, id)
     },
     'need.dismissed': ({ agent, key, through }) => this.#sql.dismissed.run(agent, key, through),
+    'notice.asked': ({ asker, agent, when, message = '', after }, { at }) =>
+      this.#sql.noticeAsked.run(asker, agent, when, message, after, at),
+    'notice.ended': ({ asker, agent, when, message = '' }) => this.#sql.noticeEnded.run(asker, agent, when, message),
     'spend.noted': ({ agent, worker = '', run = '', model = '', tokens, usd }, { at }) => {
       const day = new Date(at).toISOString().slice(0, 10)
       const parts = usd === undefined ? null : Math.round(usd * usdParts)

@@ -207,6 +207,12 @@ export const steps: Step[] = [
   CREATE TABLE outbox (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, at INTEGER NOT NULL, by TEXT NOT NULL, cause TEXT NOT NULL, digest TEXT, input TEXT NOT NULL,
     UNIQUE (cause, by)) STRICT;
   `,
+  `
+  -- message: '' where none was named. after_n: the number of the last message between the two when it was asked.
+  CREATE TABLE notices (asker TEXT NOT NULL, agent TEXT NOT NULL, occasion TEXT NOT NULL, message TEXT NOT NULL, after_n INTEGER NOT NULL, at INTEGER NOT NULL,
+    PRIMARY KEY (asker, agent, occasion, message)) STRICT, WITHOUT ROWID;
+  CREATE INDEX notices_agent ON notices (agent);
+  `,
 ]
 
 /**
@@ -229,6 +235,7 @@ export const derivedTables = [
   'claims',
   'approvals',
   'dismissals',
+  'notices',
   'spend',
   'concerns',
 ] as const

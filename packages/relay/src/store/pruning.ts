@@ -55,6 +55,7 @@ const statements = {
   call: 'SELECT ok IS NOT NULL AND at + coalesce(duration_ms, 0) <= ?2 FROM invocations WHERE id = ?1',
   // The last one stays: it is where the next one gets its number from.
   approval: `SELECT coalesce(closed_at <= ?2, 0) AND n < (SELECT max(n) FROM approvals) FROM approvals WHERE id = ?1`,
+  notice: 'SELECT 1 FROM notices WHERE asker = ? AND agent = ? AND occasion = ? AND message = ?',
   body: 'SELECT body FROM bodies WHERE seq = ?',
   payload: 'SELECT gzip FROM payloads WHERE seq = ?',
   stub: 'SELECT at, by, cause, rule, digest, outcome FROM journal WHERE seq = ?',
@@ -139,6 +140,8 @@ export class Pruning {
     offering: (action) => this.#sql.action.get(action)?.[0] as string | undefined,
     isCallOver: (id) => (this.#sql.call.get(id, this.#finished.horizon)?.[0] ?? 1) === 1,
     isApprovalOver: (id) => (this.#sql.approval.get(id, this.#finished.horizon)?.[0] ?? 1) === 1,
+    isAwaited: ({ asker, agent, when, message = '' }) =>
+      this.#sql.notice.get(asker, agent, when, message) !== undefined,
   }
 
   #goes(message: string): boolean {

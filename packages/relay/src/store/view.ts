@@ -22,6 +22,7 @@ import { ClaimRows } from './claim-rows.ts'
 import { covers, headColumns, receiptOf } from './columns.ts'
 import type { Database, Row, Statement } from './database.ts'
 import { InboxRows } from './inbox-rows.ts'
+import { NoticeRows } from './notice-rows.ts'
 import { RunRows } from './run-rows.ts'
 import type { Tables } from './tables.ts'
 import { WorkerRows } from './worker-rows.ts'
@@ -67,6 +68,7 @@ export class SqliteView implements View {
   readonly runs: RunRows
   readonly claims: ClaimRows
   readonly approvals: ApprovalRows
+  readonly notices: NoticeRows
   /** What waits for an agent, and what it ever received. */
   readonly inbox: InboxRows
   readonly #tables: Tables
@@ -80,6 +82,7 @@ export class SqliteView implements View {
     this.runs = new RunRows(database)
     this.claims = new ClaimRows(database)
     this.approvals = new ApprovalRows(database)
+    this.notices = new NoticeRows(database)
     this.#sql = database.prepareAll(statements)
   }
 

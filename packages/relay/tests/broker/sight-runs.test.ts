@@ -72,8 +72,21 @@ test('a worker, its command line and its events are seen by its parent and by it
   }
 })
 
+test('an agent that may not see a screen is told who may, and which command shows it', async () => {
+  for (const by of ['Bob', 'Eve'])
+    expect((await ask('worker.screen', { name: 'Wes' }, by)).error).toMatchObject({
+      code: 'worker.screen-hidden',
+      message:
+        'The screen of worker "Wes" is for Ada, who hired it, people, and whom the policy names. ' +
+        `A person can allow it: agent-relay workspace policy set --terminal "${by}=Wes"`,
+    })
+  await world.api('workspace.set-policy', { terminal: { '*': ['Wes'] } })
+  expect(await ask('worker.screen', { name: 'Wes' }, 'Eve')).toHaveProperty('text')
+  await world.api('workspace.set-policy', { terminal: {} })
+})
+
 test('an agent that may not see a worker gets the same answer as for an unknown worker', async () => {
-  for (const operation of ['screen', 'release', 'pause', 'resume', 'resize']) {
+  for (const operation of ['release', 'pause', 'resume', 'resize']) {
     const answer = async (name: string, by: string) =>
       JSON.stringify(await ask(`worker.${operation}`, { name, cols: 80, rows: 24 }, by))
     for (const by of ['Bob', 'Eve']) {

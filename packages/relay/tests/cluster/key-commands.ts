@@ -95,12 +95,14 @@ const kinds: Partial<Record<RuleName, string>> = {
   'run.start': 'run',
   'run.complete': 'm',
   'run.stop': 'm',
+  'notice.tell': 'm',
 }
 
 const names = ['ada', 'bob', 'cy', 'dee', 'eve', 'Ada', 'lead']
 const channels = ['#general', '#build']
 const tools = ['do.it', 'do-it', 'stop.it']
 const sessions = ['s_1', 's_2', 's_3']
+const occasions = ['idle', 'ended', 'answered'] as const
 const ranks = ['agent', 'holder', 'nobody', 'owner'] as const
 
 const places = ['a', 'b'].flatMap((file) =>
@@ -237,6 +239,11 @@ export const inputs: Inputs = {
   }),
   'approval.close': ({ random }) => ({ ids: [`ap-${random.pick([1, 2, 3])}`], how: 'gone' }),
   'need.dismiss': ({ random }) => ({ key: `told:#${random.pick(names)}`, through: random.below(100) }),
+  'notice.ask': ({ random }) => ({ agent: random.pick(names), when: random.pick(occasions), seen: undefined }),
+  'notice.drop': ({ random }) => ({ agent: random.pick(names) }),
+  'notice.tell': ({ random }) => ({
+    ...{ asker: random.pick(names), agent: random.pick(names), when: random.pick(occasions), seen: 'idle' },
+  }),
   'run.complete': (around) => ({ run: around.made('run'), summary: 'done', standing: standing(around) }),
   'run.stop': (around) => ({ run: around.made('run'), standing: standing(around) }),
 }

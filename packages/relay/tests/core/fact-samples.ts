@@ -174,5 +174,7 @@ export const samples: Samples = {
     choice: 'yes',
   }),
   'need.dismissed': ({ agent }) => ({ type: 'need.dismissed', agent, key: 'told:#general', through: 1 }),
+  'notice.asked': ({ agent }) => ({ type: 'notice.asked', asker: agent, agent: 'bob', when: 'idle', after: 0 }),
+  'notice.ended': ({ agent }) => ({ type: 'notice.ended', asker: agent, agent: 'bob', when: 'idle', why: 'told' }),
   'spend.noted': ({ agent }) => ({ type: 'spend.noted', agent, tokens }),
 }

@@ -103,6 +103,8 @@ test('the screen of a worker is seen by its parent, people, the key holder, and 
   expect([may('lead'), may('kim'), may('other', 'holder'), may('other')]).toEqual([true, true, true, false])
   world.give('workspace.set-policy', 'agent-relay', { terminal: { other: ['fixer'], away: ['nobody'] }, writers: [] })
   expect([may('other'), may('away')]).toEqual([true, false])
+  world.give('workspace.set-policy', 'agent-relay', { terminal: { '*': ['fixer'] } })
+  expect([may('other'), may('away')]).toEqual([true, true])
   // On an open port anybody may say any name.
   expect([may('lead', 'nobody'), may('kim', 'nobody'), may('other', 'nobody')]).toEqual([false, false, false])
 })

@@ -120,7 +120,7 @@ test('a journal that was written before there were rows for whom it concerns get
   const written = rows(old)
   expect(written.length).toBeGreaterThan(0)
   old.database.exec(
-    'DROP TABLE concerns; DROP TABLE origins; DROP TABLE claims; DROP TABLE approvals; DROP TABLE spend; DROP TABLE dismissals; DROP TABLE awaited_receipts; DROP TABLE outbox; DROP TABLE prunes; DROP TABLE homes; DROP TABLE local_journal; DROP INDEX messages_question; DROP INDEX actions_unasked; DROP INDEX workers_worktree',
+    'DROP TABLE concerns; DROP TABLE origins; DROP TABLE claims; DROP TABLE approvals; DROP TABLE spend; DROP TABLE dismissals; DROP TABLE notices; DROP TABLE awaited_receipts; DROP TABLE outbox; DROP TABLE prunes; DROP TABLE homes; DROP TABLE local_journal; DROP INDEX messages_question; DROP INDEX actions_unasked; DROP INDEX workers_worktree',
   )
   for (const [table, column] of [
     ['actions', 'authority'],

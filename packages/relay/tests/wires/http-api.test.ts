@@ -63,6 +63,8 @@ const inputs: Partial<Record<OperationName, (id: string) => object>> = {
   'message.queue': () => ({ to: 'Bob', body: 'queued' }),
   'outbox.drop': (id) => ({ id }),
   'need.dismiss': () => ({ key: 'told:@Ada,Bob' }),
+  'notice.ask': () => ({ agent: 'Bob', when: 'idle' }),
+  'notice.drop': () => ({ agent: 'Bob' }),
   'inbox.read': () => ({ messages: [] }),
   'inbox.offer': (message) => ({ messages: [message], route: 'hook' }),
 }

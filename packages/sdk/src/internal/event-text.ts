@@ -97,6 +97,8 @@ const texts: { [Name in TextName]: Words<Name> } = {
     return `${who} answers ${whose}:${what}${fact.words === undefined ? '' : `, "${of('words')}"`} ${under}`
   },
   'need.dismissed': (of) => `${of('agent')} is done with ${of('key')}`,
+  'notice.asked': (of) => `${of('asker')} asks to be told of ${of('agent')}: ${of('when')}`,
+  'notice.ended': (of) => `${of('asker')} no longer waits to be told of ${of('agent')} (${of('when')}): ${of('why')}`,
   'spend.noted': (of, { fact }) =>
     `${of('agent')} uses ${spentText(fact)}${fact.model === undefined ? '' : ` of ${of('model')}`}`,
   'claim.made': (of) => `${of('agent')} claims ${of('file')}`,

@@ -6,6 +6,7 @@ import type { ClaimFact } from './facts/claims.ts'
 import type { HomeFact } from './facts/homes.ts'
 import type { MachineFact } from './facts/machines.ts'
 import type { NeedDismissed } from './facts/needs.ts'
+import type { NoticeFact } from './facts/notices.ts'
 import type { RunFact } from './facts/runs.ts'
 import type { SpendNoted } from './facts/spend.ts'
 import type { Policy } from './policy.ts'
@@ -288,6 +289,7 @@ export type Fact =
   | ClaimFact
   | ApprovalFact
   | NeedDismissed
+  | NoticeFact
   | SpendNoted
 
 /** Facts of one command, in the order they were decided. */

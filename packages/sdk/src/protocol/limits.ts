@@ -84,6 +84,11 @@ export const limits = {
   claimsOfAgentMax: 1_000,
   claimFilesMax: pipeLimits.claimFilesMax,
   claimTreesMax: pipeLimits.claimTreesMax,
+  /** Notices that are awaited in a workspace, and those of one agent among them. */
+  noticesMax: 500,
+  noticesOfAgentMax: 20,
+  /** An agent that was shown a message is not taken for idle so soon after: it needs a moment to begin. */
+  noticeShownMs: 10_000,
   /** Approvals that are open at once in a workspace, what each shows of its input, and what an answer may say. */
   approvalsMax: 1_000,
   approvalsOfAgentMax: 100,

@@ -14,6 +14,7 @@ import { inboxOperations } from './operations/inbox.ts'
 import { machineOperations } from './operations/machines.ts'
 import { messageOperations } from './operations/messages.ts'
 import { needOperations } from './operations/needs.ts'
+import { noticeOperations } from './operations/notices.ts'
 import { runOperations } from './operations/runs.ts'
 import { spendOperations } from './operations/spend.ts'
 import { workerOperations } from './operations/workers.ts'
@@ -35,6 +36,7 @@ export const operations = {
   ...claimOperations,
   ...approvalOperations,
   ...needOperations,
+  ...noticeOperations,
   ...spendOperations,
   ...machineOperations,
   ...daemonOperations,

@@ -7,8 +7,8 @@ import { AgentName, WorkspaceName } from './words.ts'
 
 /** What a workspace allows beyond what every agent may do. */
 export const Policy = z.object({
-  /** Whose terminals an agent may see, by its name; `*` stands for all. A parent always sees its own workers. */
-  terminal: z.record(AgentName, z.array(z.union([z.literal('*'), AgentName])).max(1_000)),
+  /** Whose terminals an agent may see, by its name; `*` stands for all, on either side. A parent always sees its own workers. */
+  terminal: z.record(z.union([z.literal('*'), AgentName]), z.array(z.union([z.literal('*'), AgentName])).max(1_000)),
   /** The workspaces whose key holders may write here, over the network too; `*` stands for all of this daemon. */
   writers: z.union([z.literal('*'), z.array(WorkspaceName).max(1_000)]),
   /** What an agent's token may start over HTTP and WebSocket: no program, or the named CLIs in the project's directory. */

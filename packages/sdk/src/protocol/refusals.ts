@@ -10,6 +10,7 @@ import { databaseFixes, elsewhere, fixFor, notInstalled, oneOf } from './refusal
 import { frameRefusals } from './refusals/frames.ts'
 import { absent, busy, clash, denied, unproven, usage } from './refusals/kinds.ts'
 import { needRefusals } from './refusals/needs.ts'
+import { noticeRefusals } from './refusals/notices.ts'
 import { workerRefusals } from './refusals/workers.ts'
 
 export { noticeFixes, type RefusalDetails, type RefusalReader } from './refusals/fixes.ts'
@@ -35,6 +36,7 @@ export const refusals = {
   ...fileRefusals,
   ...approvalRefusals,
   ...needRefusals,
+  ...noticeRefusals,
   ...workerRefusals,
   'agent.unknown': {
     ...absent,

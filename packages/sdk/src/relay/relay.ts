@@ -7,6 +7,7 @@ import { searchMessages, threadMessages } from '../client/whole-page.ts'
 import type { Approval, Delegation } from '../protocol/approvals.ts'
 import type { Claim } from '../protocol/claims.ts'
 import type { Need } from '../protocol/needs.ts'
+import type { AwaitedNotice, NoticeOccasion } from '../protocol/notices.ts'
 import type { InputOf, OutputOf, WorkspaceStatus } from '../protocol/operations.ts'
 import type { Policy } from '../protocol/policy.ts'
 import type { SpendGroup } from '../protocol/spend.ts'
@@ -82,6 +83,22 @@ class RelayAgents {
 
   list(options: ListOptions = {}): Promise<ListedAgent[]> {
     return this.#client.listAgents(options)
+  }
+
+  /** Asks to be told once, by a message, when another agent is idle, has ended or has answered. `already`: it is so now, and no message comes. */
+  notifyWhen(agent: string, when: NoticeOccasion, options: { message?: Named } = {}): Promise<OutputOf<'notice.ask'>> {
+    const { message } = options
+    return this.#client.call('notice.ask', { agent, when, message: message === undefined ? undefined : idOf(message) })
+  }
+
+  /** What you have asked to be told, and were not told yet. */
+  async notices(): Promise<AwaitedNotice[]> {
+    return (await this.#client.call('notice.list', {})).notices
+  }
+
+  /** On one occasion, or on any. */
+  async dropNotices(agent: string, when?: NoticeOccasion): Promise<void> {
+    await this.#client.call('notice.drop', { agent, when })
   }
 
   /** Makes all tokens of an agent invalid. Needs the workspace key. */

@@ -3,7 +3,7 @@
 import type { OutputOf, ParsedInputOf, Worker } from '@agent-relay/sdk/protocol'
 import { formerWorker } from '../../core/again.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
-import { isInCharge, type Reader, sees } from '../../core/sight.ts'
+import { isInCharge, type Reader, sees, seesPrograms } from '../../core/sight.ts'
 import { taskOfWorker } from '../../core/tasks.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import { notYours, type Repeated, unknownWorker } from '../../core/workers.ts'
@@ -222,10 +222,11 @@ export class Workers {
     const { view } = this.#store
     const row = view.workers.byName(name)
     if (!row) throw new RefusalError(unknownWorker(view, session, name).refusal)
-    if (!(purpose === 'look' ? sees(view, session, 'terminal', row) : isInCharge(view, session, row))) {
-      throw new RefusalError(notYours(view, session, row, purposes[purpose]).refusal)
-    }
-    return row
+    if (purpose === 'look' ? sees(view, session, 'terminal', row) : isInCharge(view, session, row)) return row
+    // That it is a worker, and whose, every list of agents says to those who have shown a credential.
+    if (purpose === 'look' && seesPrograms(session))
+      throw new RefusalError('worker.screen-hidden', { name, parent: row.parent, agent: session.agent })
+    throw new RefusalError(notYours(view, session, row, purposes[purpose]).refusal)
   }
 
   /** A terminal is on the machine of its program, and nothing of it comes here while that runs. */

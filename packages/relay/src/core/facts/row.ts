@@ -4,7 +4,7 @@
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
 import type { Reader } from '../sight.ts'
-import type { View } from '../view.ts'
+import type { NoticeKey, View } from '../view.ts'
 import type { Shape } from './shape.ts'
 
 export interface FactRow<F> {
@@ -80,4 +80,5 @@ export interface Remains {
   offering(action: string): string | undefined
   isCallOver(id: string): boolean
   isApprovalOver(id: string): boolean
+  isAwaited(notice: NoticeKey): boolean
 }

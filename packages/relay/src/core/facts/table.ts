@@ -10,6 +10,7 @@ import { claimFacts } from './claims.ts'
 import { conversationFacts } from './conversations.ts'
 import { messageFacts } from './messages.ts'
 import { needFacts } from './needs.ts'
+import { noticeFacts } from './notices.ts'
 import type { Audience, FactRow, FactRows } from './row.ts'
 import { runFacts } from './runs.ts'
 import { wrongField } from './shape.ts'
@@ -28,6 +29,7 @@ const table: FactRows<Fact['type']> = {
   ...claimFacts,
   ...approvalFacts,
   ...needFacts,
+  ...noticeFacts,
   ...spendFacts,
 }
 

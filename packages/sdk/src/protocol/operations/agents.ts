@@ -33,6 +33,8 @@ export const agentOperations = {
       includeOffline: z.boolean().optional(),
       /** Each task as it was given, not its first line alone. */
       whole: z.boolean().optional(),
+      /** This one alone, also while it is away. */
+      name: AgentName.optional(),
       project: WorkspaceName.optional(),
     }),
     output: z.object({

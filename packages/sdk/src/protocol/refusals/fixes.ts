@@ -43,6 +43,12 @@ const allNeeds: Fixes = {
   program: "All that does: relay.client.call('need.list', {})",
 }
 
+const awaitedNotices: Fixes = {
+  agent: 'To see and drop yours: agent-relay notices',
+  person: 'To see and drop yours: agent-relay notices',
+  program: 'To see and drop yours: relay.agents.notices()',
+}
+
 /** A message can wait on this machine. */
 const toQueue: Fixes = {
   agent: { relay_send: 'To have a message sent once that works: relay_send(…, queue=true)', '': '' },
@@ -53,6 +59,9 @@ const toQueue: Fixes = {
 /** For a person on the machine that was asked, whoever reads it. */
 const toAllow = (d: RefusalDetails): string =>
   `A person can allow it on ${d.machine}: agent-relay machine allow ${d.from} ${d.kind}`
+
+const toShow = (d: RefusalDetails): string =>
+  `A person can allow it: agent-relay workspace policy set --terminal "${d.agent}=${d.name}"`
 
 /** ` Did you mean Ann or Bob?` */
 export const oneOf = (value: unknown, lead: string): string =>
@@ -101,6 +110,9 @@ export const fixes = {
   'approval.changed': openApprovals,
   'approval.too-many': openApprovals,
   'need.unknown': allNeeds,
+  'notice.none': awaitedNotices,
+  'notice.too-many': awaitedNotices,
+  'notice.too-many-yours': awaitedNotices,
   'outbox.unknown': {
     agent: '',
     person: 'Messages that wait: agent-relay outbox',
@@ -110,6 +122,7 @@ export const fixes = {
   'cluster.unusable': toQueue,
   'cluster.diverged': toQueue,
   'request.denied': { agent: toAllow, person: toAllow, program: toAllow },
+  'worker.screen-hidden': { agent: toShow, person: toShow, program: toShow },
   'worker.unknown': {
     agent: { relay_who: 'Workers are marked in relay_who.' },
     person: (d) => (d.ofRunning ? 'All workers: agent-relay workers' : 'All that ever ran: agent-relay workers --all'),

@@ -48,6 +48,11 @@ export const workerRefusals = {
     ...denied,
     text: (d: RefusalDetails) => `Worker "${d.name}" works for ${d.parent}: only its parent and people may ${d.what}.`,
   },
+  'worker.screen-hidden': {
+    ...denied,
+    text: (d: RefusalDetails) =>
+      `The screen of worker "${d.name}" is for ${d.parent}, who hired it, people, and whom the policy names.`,
+  },
   'worker.too-many': { ...busy, text: (d: RefusalDetails) => `${d.count} workers are running, which is the most.` },
   'worker.unavailable': { ...usage, http: 501, text: () => 'This relay starts no workers.' },
   'worktree.none': { ...usage, text: (d: RefusalDetails) => `There can be no worktree for ${d.directory}: ${d.why}.` },

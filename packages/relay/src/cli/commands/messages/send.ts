@@ -1,7 +1,9 @@
 // `send`: one message to an agent, several agents, a channel or everyone; with --wait it waits for the answer.
 
+import type { RelayClient } from '@agent-relay/sdk'
 import { inWords } from '@agent-relay/sdk/internal/clis'
 import { longBodyText } from '@agent-relay/sdk/internal/long-body'
+import { noticeText } from '@agent-relay/sdk/internal/notice-text'
 import { notReachedText, unreachableText } from '@agent-relay/sdk/internal/unreachable-text'
 import type { Message, OutputOf } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
@@ -21,6 +23,7 @@ interface SendOptions {
   wait?: boolean
   timeout?: number
   queue?: boolean
+  whenIdle?: boolean
 }
 
 export const send: CliCommand<SendOptions> = {
@@ -39,12 +42,14 @@ export const send: CliCommand<SendOptions> = {
       flags: '--queue',
       text: 'if the shared workspace cannot be reached, keep it on this machine and send it when it can',
     },
+    whenIdle: { flags: '--when-idle', text: 'send it now, and be told once when the agent is idle again after it' },
   },
   examples: [
     'agent-relay send Bob "Can you take the parser?"',
     'agent-relay send Bob "Which branch?" --kind question --wait --timeout 60000',
     'agent-relay send Ann,Bob "Lunch" --as kim',
     'agent-relay send Bob "Can you look at the parser?" --queue',
+    'agent-relay send Bob "Can you take the parser?" --when-idle',
     'git diff | agent-relay send "#review" -',
     'agent-relay send Bob -- "--force is needed"',
   ],
@@ -63,6 +68,8 @@ async function run(context: Context<SendOptions>): Promise<void> {
       '--queue or --wait: give only one. The answer to what waits here comes to the inbox.',
       exits.usage,
     )
+  if (options.whenIdle && (typeof to !== 'string' || /[#*:]/.test(to) || options.queue))
+    throw new CommandError('--when-idle needs one agent of this workspace, and no --queue.', exits.usage)
   const wait = options.wait ? { timeoutMs: timeout } : undefined
   await withClient(context, 'agent', async ({ client }) => {
     if (options.queue) {
@@ -83,9 +90,11 @@ async function run(context: Context<SendOptions>): Promise<void> {
       print.say(`not sent to ${oneLine(missed)}: ${oneLine(message)}`)
     const long = longBodyText(body)
     if (long !== undefined) print.say(long)
-    if (print.isJson) await print.json(sent)
+    const notice = options.whenIdle ? await noticeOf(client, sent) : undefined
+    if (print.isJson) await print.json({ ...sent, notice })
     else if (!sent.reply) await print.line(sentLine(print, sent))
     else if (await print.line(messageBlock(print, sent.reply))) await client.markRead(sent.reply.id)
+    if (notice !== undefined) print.say(notice)
     if (print.isJson && sent.reply) await client.markRead(sent.reply.id)
   })
 }
@@ -95,6 +104,17 @@ function recipients(text: string): string | string[] {
   if (!text.includes(',')) return text
   const names = text.split(',').map((name) => name.trim())
   return names.filter((name) => name !== '')
+}
+
+/** The message is sent, whatever becomes of this. */
+async function noticeOf(client: RelayClient, { id: message, to }: Sent): Promise<string> {
+  const agent = String(to)
+  try {
+    const { already } = await client.call('notice.ask', { agent, when: 'idle', message })
+    return oneLine(noticeText(agent, 'idle', already))
+  } catch (error) {
+    return `It is sent, but you are not told when ${oneLine(agent)} is idle: ${oneLine((error as Error).message)}`
+  }
 }
 
 /** `m_…  stored. Bob is away; it waits in their inbox.` */

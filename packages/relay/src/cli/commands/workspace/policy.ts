@@ -42,7 +42,7 @@ const set: NamedCommand<SetOptions> = {
     writers: { flags: '--writers <names>', text: 'workspaces whose key holders may write here: a list, *, or none' },
     terminal: {
       flags: '--terminal <agent=names>',
-      text: 'whose terminals an agent may see: a list, *, or none',
+      text: 'whose terminals an agent may see: a list, *, or none; with * as the agent, every agent',
       isList: true,
     },
     spawn: {
@@ -74,6 +74,7 @@ const set: NamedCommand<SetOptions> = {
     'agent-relay workspace policy set --claims warn',
     'agent-relay workspace policy set --approve "Lead=Fixer:Bash:npm test*" --until 2h',
     'agent-relay workspace policy set --terminal "Lead=*" --terminal Bob=none',
+    'agent-relay workspace policy set --terminal "*=*"',
   ],
   run: runSet,
 }
@@ -182,7 +183,10 @@ async function show(print: Print, policy: ShownPolicy): Promise<void> {
       ],
       ['claims', `${claims}: ${claimTexts[claims]}`],
       ...approve.filter(({ until }) => until > Date.now()).map((each) => ['approve', oneLine(delegationLine(each))]),
-      ...Object.entries(terminal).map(([agent, whose]) => [`${oneLine(agent)} sees`, `terminals of ${listed(whose)}`]),
+      ...Object.entries(terminal).map(([agent, whose]) => [
+        agent === '*' ? 'all agents see' : `${oneLine(agent)} sees`,
+        `terminals of ${listed(whose)}`,
+      ]),
     ],
   )
 }

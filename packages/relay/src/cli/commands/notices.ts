@@ -1,0 +1,91 @@
+// `notices`: asking to be told once that an agent is idle, has ended or has answered; what was asked, and dropping it.
+
+import { noticeText, occasionTexts } from '@agent-relay/sdk/internal/notice-text'
+import { type NoticeOccasion, noticeOccasions } from '@agent-relay/sdk/protocol'
+import type { CliCommand, Context, NamedCommand } from '../command.ts'
+import { withClient } from '../connection.ts'
+import { ageOf, counted, oneLine } from '../text.ts'
+
+const list: NamedCommand = {
+  name: 'list',
+  text: 'what you have asked to be told, and were not told yet',
+  isDefault: true,
+  examples: ['agent-relay notices', 'agent-relay notices --json'],
+  run: runList,
+}
+
+async function runList(context: Context): Promise<void> {
+  const { print } = context
+  await withClient(context, 'agent', async ({ client }) => {
+    const { notices } = await client.call('notice.list', {})
+    if (print.isJson) return void (await print.json({ notices }))
+    if (notices.length === 0) return print.say('You wait for no notice. To ask for one: agent-relay notices ask NAME')
+    await print.table(
+      [{ head: 'AGENT' }, { head: 'WHEN' }, { head: 'MESSAGE' }, { head: 'ASKED' }],
+      notices.map(({ agent, when, message = '', since }) =>
+        [agent, occasionTexts[when], message, ageOf(since)].map(oneLine),
+      ),
+    )
+  })
+}
+
+interface When {
+  when?: NoticeOccasion
+}
+
+interface AskOptions extends When {
+  message?: string
+}
+
+const ask: NamedCommand<AskOptions> = {
+  name: 'ask',
+  args: '<agent>',
+  takes: 'agents',
+  text: 'be told once, by a message; what is so already is printed',
+  options: {
+    when: {
+      flags: '--when <what>',
+      text: 'when it is idle, has ended, or has answered you (idle)',
+      choices: [...noticeOccasions],
+    },
+    message: { flags: '--message <id>', text: 'idle: after it was shown this message; answered: by an answer to it' },
+  },
+  examples: [
+    'agent-relay notices ask Bob',
+    'agent-relay notices ask Bob --when ended',
+    'agent-relay notices ask Bob --when answered --message m_01k9',
+  ],
+  async run(context) {
+    const { args, options, print } = context
+    const [agent = ''] = args
+    const { when = 'idle', message } = options
+    await withClient(context, 'agent', async ({ client }) => {
+      const { already } = await client.call('notice.ask', { agent, when, message })
+      if (print.isJson) return void (await print.json({ agent, when, message, already }))
+      await print.line(oneLine(noticeText(agent, when, already)))
+    })
+  },
+}
+
+const drop: NamedCommand<When> = {
+  name: 'drop',
+  args: '<agent>',
+  takes: 'agents',
+  text: 'no longer be told of an agent',
+  options: { when: { flags: '--when <what>', text: 'on this occasion alone', choices: [...noticeOccasions] } },
+  examples: ['agent-relay notices drop Bob', 'agent-relay notices drop Bob --when ended'],
+  async run(context) {
+    const { args, options, print } = context
+    const [agent = ''] = args
+    await withClient(context, 'agent', async ({ client }) => {
+      const { dropped } = await client.call('notice.drop', { agent, when: options.when })
+      if (print.isJson) return void (await print.json({ agent, dropped }))
+      await print.line(`Dropped: ${counted(dropped, 'notice')} of ${oneLine(agent)}.`)
+    })
+  },
+}
+
+export const notices: CliCommand = {
+  examples: ['agent-relay notices', 'agent-relay notices ask Bob --when ended', 'agent-relay notices drop Bob'],
+  commands: [list, ask, drop],
+}

@@ -1,0 +1,127 @@
+// Notices that agents ask for: to be told once that another agent is idle, has ended or has answered. The message that tells it and the end of
+// what was asked are one entry. Who looks whether it is so: broker/notices.ts.
+//
+//   (none) → awaited → (none): told, dropped, or the one who asked was retired
+
+import { cleanLine } from '@agent-relay/sdk/internal/clean'
+import { daemonName, type Fact, limits, type ParsedInputOf } from '@agent-relay/sdk/protocol'
+import { unknownAgent } from './agents.ts'
+import { answerPlaces } from './answers.ts'
+import { directKey } from './conversations.ts'
+import { firstLine } from './first-line.ts'
+import { send } from './messages.ts'
+import { isPartyTo, sees } from './sight.ts'
+import { type Command, record, refuse, type Verdict } from './verdict.ts'
+import type { MessageHead, NoticeKey, NoticeRow, View, WorkerRow } from './view.ts'
+
+/** What can be seen of an agent now, and stands in no table. away: nobody has been connected as it for a while. */
+export type Seen = 'idle' | 'away' | undefined
+
+export interface AskInput extends ParsedInputOf<'notice.ask'> {
+  seen: Seen
+}
+
+/** Of an answer or of a reason, enough to know what it is about. */
+const wordsCharsMax = 150
+/** A body is cut here before it is cleaned. */
+const headChars = 400
+
+export function ask(view: View, command: Command<AskInput>): Verdict {
+  const { input, by: asker, at } = command
+  const { agent, when, message, seen } = input
+  if (!view.agent(asker)) return refuse('agent.required')
+  if (agent === asker) return refuse('notice.yourself')
+  if (!view.agent(agent)) return unknownAgent(view, agent)
+  const head = message === undefined ? undefined : view.message(message)
+  if (message !== undefined && (!head || !isPartyTo(view, asker, head))) return refuse('message.unknown', { message })
+  if (head && !view.isRecipient(agent, head)) return refuse('notice.not-sent', { message, agent })
+  const asked = { asker, agent, when, message, after: view.lastNumber(directKey([asker, agent])) ?? 0 }
+  const already = newsOf(view, command, { ...asked, at }, seen)
+  if (already !== undefined) return record([], { already })
+  if (view.notices.find(asked)) return record([])
+  const [count, own] = [view.notices.count(), view.notices.of(asker).length]
+  if (own >= limits.noticesOfAgentMax) return refuse('notice.too-many-yours', { count: own })
+  if (count >= limits.noticesMax) return refuse('notice.too-many', { count })
+  return record([{ type: 'notice.asked', ...asked }])
+}
+
+export function drop(view: View, { input, by }: Command<ParsedInputOf<'notice.drop'>>): Verdict {
+  const { agent, when } = input
+  const own = view.notices.of(by).filter((row) => row.agent === agent && (when === undefined || row.when === when))
+  if (own.length === 0) return refuse('notice.none', { agent })
+  return record(
+    own.map((row) => ended(row, 'dropped')),
+    { dropped: own.length },
+  )
+}
+
+export interface TellInput extends NoticeKey {
+  seen: Seen
+}
+
+/** Only the daemon says this, as often as it likes: what was told is not awaited any more. */
+export function tell(view: View, command: Command<TellInput>): Verdict {
+  const { seen, ...key } = command.input
+  const row = view.notices.find(key)
+  const body = row && newsOf(view, command, row, seen)
+  if (!row || body === undefined) return record([])
+  const told = send(view, { ...command, by: daemonName, input: { to: row.asker, body, kind: 'status' } })
+  if ('refusal' in told) return told
+  return record([ended(row, 'told'), ...told.facts], {}, body)
+}
+
+function ended({ asker, agent, when, message }: NoticeKey, why: 'told' | 'dropped' | 'retired'): Fact {
+  return { type: 'notice.ended', asker, agent, when, message, why }
+}
+
+/** What there is to tell, in words. One that has ended for good is told of on every occasion: nothing else will come. */
+export function newsOf(
+  view: View,
+  { at, world }: Pick<Command<unknown>, 'at' | 'world'>,
+  row: NoticeRow,
+  seen: Seen,
+): string | undefined {
+  const { agent, when, message } = row
+  if (!view.agent(agent)) return `${agent} has ended: it was retired.`
+  const answer = when === 'answered' ? answerTo(view, row) : undefined
+  if (answer) return `${agent} has answered: ${answer.id} "${inWords(view.beginning(answer, headChars))}"`
+  const worker = view.workers.byName(agent)
+  if (worker?.status === 'exited' && !world.isLive(agent)) return `${agent} has ended${reasonFor(view, row, worker)}.`
+  if (when === 'ended' && seen === 'away') return `${agent} has ended: nobody is connected under that name.`
+  if (when !== 'idle' || seen !== 'idle' || !wasShown(view, row, at)) return undefined
+  return `${agent} is idle${message === undefined ? '' : `, and was shown your message ${message}`}.`
+}
+
+/** What counts as an answer elsewhere counts here; without a message, what the agent has written to the asker alone since. */
+function answerTo(view: View, { asker, agent, message, after }: NoticeRow): MessageHead | undefined {
+  const head = message === undefined ? undefined : view.message(message)
+  const pair = { conversation: directKey([asker, agent]), n: after, seq: 0, from: asker }
+  const asked = head ?? pair
+  const found = (head ? answerPlaces(head, false) : (['pair'] as const)).flatMap((place) =>
+    view.saidAfter(place, asked),
+  )
+  const own = found.filter((each) => each.from === agent && view.isRecipient(asker, each))
+  return own.sort((a, b) => a.seq - b.seq)[0]
+}
+
+/** It has begun with the message by now, if it does anything about it at all. A clock that was set back makes nobody wait. */
+function wasShown(view: View, { agent, message }: NoticeRow, at: number): boolean {
+  const head = message === undefined ? undefined : view.message(message)
+  if (!head) return true
+  const { offeredAt, readAt = offeredAt } = view.receipt(agent, head) ?? {}
+  return readAt !== undefined && (at < readAt || at - readAt >= limits.noticeShownMs)
+}
+
+/** For those who may see the worker. */
+function reasonFor(view: View, { asker }: NoticeRow, worker: WorkerRow): string {
+  if (!sees(view, { agent: asker, standing: { rank: 'agent' } }, 'worker', worker)) return ''
+  const { reason = worker.code === undefined ? '' : `code ${worker.code}` } = worker
+  const words = inWords(reason)
+  return words === '' ? '' : `: ${words}`
+}
+
+/** On one line and without quotes, so that no text of another can pass for the daemon's. */
+function inWords(text: string): string {
+  const words = cleanLine(firstLine(text)).replaceAll('"', "'")
+  return words.length <= wordsCharsMax ? words : `${words.slice(0, wordsCharsMax)}…`
+}

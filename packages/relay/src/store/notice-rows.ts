@@ -1,0 +1,48 @@
+// The notices that agents wait for, as rows, read for the rules, for who asked, and for the watch over them. evolve.ts writes them.
+
+import type { NoticeKey, NoticeRow, NoticeView } from '../core/view.ts'
+import type { Database, Row, Statement } from './database.ts'
+
+const columns = 'asker, agent, occasion, message, after_n, at'
+
+const statements = {
+  find: `SELECT ${columns} FROM notices WHERE asker = ? AND agent = ? AND occasion = ? AND message = ?`,
+  of: `SELECT ${columns} FROM notices WHERE asker = ? ORDER BY at, agent, occasion`,
+  about: 'SELECT 1 FROM notices WHERE agent = ?',
+  count: 'SELECT count(*) FROM notices',
+  all: `SELECT ${columns} FROM notices`,
+}
+
+export class NoticeRows implements NoticeView {
+  readonly #sql: Record<keyof typeof statements, Statement>
+
+  constructor(database: Database) {
+    this.#sql = database.prepareWhenUsed(statements)
+  }
+
+  find({ asker, agent, when, message = '' }: NoticeKey): NoticeRow | undefined {
+    const row = this.#sql.find.get(asker, agent, when, message)
+    return row && noticeOf(row)
+  }
+
+  of(asker: string): NoticeRow[] {
+    return this.#sql.of.all(asker).map(noticeOf)
+  }
+
+  about(agent: string): boolean {
+    return this.#sql.about.get(agent) !== undefined
+  }
+
+  count(): number {
+    return this.#sql.count.get()?.[0] as number
+  }
+
+  all(): NoticeRow[] {
+    return this.#sql.all.all().map(noticeOf)
+  }
+}
+
+function noticeOf([asker, agent, when, message, after, at]: Row): NoticeRow {
+  const row = { asker, agent, when, after, at } as NoticeRow
+  return message === '' ? row : { ...row, message: message as string }
+}

@@ -1,0 +1,38 @@
+// Operations on notices: being told once that another agent is idle, has ended or has answered.
+
+import { z } from 'zod'
+import { AwaitedNotice, NoticeOccasion } from '../notices.ts'
+import { AgentName, MessageId } from '../words.ts'
+import type { OperationTable } from './rule.ts'
+
+const asked = z.object({ agent: AgentName, when: NoticeOccasion })
+
+export const noticeOperations = {
+  'notice.ask': {
+    kind: 'command',
+    who: 'agent',
+    network: 'open',
+    summary:
+      'Ask to be told once, by a message of the daemon, when another agent is idle, has ended or has answered you. What is so already is answered at once.',
+    /** `message`: idle, after the agent was shown it; answered, by an answer to it. */
+    input: asked.extend({ message: MessageId.optional() }),
+    /** `already`: it is so now, in words. Nothing is kept then, and no message comes. */
+    output: z.object({ already: z.string().optional() }),
+  },
+  'notice.drop': {
+    kind: 'command',
+    who: 'agent',
+    network: 'open',
+    summary: 'No longer ask to be told of an agent: on one occasion, or on any.',
+    input: asked.partial({ when: true }),
+    output: z.object({ dropped: z.number() }),
+  },
+  'notice.list': {
+    kind: 'query',
+    who: 'agent',
+    network: 'open',
+    summary: 'What you have asked to be told and were not told yet, oldest first.',
+    input: z.object({}),
+    output: z.object({ notices: z.array(AwaitedNotice) }),
+  },
+} satisfies OperationTable

@@ -1,0 +1,21 @@
+// The refusals of notices that agents ask for.
+
+import type { RefusalDetails } from './fixes.ts'
+import { absent, busy, usage } from './kinds.ts'
+
+export const noticeRefusals = {
+  'notice.yourself': { ...usage, text: () => 'You cannot be told of yourself. Name another agent.' },
+  'notice.not-sent': {
+    ...usage,
+    text: (d: RefusalDetails) => `The message ${d.message} was not sent to ${d.agent}. Name one that was, or none.`,
+  },
+  'notice.none': { ...absent, text: (d: RefusalDetails) => `You have not asked to be told of ${d.agent}.` },
+  'notice.too-many': {
+    ...busy,
+    text: (d: RefusalDetails) => `${d.count} notices are awaited here, which is the most.`,
+  },
+  'notice.too-many-yours': {
+    ...busy,
+    text: (d: RefusalDetails) => `You wait for ${d.count} notices, which is the most that one agent may.`,
+  },
+}
