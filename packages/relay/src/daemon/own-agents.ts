@@ -8,6 +8,7 @@ import type { Dispatch } from '../broker/dispatch.ts'
 import { nameProvisionally, settleNamed } from '../broker/provisional.ts'
 import type { OwnSession } from '../broker/wake-runtime.ts'
 import { bareText, refusalOf } from '../core/refusal-error.ts'
+import { NextLook } from '../machine/next-look.ts'
 import { DialogQuestions } from '../supervisor/dialog.ts'
 import type { Matches, OwnListener, OwnProgram, OwnSaid, OwnVendor } from '../supervisor/own-program.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
@@ -62,40 +63,27 @@ export class OwnAgents {
   readonly #options: OwnAgentsOptions
   readonly #vendors: readonly OwnVendor[]
   readonly #members = new Map<string, Member>()
-  #timer: NodeJS.Timeout | undefined
-  #timerAt = Number.POSITIVE_INFINITY
+  readonly #next = new NextLook(() => this.#look())
   #isClosed = false
 
   constructor(options: OwnAgentsOptions) {
     this.#options = options
     const { vendors, onTrouble } = options
     const onSaid: OwnListener['onSaid'] = (program, said) => this.#say(program, said)
-    this.#vendors = vendors.map((make) => make({ onChange: () => this.#lookIn(0), onSaid, onTrouble }))
-    this.#lookIn(0)
+    this.#vendors = vendors.map((make) => make({ onChange: () => this.#next.within(0), onSaid, onTrouble }))
+    this.#next.within(0)
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    clearTimeout(this.#timer)
+    this.#next.end()
     for (const vendor of this.#vendors) await vendor.close()
     for (const key of [...this.#members.keys()]) this.#leave(key)
   }
 
   /** Somebody came to a workspace, or went. */
   lookSoon(): void {
-    this.#lookIn(gatherMs)
-  }
-
-  /** Looks again after this time at the latest. */
-  #lookIn(ms: number): void {
-    const at = performance.now() + ms
-    if (this.#isClosed || at >= this.#timerAt) return
-    clearTimeout(this.#timer)
-    this.#timerAt = at
-    this.#timer = setTimeout(() => {
-      this.#timerAt = Number.POSITIVE_INFINITY
-      this.#look()
-    }, ms).unref()
+    this.#next.within(gatherMs)
   }
 
   #look(): void {
@@ -117,7 +105,7 @@ export class OwnAgents {
     }
     // A program may become an agent then.
     const due = [...this.#members.values()].flatMap(({ at, triedAt }) => (at ? [] : triedAt + enterMs))
-    if (due.length > 0) this.#lookIn(Math.max(gatherMs, Math.min(...due) - performance.now()))
+    if (due.length > 0) this.#next.within(Math.max(gatherMs, Math.min(...due) - performance.now()))
   }
 
   #memberOf(vendor: OwnVendor, program: OwnProgram): Member {
@@ -254,7 +242,7 @@ export class OwnAgents {
     await settleNamed(dispatch.workspace, agent)
     await questions.look()
     // The one before is over only now: this one is asked a little later.
-    if (!questions.isOpen) this.#lookIn(askAgainMs)
+    if (!questions.isOpen) this.#next.within(askAgainMs)
   }
 
   /** What comes while it gives is looked at afterwards. */

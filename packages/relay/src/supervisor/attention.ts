@@ -6,6 +6,7 @@ import { howTo, type InjectionOptions, injectionText } from '@agent-relay/sdk/in
 import type { HeldMail } from '../broker/wake-runtime.ts'
 import type { WorkerLedger } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
+import { NextLook } from '../machine/next-look.ts'
 import type { Control, ControlLook, PromptListener, Unfinished } from './control/control.ts'
 import type { Harness } from './harness/harness.ts'
 
@@ -51,8 +52,7 @@ export class Attention {
   #unfinished: Unfinished | undefined
   #isWanted = false
   #working: Promise<void> | undefined
-  #again: NodeJS.Timeout | undefined
-  #againAt = Number.POSITIVE_INFINITY
+  readonly #next = new NextLook(() => this.wake())
 
   constructor(options: AttentionOptions) {
     this.#options = options
@@ -102,7 +102,7 @@ export class Attention {
 
   /** Looks again after this time at the latest. */
   later(ms: number): void {
-    if (performance.now() + ms < this.#againAt) this.#later(ms)
+    this.#next.within(ms)
   }
 
   wake(): void {
@@ -125,7 +125,7 @@ export class Attention {
   end(): void {
     this.#isOver = true
     this.#activity = undefined
-    clearTimeout(this.#again)
+    this.#next.end()
     this.#control?.end()
     this.#giveBack()
   }
@@ -234,16 +234,6 @@ export class Attention {
   #giveBack(): void {
     this.#mail?.release()
     this.#mail = undefined
-  }
-
-  #later(ms: number): void {
-    clearTimeout(this.#again)
-    if (this.#isOver) return
-    this.#againAt = performance.now() + ms
-    this.#again = setTimeout(() => {
-      this.#againAt = Number.POSITIVE_INFINITY
-      this.wake()
-    }, ms).unref()
   }
 }
 

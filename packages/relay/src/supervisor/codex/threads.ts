@@ -2,6 +2,7 @@
 // own, as soon as it is idle. Where the server is found and tried is in find-server.ts, which session of ours a conversation has in match.ts.
 
 import type { OwnSession } from '../../broker/wake-runtime.ts'
+import { NextLook } from '../../machine/next-look.ts'
 import type { Matches, OwnListener, OwnProgram, OwnVendor } from '../own-program.ts'
 import { startOf, wordsOf } from '../processes.ts'
 import type { AppServer, CodexThread } from './app-server.ts'
@@ -42,8 +43,7 @@ export class CodexThreads implements OwnVendor {
   #lost: Lost[] = []
   #isWanted = false
   #looking: Promise<void> | undefined
-  #timer: NodeJS.Timeout | undefined
-  #timerAt = Number.POSITIVE_INFINITY
+  readonly #next = new NextLook(() => this.#look())
   readonly #ticking: NodeJS.Timeout
   /** The socket in the home, as it was last seen. */
   #socket = ''
@@ -65,7 +65,7 @@ export class CodexThreads implements OwnVendor {
   close(): void {
     this.#isClosed = true
     clearInterval(this.#ticking)
-    clearTimeout(this.#timer)
+    this.#next.end()
     this.#disconnect()
   }
 
@@ -77,7 +77,7 @@ export class CodexThreads implements OwnVendor {
   match(all: readonly OwnSession[]): Matches {
     if (this.#hasSessions !== all.length > 0) {
       this.#hasSessions = all.length > 0
-      this.#later(this.#server ? 0 : threadSettleMs)
+      this.#next.within(this.#server ? 0 : threadSettleMs)
     }
     const notes = new Map<string, string>()
     for (const { id, host } of all) if (!isHosted(host)) notes.set(id, 'it runs without its background server')
@@ -98,7 +98,7 @@ export class CodexThreads implements OwnVendor {
       this.#server &&
       sessions.some(({ codexThread }) => codexThread !== undefined && !this.#threads.has(codexThread))
     )
-      this.#later(0)
+      this.#next.within(0)
     return { sessions: found, undecided, notes }
   }
 
@@ -122,23 +122,11 @@ export class CodexThreads implements OwnVendor {
     } else if (this.#triesLeft > 0 && socket !== '' && !this.#server) this.#look()
   }
 
-  /** Looks again after this time at the latest. */
-  #later(ms: number): void {
-    const at = performance.now() + ms
-    if (this.#isClosed || at >= this.#timerAt) return
-    clearTimeout(this.#timer)
-    this.#timerAt = at
-    this.#timer = setTimeout(() => {
-      this.#timerAt = Number.POSITIVE_INFINITY
-      this.#look()
-    }, ms).unref()
-  }
-
   #look(): void {
     this.#isWanted = true
     this.#looking ??= this.#work()
       // The server went in the middle of it: its sessions go too, or the next look finds it again.
-      .catch(() => this.#later(againMs))
+      .catch(() => this.#next.within(againMs))
       .finally(() => {
         this.#looking = undefined
         if (this.#isWanted && !this.#isClosed) this.#look()
@@ -158,7 +146,7 @@ export class CodexThreads implements OwnVendor {
 
   async #connect(): Promise<AppServer | undefined> {
     const restMs = this.#notBefore - performance.now()
-    if (restMs > 0 && this.#triesLeft === 0) return void this.#later(restMs)
+    if (restMs > 0 && this.#triesLeft === 0) return void this.#next.within(restMs)
     this.#notBefore = performance.now() + againMs
     const { command, home } = this.#options
     let server: AppServer | undefined
@@ -174,7 +162,7 @@ export class CodexThreads implements OwnVendor {
       const isLasting = found.trouble !== 'not-running' && found.trouble !== 'silent'
       this.#triesLeft = isLasting ? 0 : Math.max(0, this.#triesLeft - 1)
       // A machine that is busy may have been too slow with its answer.
-      if (!isLasting) this.#later(this.#restMs)
+      if (!isLasting) this.#next.within(this.#restMs)
       this.#restMs = Math.min(seldomMs, 2 * this.#restMs)
       return undefined
     }
@@ -189,7 +177,7 @@ export class CodexThreads implements OwnVendor {
   #onClose(): void {
     this.#trouble = 'its background server has ended'
     this.#disconnect()
-    this.#later(threadSettleMs)
+    this.#next.within(threadSettleMs)
   }
 
   #disconnect(): void {
@@ -231,7 +219,7 @@ export class CodexThreads implements OwnVendor {
     if (program) program.hears(status)
     if (status.type === 'notLoaded') this.#threads.delete(id)
     // A conversation of an earlier time that a person has taken up again.
-    if (!program && status.type !== 'notLoaded') this.#later(0)
+    if (!program && status.type !== 'notLoaded') this.#next.within(0)
     if (!program || !isMain(program.thread)) return
     // The brief goes with the mail that waited, so what was cut is looked for first.
     void program.lookForCut().then(() => this.#listener.onChange())
