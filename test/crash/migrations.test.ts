@@ -31,7 +31,7 @@ function formerlyShared(path: string): void {
   })
   store.database.exec('DROP INDEX origins_void; ALTER TABLE origins DROP COLUMN void_for')
   store.database.exec(
-    'DROP TABLE dismissals; DROP TABLE awaited_receipts; DROP TABLE outbox; DROP INDEX approvals_mark',
+    'DROP TABLE dismissals; DROP TABLE notices; DROP TABLE awaited_receipts; DROP TABLE outbox; DROP INDEX approvals_mark',
   )
   for (const column of ['whole', 'is_whole', 'hidden_lines', 'questions', 'mark', 'given'])
     store.database.exec(`ALTER TABLE approvals DROP COLUMN ${column}`)

@@ -152,8 +152,13 @@ export class OwnWorld {
       else writeFileSync(join(this.home, path), text)
   }
 
-  async open(...args: string[]) {
-    const file = join(this.#folder, this.#cli.name)
+  open(...args: string[]) {
+    return this.openAs(this.#cli.name, ...args)
+  }
+
+  /** Another program of the folder. */
+  async openAs(name: string, ...args: string[]) {
+    const file = join(this.#folder, name)
     const terminal = await openPty({ file, args, cwd: this.work, env: this.env, ...size })
     const output = new Output(size, (data) => terminal.answer(data))
     terminal.onData((data) => output.push(data))

@@ -1,8 +1,9 @@
 // The real daemon is stopped, killed and started again under live pipes: nothing is lost, nothing runs twice, and names stay.
 
 import { join } from 'node:path'
+import { RelayClient } from '@agent-relay/sdk'
 import type { Client } from '@modelcontextprotocol/client'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { guardMs } from '../../../test/guard.ts'
 import { isFull, sized } from '../../../test/size.ts'
 import { until } from '../../../test/until.ts'
@@ -66,7 +67,8 @@ describe.each(signals)('after %s', (signal) => {
 
   test('subscriptions and push go on', async () => {
     const ada = await world.client('claude-code', { ...patient, RELAY_AGENT_NAME: 'Ada', RELAY_PUSH: 'channel' })
-    const bob = await world.client('codex', { ...patient, RELAY_AGENT_NAME: 'Bob' })
+    const bob = new RelayClient({ agentName: 'Bob', socketPath: world.socketPath })
+    onTestFinished(() => bob.disconnect())
     const updates: string[] = []
     const pushed: string[] = []
     let lists = 0
@@ -76,11 +78,13 @@ describe.each(signals)('after %s', (signal) => {
       if (method === 'notifications/claude/channel') pushed.push(String(params?.content))
     }
     await ada.subscribeResource({ uri: 'relay://inbox' })
-    await call(bob, 'relay_send', { to: 'Ada', message: 'one' })
+    const { id: message } = await bob.send('Ada', 'one')
     await until(() => updates.length === 1 && pushed.length === 1)
+    // A daemon that is killed before it has written that down pushes it once more.
+    await until(async () => (await bob.call('message.receipts', { message })).receipts[0]?.state === 'offered')
     await world.restartDaemon(signal)
     await until(() => lists === 1)
-    await call(bob, 'relay_send', { to: 'Ada', message: 'two' })
+    await bob.send('Ada', 'two')
     await until(() => updates.length === 2 && pushed.length === 2)
     expect(pushed).toEqual(['one', 'two'])
     expect(updates).toEqual(['relay://inbox', 'relay://inbox'])

@@ -1,6 +1,6 @@
 // The agents, their status and the programs that the daemon runs for them, requested again when something changes. Also how long the daemon takes to answer.
 
-import type { Agent, OutputOf } from '@agent-relay/sdk/internal/page'
+import { type Agent, type AgentState, agentState, type OutputOf } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'
 import { onEvents } from './events.ts'
@@ -54,27 +54,17 @@ export interface StateText {
   needsYou: boolean
 }
 
-/** One agent's state in a word: what its program says goes before what its session says. `last`: its newest program, which may have ended. */
-export function stateOf(
-  { status, worker, waitingFor, blocked, doing, machine }: Agent,
-  last?: ListedWorker,
-): StateText {
-  const say = (tone: Tone, text: string, needsYou = false): StateText => ({ tone, text, needsYou })
-  const isDialog = blocked?.wants === undefined || blocked.tool === 'dialog'
-  if (status === 'unreachable') return say('off', `out of reach, on ${machine}`)
-  if (blocked) return say('bad', `blocked: ${isDialog ? 'a dialog is open' : blocked.wants}`, true)
-  if (worker?.status === 'blocked') return say('bad', `blocked: ${worker.reason ?? 'a dialog is open'}`, true)
-  if (worker?.status === 'paused') return say('warn', 'paused')
-  if (last?.status === 'exited' && status === 'offline')
-    return say('off', last.reason ? `exited: ${last.reason}` : 'exited')
-  if (waitingFor) return say('busy', `waiting for ${waitingFor.agent}`)
-  if (worker?.status === 'wished' || worker?.status === 'starting') return say('warn', 'starting')
-  if (worker?.status === 'busy') return say('busy', 'busy')
-  if (worker?.status === 'idle') return say('calm', 'idle')
-  if (doing?.state === 'waiting') return say('bad', `waiting: ${doing.for ?? 'a dialog is open'}`, true)
-  if (doing) return say(doing.state === 'busy' ? 'busy' : 'calm', doing.state)
-  if (status === 'active') return say('good', 'active')
-  return status === 'idle' ? say('calm', 'idle') : say('off', 'offline')
+const tones: Record<AgentState['kind'], Tone> = {
+  ...{ unreachable: 'off', blocked: 'bad', paused: 'warn', waiting: 'busy', starting: 'warn' },
+  ...{ busy: 'busy', idle: 'calm', active: 'good', offline: 'off' },
+}
+
+/** One agent's state in a word. `last`: its newest program, which may have ended. */
+export function stateOf(agent: Agent, last?: ListedWorker): StateText {
+  const { kind, text, needsPerson: needsYou } = agentState(agent)
+  if (kind === 'offline' && last?.status === 'exited')
+    return { tone: 'off', text: last.reason ? `exited: ${last.reason}` : 'exited', needsYou }
+  return { tone: needsYou ? 'bad' : tones[kind], text, needsYou }
 }
 
 /** Since when it is in that state, where that is known. */

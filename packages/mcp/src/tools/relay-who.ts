@@ -1,5 +1,6 @@
 // relay_who: who is connected.
 
+import { agentState } from '@agent-relay/sdk/internal/agent-state'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { labelText } from '@agent-relay/sdk/internal/injection'
 import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
@@ -39,30 +40,12 @@ export function agentLine(agent: Agent & { idle: boolean }): string {
   return `${name} (${labelText(cli ?? type ?? 'agent')}) - ${stateOf(agent)}${how}${hired}`
 }
 
-function stateOf({ status, idle, blocked, worker, doing, machine, machineSeenAt }: Agent & { idle: boolean }): string {
+function stateOf(agent: Agent & { idle: boolean }): string {
+  // A client of somebody else's may say no more than whether it is idle.
+  const { kind, text } = agentState({ ...agent, status: agent.status ?? (agent.idle ? 'idle' : 'active') })
   // What was known of it before may have changed.
-  if (status === 'unreachable') return `on ${machine}, which cannot be reached (${lastHeardText(machineSeenAt)})`
-  return (
-    blockedText(blocked) ??
-    troubleOf(worker) ??
-    doingText(doing) ??
-    (idle ? 'idle' : status === 'offline' ? 'away' : 'active')
-  )
-}
-
-/** As its program says. A person has to answer what it waits for. */
-function doingText(doing: Agent['doing']): string | undefined {
-  return doing?.for === undefined ? doing?.state : `${doing.state}: ${cleanLineForModel(doing.for)}`
-}
-
-/** It waits for a person, and cannot answer before. */
-function blockedText(blocked: Agent['blocked']): string | undefined {
-  if (!blocked) return undefined
-  return `blocked: ${cleanLineForModel(blocked.wants ?? 'waits for an approval')}`
-}
-
-/** What a sender should know of a worker that will not answer soon. */
-function troubleOf(worker: Agent['worker']): string | undefined {
-  if (worker?.status === 'blocked') return `blocked: ${cleanLineForModel(worker.reason ?? 'a dialog is open')}`
-  return worker?.status === 'paused' || worker?.status === 'starting' ? worker.status : undefined
+  if (kind === 'unreachable')
+    return `on ${agent.machine}, which cannot be reached (${lastHeardText(agent.machineSeenAt)})`
+  if (kind === 'offline') return 'away'
+  return cleanLineForModel(text)
 }

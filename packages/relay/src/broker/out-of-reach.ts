@@ -24,8 +24,8 @@ export function unreachableAs(name: string, { machine, since }: OutOfReach): Unr
   return { name, machine, ...(since === undefined ? {} : { since: new Date(since).toISOString() }) }
 }
 
-/** Of an agent that is there: why its program does not let messages in now. */
+/** Of an agent that is there: why its program does not let messages in now. One that has our tools finds them at its next call. */
 export function notReached({ sessions }: Pick<Where, 'sessions'>, name: string): NotReached[] {
-  const why = sessions.shown(name)?.note
-  return why === undefined ? [] : [{ name, why }]
+  const { note: why, isOnlyWay } = sessions.shown(name) ?? {}
+  return why === undefined || !isOnlyWay ? [] : [{ name, why }]
 }

@@ -122,7 +122,8 @@ export class ClaudeSessions implements OwnVendor {
       const program = this.#programs.get(String(session.pid))
       if (program) program.update(session)
       // A hired one is an agent already, in the workspace that hired it.
-      else if (session.isAttended && !carries(session.pid, workerMarker)) void this.#begin(session)
+      else if (session.isAttended && !carries(session.pid, workerMarker))
+        void this.#begin(session).catch(this.#listener.onTrouble)
     }
     this.#listener.onChange()
   }
@@ -133,7 +134,7 @@ export class ClaudeSessions implements OwnVendor {
     const program = new ClaudeProgram(session, { look, onTaken, onGiven: () => this.#later() })
     this.#programs.set(program.key, program)
     program.door = await this.#doorOf(program)
-    if (!this.#programs.has(program.key)) program.door?.end()
+    if (this.#programs.get(program.key) !== program) program.door?.end()
     program.door?.update(program.session)
     this.#listener.onChange()
   }

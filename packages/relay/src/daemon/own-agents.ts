@@ -10,6 +10,7 @@ import type { OwnSession } from '../broker/wake-runtime.ts'
 import { bareText, refusalOf } from '../core/refusal-error.ts'
 import { NextLook } from '../machine/next-look.ts'
 import { DialogQuestions } from '../supervisor/dialog.ts'
+import { giveMail } from '../supervisor/giving.ts'
 import type { Matches, OwnListener, OwnProgram, OwnSaid, OwnVendor } from '../supervisor/own-program.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 
@@ -42,6 +43,8 @@ interface Member {
   conversation: string
   /** It came, or could not become an agent. */
   triedAt: number
+  /** A session of ours may belong to it: news of that makes the next look. */
+  isUndecided: boolean
   at?: Place
   isGiving?: boolean
   isWanted?: boolean
@@ -104,7 +107,8 @@ export class OwnAgents {
       vendor.onLooked?.()
     }
     // A program may become an agent then.
-    const due = [...this.#members.values()].flatMap(({ at, triedAt }) => (at ? [] : triedAt + enterMs))
+    const waiting = [...this.#members.values()].filter(({ at, isUndecided }) => !at && !isUndecided)
+    const due = waiting.map(({ triedAt }) => triedAt + enterMs)
     if (due.length > 0) this.#next.within(Math.max(gatherMs, Math.min(...due) - performance.now()))
   }
 
@@ -112,7 +116,7 @@ export class OwnAgents {
     const key = `${vendor.cli} ${program.key}`
     const { conversation } = program
     const known = this.#members.get(key)
-    const member = known ?? { program, vendor, conversation, triedAt: performance.now() }
+    const member = known ?? { program, vendor, conversation, triedAt: performance.now(), isUndecided: false }
     member.program = program
     this.#members.set(key, member)
     return member
@@ -156,8 +160,8 @@ export class OwnAgents {
     const isAnother = at && session && (session.id !== at.session.id || session.agent !== at.agent)
     if (at && (isGone || isAnother || (at.hasOurTools && !session) || this.#isElsewhere(member))) this.#part(member)
     if (!member.at && session && dispatch) this.#join(member, dispatch, session, true)
-    const mayEnter = !member.at && !matches.undecided.has(key)
-    if (mayEnter && performance.now() - member.triedAt >= enterMs) await this.#enter(member)
+    member.isUndecided = matches.undecided.has(key)
+    if (!member.at && !member.isUndecided && performance.now() - member.triedAt >= enterMs) await this.#enter(member)
     if (this.#isClosed || !member.at) return
     if (session) member.at.session = session
     this.#show(member, member.at)
@@ -260,19 +264,20 @@ export class OwnAgents {
     }
   }
 
-  /** The one rule: held first, so that no other way shows it too; then looked at once more, since a dialog may have come; then given or let go. */
   async #giveOnce(member: Member): Promise<void> {
-    const { at, program } = member
-    if (!at || !program.isOpen || !isUsed(program, at)) return
+    const { at } = member
+    if (!at) return
+    const { session, hasOurTools } = at
     const { waking } = at.dispatch.workspace
-    if (program.wasCut?.()) waking.wasCompacted(at.session)
-    const held = await waking.hold(at.session, program.mailMax)
-    if (!held) return
-    program.look?.()
-    const { hasOurTools, session } = at
-    if (member.program.isOpen && member.at === at)
-      await member.program.give(held, { hasOurTools, sendTool: session.sendTool })
-    else held.release()
+    await giveMail({
+      isOpen: () => member.at === at && member.program.isOpen && isUsed(member.program, at),
+      hold: () => {
+        if (member.program.wasCut?.()) waking.wasCompacted(session)
+        return waking.hold(session, member.program.mailMax)
+      },
+      look: () => member.program.look?.(),
+      give: (held) => member.program.give(held, { hasOurTools, sendTool: session.sendTool }),
+    })
   }
 
   /** Said as its agent, who has come back by it. */

@@ -7,7 +7,8 @@ import type { HeldMail } from '../broker/wake-runtime.ts'
 import type { WorkerLedger } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
 import { NextLook } from '../machine/next-look.ts'
-import type { Control, ControlLook, PromptListener, Unfinished } from './control/control.ts'
+import type { ControlLook, PromptListener, Unfinished, WayIn } from './control/control.ts'
+import { giveMail } from './giving.ts'
 import type { Harness } from './harness/harness.ts'
 
 export interface AttentionOptions {
@@ -37,7 +38,7 @@ interface Task {
 export class Attention {
   readonly #options: AttentionOptions
   readonly #injection: InjectionOptions
-  #control: Control | undefined
+  #control: WayIn | undefined
   readonly #task: Task | undefined
   /** What a prompt under way holds for the model. */
   #mail: HeldMail | undefined
@@ -86,7 +87,7 @@ export class Attention {
   }
 
   /** A conversation in which nothing was said yet. */
-  begin(control: Control): void {
+  begin(control: WayIn): void {
     this.#control = control
     this.#unfinished = undefined
     this.#giveBack()
@@ -141,7 +142,7 @@ export class Attention {
   }
 
   /** One look and what follows from it. Returns milliseconds until the next look; undefined: look when something happens. */
-  async #step(control: Control): Promise<number | undefined> {
+  async #step(control: WayIn): Promise<number | undefined> {
     const look = await control.look()
     const { state, againMs, typingMs = 0 } = look
     await this.#tellBlocked(look)
@@ -174,7 +175,7 @@ export class Attention {
   }
 
   /** Ready means that its tools are there, or, for a CLI without ours, that it waits for input. */
-  async #becomeReady(control: Control, isIdle: boolean): Promise<void> {
+  async #becomeReady(control: WayIn, isIdle: boolean): Promise<void> {
     if (this.#isReady || !this.#isLive) return
     const { row, ledger } = this.#options
     if (!(control.isReadyWhenIdle ? isIdle : ledger.isInitialized(row.name))) return
@@ -182,7 +183,7 @@ export class Attention {
     await this.#options.report('ready')
   }
 
-  async #give(control: Control): Promise<number | undefined> {
+  async #give(control: WayIn): Promise<number | undefined> {
     const [unfinished, task] = [this.#unfinished, this.#task]
     if (unfinished) this.#unfinished = await unfinished()
     else if (task?.state === 'waits') await this.#giveTask(control, task)
@@ -190,7 +191,7 @@ export class Attention {
     return takeUpMs
   }
 
-  async #giveTask(control: Control, task: Task): Promise<void> {
+  async #giveTask(control: WayIn, task: Task): Promise<void> {
     task.state = 'given'
     this.#unfinished = await control.prompt(taskInjection(this.#options.row, task.text, this.#injection), {
       onTaken: async () => {
@@ -211,12 +212,18 @@ export class Attention {
     ledger.taskRefused(row, task.refusals, why).catch(onTrouble)
   }
 
-  async #giveMail(control: Control): Promise<number | undefined> {
+  async #giveMail(control: WayIn): Promise<number | undefined> {
     const { row, ledger } = this.#options
-    const held = await ledger.hold(row, control.mail)
-    if (held === 'young') return Math.min(control.mail.graceMs ?? graceLookMs, graceLookMs)
-    if (held === undefined) return undefined
-    if (this.#isOver || this.#isHeld || this.#control !== control) return void held.release()
+    const given = await giveMail<HeldMail>({
+      isOpen: () => !this.#isOver && !this.#isHeld && this.#control === control,
+      hold: () => ledger.hold(row, control.mail),
+      give: (held) => this.#prompt(control, held),
+    })
+    if (given === 'young') return Math.min(control.mail.graceMs ?? graceLookMs, graceLookMs)
+    return given && takeUpMs
+  }
+
+  async #prompt(control: WayIn, held: HeldMail): Promise<void> {
     this.#mail = held
     const listener: PromptListener = {
       onTaken: (route) => {
@@ -227,7 +234,6 @@ export class Attention {
       onRefused: () => this.#giveBack(),
     }
     this.#unfinished = await control.prompt(injectionText(held.messages, this.#injection), listener)
-    return takeUpMs
   }
 
   /** Its program does not have the mail of the last prompt, and will not get it by that prompt. */

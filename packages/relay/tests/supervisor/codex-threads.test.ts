@@ -268,6 +268,20 @@ describe('two sessions in one directory', () => {
     expect([of('to Bob'), of('to Cy')]).toEqual(['first', 'second'])
   })
 
+  test('nobody is asked again and again while it is not known which is which, or one is gone', async () => {
+    world = await CodexWorld.start()
+    for (const id of ['first', 'second']) world.threads.push({ id, cwd: '/work', status: { type: 'idle' } })
+    await world.session('Bob', '/work')
+    const cy = await world.session('Cy', '/work')
+    await until(() => shown('Bob')?.note === 'its conversation is not known yet')
+    world.workspace.sessions.calledFrom(cy, 'gone')
+    await until(() => (world.heard.get('thread/read') ?? 0) > 3)
+    await aWhile(1_000)
+    const before = [...world.heard.values()].reduce((sum, each) => sum + each)
+    await aWhile(1_000)
+    expect([...world.heard.values()].reduce((sum, each) => sum + each)).toBe(before)
+  })
+
   test('a call that names a conversation of Codex with itself wakes nobody', async () => {
     world = await CodexWorld.start()
     world.threads.push({ id: 'side', cwd: '/work', ephemeral: true, status: { type: 'idle' } })

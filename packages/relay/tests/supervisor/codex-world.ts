@@ -54,6 +54,8 @@ export class CodexWorld {
   /** A call that it answers in another way than we know. */
   strange: string | undefined
   greeted = 0
+  /** What it was asked, by method. */
+  readonly heard = new Map<string, number>()
   /** Commands that the daemon has given by itself. */
   commands = 0
   readonly #http: Server = createServer()
@@ -226,6 +228,7 @@ export class CodexWorld {
       if (result !== undefined) this.decided.push(result)
       if (id === undefined || method === undefined) return
       if (method === 'thread/resume') for (const each of this.asks) socket.send(JSON.stringify(each))
+      this.heard.set(method, (this.heard.get(method) ?? 0) + 1)
       if (method === 'initialize') this.greeted++
       if (this.greeting === 'hangs up') return socket.terminate()
       if (this.greeting === 'nonsense')

@@ -25,6 +25,7 @@ export type {
   Receipt,
   Worker,
 } from '../protocol/words.ts'
+export { type AgentState, agentState } from './agent-state.ts'
 export { wishOf } from './asked.ts'
 export { clean, cleanLine } from './clean.ts'
 export { wordsOf } from './command-words.ts'

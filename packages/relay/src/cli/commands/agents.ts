@@ -2,6 +2,7 @@
 // `agents retire`, for the holder of the workspace key.
 
 import type { RelayClient } from '@agent-relay/sdk'
+import { agentState } from '@agent-relay/sdk/internal/agent-state'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { spendText } from '@agent-relay/sdk/internal/spend-text'
 import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
@@ -11,7 +12,6 @@ import type { CliCommand, Context, NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'
 import { control, nextId } from '../control-socket.ts'
 import { ageOf, oneLine } from '../text.ts'
-import { stateText } from './workers/workers.ts'
 
 interface WhoOptions {
   all?: boolean
@@ -102,31 +102,21 @@ function row(agent: Agent, isSpent: boolean): string[] {
     name,
     type,
     cli,
-    status,
     waitingFor,
     unread,
     lastCallAt,
     reached,
     parent,
     role,
-    worker,
     blocked,
     machine,
     machineSeenAt,
-    doing,
     notReached,
   } = agent
-  const lost = status === 'unreachable' && `cannot be reached: on ${machine}, ${lastHeardText(machineSeenAt)}`
-  const program = lost
-    ? lost
-    : blocked
-      ? blockedText(blocked)
-      : worker && worker.status !== 'ready'
-        ? stateText(worker)
-        : doing
-          ? doingText(doing)
-          : status
-  const state = waitingFor && !lost ? `waiting for ${waitingFor.agent}, ${ageOf(waitingFor.since)}` : program
+  const { kind, text } = agentState(agent)
+  const lost = kind === 'unreachable' && `cannot be reached: on ${machine}, ${lastHeardText(machineSeenAt)}`
+  const since = kind === 'blocked' ? blocked?.since : kind === 'waiting' ? waitingFor?.since : undefined
+  const state = lost || (since === undefined ? text : `${text}, ${ageOf(since)}`)
   const notes = [
     ...(role ? [role] : []),
     ...(parent === undefined ? [] : [`worker of ${parent}`]),
@@ -145,16 +135,6 @@ function row(agent: Agent, isSpent: boolean): string[] {
     notes.join(', '),
   ]
   return cells.map(oneLine)
-}
-
-/** `waiting: permission prompt` */
-function doingText({ state, for: what }: NonNullable<Agent['doing']>): string {
-  return what === undefined ? state : `${state}: ${what}`
-}
-
-/** `blocked: wants to run "rm -rf dist", 40 s` */
-function blockedText({ wants = 'waits for an approval', since }: NonNullable<Agent['blocked']>): string {
-  return `blocked: ${wants}, ${ageOf(since)}`
 }
 
 const revoke: NamedCommand = {

@@ -21,8 +21,8 @@ const seldomMs = 600_000
 const tickMs = 1_000
 /** A server that has just come may not answer yet: so often it is asked again at the next look. */
 const freshTries = 5
-/** Conversations that are looked at. */
-const readMax = 64
+/** Conversations that are looked at when the server is found, and those that are known at all. */
+const [readMax, threadsMax] = [64, 500]
 
 export interface CodexThreadsOptions {
   /** `$CODEX_HOME`, or `~/.codex`: where the server is found while no session of ours asks for it. Left out: it is not looked for there. */
@@ -38,6 +38,8 @@ export class CodexThreads implements OwnVendor {
   readonly #threads = new Map<string, CodexProgram>()
   /** The thread of each session, by the session's id. */
   #matched: ReadonlyMap<string, string> = new Map()
+  /** Conversations that were read, or are to be, because a session names them. */
+  readonly #sought = new Set<string>()
   #hasSessions = false
   #server: AppServer | undefined
   #lost: Lost[] = []
@@ -94,12 +96,16 @@ export class CodexThreads implements OwnVendor {
       if (!thread) for (const { id, cwd } of threads) if (cwd === session.directory) undecided.add(id)
     }
     this.#matched = new Map([...found].map(([thread, { id }]) => [id, thread]))
-    if (
-      this.#server &&
-      sessions.some(({ codexThread }) => codexThread !== undefined && !this.#threads.has(codexThread))
-    )
-      this.#next.within(0)
+    this.#seek(sessions.flatMap(({ codexThread }) => codexThread ?? []))
     return { sessions: found, undecided, notes }
+  }
+
+  /** Reads conversations that calls have named and nobody has told of, once each. */
+  #seek(ids: readonly string[]): void {
+    const fresh = ids.filter((id) => !this.#threads.has(id) && !this.#sought.has(id))
+    if (!this.#server || fresh.length === 0) return
+    for (const id of fresh) this.#sought.add(id)
+    this.#next.within(0)
   }
 
   /** A session that was matched by its directory stays so when others come to that directory, until a call says otherwise. */
@@ -184,6 +190,7 @@ export class CodexThreads implements OwnVendor {
     const server = this.#server
     this.#server = undefined
     this.#threads.clear()
+    this.#sought.clear()
     this.#questions.clear()
     this.#matched = new Map()
     server?.close()
@@ -199,6 +206,7 @@ export class CodexThreads implements OwnVendor {
   }
 
   #begin(thread: CodexThread): void {
+    if (this.#threads.size >= threadsMax) return
     const { home } = this.#options
     const program = new CodexProgram(thread, {
       server: () => this.#server,
@@ -207,17 +215,22 @@ export class CodexThreads implements OwnVendor {
       listener: this.#listener,
       onLost: (lost) => this.#lost.push(lost),
       onGone: () => {
-        this.#threads.delete(thread.id)
+        this.#forget(thread.id)
         this.#listener.onChange()
       },
     })
     this.#threads.set(thread.id, program)
   }
 
+  #forget(id: string): void {
+    this.#threads.delete(id)
+    this.#sought.delete(id)
+  }
+
   #onStatus(id: string, status: CodexThread['status']): void {
     const program = this.#threads.get(id)
     if (program) program.hears(status)
-    if (status.type === 'notLoaded') this.#threads.delete(id)
+    if (status.type === 'notLoaded') this.#forget(id)
     // A conversation of an earlier time that a person has taken up again.
     if (!program && status.type !== 'notLoaded') this.#next.within(0)
     if (!program || !isMain(program.thread)) return
@@ -236,7 +249,7 @@ export class CodexThreads implements OwnVendor {
 
   /** Reads what is not known yet of the conversations that the server has in memory. */
   async #learn(server: AppServer): Promise<void> {
-    for (const id of (await server.loaded()).slice(-readMax)) {
+    for (const id of new Set([...this.#sought, ...(await server.loaded()).slice(-readMax)])) {
       if (this.#threads.has(id)) continue
       const thread = await server.read(id).catch(() => undefined)
       const isHere = thread && thread.status.type !== 'notLoaded' && !this.#threads.has(id)

@@ -1,14 +1,21 @@
-// The contract of a control: how the supervisor speaks with a worker's program. pty-control.ts types into its terminal and reads the screen;
-// acp-control.ts speaks ACP with it. When something is said, and what, is decided in attention.ts.
+// The contract of a control: how the supervisor speaks with a worker's program. It is two things: a way in, by which texts get before the model and what the
+// program does is known, and a terminal for people. pty-control.ts types and reads the screen, and uses the CLI's own server where it has one; acp-control.ts speaks ACP.
+// When something is said, and what, is decided in attention.ts.
 
 import type { ControlName, Route } from '@agent-relay/sdk/protocol'
 import type { MailRoom } from '../../broker/wake-runtime.ts'
 import type { Exit } from '../pty.ts'
 import type { TurnSpend } from './acp-usage.ts'
 
-export interface Control {
+export interface Control extends WayIn, PersonsTerminal {
   readonly name: ControlName
   readonly pid: number
+  /** Ways to ask it to exit, one after the other. */
+  leave(): readonly (() => unknown)[]
+}
+
+/** How texts get before its model, and how it is known what it does. */
+export interface WayIn {
   /** What of its mail one prompt may hold. */
   readonly mail: MailRoom
   /** An idle program has our tools. False: their session has to be there too. */
@@ -24,13 +31,15 @@ export interface Control {
    * which may be much later.
    */
   prompt(text: string, listener: PromptListener): Promise<Unfinished | undefined>
-  /** What a person types at its terminal, or at the line below its transcript. */
-  type(data: string): void
-  resize(cols: number, rows: number): void
-  /** Ways to ask it to exit, one after the other. */
-  leave(): readonly (() => unknown)[]
   /** Nothing is looked at, given or answered any more. */
   end(): void
+}
+
+/** Where people see what it does: its terminal, or the transcript that stands for one. */
+export interface PersonsTerminal {
+  /** What a person types there, or at the line below the transcript. */
+  type(data: string): void
+  resize(cols: number, rows: number): void
 }
 
 /** What becomes of a prompt: one of the two is called, once, unless the program ends before. */

@@ -94,7 +94,7 @@ async function run(context: Context<SendOptions>): Promise<void> {
     if (print.isJson) await print.json({ ...sent, notice })
     else if (!sent.reply) await print.line(sentLine(print, sent))
     else if (await print.line(messageBlock(print, sent.reply))) await client.markRead(sent.reply.id)
-    if (notice !== undefined) print.say(notice)
+    if (notice !== undefined && !print.isJson) await print.line(notice)
     if (print.isJson && sent.reply) await client.markRead(sent.reply.id)
   })
 }

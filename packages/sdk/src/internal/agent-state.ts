@@ -1,0 +1,33 @@
+// What an agent does now, from all that is told of it: by the queue of approvals, by the daemon that runs its program, by the relay's own waits, and by the
+// program itself. The first that applies counts, so that every list says the same.
+
+import type { Agent } from '../protocol/words.ts'
+
+export interface AgentState {
+  kind: 'unreachable' | 'blocked' | 'paused' | 'waiting' | 'starting' | 'busy' | 'idle' | 'active' | 'offline'
+  /** The kind, and what it waits for. */
+  text: string
+  /** Only a person can change it. */
+  needsPerson: boolean
+}
+
+const openDialog = 'a dialog is open'
+
+export function agentState(
+  agent: Pick<Agent, 'status' | 'blocked' | 'worker' | 'waitingFor' | 'doing' | 'machine'>,
+): AgentState {
+  const { status, blocked, worker, waitingFor, doing, machine } = agent
+  const state = (kind: AgentState['kind'], text: string = kind, needsPerson = false) => ({ kind, text, needsPerson })
+  if (status === 'unreachable') return state('unreachable', `out of reach, on ${machine}`)
+  if (blocked) {
+    const wants = blocked.tool === 'dialog' ? openDialog : (blocked.wants ?? 'waits for an approval')
+    return state('blocked', `blocked: ${wants}`, true)
+  }
+  if (worker?.status === 'blocked') return state('blocked', `blocked: ${worker.reason ?? openDialog}`, true)
+  if (worker?.status === 'paused') return state('paused')
+  if (waitingFor) return state('waiting', `waiting for ${waitingFor.agent}`)
+  if (worker?.status === 'wished' || worker?.status === 'starting') return state('starting')
+  if (worker?.status === 'busy' || worker?.status === 'idle') return state(worker.status)
+  if (doing?.state === 'waiting') return state('waiting', `waiting: ${doing.for ?? openDialog}`, true)
+  return state(doing?.state ?? status)
+}
