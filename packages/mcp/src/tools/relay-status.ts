@@ -4,7 +4,7 @@ import { RelayError } from '@agent-relay/sdk'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { noticeText } from '@agent-relay/sdk/internal/notice-text'
 import { statusTool } from '@agent-relay/sdk/internal/stand-by'
-import { type Agent, NoticeOccasion } from '@agent-relay/sdk/protocol'
+import { NoticeOccasion } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'
 import { answerBytesMax, clip, indentedForModel } from '../text.ts'
@@ -55,7 +55,7 @@ export async function handleRelayStatus(
 async function agentStatus(client: ToolClient, name: string, { notify, lines }: RelayStatusInput): Promise<string> {
   const { agents } = await client.call('agent.list', { name })
   const told = agents.flatMap((agent) => [
-    agentLine({ ...agent, idle: isIdle(agent) }),
+    agentLine({ ...agent, idle: agent.status === 'idle' }),
     ...(agent.task === undefined ? [] : [`Task: ${cleanLineForModel(agent.task)}`]),
   ])
   const screen = lines === undefined ? '' : await screenOf(client, name, lines)
@@ -64,11 +64,6 @@ async function agentStatus(client: ToolClient, name: string, { notify, lines }: 
     told.push(noticeText(name, notify, already && cleanLineForModel(already)))
   }
   return told.join('\n') + screen
-}
-
-/** A worker's program is seen; of others it is known when they called last. */
-function isIdle({ status, worker }: Agent): boolean {
-  return worker?.status === 'busy' ? false : worker?.status === 'idle' || status === 'idle'
 }
 
 /** Two columns in, so that no line of it can pass for one of ours. */

@@ -10,7 +10,6 @@ import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { WorkerRow } from '../core/view.ts'
 import type { BesideOptions } from './beside.ts'
-import type { OwnDoor } from './doors/own-door.ts'
 import { acp } from './harness/acp.ts'
 import {
   type AcpHarness,
@@ -21,6 +20,7 @@ import {
   serverEnvironment,
   serverName,
 } from './harness/harness.ts'
+import type { OwnDoor } from './own-door.ts'
 import type { TerminalOptions } from './pty.ts'
 
 type Env = Readonly<Record<string, string | undefined>>

@@ -14,10 +14,10 @@ import { until } from '../../../../test/until.ts'
 import { startBeside } from '../../src/supervisor/beside.ts'
 import { CodexDoor } from '../../src/supervisor/codex/hired-door.ts'
 import { scriptIn } from '../../src/supervisor/codex/questions.ts'
-import { opencodeDoor } from '../../src/supervisor/doors/opencode-door.ts'
 import { codex } from '../../src/supervisor/harness/codex.ts'
 import type { Harness, LaunchContext } from '../../src/supervisor/harness/harness.ts'
 import { plain } from '../../src/supervisor/harness/plain.ts'
+import { opencodeDoor } from '../../src/supervisor/opencode/door.ts'
 import { carrying, WorkerWorld } from './worker-world.ts'
 
 const answered = (choice: string, more: object = {}) => ({ how: 'answered', kind: 'allow', choice, ...more }) as const

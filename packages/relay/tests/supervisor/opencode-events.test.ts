@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { opencodeDoor } from '../../src/supervisor/doors/opencode-door.ts'
+import { opencodeDoor } from '../../src/supervisor/opencode/door.ts'
 import { scripted, WorkerWorld } from './worker-world.ts'
 
 let end = async () => {}

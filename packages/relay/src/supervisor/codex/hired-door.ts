@@ -5,14 +5,7 @@ import { realpath } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tokens } from '@agent-relay/sdk/protocol'
 import type { Dialog } from '../dialog.ts'
-import {
-  beginMs,
-  type DoorDoing,
-  type DoorListener,
-  type Following,
-  type OwnDoor,
-  reconnectMs,
-} from '../doors/own-door.ts'
+import { beginMs, type DoorDoing, type DoorListener, type Following, type OwnDoor, reconnectMs } from '../own-door.ts'
 import { AppServer, type CodexThread } from './app-server.ts'
 import { isMain } from './match.ts'
 import { CodexQuestions } from './questions.ts'

@@ -45,6 +45,7 @@ export class CodexProgram implements OwnProgram {
   /** The last compaction that was seen, and whether its agent is still to be told. */
   #compaction: string | undefined
   #isCut = false
+  #isLookingForCut = false
   /** No turn is begun before this time: the last one was refused. */
   #notBefore = 0
   /** Why: it is not reached until a turn is taken again. */
@@ -95,7 +96,7 @@ export class CodexProgram implements OwnProgram {
   /** Mail waits while a turn is under way, and so also while a question to the person is open. After a turn that failed it takes the next one. */
   get isOpen(): boolean {
     const { type } = this.thread.status
-    const isFree = type === 'idle' || type === 'systemError'
+    const isFree = (type === 'idle' || type === 'systemError') && !this.#isLookingForCut
     return isFree && performance.now() >= this.#notBefore
   }
 
@@ -112,11 +113,12 @@ export class CodexProgram implements OwnProgram {
   }
 
   async lookForCut(): Promise<void> {
-    if (!this.isOpen) return
-    const found = await this.#options
-      .server()
-      ?.lastCompaction(this.key)
-      .catch(() => undefined)
+    const server = this.#options.server()
+    if (!this.isOpen || !server) return
+    // What waits is given once that is known: its agent's brief goes with it.
+    this.#isLookingForCut = true
+    const found = await server.lastCompaction(this.key).catch(() => undefined)
+    this.#isLookingForCut = false
     if (found === undefined || this.#compaction === found) return
     this.#compaction = found
     this.#isCut = true

@@ -1,7 +1,7 @@
 // The contract of a harness: everything that differs from one agent CLI to the next. One file per CLI implements it; the supervisor uses it.
 
 import { cliOf, type NameWith } from '@agent-relay/sdk/internal/clis'
-import type { OwnDoor } from '../doors/own-door.ts'
+import type { OwnDoor } from '../own-door.ts'
 
 export interface Harness {
   readonly name: string

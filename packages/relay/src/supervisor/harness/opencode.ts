@@ -1,7 +1,7 @@
 // opencode: MCP by configuration in its environment, and an agent of ours to run as. Its own door is in opencode-door.ts.
 
 import { createHash } from 'node:crypto'
-import { opencodeDoor } from '../doors/opencode-door.ts'
+import { opencodeDoor } from '../opencode/door.ts'
 import {
   ctrlC,
   type Harness,

@@ -1,12 +1,12 @@
 // The own door of opencode: its HTTP server on loopback. It takes messages, and tells what opencode asks: leave to use a tool, or questions of
-// its model. What it does meanwhile is in opencode-events.ts.
+// its model. What it does meanwhile is in events.ts.
 
 import { opencodeText } from '@agent-relay/sdk/internal/asked'
 import { limits, Question, questionsMax } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { Dialog } from '../dialog.ts'
-import { OpencodeEvents } from './opencode-events.ts'
-import type { OwnDoor } from './own-door.ts'
+import type { OwnDoor } from '../own-door.ts'
+import { OpencodeEvents } from './events.ts'
 
 /** It is on this machine and answers at once, or not at all. */
 const doorMs = 3_000

@@ -1,7 +1,7 @@
 // The contract of a CLI's own door: a way to it that is neither its terminal nor ours.
 
 import type { SpendNoted } from '@agent-relay/sdk/protocol'
-import type { Dialog } from '../dialog.ts'
+import type { Dialog } from './dialog.ts'
 
 /** Between two attempts to reach a server that its program starts: that takes a moment. */
 export const reconnectMs = 1_000

@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { beginMs, type DoorDoing, type DoorListener, type DoorSpend, type Following, reconnectMs } from './own-door.ts'
+import { beginMs, type DoorDoing, type DoorListener, type DoorSpend, type Following, reconnectMs } from '../own-door.ts'
 
 /** Of one event. None that counts here is as long. */
 const eventCharsMax = 8 * 1024 * 1024
