@@ -123,7 +123,7 @@ describe.skipIf(reason)('started by hand, and configured by `mcp install --yes` 
     await terminal.enter(`use exec_command ${JSON.stringify(command)}`)
     await terminal.shows(/Press enter to confirm|Yes, proceed/i)
     await until(async () => (await world.agent('codex'))?.doing?.state === 'waiting')
-    expect(world.relay('who')).toMatch(/codex .* waiting: approval/)
+    expect(world.relay('who')).toMatch(/codex .* (?:blocked: wants to run "touch allowed"|waiting: approval)/)
     await world.peer.send('codex', 'while you ask')
     await sleep(2_000)
     expect(world.seen('while you ask')).toBeUndefined()
