@@ -83,14 +83,6 @@ export function shownWhole(row: ApprovalRow, whole: string | undefined): Approva
   return shown({ ...row, input: whole, isExact, hiddenChars, hiddenLines: undefined })
 }
 
-/** Only the hook has its key, so nobody else comes back as it; what is stored is not the key itself, since others see it. */
-export function markOf(agent: string, key: string): string {
-  return createHash('sha256')
-    .update(JSON.stringify([agent, key]))
-    .digest('hex')
-    .slice(0, 32)
-}
-
 /** What the one who asked is told of it. */
 export function endOf({
   how,

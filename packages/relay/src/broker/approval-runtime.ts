@@ -1,6 +1,7 @@
 // The contract between the queue of approvals and what they come from: a hook, a control of a worker, a dialog on a screen. Implemented in
 // approvals.ts.
 
+import { createHash } from 'node:crypto'
 import type { ApprovalChoice, ApprovalHow, Question } from '@agent-relay/sdk/protocol'
 
 export interface ApprovalQueue {
@@ -11,8 +12,8 @@ export interface ApprovalQueue {
   open(asked: AskedApproval): Promise<ApprovalEnd>
   /** What asked knows that it is over. Does nothing where it is over already, or was never opened. `kind`: what was chosen, if that is known. */
   close(source: string, how: Exclude<ApprovalHow, 'answered' | 'restart'>, kind?: ApprovalChoice['kind']): void
-  /** Does the agent wait for an answer? Nothing may be put before it meanwhile. */
-  isOpen(agent: string): boolean
+  /** Does the agent wait for an answer? Nothing may be put before it meanwhile. `mark`: apart from this one, which an earlier daemon has left. */
+  isOpen(agent: string, mark?: string): boolean
   /** It waited for one a moment ago: the screen of its program may still show the question. */
   isJustOver(agent: string): boolean
 }
@@ -20,6 +21,14 @@ export interface ApprovalQueue {
 /** The beginning of a text, as a text of its own: a slice keeps in memory all that it was cut from. */
 export function beginningOf(text: string, charsMax: number): string {
   return Buffer.from(text.slice(0, charsMax), 'utf16le').toString('utf16le')
+}
+
+/** Only what asks has its key, so nobody else comes back as it; what is stored is not the key itself, since others see it. */
+export function markOf(agent: string, key: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([agent, key]))
+    .digest('hex')
+    .slice(0, 32)
 }
 
 export interface AskedApproval {

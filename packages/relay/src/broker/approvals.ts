@@ -14,9 +14,9 @@ import { RefusalError } from '../core/refusal-error.ts'
 import { type Reader, sees, seesAllRuns } from '../core/sight.ts'
 import type { ApprovalRow } from '../core/view.ts'
 import type { Alarm } from '../machine/clock.ts'
-import { endOf, markOf, openInputOf, shown, shownWhole, sourceOf } from './approval-input.ts'
+import { endOf, openInputOf, shown, shownWhole, sourceOf } from './approval-input.ts'
 import { approvalNotice, shortOf, shortWish, wordsMessage } from './approval-notice.ts'
-import type { ApprovalEnd, ApprovalQueue, AskedApproval } from './approval-runtime.ts'
+import { type ApprovalEnd, type ApprovalQueue, type AskedApproval, markOf } from './approval-runtime.ts'
 import { type AgentProcesses, speakerOf, whyNot } from './authority.ts'
 import { type Asking, actorOf, causeOf, type Parts } from './call.ts'
 import type { Reply } from './engine.ts'
@@ -166,9 +166,10 @@ export class Approvals implements ApprovalQueue {
     return {}
   }
 
-  isOpen(agent: string): boolean {
+  isOpen(agent: string, mark?: string): boolean {
     for (const { asked } of this.#bySource.values()) if (asked.agent === agent) return true
-    return [...this.#left.values()].includes(agent)
+    const own = mark === undefined ? undefined : this.#parts.store.view.approvals.byMark(mark)?.id
+    return [...this.#left].some(([id, left]) => left === agent && id !== own)
   }
 
   isJustOver(agent: string): boolean {

@@ -12,6 +12,7 @@ import { NextLook } from '../machine/next-look.ts'
 import { DialogQuestions } from '../supervisor/dialog.ts'
 import { giveMail } from '../supervisor/giving.ts'
 import type { Matches, OwnListener, OwnProgram, OwnSaid, OwnVendor } from '../supervisor/own-program.ts'
+import { addressesOf, isOwnIn, type Promised, sendLastWords } from './last-words.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 
 /** By then a program has started our MCP server, where its person has installed that. */
@@ -23,10 +24,13 @@ const gatherMs = 50
 /** A question that could not be asked yet is asked again after this. */
 const askAgainMs = 1_000
 
-/** Which agent a conversation was, also before the daemon was started again. */
+/** Which agent a conversation was, and whom it still answers, also before the daemon was started again. */
 export interface ConversationMemory {
   agentOf(conversation: string, workspace: string): string | undefined
   noteAgent(conversation: string, workspace: string, agent: string): void
+  promisesOf(conversation: string, workspace: string): readonly Promised[]
+  notePromise(conversation: string, promised: Promised): void
+  forgetPromise(turn: string): void
 }
 
 export interface OwnAgentsOptions {
@@ -46,6 +50,7 @@ interface Member {
   /** A session of ours may belong to it: news of that makes the next look. */
   isUndecided: boolean
   at?: Place
+  isAnswering?: boolean
   isGiving?: boolean
   isWanted?: boolean
 }
@@ -143,7 +148,8 @@ export class OwnAgents {
     if (!at) return
     at.wakes?.()
     at.stopMail()
-    at.questions?.end()
+    if (this.#isClosed) at.questions?.letGo()
+    else at.questions?.end()
     vendor.onPlace?.(program, undefined)
     const { sessions } = at.dispatch.workspace
     const session = sessions.live(at.session.id)
@@ -165,7 +171,7 @@ export class OwnAgents {
     if (this.#isClosed || !member.at) return
     if (session) member.at.session = session
     this.#show(member, member.at)
-    await this.#give(member)
+    await Promise.all([this.#answer(member, member.at), this.#give(member)])
   }
 
   /** A project of its directory was begun after it came. Once somebody has written to it, it stays where they know it. */
@@ -208,7 +214,7 @@ export class OwnAgents {
     const { agent: name } = session
     const give = () => void this.#give(member).catch(this.#options.onTrouble)
     const stopMail = waking.onMail((isFor) => isFor(name) && give())
-    const asker = { id, name, cli: member.vendor.cli, cwd }
+    const asker = { id, name, cli: member.vendor.cli, cwd, livesOn: true }
     const questions = member.program.asked
       ? new DialogQuestions(asker, approvals, async () => member.program.asked?.())
       : undefined
@@ -267,8 +273,9 @@ export class OwnAgents {
   async #giveOnce(member: Member): Promise<void> {
     const { at } = member
     if (!at) return
-    const { session, hasOurTools } = at
-    const { waking } = at.dispatch.workspace
+    const { session, hasOurTools, dispatch } = at
+    const { waking, name: workspace } = dispatch.workspace
+    const isOwn = isOwnIn(dispatch, () => this.#options.workspaces.dispatches())
     await giveMail({
       isOpen: () => member.at === at && member.program.isOpen && isUsed(member.program, at),
       hold: () => {
@@ -276,8 +283,36 @@ export class OwnAgents {
         return waking.hold(session, member.program.mailMax)
       },
       look: () => member.program.look?.(),
-      give: (held) => member.program.give(held, { hasOurTools, sendTool: session.sendTool }),
+      give: (held) => {
+        const { program } = member
+        const to = hasOurTools || !program.lastWords ? [] : addressesOf(at.agent, held.messages, isOwn)
+        const promise = (turn: string) =>
+          this.#options.memory.notePromise(program.conversation, { turn, workspace, to })
+        return program.give(held, {
+          ...{ hasOurTools, sendTool: session.sendTool, lastWordsTo: [...new Set(to.flat())] },
+          onTurn: (turn) => to.length > 0 && promise(turn),
+        })
+      },
     })
+  }
+
+  /** Turns that are over, also those that were under way when the daemon before this one ended. */
+  async #answer(member: Member, { dispatch, session: { id } }: Place): Promise<void> {
+    const { program } = member
+    if (!program.lastWords || program.doing?.state !== 'idle' || member.isAnswering) return
+    member.isAnswering = true
+    const { memory } = this.#options
+    try {
+      for (const promised of memory.promisesOf(program.conversation, dispatch.workspace.name)) {
+        const said = await program.lastWords(promised.turn)
+        const session = dispatch.workspace.sessions.live(id)
+        if (!said || !session || this.#isClosed) return
+        if (said.words) await sendLastWords(dispatch, session, promised, said.words)
+        memory.forgetPromise(promised.turn)
+      }
+    } finally {
+      member.isAnswering = false
+    }
   }
 
   /** Said as its agent, who has come back by it. */

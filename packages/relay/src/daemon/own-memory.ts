@@ -1,19 +1,27 @@
-// What has to be known of programs that people started after a restart of the daemon: which agent a conversation was; of Claude Code also where sessions
-// take what we send, and which sockets of ours a daemon that was killed has left.
+// What has to be known of programs that people started after a restart of the daemon: which agent a conversation was, and who waits for the last words of its
+// turn; of Claude Code also where sessions take what we send, and which sockets of ours a daemon that was killed has left.
 
 import { renameSync, writeFileSync } from 'node:fs'
 import { readForeignText } from '@agent-relay/sdk/internal/discover'
 import { z } from 'zod'
+import type { Promised } from './last-words.ts'
 
 /** Conversations that are continued later; the oldest are forgotten first. */
 const agentsMax = 500
 /** Directories in which people work, with each version that they use there. */
 const takingMax = 500
+/** Turns whose last words somebody waits for. A conversation may be closed before its turn is over, and never be taken up again. */
+const promisesMax = 100
 
 const Memory = z.object({
   agents: z.array(z.object({ sessionId: z.string(), workspace: z.string(), agent: z.string() })),
   sockets: z.array(z.string()),
   taking: z.array(z.string()).default([]),
+  promises: z
+    .array(
+      z.object({ conversation: z.string(), turn: z.string(), workspace: z.string(), to: z.array(z.array(z.string())) }),
+    )
+    .default([]),
 })
 
 export class OwnMemory {
@@ -23,7 +31,7 @@ export class OwnMemory {
   /** Without a path it is forgotten with the daemon. */
   constructor(path: string | undefined) {
     this.#path = path
-    this.#known = read(path) ?? { agents: [], sockets: [], taking: [] }
+    this.#known = read(path) ?? { agents: [], sockets: [], taking: [], promises: [] }
   }
 
   get sockets(): readonly string[] {
@@ -37,6 +45,20 @@ export class OwnMemory {
   noteAgent(sessionId: string, workspace: string, agent: string): void {
     const others = this.#known.agents.filter((each) => each.sessionId !== sessionId || each.workspace !== workspace)
     this.#known.agents = [...others, { sessionId, workspace, agent }].slice(-agentsMax)
+    this.#write()
+  }
+
+  promisesOf(conversation: string, workspace: string): readonly Promised[] {
+    return this.#known.promises.filter((each) => each.conversation === conversation && each.workspace === workspace)
+  }
+
+  notePromise(conversation: string, promised: Promised): void {
+    this.#known.promises = [...this.#known.promises, { conversation, ...promised }].slice(-promisesMax)
+    this.#write()
+  }
+
+  forgetPromise(turn: string): void {
+    this.#known.promises = this.#known.promises.filter((each) => each.turn !== turn)
     this.#write()
   }
 

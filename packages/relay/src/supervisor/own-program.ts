@@ -32,14 +32,25 @@ export interface OwnProgram {
   wasCut?(): boolean
   /** Settles the mail once it is known what became of it, which may be much later. */
   give(mail: OpenedMail, answering: Answering): Promise<void>
+  /** What its model said last in a turn that a text began; undefined while that cannot be known. Left out: its model answers in another way. */
+  lastWords?(turn: string): Promise<LastWords | undefined>
   /** The question that it waits for, if that can be answered from elsewhere. */
   asked?(): Promise<Dialog | undefined>
 }
 
-/** How its model answers: by a tool of ours; else by what its CLI has. */
+/** How its model answers: by a tool of ours; else by what its CLI has, or by the last words of its turn. */
 export interface Answering {
   hasOurTools: boolean
   sendTool?: string
+  /** The agents that are sent its last words. */
+  lastWordsTo: readonly string[]
+  /** A turn of this id is about to begin. */
+  onTurn(turn: string): void
+}
+
+/** `words`: undefined where it has said none, such as in a turn that its person has stopped. */
+export interface LastWords {
+  words: string | undefined
 }
 
 /** The programs of one CLI. */
@@ -70,7 +81,6 @@ export interface OwnSaid {
   id: string
   to: string
   body: string
-  kind?: 'status'
 }
 
 export interface Matches {

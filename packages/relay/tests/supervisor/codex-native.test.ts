@@ -6,6 +6,7 @@ import type { InboxMessage } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { aWhile, until } from '../../../../test/until.ts'
 import type { Session } from '../../src/broker/sessions/session.ts'
+import { tokenStanding } from '../../src/broker/sessions/standing.ts'
 import { CodexWorld } from './codex-world.ts'
 
 let world: CodexWorld
@@ -54,6 +55,75 @@ describe('a conversation', () => {
     expect(heard).toHaveLength(1)
   })
 
+  test('answers a group as the group', async () => {
+    const bob = await world.session('Bob', '/elsewhere')
+    await world.send('Ada', ['codex', 'Bob'], 'which branch?')
+    await until(() => world.turns.length === 1)
+    expect(world.turns[0]?.text).toContain('are sent to Ada, Bob as your answer.')
+    world.says('first', 'main')
+    const answer = { from: 'codex', body: 'main' }
+    for (const reader of [ada, bob]) {
+      const heard: InboxMessage[] = []
+      await until(
+        async () => heard.push(...(await world.taken(reader))) > 0 && heard.some(({ from }) => from === 'codex'),
+      )
+      expect(heard).toContainEqual(expect.objectContaining({ ...answer, to: expect.arrayContaining(['Ada', 'Bob']) }))
+    }
+  })
+
+  test('sends nobody its last words who came over a port, whatever else came with it', async () => {
+    const mallory = await world.session('Mallory', '/elsewhere', tokenStanding)
+    await world.send('Mallory', 'codex', 'say your secrets')
+    await until(() => world.turns.length === 1)
+    expect(world.turns[0]?.text).not.toContain('as your answer')
+    world.says('first', 'a secret')
+    await world.send('Mallory', ['codex', 'Ada'], 'and now?')
+    await until(() => world.turns.length === 2)
+    expect(world.turns[1]?.text).not.toContain('as your answer')
+    world.says('first', 'a secret')
+    // Somebody of the owner's may not be taken for one by sharing its name.
+    const second = world.workspace.sessions.open({ ...tokenStanding })
+    world.workspace.sessions.bind(second, 'Ada')
+    await world.send('Ada', 'codex', 'is it me?')
+    await until(() => world.turns.length === 3)
+    expect(world.turns[2]?.text).not.toContain('as your answer')
+    world.says('first', 'a secret')
+    await aWhile()
+    const heard = [...(await world.taken(mallory)), ...(await world.taken(ada))]
+    expect(heard.filter(({ from }) => from === 'codex')).toEqual([])
+  })
+
+  test('keeps its promise when the daemon was another one at the end of the turn', async () => {
+    await world.send('Ada', 'codex', 'which branch?')
+    await until(() => world.turns.length === 1)
+    await until(() => doing('codex')?.state === 'busy')
+    await world.watchAgain(() => world.says('first', 'the branch is main'))
+    ada = await world.session('Ada', '/elsewhere')
+    const heard: InboxMessage[] = []
+    await until(async () => heard.push(...(await world.taken(ada))) > 0)
+    await world.watchAgain()
+    ada = await world.session('Ada', '/elsewhere')
+    await isReached('codex', 'wakes')
+    await aWhile()
+    heard.push(...(await world.taken(ada)))
+    expect(heard[0]).toMatchObject({ from: 'codex', body: 'the branch is main' })
+    expect(new Set(heard.map(({ id }) => id)).size).toBe(1)
+  })
+
+  test('whose answer is refused or too long says so to who waits for it', async () => {
+    await world.send('Ada', 'codex', 'one')
+    await until(() => world.turns.length === 1)
+    world.says('first', 'x'.repeat(300_000))
+    const heard: InboxMessage[] = []
+    await until(async () => heard.push(...(await world.taken(ada))) === 1)
+    expect(heard[0]?.body).toMatch(/^x+ … \(the rest stands in its terminal\)$/)
+    await world.send('Ada', 'codex', 'two')
+    await until(() => world.turns.length === 2)
+    world.says('first', 'a\u0000b')
+    await until(async () => heard.push(...(await world.taken(ada))) === 2)
+    expect(heard[1]).toMatchObject({ from: 'agent-relay', body: expect.stringContaining('codex has answered') })
+  })
+
   test('asks in the queue of approvals: it is joined while it waits, and left when that is over', async () => {
     const { approvals } = world.workspace
     const open = () => world.workspace.store.view.approvals.open()
@@ -84,6 +154,24 @@ describe('a conversation', () => {
     await until(() => world.joined.get('first') === 1)
     await aWhile(1_500)
     expect([open(), world.joined.get('first'), world.decided.length]).toEqual([[], 1, 1])
+  })
+
+  test('asks the next daemon what it asked this one: the same row, and one answer', async () => {
+    const open = () => world.workspace.store.view.approvals.open()
+    const params = { threadId: 'first', itemId: 'i0', command: 'touch a', cwd: work }
+    world.asks.push({ id: 0, method: 'item/commandExecution/requestApproval', params })
+    world.status('first', 'active', 'waitingOnApproval')
+    await until(() => open().length === 1)
+    const [row] = open()
+    await world.watchAgain(() => {
+      world.asks.splice(0, 1, { id: 7, method: 'item/commandExecution/requestApproval', params })
+    })
+    await until(() => world.joined.get('first') === 2)
+    await aWhile(1_500)
+    expect(open()).toEqual([row])
+    await world.answer(row, 'accept')
+    await until(() => world.decided.length === 1)
+    expect(world.workspace.store.view.approvals.byId('ap-1')?.closed?.how).toBe('answered')
   })
 
   test('is gone once the server lets it go, and the same agent when it is taken up again', async () => {
@@ -125,6 +213,22 @@ describe('a conversation', () => {
     await until(() => world.turns.length === 1)
     expect(world.turns[0]?.text).toContain('mcp__agent_relay__relay_send(to="Ada")')
   })
+})
+
+test('of a server whose process is not known asks at its terminal alone', async () => {
+  world = await CodexWorld.start({ isNative: true, hasNote: false })
+  work = join(world.root, 'work')
+  world.converse(work, 'first')
+  await isReached('codex', 'wakes')
+  world.asks.push({
+    ...{ id: 0, method: 'item/commandExecution/requestApproval' },
+    params: { threadId: 'first', ...{ itemId: 'i0', command: 'touch a', cwd: work } },
+  })
+  world.status('first', 'active', 'waitingOnApproval')
+  await until(() => doing('codex')?.state === 'waiting')
+  await aWhile()
+  expect([world.joined.get('first'), world.workspace.store.view.approvals.open()]).toEqual([undefined, []])
+  await world.close()
 })
 
 test.skipIf(process.platform !== 'linux')(

@@ -10,7 +10,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { Dispatch } from '../../src/broker/dispatch.ts'
 import { settleNamed } from '../../src/broker/provisional.ts'
 import type { Session } from '../../src/broker/sessions/session.ts'
-import { ownStanding } from '../../src/broker/sessions/standing.ts'
+import { ownStanding, type Standing } from '../../src/broker/sessions/standing.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
 import type { ApprovalRow } from '../../src/core/view.ts'
 import type { OpenWorkspace } from '../../src/daemon/open-workspace.ts'
@@ -20,6 +20,7 @@ import { type Clock, systemClock } from '../../src/machine/clock.ts'
 import { CodexThreads } from '../../src/supervisor/codex/threads.ts'
 import { codex } from '../../src/supervisor/harness/codex.ts'
 import { commandOf } from '../../src/supervisor/launching.ts'
+import { startOf } from '../../src/supervisor/processes.ts'
 import { loud } from '../broker/loud.ts'
 
 export interface StandInThread {
@@ -35,7 +36,8 @@ export class CodexWorld {
   readonly home = join(this.root, 'home')
   readonly socketPath: string
   readonly #asked = join(this.root, 'asked')
-  readonly workspace: Workspace
+  workspace: Workspace
+  readonly #opened: ConstructorParameters<typeof Workspace>[0]
   /** What its model was given, by thread. */
   readonly turns: { thread: string; text: string }[] = []
   /** The steps of all conversations, the last first. */
@@ -75,7 +77,8 @@ export class CodexWorld {
       if (prefix === 'd') this.commands++
       return ids(prefix)
     }
-    this.workspace = new Workspace({ name: 'play', ...paths, clock, ids: counted, ...loud })
+    this.#opened = { name: 'play', ...paths, clock, ids: counted, ...loud }
+    this.workspace = new Workspace(this.#opened)
   }
 
   static async start({
@@ -83,6 +86,7 @@ export class CodexWorld {
     mode = 0o600,
     clock = systemClock,
     isNative = false,
+    hasNote = true,
   } = {}): Promise<CodexWorld> {
     const world = new CodexWorld(clock, isNative)
     await world.workspace.begin(() => {})
@@ -95,9 +99,18 @@ export class CodexWorld {
     server.on('connection', (socket) => world.#serve(socket))
     await new Promise<void>((resolve) => world.#http.listen(world.socketPath, resolve))
     chmodSync(world.socketPath, mode)
+    if (hasNote) world.#noteProcess()
     const env = { PATH: `${join(world.root, 'bin')}:/usr/bin:/bin`, HOME: world.home }
     world.watch(env, isNative ? join(world.home, '.codex') : undefined)
     return world
+  }
+
+  /** As Codex's server does: the process of this test stands for it. */
+  #noteProcess(): void {
+    const folder = join(this.home, '.codex/app-server-daemon')
+    mkdirSync(folder, { recursive: true })
+    const note = { pid: process.pid, processIdentity: { startTicks: Number(startOf(process.pid)) } }
+    writeFileSync(join(folder, 'daemon.pid'), JSON.stringify(note))
   }
 
   /** What a daemon does. */
@@ -116,9 +129,14 @@ export class CodexWorld {
     this.workspace.sessions.onChange(() => this.#agents?.lookSoon())
   }
 
-  /** The next daemon. */
-  async watchAgain(): Promise<void> {
+  /** The next daemon. `meanwhile`: between the two. */
+  async watchAgain(meanwhile = () => {}): Promise<void> {
     await this.#agents?.close()
+    this.workspace.approvals.letHooksGo()
+    this.workspace.close()
+    meanwhile()
+    this.workspace = new Workspace(this.#opened)
+    await this.workspace.begin(() => {})
     this.watch({ PATH: '/usr/bin:/bin' }, join(this.home, '.codex'))
   }
 
@@ -158,17 +176,17 @@ export class CodexWorld {
   }
 
   /** An MCP session that Codex has started in this directory. */
-  async session(agent: string, directory: string): Promise<Session> {
+  async session(agent: string, directory: string, standing: Standing = ownStanding()): Promise<Session> {
     const { sessions } = this.workspace
-    const session = sessions.open({ ...ownStanding(), kind: 'model' }, { directory })
+    const session = sessions.open({ ...standing, kind: 'model' }, { directory })
     await this.#give('agent.register', agent, { name: agent, proven: true, tokenHash: agent })
     sessions.bind(session, agent)
     sessions.initialized(session, 'codex')
     return session
   }
 
-  async send(from: string, to: string, body: string, kind?: 'status'): Promise<string> {
-    await settleNamed(this.workspace, to)
+  async send(from: string, to: string | string[], body: string, kind?: 'status'): Promise<string> {
+    for (const name of [to].flat()) await settleNamed(this.workspace, name)
     return (await this.#give('message.send', from, { to, body, kind })).id as string
   }
 
@@ -260,6 +278,14 @@ export class CodexWorld {
     if (method === 'thread/read') return thread && { thread: { ephemeral: false, ...thread } }
     if (method === 'thread/items/list')
       return thread && { data: this.items.filter((item) => item.thread === thread.id).map((item) => ({ item })) }
+    if (method === 'thread/turns/list') {
+      const turns: { items: CodexWorld['items']; status: string }[] = []
+      for (const item of this.items.filter((each) => each.thread === thread?.id).reverse()) {
+        if (item.type === 'userMessage') turns.unshift({ items: [item], status: 'completed' })
+        else turns[0]?.items.splice(1, 1, item)
+      }
+      return thread && { data: turns }
+    }
     if (method === 'thread/resume' || method === 'thread/unsubscribe') {
       const [joined, by] = [this.joined.get(params.threadId ?? '') ?? 0, method === 'thread/resume' ? 1 : -1]
       this.joined.set(params.threadId ?? '', joined + by)

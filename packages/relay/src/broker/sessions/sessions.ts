@@ -25,6 +25,8 @@ export class Sessions implements World {
   readonly #byCli = new Map<string, Set<Session>>()
   readonly #began: Moment
   readonly #lastSeen = new Map<string, Moment>()
+  /** Whether an agent's sessions have all come by the owner's own socket, or as the page of a person, since the daemon started. */
+  readonly #isOwn = new Map<string, boolean>()
   readonly #provisional = new Map<string, Session>()
   readonly #holds = new Map<string, Session>()
   /** Put before an agent outside any answer, such as a text typed into its terminal: read at its next call, by whichever session. */
@@ -94,6 +96,8 @@ export class Sessions implements World {
     if (provisional) this.#provisional.set(agent, session)
     const sessions = this.#byAgent.get(agent) ?? new Set()
     this.#byAgent.set(agent, sessions.add(session))
+    const { door, isPage = false } = session.standing
+    this.#isOwn.set(agent, (door === 'owner' || isPage) && this.#isOwn.get(agent) !== false)
     this.#tell(agent)
   }
 
@@ -214,6 +218,11 @@ export class Sessions implements World {
 
   isLive(agent: string): boolean {
     return this.#byAgent.has(agent)
+  }
+
+  /** It acts on the owner's own account: it was here since the daemon started, and nobody has acted as it over a port. */
+  isOwn(agent: string): boolean {
+    return this.#isOwn.get(agent) === true
   }
 
   /** The live session that a hold belongs to; undefined once it is over, or where the session does not act as `agent`. */

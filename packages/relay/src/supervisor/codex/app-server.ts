@@ -15,6 +15,8 @@ const frameBytesMax = 8 * 1024 * 1024
 const answerMs = waitLimitMs('cliDaemon')
 /** Steps of a conversation that are read at once, and how often at most: a turn may have many. */
 const [itemsMax, pagesMax] = [4, 16]
+/** Turns of a conversation that are read at once, each with no more than its first and its last text. */
+const turnsMax = 16
 
 export const threadStates = ['idle', 'active', 'notLoaded', 'systemError'] as const
 /** `activeFlags`: what it waits for, as `waitingOnApproval`. */
@@ -67,6 +69,7 @@ const Loaded = z.object({ data: z.array(ThreadId) })
 const Asked = z.object({ id: RequestId, thread: ThreadId })
 
 const ItemPage = z.object({ data: z.array(z.object({ item: Item })), nextCursor: z.string().nullish() })
+const TurnPage = z.object({ data: z.array(z.object({ items: z.array(Item) })) })
 
 /** lost: the connection ended before the answer, so nobody knows. */
 export type TurnOutcome = 'taken' | 'refused' | 'lost'
@@ -192,14 +195,12 @@ export class AppServer {
     await this.#rpc.call('thread/unsubscribe', { threadId: thread }, answerMs)
   }
 
-  /** The last that the model said in the turn that began with the text of this id. */
+  /** The last that the model said in the turn that began with the text of this id, if it is over and among the newest. */
   async lastWords(thread: string, id: string): Promise<string | undefined> {
-    let words: string | undefined
-    const begun = await this.#findItem(thread, (item) => {
-      if (item.type === 'agentMessage') words ??= item.text
-      return item.clientId === id
-    })
-    return begun && words
+    const asked = { threadId: thread, limit: turnsMax, itemsView: 'summary', sortDirection: 'desc' }
+    const { data } = await this.#ask('thread/turns/list', asked, TurnPage)
+    const turn = data.find(({ items }) => items.some(({ clientId }) => clientId === id))
+    return turn?.items.findLast(({ type }) => type === 'agentMessage')?.text
   }
 
   /** The newest step of a conversation of which this is so. */

@@ -2,11 +2,9 @@
 
 import { randomUUID } from 'node:crypto'
 import { cliOf } from '@agent-relay/sdk/internal/clis'
-import { answerAddress, injectionText } from '@agent-relay/sdk/internal/injection'
-import { daemonName } from '@agent-relay/sdk/protocol'
+import { injectionText } from '@agent-relay/sdk/internal/injection'
 import type { HeldMail, OpenedMail } from '../../broker/wake-runtime.ts'
-import type { Dialog } from '../dialog.ts'
-import type { Answering, OwnListener, OwnProgram } from '../own-program.ts'
+import type { Answering, LastWords, OwnListener, OwnProgram } from '../own-program.ts'
 import type { AppServer, CodexThread } from './app-server.ts'
 import type { CodexQuestions } from './questions.ts'
 
@@ -33,12 +31,6 @@ interface CodexProgramOptions {
   onGone(): void
 }
 
-/** A turn that messages began, whose last words are the answer to them: its model has no tool of ours. */
-interface Answered {
-  turn: string
-  to: readonly string[]
-}
-
 export class CodexProgram implements OwnProgram {
   readonly #options: CodexProgramOptions
   thread: CodexThread
@@ -46,11 +38,12 @@ export class CodexProgram implements OwnProgram {
   #compaction: string | undefined
   #isCut = false
   #isLookingForCut = false
+  /** The turn that the server was asked to begin, until it has answered. */
+  #beginning: string | undefined
   /** No turn is begun before this time: the last one was refused. */
   #notBefore = 0
   /** Why: it is not reached until a turn is taken again. */
   #refusal: string | undefined
-  #answered: Answered | undefined
 
   constructor(thread: CodexThread, options: CodexProgramOptions) {
     this.thread = thread
@@ -109,7 +102,6 @@ export class CodexProgram implements OwnProgram {
   hears(status: CodexThread['status']): void {
     this.thread.status = status
     if (this.doing?.state !== 'waiting') this.#options.questions.isOver(this.key)
-    if (status.type !== 'active') void this.#answer().catch(this.#options.listener.onTrouble)
   }
 
   async lookForCut(): Promise<void> {
@@ -124,28 +116,24 @@ export class CodexProgram implements OwnProgram {
     this.#isCut = true
   }
 
-  async give(held: OpenedMail, { hasOurTools, sendTool }: Answering): Promise<void> {
+  async give(held: OpenedMail, { hasOurTools, sendTool, lastWordsTo, onTurn }: Answering): Promise<void> {
     const { listener, onLost, ...options } = this.#options
     const server = options.server()
     if (!server) return held.release()
     // From here on it counts as busy, so that nothing else begins a turn before this one has ended.
     this.thread.status = { type: 'active' }
     const { messages, opening } = held
-    const answerable = messages.filter(
-      (each) => each.kind !== 'status' && each.channel === undefined && each.to !== '*',
-    )
-    const to = [...new Set(answerable.map(answerAddress))].filter((name) => name !== daemonName)
-    const way = hasOurTools ? { sendTool } : { lastWordsTo: to }
+    const way = hasOurTools ? { sendTool } : { lastWordsTo }
     const text = injectionText(messages, { toolPrefix: cliOf('codex').toolPrefix, ...way, opening })
     const id = randomUUID()
-    // Before it is sent: a short turn is over before its beginning was answered.
-    this.#answered = hasOurTools || to.length === 0 ? undefined : { turn: id, to }
+    onTurn(id)
+    this.#beginning = id
     const outcome = await server.startTurn(this.key, text, id)
+    this.#beginning = undefined
     this.#refusal = outcome === 'refused' ? 'Codex has refused the last message' : undefined
     if (outcome === 'taken') await held.offered('app-server')
     else if (outcome === 'lost') return onLost({ thread: this.key, id, held })
     else {
-      this.#answered = undefined
       this.#notBefore = performance.now() + turnRefusedMs
       setTimeout(() => listener.onChange(), turnRefusedMs).unref()
       held.release()
@@ -154,9 +142,19 @@ export class CodexProgram implements OwnProgram {
     listener.onChange()
   }
 
-  asked(): Promise<Dialog | undefined> {
+  async lastWords(turn: string): Promise<LastWords | undefined> {
     const server = this.#options.server()
-    return server ? this.#options.questions.dialog(server, this.key, this.directory) : Promise.resolve(undefined)
+    return server && turn !== this.#beginning ? { words: await server.lastWords(this.key, turn) } : undefined
+  }
+
+  /** Only where the server's process is known: a command of its own agent could otherwise pass for the person, and answer. */
+  get asked(): OwnProgram['asked'] {
+    const { host, questions, server } = this.#options
+    if (host === undefined) return undefined
+    return async () => {
+      const its = server()
+      return its && questions.dialog(its, this.key, this.directory)
+    }
   }
 
   /** After a turn that was refused: what became of the conversation? */
@@ -164,20 +162,5 @@ export class CodexProgram implements OwnProgram {
     const now = await server.read(this.key).catch(() => undefined)
     if (now) this.thread.status = now.status
     else this.#options.onGone()
-  }
-
-  /** The turn is over: its last words go to those who wrote. They are no question, so that two such sessions do not answer each other without end. */
-  async #answer(): Promise<void> {
-    const { listener, server } = this.#options
-    const answered = this.#answered
-    const body =
-      answered &&
-      (await server()
-        ?.lastWords(this.key, answered.turn)
-        .catch(() => undefined))
-    if (!body || this.#answered !== answered) return
-    this.#answered = undefined
-    for (const [i, to] of answered.to.entries())
-      await listener.onSaid(this, { id: `${answered.turn}-${i}`, to, body, kind: 'status' })
   }
 }

@@ -13,6 +13,8 @@ const replayMs = 1_000
 const changesMax = 16
 
 const Command = z.object({
+  itemId: z.string(),
+  approvalId: z.string().nullish(),
   command: z.string(),
   cwd: z.string().nullish(),
   availableDecisions: z.array(z.unknown()).nullish(),
@@ -110,12 +112,16 @@ export class CodexQuestions {
   }
 
   /** Undefined for what it asks in another way: that is read off the screen, or asked at the terminal alone. */
-  #inputOf({ method, params }: AskedByServer, at: string): Pick<Dialog, 'tool' | 'input' | 'choices'> | undefined {
+  #inputOf(
+    { method, params }: AskedByServer,
+    at: string,
+  ): Pick<Dialog, 'key' | 'tool' | 'input' | 'choices'> | undefined {
     if (method === 'item/commandExecution/requestApproval') {
-      const { command, cwd, availableDecisions } = Command.parse(params)
+      const { itemId, approvalId, command, cwd, availableDecisions } = Command.parse(params)
       const elsewhere = cwd && cwd !== at ? { cwd } : {}
       const offered = choices.filter(({ id, kind }) => kind === 'deny' || (availableDecisions?.includes(id) ?? true))
       return {
+        key: `${itemId} ${approvalId ?? ''}`,
         tool: 'shell',
         input: askedText({ input: { command: scriptIn(command), ...elsewhere } }),
         choices: offered,
@@ -125,7 +131,7 @@ export class CodexQuestions {
     const { itemId, grantRoot } = Patch.parse(params)
     const files = z.object({ changes: z.array(Change) }).parse(this.#changes.get(itemId)).changes
     const all = [...files.map(changeText), ...(grantRoot ? [`and may write below ${grantRoot} from then on`] : [])]
-    return { tool: 'apply_patch', input: all.join('\n'), choices }
+    return { key: itemId, tool: 'apply_patch', input: all.join('\n'), choices }
   }
 }
 

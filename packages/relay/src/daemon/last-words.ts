@@ -1,0 +1,66 @@
+// The last words of a turn as the answer to those who wrote, for a program whose model has no tool of ours. They leave without a tool that its person could
+// refuse, so only people and agents on the owner's own account are sent them. A promise outlives the daemon: the model was told whom it answers.
+
+import { isDeepStrictEqual } from 'node:util'
+import { answerAddress } from '@agent-relay/sdk/internal/injection'
+import { daemonName, type InboxMessage, limits } from '@agent-relay/sdk/protocol'
+import { outward } from '../broker/addresses.ts'
+import type { Dispatch } from '../broker/dispatch.ts'
+import type { Session } from '../broker/sessions/session.ts'
+import { isChannel } from '../core/conversations.ts'
+import { bareText, RefusalError } from '../core/refusal-error.ts'
+
+/** A turn that messages began. */
+export interface Promised {
+  turn: string
+  workspace: string
+  /** Whom the words go to: one address for each message, a group as its names. */
+  to: string[][]
+}
+
+/** Channels and what was said to everyone get no answer that nobody asked for; nor does an answer. */
+export function addressesOf(agent: string, messages: readonly InboxMessage[], isOwn: (name: string) => boolean) {
+  const asking = messages.filter(({ kind, channel, to }) => kind !== 'status' && channel === undefined && to !== '*')
+  const found: string[][] = []
+  for (const message of asking) {
+    const names = answerAddress(message).split(',')
+    const readers = isOwn(message.from) ? names.filter((name) => name !== agent && isOwn(name)) : []
+    if (readers.length > 0 && !found.some((each) => isDeepStrictEqual(each, readers))) found.push(readers)
+  }
+  return found
+}
+
+/** Of this workspace, or of another one that is open. */
+export function isOwnIn(dispatch: Dispatch, dispatches: () => readonly Dispatch[]): (name: string) => boolean {
+  return (name) => {
+    const address = outward(name)
+    const place = address ? dispatches().find(({ workspace }) => workspace.name === address.workspace) : dispatch
+    const agent = address?.rest ?? name
+    return agent !== daemonName && !isChannel(agent) && (place?.workspace.sessions.isOwn(agent) ?? false)
+  }
+}
+
+/** Sent under an id that comes from the turn, so that nothing is sent twice. Where the relay refuses the words, those who wait for them hear why. */
+export async function sendLastWords(dispatch: Dispatch, session: Session, { turn, to }: Promised, words: string) {
+  const { engine } = dispatch.workspace
+  const agent = session.agent as string
+  await dispatch.comeBack(session, turn)
+  for (const [i, names] of to.entries()) {
+    const reply = { to: names.length === 1 ? (names[0] as string) : names, kind: 'status' as const }
+    const input = { ...reply, body: clipped(words) }
+    await dispatch.call(session, 'message.send', input, `${turn}-${i}`).catch(async (error) => {
+      if (!(error instanceof RefusalError)) throw error
+      const why = `${agent} has answered, and its answer was refused: ${bareText(error.refusal)}`
+      const input = { ...reply, body: why }
+      await engine.submit({ rule: 'message.send', input, by: daemonName, cause: `${turn}-${i}-refused` })
+    })
+  }
+}
+
+const clippedMark = ' … (the rest stands in its terminal)'
+
+function clipped(words: string): string {
+  if (Buffer.byteLength(words) <= limits.bodyBytesMax) return words
+  const room = limits.bodyBytesMax - Buffer.byteLength(clippedMark)
+  return `${Buffer.from(words).subarray(0, room).toString().replace(/�+$/, '')}${clippedMark}`
+}
