@@ -18,7 +18,8 @@ if (process.argv.length === 3 && (first === '--version' || first === '-V')) {
 } else if (first === 'completion' && process.argv.length === 4 && existsSync(script(second))) {
   process.stdout.write(readFileSync(script(second)))
 } else if (existsSync(entry)) {
-  beginning().then(async (isDaemon) => (await import(isDaemon ? entry : commands())).main(process.argv))
+  const isDaemon = first === 'up' || first === 'lift' || (first === 'daemon' && second === 'run')
+  import(isDaemon ? entry : commands()).then(({ main }) => main(process.argv))
 } else {
   process.stderr.write('Not built yet: run npm run setup in the checkout\n')
   process.exitCode = 78
@@ -27,14 +28,6 @@ if (process.argv.length === 3 && (first === '--version' || first === '-V')) {
 /** The completion script of a shell, made when everything was built. */
 function script(shell) {
   return `${__dirname}/../dist/completion/${/^[a-z]+$/.test(shell) ? shell : ''}.sh`
-}
-
-/** What becomes a daemon stays for days: it begins light, before anything else is loaded. Tells whether it is one. */
-async function beginning() {
-  if (first !== 'up' && !(first === 'daemon' && second === 'run')) return first === 'lift'
-  const { beginLightStart } = await import('../dist/cli/commands/daemon/heap.js')
-  beginLightStart()
-  return true
 }
 
 /**

@@ -42,7 +42,7 @@ export class ClosedDatabases {
     this.#isDue = this.#count > 0
     this.#count = 0
     await new Promise(setImmediate)
-    freeClosed()
+    await freeClosed()
     await new Promise(setImmediate)
   }
 }

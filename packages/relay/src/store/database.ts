@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module'
 import type { DatabaseSync } from '@photostructure/sqlite'
 import { RefusalError } from '../core/refusal-error.ts'
-import { collectGarbage } from '../machine/garbage.ts'
+import { collectGarbage } from '../machine/idle-memory.ts'
 import { damaged } from './damage.ts'
 
 export type Value = string | number | null | Uint8Array
@@ -25,9 +25,8 @@ function chooseDriver(): { DatabaseSync: typeof DatabaseSync } {
  * Frees the files of databases that were closed. The replacement driver keeps them open until all of their statements were collected as
  * garbage, which may never happen in a quiet daemon. This takes about ten milliseconds: call it once in a while, not for every database.
  */
-export function freeClosed(): void {
-  if (hasOwnDriver()) return
-  collectGarbage()
+export async function freeClosed(): Promise<void> {
+  if (!hasOwnDriver()) await collectGarbage()
 }
 
 /** A prepared statement with positional parameters. Rows are arrays, which keeps the hot path cheap. */

@@ -1,5 +1,5 @@
-// The command line as it is, which also says how large V8's heap is: the young generation as it stands or after work that fills it,
-// and how much of a heap stays after most of what was in every page is gone.
+// The command line as it is, which also tells how large V8's heap is: the young generation as it stands or after work that fills it, and
+// the part of a heap that is left once most of what was in every page is gone.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { getHeapSpaceStatistics } from 'node:v8'
 

@@ -62,7 +62,7 @@ async function rest(...names: string[]): Promise<void> {
   // What this test's own clients and its former daemons still held is freed here; a daemon that has closed nothing is not helped by it.
   let looks = 0
   await until(() => {
-    if (++looks % 20 === 0) freeClosed()
+    if (++looks % 20 === 0) void freeClosed()
     return !isOpen(...names)
   })
 }

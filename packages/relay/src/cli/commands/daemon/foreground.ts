@@ -2,13 +2,13 @@
 
 import { credentialsPath, dataDir, type Env, homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import type { Daemon } from '../../../daemon/daemon.ts'
+import { collectWhenIdle } from '../../../machine/idle-memory.ts'
 import { claudeHome, codexHome } from '../../../machine/vendor-homes.ts'
 import { type CliOptions, CommandError, type Context, exits } from '../../command.ts'
 import { chooseWorkspace, loginName, sayFaults, sayVersion } from '../../connection.ts'
 import { nextId } from '../../control-socket.ts'
 import { awaitEnding, outliveTasks } from '../../ending.ts'
 import type { Print } from '../../print.ts'
-import { endLightStart } from './heap.ts'
 import { type HttpOptions, hasHttpWish, httpOptions, httpWish, portMoved, portStays } from './http.ts'
 import { forgetMemory, keepLauncher, type OpenedWorkspace, reachAndOpen, reachOrBecome } from './starting.ts'
 
@@ -77,7 +77,7 @@ export async function inForeground(context: Context<UpOptions>, env: Env, show: 
     // A daemon of this process has said so when it started.
     if (!daemon) sayFaults(print, workspaces)
     void link.close()
-    endLightStart()
+    collectWhenIdle()
     const moved = daemon && portMoved(http, port?.port)
     if (moved !== undefined) print.say(moved)
     if (!daemon && hasHttpWish(options)) print.say(portStays(port?.url))

@@ -1,12 +1,12 @@
 // `daemon run`: the background daemon's own process, which `daemon start` starts; a person never needs it.
 
 import { credentialsPath, dataDir, homeWorkspace } from '@agent-relay/sdk/internal/discover'
+import { collectWhenIdle } from '../../../machine/idle-memory.ts'
 import { claudeHome, codexHome } from '../../../machine/vendor-homes.ts'
 import { version } from '../../../machine/version.ts'
 import { type Context, exits, type NamedCommand } from '../../command.ts'
 import { loginName } from '../../connection.ts'
 import { awaitEnding, ended, outliveTasks } from '../../ending.ts'
-import { endLightStart } from './heap.ts'
 import { type HttpOptions, httpOptions, httpWish, portMoved } from './http.ts'
 import { Log } from './log.ts'
 import { forgetMemory, keepLauncher } from './starting.ts'
@@ -79,7 +79,7 @@ async function beDaemon({ env, options }: Context<RunOptions>): Promise<void> {
   )
   const moved = portMoved(wish, daemon.url === undefined ? undefined : Number(new URL(daemon.url).port))
   if (moved !== undefined) log.say('port.moved', moved)
-  endLightStart()
+  collectWhenIdle()
   await ended(AbortSignal.any([ending, stopped.signal]))
   if (failure) log.trouble(failure)
   log.say('stopping', failure ? 'stopping, because of that' : 'stopping')

@@ -15,6 +15,7 @@ import {
 } from '@agent-relay/sdk/internal/discover'
 import type { Daemon } from '../../../daemon/daemon.ts'
 import type { LiftRoles } from '../../../daemon/lift-roles.ts'
+import { collectWhenIdle } from '../../../machine/idle-memory.ts'
 import { isGone } from '../../../machine/is-gone.ts'
 import { CommandError, exits } from '../../command.ts'
 import { keyOf, loginName, ownersConnector } from '../../connection.ts'
@@ -23,7 +24,6 @@ import { outliveTasks } from '../../ending.ts'
 import { showFeed } from '../../feed.ts'
 import { controlAsPerson } from '../../person.ts'
 import type { Print } from '../../print.ts'
-import { boundYoungGeneration, compactAtRest } from '../daemon/heap.ts'
 
 const workspace = 'lift'
 const directoryPrefix = 'agent-relay-lift-'
@@ -113,8 +113,7 @@ export class LiftRelay {
     const onTrouble = (error: Error) => print.say(error.message)
     print.neverBlock()
     outliveTasks(onTrouble)
-    boundYoungGeneration()
-    compactAtRest()
+    collectWhenIdle()
     const [{ Daemon }, { rolesOf }] = await Promise.all([
       import('../../../daemon/daemon.ts'),
       import('../../../daemon/lift-roles.ts'),
