@@ -5,6 +5,7 @@ import { type Tool, toolsets } from '../packages/mcp/src/index.ts'
 import { allCommands } from '../packages/relay/src/cli/catalog.ts'
 import { type CliOption, exits, type NamedCommand } from '../packages/relay/src/cli/command.ts'
 import { ownOptions } from '../packages/relay/src/cli/options.ts'
+import { settings } from '../packages/sdk/src/internal/settings.ts'
 import { waits } from '../packages/sdk/src/internal/waits.ts'
 import { clientLimits, welcomeMs } from '../packages/sdk/src/limits.ts'
 import { limits, operations, refusals } from '../packages/sdk/src/protocol/index.ts'
@@ -28,6 +29,7 @@ export async function reference(): Promise<Record<string, string>> {
       limitTable(),
       waitText(),
     ]),
+    'settings.md': page('Settings', settingsIntroduction, [settingTable(false), settingTable(true)]),
     'hosts.md': page('What the models of hosts receive', hostsIntroduction, [hostTable(), queueText(), ownText()]),
   }
 }
@@ -54,6 +56,21 @@ const refusalsIntroduction =
 
 function page(title: string, introduction: string, parts: string[]): string {
   return `# ${title}\n\n${note}\n\n${introduction}\n\n${parts.join('\n\n')}\n`
+}
+
+const settingsIntroduction =
+  'Environment variables. An option of a command goes before its variable. A variable that is empty, or arrives unexpanded (`${…}`, `$RELAY_…`), counts as not set. ' +
+  'What a workspace is allowed to do is its policy (`agent-relay workspace policy`), and what belongs to a project stands in `.relay/config.json`.'
+
+function settingTable(isInternal: boolean): string {
+  const head = isInternal
+    ? 'Programs of ours say these to each other; they are not for people to set.\n\n| name | meaning | when it is not set | read by |'
+    : '| name | meaning | when it is not set | read by |'
+  const rows = Object.entries(settings).filter(([, row]) => (row.isInternal ?? false) === isInternal)
+  const lines = rows.map(
+    ([name, { what, otherwise, readBy }]) => `| \`${name}\` | ${what} | ${otherwise} | ${readBy} |`,
+  )
+  return [head, '|---|---|---|---|', ...lines].join('\n')
 }
 
 const isShown = ({ isHidden }: { isHidden?: boolean }) => !isHidden

@@ -69,6 +69,26 @@ function circlesIn(folder: string, graph: Graph): string[] {
   return found
 }
 
+const settingTable = 'packages/sdk/src/internal/settings.ts'
+
+/** Environment variables of ours that the table of settings does not have, and those that are read around it. */
+export function strayVariables(all: readonly Source[]): string[] {
+  const table = all.find(({ path }) => path === settingTable)?.code ?? ''
+  const product = all.filter(({ path }) => /^packages\/[^/]+\/src\//.test(path) && path !== settingTable)
+  return product.flatMap(({ path, code }) => {
+    const unknown = [...code.matchAll(/(?<![\w$])RELAY_[A-Z_]*[A-Z]\b/g)].filter(
+      ([name]) => !table.includes(`  ${name}: {`),
+    )
+    const read = [
+      ...code.matchAll(/\benv(?:\.|\[')(RELAY_\w+)(?!\w*\s*=[^=])|\{[^{}]*(RELAY_\w+)[^{}]*\} = process\.env/g),
+    ]
+    return [
+      ...unknown.map(([name]) => `${path}: ${name} does not stand in ${settingTable}`),
+      ...read.map(([, one, other]) => `${path}: ${one ?? other} is read by setting() or given()`),
+    ]
+  })
+}
+
 const cliTable = 'packages/sdk/src/internal/clis.ts'
 /** Fewer names are an example; `zed` and `cursor` are also plain words. */
 const typedNamesMax = 3

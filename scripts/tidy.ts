@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { changesDisk, fileReaders, readsFiles } from './tidy-files.ts'
-import { cycles, folderCircles, repeatedLimits, typedLists } from './tidy-rooms.ts'
+import { cycles, folderCircles, repeatedLimits, strayVariables, typedLists } from './tidy-rooms.ts'
 import { measuredTime } from './tidy-time.ts'
 import { oddWords, wordsTwice, wordsWithoutFile } from './tidy-words.ts'
 
@@ -135,7 +135,7 @@ function sources(root: string, folder: string): Source[] {
 
 function zoneOf(path: string): string {
   if (
-    /^packages\/sdk\/src\/internal\/(?:asked|clean|clis|command-words|mentions|parse-json|pipe-limits|printed|unreachable-text|waits)\.ts$/.test(
+    /^packages\/sdk\/src\/internal\/(?:asked|clean|clis|command-words|mentions|parse-json|pipe-limits|printed|settings|unreachable-text|waits)\.ts$/.test(
       path,
     )
   )
@@ -270,6 +270,7 @@ export function tidy(root: string, offenders = oldOffenders): string[] {
     ...cycles(graph),
     ...folderCircles(graph),
     ...typedLists(all),
+    ...strayVariables(all),
     ...repeatedLimits(all),
     ...homes
       .filter(({ files }) => files.length > 1)

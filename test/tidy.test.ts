@@ -16,6 +16,7 @@ const tidyTree: Record<string, string> = {
   [`${sdk}/protocol/refusals.ts`]: "export const refusals = {\n  'thing.unknown': {},\n}\n",
   [`${sdk}/protocol/index.ts`]: "export * from './facts.ts'\n",
   [`${sdk}/internal/clis.ts`]: `export const clis = [${['ada', 'bee', 'cue', 'dot'].map((name) => `{ name: '${name}' }`)}]\n`,
+  [`${sdk}/internal/settings.ts`]: 'export const settings = {\n  RELAY_THING: {},\n}\n',
   [`${sdk}/internal/discover.ts`]: "import 'node:fs'\nimport type { ThingDone } from '../protocol/facts.ts'\n",
   [`${sdk}/index.ts`]: "export * from './protocol/index.ts'\n",
   [`${relay}/core/thing.ts`]:
@@ -101,6 +102,8 @@ describe('a planted fault is found', () => {
       "import '../protocol/index.ts'",
       /discover may not import protocol/,
     ],
+    ['a setting outside the table', `${sdk}/x.ts`, "setting(env, 'RELAY_NEW')", /x\.ts: RELAY_NEW does not stand in/],
+    ['a setting read by hand', `${sdk}/x.ts`, 'const a = process.env.RELAY_THING', /RELAY_THING is read by setting\(\)/],
     ['CLIs listed again', `${sdk}/x.ts`, "const x = ['ada', 'bee', 'cue', 'dot']", /x\.ts: lists CLIs again/],
     [
       'a limit copied',

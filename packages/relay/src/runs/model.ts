@@ -26,8 +26,8 @@ const fix =
 
 /** Whoever names a model, usable or not, is told what it lacks. */
 export function namesModel(env: Env, config: ProjectConfigFile | undefined): boolean {
-  const named = ['RELAY_LLM_PROVIDER', 'RELAY_LLM_BASE_URL'].some((name) => setting(env, name) !== undefined)
-  return named || config?.settings.llm !== undefined
+  const named = setting(env, 'RELAY_LLM_PROVIDER') ?? setting(env, 'RELAY_LLM_BASE_URL')
+  return named !== undefined || config?.settings.llm !== undefined
 }
 
 /** Settings, or a sentence that says what is missing. */

@@ -8,16 +8,15 @@ import { DaemonNotRunningError, RelayError } from '../errors.ts'
 import {
   controlSocketPath,
   dataDir,
-  type Env,
   findProjectConfig,
   homeWorkspace,
   isDemoName,
   isProjectName,
   projectDir,
-  setting,
   socketPathOf,
   workingDirectory,
 } from './paths.ts'
+import { type Env, setting } from './settings.ts'
 import { testRelays } from './test-relays.ts'
 
 export { DaemonNotRunningError } from '../errors.ts'
@@ -35,7 +34,6 @@ export {
   controlSocketPath,
   credentialsPath,
   dataDir,
-  type Env,
   findProjectConfig,
   findProjectFile,
   homeWorkspace,
@@ -45,12 +43,12 @@ export {
   type ProjectFile,
   projectDir,
   projectNameRule,
-  setting,
   socketPathOf,
   spoolName,
   testFolder,
   workingDirectory,
 } from './paths.ts'
+export { type Env, given, setting } from './settings.ts'
 
 export interface Discovery {
   socketPath: string

@@ -5,11 +5,10 @@ import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { RelayError } from '../errors.ts'
 import { readForeignText, UnsafeFileError } from './foreign-file.ts'
 import { JsonDepthError, parseJson } from './parse-json.ts'
+import { type Env, setting } from './settings.ts'
 
 /** Loaded only where it is needed: loading it takes half a millisecond. */
 const os = () => process.getBuiltinModule('node:os')
-
-export type Env = Record<string, string | undefined>
 
 /** The same pattern as `WorkspaceName` in protocol/words.ts, which would bring zod along. */
 const projectPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
@@ -29,12 +28,6 @@ export const homeWorkspace = 'home'
 /** Made by `demo`: used when it is named, and never found by a scan. */
 export function isDemoName(name: string): boolean {
   return /^demo-[0-9a-f]{4}$/.test(name)
-}
-
-/** Hosts pass `${RELAY_PROJECT}` on literally when the variable is not set: such a value means "not set". */
-export function setting(env: Env, name: string): string | undefined {
-  const value = env[name]?.trim()
-  return value === undefined || value === '' || /^\$(\{|RELAY_)/.test(value) ? undefined : value
 }
 
 export function dataDir(env: Env = process.env): string {

@@ -4,7 +4,8 @@
 import { lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readForeignText } from './foreign-file.ts'
-import { type Env, isProjectName, testFolder } from './paths.ts'
+import { isProjectName, testFolder } from './paths.ts'
+import type { Env } from './settings.ts'
 
 export interface TestRelay {
   project: string

@@ -1,6 +1,8 @@
 // How long our programs wait for each other before they say that something is wrong, in one table. Each limit is many times what is usual, so that
-// a slow or busy machine meets none of them. It imports nothing, as hooks and the pipe load it at every start. What a program that uses the SDK
+// a slow or busy machine meets none of them. Hooks and the pipe load it at every start. What a program that uses the SDK
 // waits for is in limits.ts: a web page has no environment.
+
+import { setting } from './settings.ts'
 
 interface WaitRow {
   what: string
@@ -109,7 +111,7 @@ export const waits: Readonly<Record<WaitName, Readonly<WaitRow>>> = waitTable
 
 /** A machine that is slower still sets RELAY_PATIENCE=3: every limit is three times as long. It never shortens one. */
 function patience(): number {
-  const given = Number(process.env.RELAY_PATIENCE)
+  const given = Number(setting(process.env, 'RELAY_PATIENCE'))
   return given >= 1 && given <= 100 ? given : 1
 }
 

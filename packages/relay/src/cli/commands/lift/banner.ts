@@ -2,7 +2,7 @@
 
 import { inWords } from '@agent-relay/sdk/internal/clis'
 import { quotedWord } from '@agent-relay/sdk/internal/command-words'
-import type { Env } from '@agent-relay/sdk/internal/discover'
+import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 import { version } from '../../../machine/version.ts'
 import type { Print } from '../../print.ts'
 import { kickoffPrompt } from './prompts.ts'
@@ -30,7 +30,8 @@ export function banner(
 }
 
 /** Commands as they can be typed here: where tools/relay/start.sh started this, its own path stands for `agent-relay lift`. */
-export function typedHere(print: Print, { RELAY_LIFT_COMMAND: script }: Env, text: string): string {
+export function typedHere(print: Print, env: Env, text: string): string {
+  const script = setting(env, 'RELAY_LIFT_COMMAND')
   return print.typed(script === undefined ? text : text.replaceAll('agent-relay lift', quotedWord(script)))
 }
 

@@ -44,7 +44,7 @@ export const mcp: CliCommand = { commands: [install, uninstall, start, serve] }
 
 /** For the workspace that the key belongs to, from any directory. */
 async function runStart({ env, options }: Context<StartOptions>): Promise<void> {
-  const key = setting({ given: options.workspace ?? env.RELAY_WORKSPACE_KEY }, 'given')
+  const key = setting({ given: options.workspace }, 'given') ?? setting(env, 'RELAY_WORKSPACE_KEY')
   if (key === undefined)
     throw new CommandError('Which workspace? Give its key: --workspace KEY, or RELAY_WORKSPACE_KEY', exits.usage)
   const link = await control(env)

@@ -2,6 +2,7 @@
 
 import type { RelayClient } from '@agent-relay/sdk'
 import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { setting } from '@agent-relay/sdk/internal/discover'
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { MergeRefused, merge as mergeBranch } from '../../../work/merging.ts'
 import { type CliCommand, CommandError, type Context, exits } from '../../command.ts'
@@ -57,7 +58,7 @@ export const merge: CliCommand = {
 async function runMerge(context: Context): Promise<void> {
   const { args, print, cwd, env } = context
   const name = args[0] as string
-  if (env.RELAY_WORKER !== undefined)
+  if (setting(env, 'RELAY_WORKER') !== undefined)
     throw new CommandError('merge is for people. Tell your parent that your branch is ready.', exits.denied)
   if (cwd === undefined) throw new CommandError('This directory is gone. Go to a checkout first.', exits.usage)
   await withClient(context, 'agent', async ({ client }) => {

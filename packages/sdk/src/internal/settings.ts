@@ -1,0 +1,152 @@
+// Settings: every environment variable of ours, in one table, from which docs/reference/settings.md is made. Nothing else reads one. Loaded by hooks and
+// the pipe at every start, so it imports nothing.
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+interface Setting {
+  what: string
+  /** When it is not set. */
+  otherwise: string
+  readBy: string
+  /** One program of ours says it to another: people have no use for it. */
+  isInternal?: boolean
+}
+
+const table = {
+  RELAY_DATA_DIR: {
+    what: 'the data directory: databases, sockets, credentials and the log of a daemon',
+    otherwise: '`agent-relay` in `$XDG_DATA_HOME` or `~/.local/share`; on macOS in `~/Library/Application Support`',
+    readBy: 'all programs',
+  },
+  RELAY_PROJECT: {
+    what: 'the workspace',
+    otherwise: 'the one that the nearest `.relay/config.json` names, else `home`',
+    readBy: 'commands, the MCP server, the SDK',
+  },
+  RELAY_SOCKET: {
+    what: "the socket of a workspace's daemon, before any other way to find it",
+    otherwise: 'the socket is found by data directory and workspace',
+    readBy: 'commands, the MCP server, hooks, the SDK',
+  },
+  RELAY_BASE_URL: {
+    what: 'the address of a daemon that is reached over HTTP',
+    otherwise: 'the daemon is reached by its socket',
+    readBy: 'the MCP server',
+  },
+  RELAY_AGENT_NAME: {
+    what: 'the name of the agent',
+    otherwise: 'the MCP server makes one from the program and the directory; a command acts as you',
+    readBy: 'commands, the MCP server, hooks',
+  },
+  RELAY_AGENT_TYPE: { what: '`agent` or `human`', otherwise: '`agent`', readBy: 'the MCP server' },
+  RELAY_AGENT_TOKEN: {
+    what: 'the token that proves the name',
+    otherwise: 'a name that nobody has is taken',
+    readBy: 'commands, the MCP server, hooks',
+  },
+  RELAY_STRICT_AGENT_NAME: {
+    what: '`1`: the model cannot take another name than RELAY_AGENT_NAME',
+    otherwise: 'it can',
+    readBy: 'the MCP server',
+  },
+  RELAY_WORKSPACE_KEY: {
+    what: 'the key of the workspace',
+    otherwise: 'over HTTP a token is needed; over the socket nothing',
+    readBy: 'the MCP server, `agent-relay mcp start`',
+  },
+  RELAY_API_KEY: {
+    what: 'another name of RELAY_WORKSPACE_KEY',
+    otherwise: 'RELAY_WORKSPACE_KEY counts',
+    readBy: 'the MCP server',
+  },
+  RELAY_TOOLS: {
+    what: 'the toolsets that are offered, separated by commas',
+    otherwise: '`relay`',
+    readBy: 'the MCP server',
+  },
+  RELAY_PUSH: {
+    what: '`channel`: messages are pushed into a session of Claude Code that was started with our channel',
+    otherwise: 'they are not',
+    readBy: 'the MCP server',
+  },
+  RELAY_PORT: {
+    what: "the daemon's HTTP port",
+    otherwise: '8101, or the next that is free',
+    readBy: '`up`, `daemon start`, `daemon service`',
+  },
+  RELAY_PATIENCE: {
+    what: 'how many times longer our programs wait for each other on a slow machine, 1 to 100',
+    otherwise: '1',
+    readBy: 'all programs',
+  },
+  RELAY_WATCH_SESSIONS: {
+    what: '`off`: sessions of Claude Code and Codex that people start are not agents by themselves',
+    otherwise: 'they are, on Linux',
+    readBy: 'the daemon',
+  },
+  RELAY_LLM_PROVIDER: {
+    what: 'who runs the model of a loop: `anthropic` or `openai-compatible`',
+    otherwise: '`llm` in `.relay/config.json`, once it is trusted',
+    readBy: 'runs of the harness `loop`',
+  },
+  RELAY_LLM_BASE_URL: { what: 'its address', otherwise: 'that of the provider', readBy: 'runs of the harness `loop`' },
+  RELAY_LLM_API_KEY: {
+    what: 'its key',
+    otherwise: '`llm` in `.relay/config.json`; a server of your own needs none',
+    readBy: 'runs of the harness `loop`',
+  },
+  RELAY_MODEL: { what: 'the model', otherwise: '`llm` in `.relay/config.json`', readBy: 'runs of the harness `loop`' },
+  RELAY_WORKER: {
+    what: 'marks all that a worker has started, for the sweep at its end',
+    otherwise: 'the program is nobody’s worker',
+    readBy: 'the daemon, hooks, `agent-relay merge`',
+    isInternal: true,
+  },
+  RELAY_HOST: {
+    what: 'the process of the CLI whose hook it is',
+    otherwise: 'the parent process',
+    readBy: 'hooks',
+    isInternal: true,
+  },
+  RELAY_NOTES: {
+    what: 'where a hook leaves what it could not tell a daemon',
+    otherwise: '`hooks/spool` in the data directory',
+    readBy: 'hooks',
+    isInternal: true,
+  },
+  RELAY_STANDBY: {
+    what: 'what a host has said while no daemon ran',
+    otherwise: 'a daemon runs',
+    readBy: 'the MCP server',
+    isInternal: true,
+  },
+  RELAY_HEARD: {
+    what: 'the line at which the launcher has handed over',
+    otherwise: 'the server hears all lines by itself',
+    readBy: 'the MCP server',
+    isInternal: true,
+  },
+  RELAY_LIFT_COMMAND: {
+    what: 'the script by which a person started `lift`',
+    otherwise: '`agent-relay lift`',
+    readBy: '`agent-relay lift`',
+    isInternal: true,
+  },
+} satisfies Record<string, Setting>
+
+export type SettingName = keyof typeof table
+export const settings: Readonly<Record<SettingName, Setting>> = table
+
+/** Of ours: one of the table. Of others: any. */
+type VariableName<Name extends string> = Name extends `RELAY_${string}` ? SettingName : Name
+
+/** A variable of the environment. Hosts pass `${RELAY_PROJECT}` on literally when the variable is not set: such a value means "not set". */
+export function setting<Name extends string>(env: Env, name: VariableName<Name> & Name): string | undefined {
+  const value = env[name]?.trim()
+  return value === undefined || value === '' || /^\$(\{|RELAY_)/.test(value) ? undefined : value
+}
+
+/** Exactly as it was set. */
+export function given(env: Env, name: SettingName): string | undefined {
+  return env[name]
+}
