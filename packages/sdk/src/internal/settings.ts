@@ -72,7 +72,7 @@ const table = {
   RELAY_PORT: {
     what: "the daemon's HTTP port",
     otherwise: '8101, or the next that is free',
-    readBy: '`up`, `daemon start`, `daemon service`',
+    readBy: '`up`, `daemon start`, `daemon install-service`',
   },
   RELAY_PATIENCE: {
     what: 'how many times longer our programs wait for each other on a slow machine, 1 to 100',
