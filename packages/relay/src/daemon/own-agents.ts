@@ -164,7 +164,10 @@ export class OwnAgents {
     const { at } = member
     const isGone = at && !at.dispatch.workspace.sessions.live(at.session.id)
     const isAnother = at && session && (session.id !== at.session.id || session.agent !== at.agent)
-    if (at && (isGone || isAnother || (at.hasOurTools && !session) || this.#isElsewhere(member))) this.#part(member)
+    const isElsewhere = this.#isElsewhere(member)
+    if (at && (isGone || isAnother || (at.hasOurTools && !session) || isElsewhere)) this.#part(member)
+    // The workspace of its project is open: it enters there at once.
+    if (isElsewhere) member.triedAt = 0
     if (!member.at && session && dispatch) this.#join(member, dispatch, session, true)
     member.isUndecided = matches.undecided.has(key)
     if (!member.at && !member.isUndecided && performance.now() - member.triedAt >= enterMs) await this.#enter(member)
