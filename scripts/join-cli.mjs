@@ -18,7 +18,7 @@ const apart = [
 /** Where a file of ours looks for another one, as seen from `dist/joined`. An archive has the other package elsewhere. */
 const places = {
   'packages/relay/dist/': (path) => `new URL("../${path}", import.meta.url).href`,
-  'packages/mcp/dist/': (path) => `import.meta.resolve("@agent-relay/mcp/${path.replace(/\.js$/, '')}")`,
+  'packages/mcp/dist/': (path) => `import.meta.resolve("@agent-relay/mcp/${path.replace(/(?:\/index)?\.js$/, '')}")`,
 }
 
 function placed(root) {

@@ -6,7 +6,7 @@ import { homedir } from 'node:os'
 import { delimiter, join, posix, win32 } from 'node:path'
 import { clisWith, type NameWith } from '@agent-relay/sdk/internal/clis'
 import { type Env, setting, workingDirectory } from '@agent-relay/sdk/internal/discover'
-import type { Server } from '../launcher.ts'
+import type { Server } from '../launcher/index.ts'
 
 export type EditorName = NameWith<'editor'>
 

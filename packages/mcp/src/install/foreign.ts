@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline/promises'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { serverName } from '@agent-relay/sdk/internal/clis'
 import { isOwnEntry, readEntry } from '../careful/index.ts'
-import { isLaunched } from '../launcher.ts'
+import { isLaunched } from '../launcher/index.ts'
 import type { Editor, InstallContext } from './editors.ts'
 import { type FileOutcome, fileOf } from './install.ts'
 

@@ -6,8 +6,8 @@ import { pathToFileURL } from 'node:url'
 import { clisWith, hookSeconds, inWords, type NameWith, serverName } from '@agent-relay/sdk/internal/clis'
 import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import type { Slot } from '../careful/index.ts'
-import { launched } from '../launcher.ts'
-import { pluginPath } from '../opencode-plugin.ts'
+import { pluginPath } from '../hooks/opencode-plugin.ts'
+import { launched } from '../launcher/index.ts'
 import { type Editor, type InstallContext, inGeminiHome, inHomeBy, joined } from './editors.ts'
 
 export interface InstalledHook {

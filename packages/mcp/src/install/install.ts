@@ -11,8 +11,8 @@ import {
   snippetOf,
   Untouched,
 } from '../careful/index.ts'
-import type { Server } from '../launcher.ts'
-import { refreshPlugin } from '../opencode-plugin.ts'
+import { refreshPlugin } from '../hooks/opencode-plugin.ts'
+import type { Server } from '../launcher/index.ts'
 import { detected, type Editor, editors, type InstallContext } from './editors.ts'
 import { freeHookEditors, hooksOf } from './hooks.ts'
 

@@ -11,7 +11,7 @@ import {
   isProjectName,
 } from '@agent-relay/sdk/internal/discover'
 import { readEntry, Untouched } from '../careful/index.ts'
-import { isServing, launched } from '../launcher.ts'
+import { isServing, launched } from '../launcher/index.ts'
 import type { Editor, InstallContext } from './editors.ts'
 import { commandOf } from './foreign.ts'
 import { fileOf } from './install.ts'

@@ -1,5 +1,5 @@
-// The folder in which the daemon and the hooks of CLIs meet (mcp/src/hook-guard.ts): who the daemon is, the fifos of waiters, and beside which
-// programs nothing waits. Not having it costs only the hooks.
+// The folder in which the daemon and the hooks of CLIs meet (mcp/src/launcher/hook-guard.ts): who the daemon is, the fifos of
+// waiters, and beside which programs nothing waits. Not having it costs only the hooks.
 
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

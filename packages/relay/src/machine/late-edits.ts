@@ -1,5 +1,5 @@
 // Edits that went ahead because the daemon did not answer in time: a hook leaves one small file for each below `hooks/spool` of the data directory
-// (mcp/src/edit-hook.cts), in a folder for each workspace, and the daemon reads them before it decides about the next one.
+// (mcp/src/hooks/edit.cts), in a folder for each workspace, and the daemon reads them before it decides about the next one.
 
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -28,7 +28,7 @@ const bytesMax = 64 * 1024
 /** EX_CONFIG: the configuration is wrong, not the call. A hook never says so: its guard has ended it before. */
 const goneExit = 78
 /** What the launcher starts: the command line of this package. */
-export const launcherScript = fileURLToPath(new URL('../bin/agent-relay-mcp.cjs', import.meta.url))
+export const launcherScript = fileURLToPath(new URL('../../bin/agent-relay-mcp.cjs', import.meta.url))
 const ownTarget: LauncherTarget = { node: process.execPath, script: launcherScript }
 
 export function launcherPath(env: Env): string {

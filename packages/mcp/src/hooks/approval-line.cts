@@ -3,7 +3,7 @@
 
 import { connect, type Socket } from 'node:net'
 import { reachDaemon } from '@agent-relay/sdk/internal/discover'
-import { newPipeId } from './pipe/opening.cts'
+import { newPipeId } from '../pipe/opening.cts'
 
 export interface Over {
   how: string

@@ -10,8 +10,9 @@ import { clisWith } from '@agent-relay/sdk/internal/clis'
 import { dataDir, reachDaemon, setting } from '@agent-relay/sdk/internal/discover'
 import { type InjectedMessage, injectionText } from '@agent-relay/sdk/internal/injection'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
-import { hosts, threadOf } from './hook-host.cts'
-import { newPipeId } from './pipe/opening.cts'
+import { newPipeId } from '../pipe/opening.cts'
+import { hosts, threadOf } from './identity.cts'
+import { stdinObject } from './stdin.cts'
 
 /** The turn ends at these events: the hook must keep it from ending. At all others the text is added to what the model sees. */
 const stops = ['Stop', 'SubagentStop', 'AfterAgent', 'agentStop']
@@ -22,9 +23,6 @@ const begins = ['SessionStart', 'sessionStart']
 const cuts = ['compact', 'resume', 'clear']
 /** Gemini CLI runs the hooks of a session that was cleared, and drops what they say. */
 const isUnheard = (cli: string, cut: string | undefined) => cli === 'gemini' && cut === 'clear'
-/** A CLI writes it at once. Without it there is no brief. */
-const stdinMs = waitLimitMs('hookInput')
-const stdinCharsMax = 64 * 1024
 
 /** The turn waits for us, and a daemon answers within milliseconds or is in trouble. */
 const answerMs = waitLimitMs('hook')
@@ -39,7 +37,7 @@ const contextRoom = { limit: 8, bytesMax: 5 * 1024 }
 let late: NodeJS.Timeout | undefined
 
 /** Ends the process by itself. */
-export async function hook(event: string, cli = 'claude'): Promise<void> {
+export async function mailHook(event: string, cli = 'claude'): Promise<void> {
   const env = process.env
   const [name, token] = [setting(env, 'RELAY_AGENT_NAME'), setting(env, 'RELAY_AGENT_TOKEN')]
   const form = formFor(cli)
@@ -48,7 +46,7 @@ export async function hook(event: string, cli = 'claude'): Promise<void> {
   if (event !== 'wait') late = setTimeout(() => process.exit(), answerMs).unref()
   const known = hosts(env.RELAY_HOST)
   // Which of many conversations a hook belongs to is said on stdin.
-  const said = begins.includes(event) || form.isShared ? await saidOnStdin() : {}
+  const said = begins.includes(event) || form.isShared ? await stdinObject() : {}
   const path = token === undefined ? join(dataDir(env), 'hooks', `brief.${known[0]}`) : undefined
   const later = new LaterBrief(path, form.isShared ? threadOf(said) : undefined)
   const cut = begins.includes(event) ? cuts.find((each) => each === said.source) : undefined
@@ -161,25 +159,6 @@ function print(stream: NodeJS.WriteStream, text: string, then: () => void): void
 function report(line: Line, messages: InjectedMessage[], route: 'hook' | Form['waking']): void {
   setTimeout(() => process.exit(), answerMs).unref()
   line.offered(messages, route).finally(() => process.exit())
-}
-
-/** What the CLI tells its hook: by what the model's memory was cut, in which conversation. */
-function saidOnStdin(): Promise<Record<string, unknown>> {
-  const { stdin } = process
-  let text = ''
-  return new Promise((resolve) => {
-    const over = () => resolve({})
-    setTimeout(over, stdinMs).unref()
-    stdin.on('error', over).on('end', over)
-    stdin.setEncoding('utf8').on('data', (chunk: string) => {
-      text = (text + chunk).slice(0, stdinCharsMax)
-      try {
-        resolve(Object(JSON.parse(text)))
-      } catch {
-        // Not all of it has come yet.
-      }
-    })
-  })
 }
 
 /** A brief alone wakes nobody. opencode's plugin adds it to every prompt, to this one too. */

@@ -8,18 +8,13 @@ import { join } from 'node:path'
 import { dataDir, discoverSocket, reachDaemon, setting, spoolName } from '@agent-relay/sdk/internal/discover'
 import { pipeLimits } from '@agent-relay/sdk/internal/pipe-limits'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
+import { newPipeId } from '../pipe/opening.cts'
 import { type Edits, editsOf } from './edits.cts'
-import { hosts, threadOf } from './hook-host.cts'
-import { newPipeId } from './pipe/opening.cts'
-
-export { editsOf }
+import { hosts, threadOf } from './identity.cts'
+import { stdinText } from './stdin.cts'
 
 /** From the question to its answer. */
 const verdictMs = waitLimitMs('edit')
-/** A CLI writes it at once. */
-const callMs = waitLimitMs('hookInput')
-/** A call holds the whole new content of a file. A longer one is not looked at. */
-const callCharsMax = 32 * 1024 * 1024
 /** Notes for one workspace that nobody has read: beyond this number no more are left. And workspaces with notes. */
 const notesMax = 1_000
 const foldersMax = 1_000
@@ -84,22 +79,6 @@ function saidIn(text: string): Said | undefined {
   } catch {
     return undefined
   }
-}
-
-export function stdinText(ms = callMs): Promise<string> {
-  const { stdin } = process
-  const pieces: string[] = []
-  let chars = 0
-  return new Promise((resolve) => {
-    const over = () => resolve(pieces.join(''))
-    setTimeout(over, ms).unref()
-    stdin.on('error', over).on('end', over)
-    stdin.setEncoding('utf8').on('data', (chunk: string) => {
-      chars += chunk.length
-      if (chars > callCharsMax) resolve('')
-      else pieces.push(chunk)
-    })
-  })
 }
 
 /** Undefined where the daemon does not know whom we speak for, or does not want to say. Rejects where the connection breaks. */

@@ -8,12 +8,12 @@ import { connect } from 'node:net'
 import { askedText } from '@agent-relay/sdk/internal/asked'
 import { reachDaemon, setting } from '@agent-relay/sdk/internal/discover'
 import { ApprovalLine, type Over } from './approval-line.cts'
-import { stdinText } from './edit-hook.cts'
-import { hosts } from './hook-host.cts'
-import { opencodeAsks } from './opencode-asks.cts'
-import { Watched } from './transcript.cts'
+import { hosts } from './identity.cts'
+import { opencodeAsks } from './opencode-permission.cts'
+import { stdinText } from './stdin.cts'
+import { TerminalWatch } from './terminal-answer.cts'
 
-export { Watched }
+export { TerminalWatch }
 
 /** How often to look whether it was answered at the terminal. */
 const terminalLookMs = 250
@@ -45,7 +45,7 @@ export async function permissionHook(cli: string | undefined): Promise<void> {
   const asked = askedIn(await stdinText(permissionCallMs))
   if (!asked || (name === undefined && token !== undefined)) process.exit()
   const known = hosts(env.RELAY_HOST)
-  const watched = new Watched({ ...asked, host: known[0] })
+  const watched = new TerminalWatch({ ...asked, host: known[0] })
   try {
     const { socketPath, socket } = await reachDaemon()
     const identity = token === undefined ? { hosts: known } : { token }

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { askedText, opencodeText } from '@agent-relay/sdk/internal/asked'
 import { reachDaemon } from '@agent-relay/sdk/internal/discover'
 import { ApprovalLine, type Over } from './approval-line.cts'
-import { hosts } from './hook-host.cts'
+import { hosts } from './identity.cts'
 
 /** Of what is sent to the daemon, which cuts it further. */
 const textCharsMax = 256 * 1024

@@ -15,7 +15,7 @@ const tailBytes = 512 * 1024
 /** Claude Code says so of a call that the person refused. */
 const refused = /doesn't want to (?:proceed|take this action)|rejected|interrupted by user/i
 
-export class Watched {
+export class TerminalWatch {
   readonly #call: Call
   /** Results that stood there before we came. */
   #before: ReadonlySet<string> | undefined

@@ -4,9 +4,9 @@
 import { connect } from 'node:net'
 import { reachDaemon, setting } from '@agent-relay/sdk/internal/discover'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
-import { stdinText } from './edit-hook.cts'
-import { hosts } from './hook-host.cts'
-import { newPipeId } from './pipe/opening.cts'
+import { newPipeId } from '../pipe/opening.cts'
+import { hosts } from './identity.cts'
+import { stdinText } from './stdin.cts'
 
 /** Ends the process by itself, also where no daemon answers. */
 export async function doingHook(): Promise<void> {

@@ -4,7 +4,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
-import { launched } from './launcher.ts'
+import { launched } from '../launcher/index.ts'
 
 export function pluginPath(env: Env): string {
   return join(dataDir(env), 'bin', 'agent-relay-opencode.js')
