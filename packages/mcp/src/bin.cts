@@ -1,4 +1,4 @@
-// What `agent-relay-mcp` runs: reads the command line, and knows the few commands there are.
+// The command line of `agent-relay-mcp`: it runs the few commands there are.
 
 import { type ServeOptions, serve } from './serve.cts'
 import { version } from './version.cts'
@@ -39,7 +39,7 @@ async function installer(command: string, args: string[]): Promise<void> {
   await main(command, args)
 }
 
-/** Of mistakes in a hook's command line only a missing event is reported: all others would be reported at every turn. */
+/** Reports no mistake but a missing event: other mistakes in a hook's command would be reported at every turn. */
 function startHook([event, ...rest]: string[]): void {
   if (event === undefined) return refuse('hook needs the name of an event, or wait\nRun with --help for usage')
   if (['PreToolUse', 'BeforeTool', 'preToolUse', 'tool'].includes(event)) {
