@@ -1,10 +1,10 @@
-// Joins the commands of the CLI into few files: Node takes a millisecond for each that it loads, and a command loads two hundred, which was half of
-// its time. tsc has checked and written them, and each still takes itself for where it was. bin/agent-relay.cjs loads what is joined here only
-// where nothing was built after it, so that a plain `tsc -b` is enough to try something.
+// Joins the commands of the CLI into few files: Node takes a millisecond for each file that it loads, and a command loaded two hundred, which was half
+// of its time. tsc has checked and written them; placed() keeps their paths to other files. bin/agent-relay.cjs loads the joined files only where
+// nothing was built after them, so that a plain `tsc -b` is enough to try something.
 import { mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 
-/** Native, large and seldom needed, or CommonJS that the pipe has for itself. */
+/** Not joined: native code, large libraries that are seldom needed, and the CommonJS of the pipe. */
 const apart = [
   '@agent-relay/mcp/edits',
   '@agent-relay/mcp/serve',
@@ -15,10 +15,10 @@ const apart = [
   'ws',
 ]
 
-/** Where a file of ours looks for another one, as seen from `dist/joined`. An archive has the other package elsewhere. */
+/** The address that replaces a file's `import.meta.url` in `dist/joined`. An archive has the other package in another place. */
 const places = {
   'packages/relay/dist/': (path) => `new URL("../${path}", import.meta.url).href`,
-  'packages/mcp/dist/': (path) => `import.meta.resolve("@agent-relay/mcp/${path.replace(/\.js$/, '')}")`,
+  'packages/mcp/dist/': (path) => `import.meta.resolve("@agent-relay/mcp/${path.replace(/(?:\/index)?\.js$/, '')}")`,
 }
 
 function placed(root) {
@@ -26,16 +26,16 @@ function placed(root) {
   return {
     name: 'placed',
     setup({ onLoad, onResolve }) {
-      // Joined already, and loaded with the first run.
+      // These are joined already, and loaded with the first run.
       onResolve({ filter: /\/libraries\.js$/ }, ({ path, resolveDir }) =>
         join(resolveDir, path) === libraries ? { path: '../runs/libraries.js', external: true } : undefined,
       )
-      // In CommonJS it loads its own files in a way that only Node can follow.
+      // Its CommonJS loads its own files in a way that only Node can follow.
       onLoad({ filter: /\/jsonc-parser\/lib\/umd\/main\.js$/ }, ({ path }) => ({
         contents: "export * as default from '../esm/main.js'",
         resolveDir: dirname(path),
       }))
-      // zod's texts in fifty languages, of which we ask for none.
+      // zod's texts in fifty languages, of which none but English is used.
       onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, ({ path }) => ({
         contents: "export { default as en } from './en.js'",
         resolveDir: dirname(path),
@@ -63,7 +63,7 @@ export function isCliJoined(root) {
   return timeOf('packages/relay/dist/joined/main.js') > Math.max(...sources.map(timeOf))
 }
 
-/** Joins what tsc has written. Ends whole or not at all: what is there may be in use. */
+/** Joins the files that tsc has written. Replaces the earlier ones at once or not at all: they may be in use. */
 export async function joinCli(root) {
   const dist = join(root, 'packages/relay/dist')
   // Not at the top: setup loads this file before anything is installed.

@@ -1,17 +1,17 @@
-// Bundles the stdio pipe and the hook, which must start in the time of a bare Node: Node takes half a millisecond for each file and three to
+// Bundles the stdio pipe and the hooks, which must start in the time of a bare Node: Node takes half a millisecond for each file and three to
 // look up a package, so apart they would cost a third of that. tsc checks these sources and writes their types; esbuild writes the code.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
-/** Each becomes one file in `dist`. What one requires of another inside a function stays a `require`, so it is loaded when it is needed. */
+/** Each becomes one file in `dist`. A `require` inside a function stays, so that it loads the other file only when it is needed. */
 const entries = [
   'bin',
   'serve',
-  'hook',
-  'edit-hook',
-  'edits',
-  'permission-hook',
-  'doing-hook',
+  'hooks/mail',
+  'hooks/edit',
+  'hooks/edits',
+  'hooks/permission',
+  'hooks/doing',
   'usage',
   'pipe/pipe',
   'pipe/refusing',
@@ -20,7 +20,7 @@ const entries = [
 ]
 const own = /^packages\/(?:mcp\/src|sdk\/dist)\//
 
-/** Writes what is missing or stale. Tells whether it wrote. */
+/** Writes the missing and stale files. Returns whether it wrote any. */
 export function joinPipe(root) {
   // Not at the top: setup loads this file before anything is installed.
   const { buildSync } = createRequire(import.meta.url)('esbuild')

@@ -1,4 +1,4 @@
-// What `agent-relay-mcp` runs: reads the command line, and knows the few commands there are.
+// The command line of `agent-relay-mcp`: it runs the few commands there are.
 
 import { type ServeOptions, serve } from './serve.cts'
 import { version } from './version.cts'
@@ -39,25 +39,25 @@ async function installer(command: string, args: string[]): Promise<void> {
   await main(command, args)
 }
 
-/** Of mistakes in a hook's command line only a missing event is reported: all others would be reported at every turn. */
+/** Reports no mistake but a missing event: other mistakes in a hook's command would be reported at every turn. */
 function startHook([event, ...rest]: string[]): void {
   if (event === undefined) return refuse('hook needs the name of an event, or wait\nRun with --help for usage')
   if (['PreToolUse', 'BeforeTool', 'preToolUse', 'tool'].includes(event)) {
-    const { editHook } = require('./edit-hook.cjs') as typeof import('./edit-hook.cts')
+    const { editHook } = require('./hooks/edit.cjs') as typeof import('./hooks/edit.cts')
     return void editHook(event)
   }
   const at = rest.indexOf('--cli')
   const cli = at < 0 ? undefined : rest[at + 1]
   if (event === 'PermissionRequest') {
-    const { permissionHook } = require('./permission-hook.cjs') as typeof import('./permission-hook.cts')
+    const { permissionHook } = require('./hooks/permission.cjs') as typeof import('./hooks/permission.cts')
     return void permissionHook(cli)
   }
   if (event === 'doing') {
-    const { doingHook } = require('./doing-hook.cjs') as typeof import('./doing-hook.cts')
+    const { doingHook } = require('./hooks/doing.cjs') as typeof import('./hooks/doing.cts')
     return void doingHook()
   }
-  const { hook } = require('./hook.cjs') as typeof import('./hook.cts')
-  void hook(event, cli)
+  const { mailHook } = require('./hooks/mail.cjs') as typeof import('./hooks/mail.cts')
+  void mailHook(event, cli)
 }
 
 function after(arg: string): string {

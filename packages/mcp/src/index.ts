@@ -29,7 +29,7 @@ export {
 export { createServer, type ServerOptions } from './server.ts'
 export * from './tools/index.ts'
 export { listed, type Tool, type ToolAnswer } from './tools/tool.ts'
-export { defaultToolsets, toolsets, toolsOf } from './toolsets.ts'
+export { defaultToolsets, toolsets, toolsOf } from './tools/toolsets.ts'
 
 /** Adds the server to editors and CLIs. The readers of their files are loaded by the first call. */
 export async function runInstall(options?: InstallOptions): Promise<InstallReport> {

@@ -1,5 +1,5 @@
-// `agent-relay-mcp serve`: finds the daemon, and is the pipe between it and the host on stdin and stdout. It must start in the time of a
-// bare Node: nothing is loaded but `node:` modules and the SDK's discovery, and not `node:crypto`. The MCP session lives in the daemon.
+// `agent-relay-mcp serve`: finds the daemon, and carries lines between it and the host on stdin and stdout. It must start in the time of a bare
+// Node: it loads only `node:` modules and the SDK's discovery, and not `node:crypto`. The MCP session lives in the daemon.
 
 import { statSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -12,27 +12,28 @@ import {
   setting,
   workingDirectory,
 } from '@agent-relay/sdk/internal/discover'
+import { newWireId } from '@agent-relay/sdk/internal/wire-client'
 import type { SaidRefusal } from './pipe/away.cts'
-import { helloLine, type Identity, listen, newPipeId, opening } from './pipe/opening.cts'
+import { helloLine, type Identity, listen, opening } from './pipe/opening.cts'
 import type { Open, Pipe, PipeOptions } from './pipe/pipe.cts'
 import { version } from './version.cts'
 
 export interface ServeOptions {
-  /** Toolsets, separated by commas: goes before RELAY_TOOLS. */
+  /** Toolsets, separated by commas. Overrides RELAY_TOOLS. */
   tools?: string
   project?: string
   /** Start a daemon where none runs. */
   start?: boolean
 }
 
-/** Ten times what `up` needs for it. */
+/** Ten times as long as `up` needs to write the configuration of a project. */
 const settlingMs = 2_000
 const lookMs = 50
 
 /** Runs until the host closes stdin or ends the process, and then exits the process itself. */
 export async function serve({ tools, project, start }: ServeOptions = {}): Promise<void> {
   const said = listen(process.stdin)
-  // The launcher's shell has read this line, and left it to us.
+  // The launcher's shell has read this line and left it to the pipe.
   const { RELAY_HEARD: heard } = process.env
   const early = () => (heard ? Buffer.concat([Buffer.from(`${heard}\n`), said()]) : said())
   const identity = identityOf(process.env, tools)
@@ -52,12 +53,12 @@ export async function serve({ tools, project, start }: ServeOptions = {}): Promi
   }
 }
 
-/** A host started us, by the launcher, and not a person who reads on stderr why nothing is served. */
+/** A host has started the pipe by the launcher; a person would read on stderr why nothing is served. */
 function isHosted(): boolean {
   return process.env.RELAY_STANDBY !== undefined
 }
 
-/** Whatever daemon discovery finds first; from then on the host stays in the workspace that served it. */
+/** Waits for the first daemon that discovery finds; from then on the host stays in the workspace that served it. */
 function standByForDaemon(identity: Identity, early: () => Buffer, project?: string, error?: Error): void {
   const target = { socketPath: 'unknown', project: 'unknown' }
   const open: Open = (opened, failed, wasServed) => {
@@ -74,11 +75,9 @@ function standByForDaemon(identity: Identity, early: () => Buffer, project?: str
   standBy({ open, identity, target }, early(), error)
 }
 
-/**
- * The host is told what to start, and has its tools as soon as there is a daemon. The launcher may have answered its beginning.
- */
+/** Tells the host what to start; the host gets its tools as soon as there is a daemon. The launcher may have answered the host's first requests. */
 function standBy({ target, ...options }: OwnOptions, early: Buffer, error?: Error): void {
-  // Hosts keep it in their logs.
+  // Hosts keep this text in their logs.
   process.stderr.write(awayText(error))
   const begun = process.env.RELAY_STANDBY || undefined
   Object.assign(target, { version: version() })
@@ -86,7 +85,7 @@ function standBy({ target, ...options }: OwnOptions, early: Buffer, error?: Erro
   leaveWithHost()
 }
 
-/** Undefined where there is no more to say than that no daemon runs. It names paths, which somebody else may have chosen. */
+/** Undefined where the only reason is that no daemon runs. The reason names paths, which somebody else may have chosen. */
 function reasonOf(error: Error & { code?: string }): SaidRefusal | undefined {
   if (!('syscall' in error)) return { code: error.code ?? 'auth.denied', message: cleaned(error.message) }
   const url = setting(process.env, 'RELAY_BASE_URL')
@@ -94,8 +93,8 @@ function reasonOf(error: Error & { code?: string }): SaidRefusal | undefined {
 }
 
 /**
- * `up` in a new directory starts a daemon, and writes there which workspace is meant a moment after `home` answers. So outside a project the
- * first moments of a daemon are waited for.
+ * Outside a project, waits for the first moments of a daemon: `up` in a new directory starts one, and writes the project's configuration a moment
+ * after `home` answers.
  */
 async function reachSettled(project?: string): ReturnType<typeof reachDaemon> {
   const found = await reachDaemon({ project })
@@ -109,19 +108,19 @@ function isInProject(): boolean {
   try {
     return findProjectConfig() !== null
   } catch {
-    // It may be half written.
+    // The configuration may be half written.
     return false
   }
 }
 
-/** Also where nobody listens any more, or where the clock was set back. */
+/** Also true where nobody listens any more, and where the clock was set back. */
 function isSettled(socketPath: string): boolean {
   const { mtimeMs = 0 } = statSync(socketPath, { throwIfNoEntry: false }) ?? {}
   const ageMs = Date.now() - mtimeMs
   return ageMs < 0 || ageMs >= settlingMs
 }
 
-/** A socket that was named by its path belongs to a daemon that this one would not be. */
+/** Starts no daemon for a socket that was named by its path: a new daemon would have another one. */
 async function reachOrStart(project: string | undefined): ReturnType<typeof reachDaemon> {
   try {
     return await reachSettled(project)
@@ -134,18 +133,18 @@ async function reachOrStart(project: string | undefined): ReturnType<typeof reac
   }
 }
 
-/** The daemon runs or may run; what is wrong is the workspace that was named. */
+/** The named workspace is wrong; the daemon may run. */
 function isForPerson({ code }: { code?: unknown }): boolean {
   return code === 'config.invalid' || code === 'workspace.closed' || code === 'workspace.unknown'
 }
 
-/** A reason names paths, which somebody else may have chosen. */
+/** Removes control characters: a reason names paths, which somebody else may have chosen. */
 function cleaned(reason: string): string {
   const { cleanLineForModel } = require('./pipe/refusing.cjs') as typeof import('./pipe/refusing.cts')
   return cleanLineForModel(reason)
 }
 
-/** Whoever is at the host can fix the file once they are told. Ends with the host's input. */
+/** Tells the person at the host, who can fix the file. Ends with the host's input. */
 function refuse({ message }: Error, early: () => Buffer): void {
   const { clean, refuseAll } = require('./pipe/refusing.cjs') as typeof import('./pipe/refusing.cts')
   process.exitCode = 1
@@ -211,7 +210,7 @@ function overSocket(path: string): Open {
 
 function identityOf(env: Env, tools: string | undefined): Identity {
   return {
-    pipe: newPipeId(),
+    pipe: newWireId(),
     host: process.ppid,
     cwd: workingDirectory(),
     name: setting(env, 'RELAY_AGENT_NAME'),
@@ -224,7 +223,7 @@ function identityOf(env: Env, tools: string | undefined): Identity {
   }
 }
 
-/** It starts no daemon that nobody asked for: the user should know that one runs. */
+/** Says how to start a daemon, and starts none: the user should know that one runs. */
 function fail(error: Error): void {
   process.stderr.write(isAway(error) ? awayText(error) : `ERROR: ${cleaned(error.message)}\n`, () => process.exit(1))
 }
@@ -244,7 +243,7 @@ function awayText(error?: Error): string {
   if (url !== undefined)
     return `ERROR: ${nobodyAt(url)}\n\nTo start it again, where it ran:\n  agent-relay lift            (a lift's)\n  agent-relay daemon start    (any other)\n`
   const { message } = new DaemonNotRunningError()
-  // It names a socket, and says what to do about that.
+  // The error names a socket, and says how to fix that.
   if (error instanceof DaemonNotRunningError && error.message !== message) return `ERROR: ${cleaned(error.message)}\n`
   return `ERROR: ${message}
 

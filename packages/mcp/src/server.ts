@@ -1,4 +1,4 @@
-// The MCP server over any client of the relay. It does not know which wire carries it (stdio pipe, HTTP of either era, memory).
+// The MCP server over any client of the relay. It does not know its wire: stdio pipe, HTTP of either era, or memory.
 
 import type { Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
@@ -21,34 +21,34 @@ import { programName, RelayClient } from './relay-client.ts'
 import { resources } from './resources.ts'
 import { actionScope } from './tools/actions.ts'
 import type { Tool } from './tools/tool.ts'
-import { toolsOf } from './toolsets.ts'
+import { toolsOf } from './tools/toolsets.ts'
 
 export interface ServerOptions extends NamingOptions {
   version: string
-  /** Which tools this session has. */
+  /** The session's toolsets. */
   tools?: readonly Tool[]
   /** The roles of a lift. */
   roles?: readonly string[]
-  /** The agent's name where it is known before the client has introduced itself. */
+  /** The agent's name, if it is known before the client has introduced itself. */
   agentName?: string
-  /** Opens the turn of one tools/call. By default its calls go over the client, named by an id of their own. */
+  /** Opens the turn of one tools/call. By default the turn's calls go over the client, each with an id of its own. */
   turn?(rpcId: RequestId): Turn
-  /** Tells when the answer to a request has left. Without it an answer counts as gone when it is made. */
+  /** Reports that the answer to a request has left. By default an answer counts as sent when it is made. */
   onSent?(listener: (rpcId: RequestId) => void): void
   /** Send messages over Claude Code's channel. */
   hasPush?: boolean
-  /** Every call stands alone and may show an agent's token; whoever serves it (http/stateless.ts) tells the host of changes between calls. */
+  /** Every call stands alone and may show an agent's token; http/stateless.ts tells the host of changes between calls. */
   isStateless?: boolean
-  /** Whether somebody is there to take a notification now; always, if left out. */
+  /** Whether a client is there to take a notification now. Default: always. */
   canPush?(): boolean
   memory?: Memory
-  /** The client has its tools from now on. */
+  /** Called when the client has its tools. */
   onInitialized?(client: ClientInfo, tools: MailTools | undefined): void
-  /** A tool was called: what the client says of the call, besides its arguments. */
+  /** Called for every tool call, with the client's metadata. */
   onCall?(meta: Record<string, unknown>): void
 }
 
-/** Without a client: over the daemon that discovery finds, which must run, as the agent RELAY_AGENT_NAME or `mcp-PID`. */
+/** Without a client, the server connects to the running daemon that discovery finds, as the agent RELAY_AGENT_NAME or `mcp-PID`. */
 export function createServer(): Promise<Server>
 export function createServer(client: WorkspaceClient, options: ServerOptions): Server
 export function createServer(client?: WorkspaceClient, options?: ServerOptions): Server | Promise<Server> {
@@ -114,9 +114,9 @@ function serverOver(client: WorkspaceClient, options: ServerOptions): Server {
   server.oninitialized = () => {
     actions?.start()
     options.onInitialized?.(server.getClientVersion(), mailToolsAmong(tools))
-    // An agent that may choose its name gets an automatic one only when it needs one; a caller that says its role with each call needs none.
+    // An agent that may choose its name gets an automatic one only when it needs one; a caller that names its role in each call needs none.
     if (client.agentName === undefined && (choosesName(tools) || tools.every(({ role }) => role))) return
-    // If it is refused a name, the next tool call says why.
+    // If the name is refused, the next tool call says why.
     naming.introduced().catch(() => {})
   }
   server.onclose = () => {
@@ -156,7 +156,7 @@ function serveResources(
     const resource = resources.find((each) => each.listed.uri === uri)
     if (!resource) throw new ResourceNotFoundError(uri, `Unknown resource: ${uri}`)
     await naming.introduced()
-    // Not a turn: looking at a resource does not say that the last answer was received.
+    // Opens no turn: reading a resource does not show that the last answer was received.
     const text = await resource.read(new TurnClient(turnsOver(client)('resource')))
     return { contents: [{ uri, mimeType: resource.listed.mimeType, text }] }
   })
@@ -177,7 +177,7 @@ function serveResources(
   return subscriptions
 }
 
-/** Turns over a client's own calls: every call has an id of its own, and the next call says that the last answer was received. */
+/** Turns over a client's own calls: every call has an id of its own, and the next call shows that the last answer was received. */
 function turnsOver(client: WorkspaceClient): (rpcId: RequestId) => Turn {
   return () => ({ call: (op, input, signal) => client.call(op, input, { signal }), answered() {}, lost() {} })
 }
@@ -191,7 +191,7 @@ function once(work: () => void): () => void {
   }
 }
 
-/** Those of the toolset `relay`, which every agent has unless it asked for others alone. */
+/** The names of the session's mail tools: those of the toolset `relay` where it has them, else of `workspace`. */
 function mailToolsAmong(tools: readonly Tool[]): MailTools | undefined {
   return [relayMailTools, workspaceMailTools].find(({ inbox }) => tools.some(({ name }) => name === inbox))
 }

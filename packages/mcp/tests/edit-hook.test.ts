@@ -11,25 +11,16 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { editsOf } from '@agent-relay/mcp/edits'
 import { RelayClient } from '@agent-relay/sdk'
 import { spoolName } from '@agent-relay/sdk/internal/discover'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../../test/until.ts'
-import { refreshLauncher } from '../src/launcher.ts'
+import { refreshLauncher } from '../src/launcher/index.ts'
 import { type Env, outcomeOf, PipeWorld, pipeLauncher } from './pipe-world.ts'
-
-/** As it is built: the sources of hooks are CommonJS, like those of the pipe. */
-const { editsOf } = createRequire(import.meta.url)('../dist/edit-hook.cjs') as {
-  editsOf(
-    tool: string,
-    input: object,
-    cwd: string,
-  ): { files: string[]; trees?: string[]; git?: { command: string; directory: string } }
-}
 
 describe('what a tool call is about to write', () => {
   const patch = '*** Begin Patch\n*** Update File: a.ts\n@@\n-x\n+y\n*** Add File: b/c.ts\n+z\n*** End Patch'

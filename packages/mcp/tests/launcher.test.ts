@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { isLaunched, launched, launcherPath, launcherState, refreshLauncher } from '../src/launcher.ts'
+import { isLaunched, launched, launcherPath, launcherState, refreshLauncher } from '../src/launcher/index.ts'
 import { bin, Home } from './install-world.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))

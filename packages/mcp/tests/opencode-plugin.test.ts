@@ -7,7 +7,7 @@ import { RelayClient } from '@agent-relay/sdk'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { until } from '../../../test/until.ts'
-import { pluginPath, refreshPlugin } from '../src/opencode-plugin.ts'
+import { pluginPath, refreshPlugin } from '../src/hooks/opencode-plugin.ts'
 import { call, type Json, PipeWorld } from './pipe-world.ts'
 
 let world: PipeWorld

@@ -11,7 +11,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../../test/until.ts'
-import { refreshLauncher } from '../src/launcher.ts'
+import { refreshLauncher } from '../src/launcher/index.ts'
 import { call, daemonLauncher, type Json, PipeWorld } from './pipe-world.ts'
 
 let world: PipeWorld

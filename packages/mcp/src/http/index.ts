@@ -1,8 +1,8 @@
-// MCP over HTTP as web-standard handlers, both eras and the older /sse. Guards, credentials and mounting are in the daemon (relay/src/wires).
+// MCP over HTTP as web-standard handlers, for both eras and the older /sse. Guards, credentials and mounting are in the daemon (relay/src/wires).
 
 import { JsonDepthError, parseJson } from '@agent-relay/sdk/protocol'
 import { isJsonContentType, isLegacyRequest, readRequestBody } from '@modelcontextprotocol/server'
-import { httpToolsets, toolsOf } from '../toolsets.ts'
+import { httpToolsets, toolsOf } from '../tools/toolsets.ts'
 import { bounded } from './bounded-stream.ts'
 import { type Exchange, type McpHttpLimits, mcpHttpLimits, requestIds, rpcError, type ToolChoice } from './exchange.ts'
 import { SessionsHttp } from './sessions.ts'
@@ -25,7 +25,7 @@ export class McpHttp {
     this.#sse = new SseHttp(this.#limits)
   }
 
-  /** `/mcp`: a request that carries its own envelope is served without a session, every other one in the session it names. */
+  /** `/mcp`: serves a request that carries its own envelope without a session, and every other one in the session that it names. */
   async mcp(exchange: Exchange): Promise<Response> {
     const { request } = exchange
     const tools = toolsFor(exchange)
@@ -37,13 +37,13 @@ export class McpHttp {
     return bounded(await served.serve(exchange, body, tools), this.#limits)
   }
 
-  /** `GET /sse`: the stream of a session of the oldest kind. */
+  /** `GET /sse`: opens the stream of a session of the oldest kind. */
   async sse(exchange: Exchange): Promise<Response> {
     const tools = toolsFor(exchange)
     return tools instanceof Response ? tools : this.#sse.open(exchange, tools)
   }
 
-  /** `POST /messages`: what the client of such a session says. */
+  /** `POST /messages`: takes a message of such a session's client. */
   async messages({ request, caller }: Exchange): Promise<Response> {
     const body = await this.#read(request)
     return body instanceof Response ? body : this.#sse.receive(request, caller, body)

@@ -1,21 +1,21 @@
-// The editors and CLIs that the installer knows: where each keeps its MCP servers, under which key and in which shape. Their names, titles and
-// programs come from the table of CLIs in the SDK.
+// The editors and CLIs that the installer knows: the file, key and shape in which each keeps its MCP servers. Their names, titles and programs come
+// from the table of CLIs in the SDK.
 
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join, posix, win32 } from 'node:path'
 import { clisWith, type NameWith } from '@agent-relay/sdk/internal/clis'
 import { type Env, setting, workingDirectory } from '@agent-relay/sdk/internal/discover'
-import type { Server } from '../launcher.ts'
+import type { Server } from '../launcher/index.ts'
 
 export type EditorName = NameWith<'editor'>
 
-/** What the installer knows of the machine. */
+/** The machine as the installer sees it. */
 export interface InstallContext {
   home: string
   env: Env
   platform: NodeJS.Platform
-  /** Where `--project` writes. */
+  /** The directory in which `--project` writes. */
   project: string
   exists(path: string): boolean
 }
@@ -28,22 +28,22 @@ export function installContext(env: Env, cwd = workingDirectory() ?? '/'): Insta
 type Path = (around: InstallContext) => string
 
 interface EditorRule {
-  /** The containers on the way to the entry. */
+  /** The keys of the containers around the entry. */
   readonly keyPath: readonly string[]
   readonly userFile: Path
-  /** Undefined: it reads no servers from a project. */
+  /** Undefined for an editor that reads no servers from a project. */
   readonly projectFile?: Path
-  /** Where it is installed, one of these exists. */
+  /** One of these exists where the editor is installed. */
   readonly signs: readonly Path[]
   entry(server: Server): unknown
   /** The entry for a lift in `projectFile`: one server by its address, which every session there shares. */
   liftEntry?(url: string): object
-  /** What the user still has to do, in user scope or in a project. */
+  /** The user's remaining steps, in user scope or in a project. */
   note?(isProject: boolean): string | undefined
 }
 
 export interface Editor extends EditorRule {
-  /** As given to `--editor`. */
+  /** The name for `--editor`. */
   readonly name: EditorName
   readonly title: string
   readonly program?: string
@@ -62,13 +62,13 @@ const inProject =
   (around) =>
     joined(around, around.project, ...parts)
 
-/** In a directory of the home that a variable may move. */
+/** A file in a directory of the home that a variable may move. */
 export const inHomeBy =
   (variable: string, folder: string, ...parts: string[]): Path =>
   (around) =>
     joined(around, setting(around.env, variable) ?? joined(around, around.home, folder), ...parts)
 
-/** GEMINI_CLI_HOME stands for the home itself. */
+/** GEMINI_CLI_HOME replaces the home itself. */
 export const inGeminiHome =
   (...parts: string[]): Path =>
   (around) =>
@@ -79,7 +79,7 @@ const configHome: Path = (around) => {
   return given?.startsWith('/') ? given : joined(around, around.home, '.config')
 }
 
-/** Where desktop programs keep their settings. */
+/** The directory of desktop programs' settings. */
 const inAppData =
   (...parts: string[]): Path =>
   (around) => {
@@ -105,7 +105,7 @@ const opencodeFile =
     return [jsonc, json].find((file) => around.exists(file as string)) ?? (json as string)
   }
 
-/** Codex starts servers with an empty environment, so the variables that say who and where must be named. */
+/** Codex starts servers with an empty environment, so the entry must name the variables for agent and workspace. */
 const codexVariables = [
   'RELAY_AGENT_NAME',
   'RELAY_AGENT_TOKEN',
@@ -149,7 +149,7 @@ const rules: Record<EditorName, EditorRule> = {
     entry: plainEntry,
     liftEntry: byHttp,
   },
-  // The mcp.json of its profile. Nobody reads what stands under `mcpServers` in ~/.vscode.
+  // VS Code reads the mcp.json of its profile, and nothing under `mcpServers` in ~/.vscode.
   vscode: {
     keyPath: ['servers'],
     userFile: inAppData('Code', 'User', 'mcp.json'),
@@ -164,7 +164,7 @@ const rules: Record<EditorName, EditorRule> = {
     signs: [inHome('.codeium', 'windsurf')],
     entry: plainEntry,
   },
-  // Among the user's settings, which have comments. Whether a project may have its own servers is not confirmed.
+  // The servers stand among the user's settings, which have comments. Whether a project may have its own is not confirmed.
   zed: {
     keyPath: ['context_servers'],
     userFile: (around) => joined(around, zedFolder(around), 'settings.json'),
@@ -194,7 +194,7 @@ const rules: Record<EditorName, EditorRule> = {
     liftEntry: bySse,
     note: (isProject) => (isProject ? 'Gemini CLI reads it once you have trusted the folder.' : undefined),
   },
-  // From its documentation alone: no copy of it could be run.
+  // Written from its documentation alone: no copy could be run.
   droid: {
     keyPath: ['mcpServers'],
     userFile: inHome('.factory', 'mcp.json'),

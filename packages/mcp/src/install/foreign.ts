@@ -1,19 +1,19 @@
-// An entry of our name that starts somebody else's program: what it starts, and the question before it is replaced.
+// An entry of our name that starts another program: the command that it starts, and the question before it is replaced.
 
 import { createInterface } from 'node:readline/promises'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { serverName } from '@agent-relay/sdk/internal/clis'
 import { isOwnEntry, readEntry } from '../careful/index.ts'
-import { isLaunched } from '../launcher.ts'
+import { isLaunched } from '../launcher/index.ts'
 import type { Editor, InstallContext } from './editors.ts'
 import { type FileOutcome, fileOf } from './install.ts'
 
 const shownMax = 300
 
-/** Whether the person says yes to a question; `isYes`: Yes is the answer of who just presses Enter. Where nobody can be asked it is no. */
+/** Whether the person says yes to a question; no where nobody can be asked. `isYes`: pressing Enter means yes. */
 export type Confirm = (question: string, isYes?: boolean) => Promise<boolean>
 
-/** What the entry starts; undefined where there is none, or where it is ours. The edit reports a file that cannot be read. */
+/** The command that another program's entry starts; undefined without such an entry. The edit reports a file that cannot be read. */
 export function foreignCommand(editor: Editor, isProject: boolean, around: InstallContext): string | undefined {
   const file = fileOf(editor, { isProject }, around)
   if (file === undefined) return undefined
@@ -34,7 +34,7 @@ export function commandOf(entry: unknown): string[] {
   return words.every((word) => typeof word === 'string') ? words : []
 }
 
-/** One clean line: the file may be anybody's. */
+/** One clean line: anybody may have written the file. */
 function shown(entry: unknown): string {
   const { url } = (entry ?? {}) as { url?: unknown }
   const words = commandOf(entry)
@@ -51,7 +51,7 @@ export function isTerminal(): boolean {
   return process.stdin.isTTY === true && process.stdout.isTTY === true
 }
 
-/** Asks on a terminal. */
+/** Asks on the terminal. */
 export const confirmOnTerminal: Confirm = async (question, isYes = false) => {
   if (!isTerminal()) return false
   const terminal = createInterface({ input: process.stdin, output: process.stdout })

@@ -1,13 +1,13 @@
-// The hooks that hand waiting messages to a CLI's sessions, and the one that asks before an edit: which file, which events, which commands. What a
-// hook does when it runs is in launcher.ts, which guards it in the shell, in hook.cts and in edit-hook.cts.
+// The hooks of each CLI that the installer adds: their file, events and commands. The programs that these commands run are in hooks/, behind the
+// shell code of launcher/hook-guard.ts.
 
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { clisWith, hookSeconds, inWords, type NameWith, serverName } from '@agent-relay/sdk/internal/clis'
 import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import type { Slot } from '../careful/index.ts'
-import { launched } from '../launcher.ts'
-import { pluginPath } from '../opencode-plugin.ts'
+import { pluginPath } from '../hooks/opencode-plugin.ts'
+import { launched } from '../launcher/index.ts'
 import { type Editor, type InstallContext, inGeminiHome, inHomeBy, joined } from './editors.ts'
 
 export interface InstalledHook {
@@ -21,9 +21,9 @@ interface HookRule {
   userFile(around: InstallContext): string
   projectFile: readonly string[]
   events: string[]
-  /** As it stands in the list of its event; without it, in a group of its own. */
+  /** Makes the entry for the list of its event; without this function the entry is a group with one hook. */
   entry?(command: string, tools?: string): object
-  /** The event at which the CLI asks the person for a permission, and waits for whoever answers first. */
+  /** The event at which the CLI asks the person for a permission, and waits for the first answer. */
   asks?: string
   /** The events at which a waiter is left beside the session (Claude Code's asyncRewake). */
   waits?: string[]
@@ -54,13 +54,13 @@ const rules: Record<Exclude<NameWith<'hooks'>, 'opencode'>, HookRule> = {
     projectFile: ['.gemini', 'settings.json'],
     events: ['SessionStart', 'BeforeAgent', 'AfterAgent', 'PreCompress'],
     edits: { event: 'BeforeTool', tools: 'write_file|replace|run_shell_command' },
-    // It shows the name while the hook runs, and without one the whole command. In milliseconds there.
+    // Gemini CLI shows the name while the hook runs, and without one the whole command. Its limit of time is in milliseconds.
     entry: (command, matcher) => ({
       ...(matcher === undefined ? {} : { matcher }),
       hooks: [{ name: serverName, type: 'command', command, timeout: hookSeconds * 1000 }],
     }),
   },
-  // It reads every file of that folder, so ours is a file of its own.
+  // Copilot reads every file of that folder, so our hooks have a file of their own.
   copilot: {
     userFile: (around) => joined(around, around.home, '.copilot', 'hooks', 'agent-relay.json'),
     projectFile: ['.github', 'hooks', 'agent-relay.json'],
@@ -72,12 +72,12 @@ const rules: Record<Exclude<NameWith<'hooks'>, 'opencode'>, HookRule> = {
 
 const ruleOf = (name: string) => (rules as Partial<Record<string, HookRule>>)[name]
 
-/** Those whose hooks cost the person nothing: no question of the CLI, nothing on its screen. */
+/** Editors whose hooks cost the person nothing: no question of the CLI, nothing on its screen. */
 export const freeHookEditors: readonly string[] = clisWith('hooks')
   .map(({ name }) => name)
   .filter((name) => !ruleOf(name)?.isAsked)
 
-/** Names all that they do, and what waits for them. */
+/** The question before hooks are added: it names all that they do, and for how long the CLI may wait for them. */
 export function hooksQuestion(asked: readonly Editor[]): string {
   const waking = asked.filter(({ name }) => ruleOf(name)?.waits).map(({ title }) => title)
   const asking = asked.filter(({ name }) => ruleOf(name)?.asks).map(({ title }) => title)
@@ -127,7 +127,7 @@ function pluginEntry(file: string, { env }: InstallContext): InstalledHook {
   return { file, keyPath: ['plugin'], slot: { mark: basename(path) }, value: pathToFileURL(path).href }
 }
 
-/** It ends with its session; the limit is only the longest that a timer of the host can take, in seconds. */
+/** A waiter ends with its session: this is only the longest limit that a timer of the host can take. */
 const waitSeconds = 24 * 24 * 60 * 60
 
 function waiter(event: string, cli: string, around: InstallContext): object {
@@ -135,7 +135,7 @@ function waiter(event: string, cli: string, around: InstallContext): object {
   return { type: 'command', command, asyncRewake: true, timeout: waitSeconds }
 }
 
-/** For the shell that runs it. Where our launcher is gone, it does nothing and says nothing. */
+/** The command for a shell. Without our launcher it does nothing and prints nothing. */
 function commandOf(words: string[], { env }: InstallContext): string {
   const { command, args } = launched(['hook', ...words], env)
   const quotedWords = [command, ...args].map(shellWord)

@@ -1,10 +1,11 @@
-// `@agent-relay/mcp/install`: adds the server to editors and CLIs and takes it out again, with a line about each. Also the command line of `agent-relay-mcp install`.
+// `@agent-relay/mcp/install`: adds the server to editors and CLIs and takes it out again, with a line about each. It is also the command line of
+// `agent-relay-mcp install`.
 
 import { parseArgs } from 'node:util'
 import { cleanForModel } from '@agent-relay/sdk/internal/clean'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 import { Plan, Untouched } from '../careful/index.ts'
-import { launched, launcherScript, refreshLauncher, type Server } from '../launcher.ts'
+import { launched, launcherScript, refreshLauncher, type Server } from '../launcher/index.ts'
 import { type Editor, editors, type InstallContext, installContext } from './editors.ts'
 import { type Confirm, confirmOnTerminal, foreignCommand, isTerminal, leftAlone } from './foreign.ts'
 import { freeHookEditors, hooksQuestion, shellWord } from './hooks.ts'
@@ -12,7 +13,7 @@ import { type FileOutcome, fileOf, install, isInstalled, meant, uninstall, type 
 import { afterInstall, noneDetected, outcomeLines, replacedLine, type Say, unknownEditor } from './report.ts'
 import { bindingFor, type Serving, servingOf } from './workspace-key.ts'
 
-export { pluginPath } from '../opencode-plugin.ts'
+export { pluginPath } from '../hooks/opencode-plugin.ts'
 export { detected, type Editor, editors, type InstallContext, installContext, programPath } from './editors.ts'
 export { commandOf, foreignCommand } from './foreign.ts'
 export { freeHookEditors, hooksOf, hooksQuestion, type InstalledHook } from './hooks.ts'
@@ -21,11 +22,11 @@ export { configureLift, unconfigureLift } from './lift.ts'
 export { outcomeLines } from './report.ts'
 
 export interface InstallOptions {
-  /** Names separated by commas, `auto` (those that are found) or `all`; without it `auto`. */
+  /** Names separated by commas, `auto` (the editors that are found) or `all`. Default: `auto`. */
   editor?: string
-  /** The user's own files: the default. */
+  /** Writes the user's own files. This is the default. */
   global?: boolean
-  /** The files of the project in `cwd` instead. */
+  /** Writes the files of the project in `cwd` instead. */
   project?: boolean
   /** The key of a workspace: the entry is bound to that workspace. */
   workspace?: string
@@ -38,24 +39,24 @@ export interface InstallOptions {
   hooks?: boolean | 'free'
   dryRun?: boolean
   json?: boolean
-  /** Without a question: hooks, and an entry of our name that starts another program is replaced, or taken out. */
+  /** Asks nothing: adds hooks, and replaces or takes out an entry of our name that starts another program. */
   yes?: boolean
-  /** Asks such a question. By default on the terminal; elsewhere, and with `json`, nobody is asked. */
+  /** Asks a question. The default asks on the terminal; without one, and with `json`, nobody is asked. */
   confirm?: Confirm
   env?: Env
   cwd?: string
   say?: Say
-  /** The command that advice names; by default the path of this package's own. */
+  /** The command that advice names. Default: the path of this package's own. */
   command?: string
 }
 
 export interface InstallReport {
   server?: Server
-  /** Why nothing was tried. */
+  /** The reason why nothing was tried. */
   why?: string
   editors: FileOutcome[]
   unknown: string[]
-  /** 0; 1 where something failed; 2 where an option makes no sense; 78 where a file could not be read as what it should be. */
+  /** 0: done; 1: something failed; 2: an option makes no sense; 78: a file has the wrong form. */
   exit: number
 }
 
@@ -75,7 +76,7 @@ export async function runInstall(options: InstallOptions = {}): Promise<InstallR
     return end({ why, editors: [], unknown, exit }, options, say)
   }
   const key = setting({ key: options.workspace }, 'key')
-  // As where the variable that should hold the key is not set.
+  // Happens where the variable that should hold the key is not set.
   if (key === undefined && options.workspace !== undefined)
     return refuse('Which workspace? Give its key: --workspace KEY.', usageExit)
   let binding: string[]
@@ -116,7 +117,7 @@ interface Installing {
   command: string
 }
 
-/** Where nobody can be asked, none are added. A dry run shows what a yes would add. */
+/** Adds no hooks where nobody can be asked. A dry run shows the hooks that a yes would add. */
 async function hooksAfterAsking(known: Editor[], wish: Wish, options: InstallOptions): Promise<Wish['hooks']> {
   const { hooks, yes, json, confirm = confirmOnTerminal } = options
   const free = known.filter(({ name }) => freeHookEditors.includes(name))
@@ -126,13 +127,13 @@ async function hooksAfterAsking(known: Editor[], wish: Wish, options: InstallOpt
   return wish.plan || (await confirm(hooksQuestion(free), true)) ? 'free' : 'none'
 }
 
-/** Those that hooks could be added to at no cost. */
+/** Editors without hooks whose hooks would cost the person nothing. */
 function withoutHooks(known: Editor[], outcomes: FileOutcome[]): string[] {
   const isHooked = ({ name }: Editor) => outcomes.some(({ editor, what }) => editor === name && what === 'hooks')
   return known.filter((editor) => freeHookEditors.includes(editor.name) && !isHooked(editor)).map(({ title }) => title)
 }
 
-/** Another program's entry of our name goes only after a yes. */
+/** Asks before another program's entry of our name is replaced. */
 async function installOne(editor: Editor, installing: Installing): Promise<FileOutcome[]> {
   const { wish, around, options, command } = installing
   const before = servingOf(editor, wish.isProject, around)
@@ -159,7 +160,7 @@ function keepLauncher({ env }: InstallContext): void {
   }
 }
 
-/** Without names: every editor that has something of ours. */
+/** Without names, uninstalls from every editor that has an entry or hook of ours. */
 export async function runUninstall(options: InstallOptions = {}): Promise<InstallReport> {
   const { around, wish, names, say } = prepare(options)
   const { known, unknown } = meant(names, around, () =>
@@ -167,7 +168,7 @@ export async function runUninstall(options: InstallOptions = {}): Promise<Instal
   )
   const talk: Say = options.json ? () => {} : (text) => say(cleanForModel(text))
   for (const name of unknown) unknownEditor(talk, name)
-  // What was put last goes first: directories that several editors share are empty when the first comes.
+  // In reverse order: directories that several editors share are empty when the first editor's turn comes.
   const outcomes = known.toReversed().flatMap((editor) => {
     const foreign = options.yes ? undefined : foreignCommand(editor, wish.isProject, around)
     const all = uninstall(editor, wish, around, foreign)
@@ -209,7 +210,7 @@ function hooksWish({ hooks, project }: InstallOptions): Wish['hooks'] {
   return hooks === true ? 'all' : hooks || 'none'
 }
 
-/** In a dry run one diff for each file: entry and hooks may stand in the same one. */
+/** One diff for each file in a dry run: entry and hooks may stand in the same file. */
 function tell(outcomes: FileOutcome[], { plan }: Wish, isInstall: boolean, talk: Say): FileOutcome[] {
   return outcomes.map((outcome) => {
     const diff = plan && outcome.file !== undefined ? plan.takeDiff(outcome.file) : ''

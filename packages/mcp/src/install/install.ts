@@ -1,4 +1,4 @@
-// Installing and uninstalling: for each editor that is meant, the careful edit of its file, and what came of it. Printing is in report.ts.
+// Installing and uninstalling: the careful edits of each chosen editor's files, and their outcomes. Printing is in report.ts.
 
 import { serverName } from '@agent-relay/sdk/internal/clis'
 import {
@@ -11,8 +11,8 @@ import {
   snippetOf,
   Untouched,
 } from '../careful/index.ts'
-import type { Server } from '../launcher.ts'
-import { refreshPlugin } from '../opencode-plugin.ts'
+import { refreshPlugin } from '../hooks/opencode-plugin.ts'
+import type { Server } from '../launcher/index.ts'
 import { detected, type Editor, editors, type InstallContext } from './editors.ts'
 import { freeHookEditors, hooksOf } from './hooks.ts'
 
@@ -20,13 +20,13 @@ export interface Wish {
   /** Names, `auto` or `all`. */
   editors: readonly string[]
   isProject: boolean
-  /** Of a dry run. */
+  /** The collected edits of a dry run. */
   plan?: Plan
-  /** `kept`: where there are some already. `free`: also those that cost the person nothing. */
+  /** `kept`: only where there are some already. `free`: also hooks that cost the person nothing. */
   hooks: 'none' | 'kept' | 'free' | 'all'
 }
 
-/** What came of one file of one editor. */
+/** The outcome for one file of one editor. */
 export interface FileOutcome {
   editor: string
   title: string
@@ -34,14 +34,14 @@ export interface FileOutcome {
   file?: string
   status: Edit['status'] | 'failed'
   why?: string
-  /** To paste by hand, where the file's content is the reason. */
+  /** Text to paste by hand, where the file's content prevented the edit. */
   snippet?: string
   diff?: string
   backup?: string
   note?: string
-  /** Another program's entry of our name that stood there: the command that it starts. */
+  /** The command of another program's entry of our name, where one was there. */
   foreign?: string
-  /** The command that helps. */
+  /** The command that fixes it. */
   fix?: string
   exit: number
 }
@@ -102,8 +102,8 @@ function installHooks(editor: Editor, wish: Wish, around: InstallContext): FileO
 }
 
 /**
- * The hooks first: what was put last goes first, and a file that was made for the server goes last. `foreign`: what an entry starts that is
- * not ours, and stays.
+ * Takes out the hooks first: additions are taken out in reverse order, and a file that was made for the server goes last. `foreign`: the
+ * command of another program's entry, which stays.
  */
 export function uninstall(editor: Editor, wish: Wish, around: InstallContext, foreign?: string): FileOutcome[] {
   const hooks = hooksOf(editor, around, wish.isProject)
@@ -120,7 +120,7 @@ export function uninstall(editor: Editor, wish: Wish, around: InstallContext, fo
   return [...outcomes, { ...main, foreign }].map((outcome) => ({ ...outcome, snippet: undefined }))
 }
 
-/** Whether an entry of ours, or a hook, stands in its files. A file that cannot be read counts: the person should hear of it. */
+/** Whether the editor's files have an entry or a hook of ours. A file that cannot be read counts: the person should be told. */
 export function isInstalled(editor: Editor, isProject: boolean, around: InstallContext): boolean {
   const file = fileOf(editor, { isProject }, around)
   const own = file === undefined ? [] : [{ file, keyPath: editor.keyPath, slot: serverName }]
@@ -153,7 +153,7 @@ export function fileOf(
 
 type Work = (file: string, options: Parameters<typeof removeEntry>[3] & object) => Edit[]
 
-/** One careful edit, and what came of it; whatever goes wrong, the file is as it was. */
+/** Makes one careful edit and returns its outcome. After a failure the file is unchanged. */
 export function attempt(
   { name, title }: Editor,
   what: FileOutcome['what'],

@@ -1,5 +1,5 @@
-// `--workspace KEY`: which workspace the key opens, and which one an entry is bound to. The entry names that workspace, and the key itself is
-// written nowhere: it stays in the owner's credentials file, and on the owner's own socket nobody asks for it.
+// `--workspace KEY`: binds an entry to the workspace that the key opens. The entry names that workspace, and the key itself is not written: it stays in
+// the owner's credentials file, and the owner's own socket does not ask for it.
 
 import { readFileSync } from 'node:fs'
 import { serverName } from '@agent-relay/sdk/internal/clis'
@@ -11,12 +11,12 @@ import {
   isProjectName,
 } from '@agent-relay/sdk/internal/discover'
 import { readEntry, Untouched } from '../careful/index.ts'
-import { isServing, launched } from '../launcher.ts'
+import { isServing, launched } from '../launcher/index.ts'
 import type { Editor, InstallContext } from './editors.ts'
 import { commandOf } from './foreign.ts'
 import { fileOf } from './install.ts'
 
-/** A session that was bound to a workspace joins channels and reads events there, besides sending messages. */
+/** Toolsets of a bound entry: its session also joins channels and reads events of the workspace. */
 const boundToolsets = 'relay,workspace'
 
 /** The arguments of an entry for the workspace of this key. */
@@ -29,7 +29,7 @@ export interface Serving {
   binding: string[]
 }
 
-/** What an earlier `--workspace` has bound the editor's entry to, and whether it is one of `--start`: both stay until the entry is taken out. */
+/** The workspace of an earlier `--workspace`, and whether the entry has `--start`: both stay until the entry is taken out. */
 export function servingOf(editor: Editor, isProject: boolean, { env, project, ...around }: InstallContext): Serving {
   const file = fileOf(editor, { isProject }, { env, project, ...around })
   try {

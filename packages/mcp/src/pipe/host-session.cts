@@ -1,11 +1,12 @@
-// The host's MCP session as far as it has come, and who the agent is: what a new daemon must be told after a restart.
+// The state of the host's MCP session and the identity of its agent: a new daemon must be told both after a restart.
 
+import { newWireId } from '@agent-relay/sdk/internal/wire-client'
 import { isStatus, withLateTools } from './away.cts'
 import type { Call } from './calls.cts'
-import { helloLine, type Identity, newPipeId } from './opening.cts'
+import { helloLine, type Identity } from './opening.cts'
 import { isSubscription, lineOf, parse, type Rpc, type RpcId } from './rpc.cts'
 
-/** Our own ids: their answers are not for the host. */
+/** Begins the ids of the pipe's own requests: their answers are not for the host. */
 const prefix = 'agent-relay-pipe:'
 export const initializedLine = lineOf({ method: 'notifications/initialized' })
 const gate = `${prefix}gate`
@@ -15,10 +16,10 @@ export class HostSession {
   readonly #subscribed = new Set<unknown>()
   #initialize: Rpc['params'] | undefined
   #level: Rpc['params'] | undefined
-  /** Events that the host is sent, and the number of the last one it has. */
+  /** The host's subscription to events, and the number of the last event that it has. */
   #events: { types: unknown; since: unknown } | undefined
   isInitialized = false
-  /** The host has asked for the list of tools since there is a daemon. */
+  /** The host has asked a daemon for the list of tools. */
   hasTools = true
 
   constructor(identity: Identity) {
@@ -34,7 +35,7 @@ export class HostSession {
     return this.#initialize !== undefined
   }
 
-  /** With a line that the launcher has answered. */
+  /** Begins with a request that the launcher has answered. */
   begin(initialize: string): void {
     this.#initialize = parse(Buffer.from(initialize))?.params ?? {}
     this.isInitialized = true
@@ -51,7 +52,7 @@ export class HostSession {
     return helloLine(this.#identity, unanswered.length > 0 ? unanswered : undefined)
   }
 
-  /** The daemon's answer, as it goes to the host. */
+  /** Returns the line for the host. */
   answered(call: Call | undefined, message: Rpc, line: Buffer): Buffer | string {
     if (!call || message.result === undefined) return line
     this.granted(call, message.result)
@@ -68,7 +69,7 @@ export class HostSession {
     else if (method === 'tools/call' && isSubscription(params)) this.#subscribe(params, result)
   }
 
-  /** An event went to the host: a new daemon goes on after it. */
+  /** Notes an event that went to the host: a new daemon continues after it. */
   told(seq: unknown): void {
     if (this.#events) this.#events.since = seq
   }
@@ -79,7 +80,7 @@ export class HostSession {
     if (pushed !== undefined) this.#events = pushed ? { types, since: cursor } : undefined
   }
 
-  /** Tells a new daemon how far we are. The last line is answered as soon as it serves us. */
+  /** The lines that tell a new daemon the session's state. It answers the last one as soon as it serves the pipe. */
   replay(): string {
     const lines: string[] = []
     const ask = (method: string, params: Rpc['params']) =>
@@ -103,7 +104,7 @@ export class HostSession {
 
   /** The host starts again, and may count its requests from the start: under the old pipe id they would pass for repeats. */
   renew(): void {
-    this.#identity.pipe = newPipeId()
+    this.#identity.pipe = newWireId()
     this.#initialize = undefined
     this.#level = undefined
     this.#events = undefined
@@ -112,7 +113,7 @@ export class HostSession {
   }
 }
 
-/** What subscribe_events answered. An error says neither. */
+/** The fields of an answer of subscribe_events. An error has neither. */
 function subscriptionOf(result: unknown): { pushed?: boolean; cursor?: number } {
   try {
     const { content } = result as { content: [{ text: string }] }

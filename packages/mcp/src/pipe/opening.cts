@@ -1,36 +1,30 @@
-// The first moments of a pipe: it says HELLO, and plain lines are passed on as they come, and remembered. The pipe itself (pipe.cts) is loaded
-// when the host has its list of tools, and is told then what has been said: loading it takes a tenth of a bare Node's start, and this way
-// nobody waits for it.
+// The first moments of a pipe: it says HELLO, passes plain lines on as they come, and remembers them. The pipe itself (pipe.cts) is loaded when the
+// host has its list of tools, and is given the remembered lines: loading it takes a tenth of a bare Node's start, and nobody has to wait for that.
 
 import type { Duplex, Readable, Writable } from 'node:stream'
+import { frameLine, frameStart } from '@agent-relay/sdk/internal/wire-client'
 
 export interface Identity {
   /** Stays the same for as long as the host's session lasts, whichever daemon serves it. */
   pipe: string
   name?: string
   type?: string
-  /** The name that the daemon gave it, which is not stored yet. */
+  /** A provisional name from the daemon. */
   given?: string
   token?: string
   key?: string
   strict?: boolean
   tools?: string
   push?: string
-  /** The process that started the pipe: a hook of the same host is started by it too, and speaks for the same agent. */
+  /** The process that started the pipe: it also starts the hooks of the same host, which speak for the same agent. */
   host?: number
-  /** Where it was started: programs that the agent has started work there, if nothing better is known. */
+  /** The pipe's directory: programs that the agent has started work there, if nothing better is known. */
   cwd?: string
 }
 
-/** `calls` were sent to an earlier daemon, and their answers never arrived. */
+/** `calls`: requests that an earlier daemon was sent and never answered. */
 export function helloLine(identity: Identity, calls?: (string | number)[]): string {
-  return `${JSON.stringify({ v: 1, type: 'HELLO', id: 'pipe', ts: Date.now(), payload: { mcp: { ...identity, calls } } })}\n`
-}
-
-/** Ordered by time, and unlike every other; not a secret. `node:crypto` would cost an eighth of the start. */
-export function newPipeId(): string {
-  const chance = Math.random().toString(36).slice(2)
-  return `p_${Date.now().toString(36)}_${process.pid.toString(36)}_${chance.padEnd(11, '0')}`
+  return frameLine('HELLO', 'pipe', { mcp: { ...identity, calls } })
 }
 
 export interface Heard {
@@ -38,17 +32,16 @@ export interface Heard {
   chunk: Buffer
 }
 
-/** Called once: when the time is up, or with a `last` chunk that needs a closer look and has not been passed on. */
+/** Called once: when the time is over, or with a `last` chunk that needs a closer look and has not been passed on. */
 export type Onward = (heard: Heard[], last?: Heard) => void
 
 const newline = 10
-const envelopeStart = Buffer.from('{"v":1,')
-/** Hosts ask for the list at once. */
+/** Long enough for the list of tools: hosts ask for it at once. */
 const openingMs = 50
-/** What the host may say before there is a daemon to tell. */
+/** Beyond this many chunks the host's input is paused until a daemon is found. */
 const earlyChunksMax = 64
 
-/** Listens to the host from now on; what it has said is handed over when there is somebody to tell. */
+/** Listens to the host from now on; the returned function stops that and returns the host's bytes. */
 export function listen(input: Readable): () => Buffer {
   const chunks: Buffer[] = []
   const keep = (chunk: Buffer) => {
@@ -61,11 +54,11 @@ export function listen(input: Readable): () => Buffer {
   }
 }
 
-/** Says `hello` and what the host has said already, and everything after it until it goes `onward`. */
+/** Sends `hello` and the host's early lines, then passes lines both ways until it calls `onward`. */
 export function opening(stream: Duplex, hello: string, early: Buffer, host: NodeJS.Process, onward: Onward): void {
   const end = early.lastIndexOf(newline) + 1
   stream.write(Buffer.concat([Buffer.from(hello), early.subarray(0, end)]))
-  // The daemon is at work from here on: what we do meanwhile costs no time.
+  // The daemon is at work from here on: the pipe's own work meanwhile costs no time.
   const { stdin: input, stdout: output } = host
   const heard: Heard[] = [{ from: 'host', chunk: early.subarray(0, end) }]
   const hear = (said: Heard, isPlain: boolean, to: Writable) => {
@@ -75,8 +68,8 @@ export function opening(stream: Duplex, hello: string, early: Buffer, host: Node
   }
   const fromHost = (chunk: Buffer) => hear({ from: 'host', chunk }, chunk.at(-1) === newline, stream)
   const fromDaemon = (chunk: Buffer) => {
-    // WELCOME is for the pipe, and comes alone.
-    const isWelcome = chunk.subarray(0, envelopeStart.length).equals(envelopeStart)
+    // WELCOME is for the pipe, and arrives in a chunk of its own.
+    const isWelcome = isFrame(chunk)
     if (isWelcome && chunk.indexOf(newline) === chunk.length - 1) heard.push({ from: 'daemon', chunk })
     else hear({ from: 'daemon', chunk }, !isWelcome && isPlainAnswer(chunk), output)
   }
@@ -94,7 +87,14 @@ export function opening(stream: Duplex, hello: string, early: Buffer, host: Node
   else if (input.readableEnded) leave()
 }
 
-/** Whole lines that ask nothing and tell nothing by themselves. */
+const start = Buffer.from(frameStart)
+
+/** Whether a line is a frame of the relay's own protocol, meant for the pipe. */
+export function isFrame(line: Buffer): boolean {
+  return line.subarray(0, start.length).equals(start)
+}
+
+/** Whether the chunk consists of whole lines that are only answers: no requests and no notifications. */
 function isPlainAnswer(chunk: Buffer): boolean {
-  return chunk.at(-1) === newline && !chunk.includes('"method"') && !chunk.includes('\n{"v":1,')
+  return chunk.at(-1) === newline && !chunk.includes('"method"') && !chunk.includes(`\n${frameStart}`)
 }

@@ -1,4 +1,4 @@
-// The pipe itself: whole lines from the host to the daemon and back, across restarts of the daemon. It decides nothing about the relay.
+// The pipe: it carries whole lines from the host to the daemon and back, across restarts of the daemon. It decides nothing about the relay.
 
 import type { Duplex, Readable, Writable } from 'node:stream'
 import { pipeLimits } from '@agent-relay/sdk/internal/pipe-limits'
@@ -7,11 +7,11 @@ import * as away from './away.cts'
 import { type Call, Calls, nowMs } from './calls.cts'
 import { HostSession, initializedLine } from './host-session.cts'
 import { Lines } from './lines.cts'
-import type { Heard, Identity } from './opening.cts'
+import { type Heard, type Identity, isFrame } from './opening.cts'
 import { Questions } from './questions.cts'
 import { type Envelope, errorLine, idAtEdge, lineOf, parse, type Rpc, type RpcId } from './rpc.cts'
 
-/** A way to a daemon: a Unix socket, or anything else that carries bytes both ways. `wasServed`: by the last one that it led to. */
+/** A way to a daemon: a Unix socket, or anything else that carries bytes both ways. `wasServed`: the daemon that it led to last has served the pipe. */
 export type Open = (opened: (stream: Duplex) => void, failed: Failed, wasServed?: boolean) => void
 type Failed = (error: Error, refusal?: away.SaidRefusal) => void
 
@@ -23,14 +23,12 @@ export interface PipeOptions {
   target: Omit<away.PipeTarget, 'agentName'>
   /** One line for people, on stderr. */
   say(text: string): void
-  /** The first daemon refuses us. */
+  /** Called when the first daemon refuses the pipe. */
   fail(error: Error): void
 }
 
 const daemonLineBytesMax = 64 * 1024 * 1024
 const retryMs = { first: 25, last: 500, rare: 5_000 }
-/** A line of the relay's own protocol, meant for the pipe. MCP lines never begin so. */
-const envelopeStart = Buffer.from('{"v":1,')
 const invalidRequest = -32_600
 const notJson = errorLine(null, -32_700, 'Parse error: a line is one JSON-RPC message')
 
@@ -43,9 +41,9 @@ export class Pipe {
   readonly #fromDaemon: Lines
   #stream: Duplex | undefined
   #batch: Buffer[] | undefined
-  /** What is heard now has already been passed on. */
+  /** The lines that are being read have already been passed on. */
   #isSilent = false
-  /** The daemon serves us: requests go to it as they come. */
+  /** The daemon serves the pipe: requests go to it as they come. */
   #isOpen = false
   #hasStarted = false
   /** No daemon has been there since the host started us. */
@@ -68,7 +66,7 @@ export class Pipe {
     })
   }
 
-  /** HELLO has been sent, and what was `heard` has been passed on, so it is only noted here; `last` has not. */
+  /** HELLO has been sent. The chunks of `heard` have been passed on and are only noted here; `last` has not been passed on. */
   start(stream: Duplex, heard: Heard[], last?: Heard): void {
     const { input, output } = this.#options
     const hear = ({ from, chunk }: Heard) => (from === 'host' ? this.#fromHost : this.#fromDaemon).push(chunk)
@@ -85,7 +83,7 @@ export class Pipe {
     if (stream.destroyed) this.#gone(stream)
   }
 
-  /** There is no daemon: the host finds one tool, which says `why`, until one comes. `begun`: its `initialize`, where that has been answered. */
+  /** Offers the host one tool, which says `why`, until there is a daemon. `begun`: the host's `initialize`, where that has been answered. */
   standBy(early: Buffer, begun?: string, why?: away.SaidRefusal): void {
     this.#isStandingBy = true
     this.#unserved.refused = why
@@ -102,7 +100,7 @@ export class Pipe {
     output.on('drain', () => this.#stream?.resume())
   }
 
-  /** A host that closes our input may still want the answers to what it has asked: they are waited for. */
+  /** Waits for the open answers first: a host that closes the pipe's input may still want them. */
   end(ended: () => void): void {
     this.#isEnding = true
     const started = nowMs()
@@ -150,7 +148,7 @@ export class Pipe {
     setTimeout(() => this.#options.open((stream) => this.#meet(stream), failed, !this.#isStandingBy), ms)
   }
 
-  /** A new daemon is told how far the session is, and gets requests once it has shown that it serves us. */
+  /** Tells a new daemon the session's state. The daemon gets requests once it has shown that it serves the pipe. */
   #meet(stream: Duplex): void {
     if (this.#isEnding) return void stream.destroy()
     this.#stream = stream
@@ -168,7 +166,7 @@ export class Pipe {
       if (call.line) this.#send(call)
       else this.#answer(call)
     }
-    // A host that did not wait for the answer to its `initialize`: that has only been sent again now.
+    // A host that did not wait for the answer to its `initialize`, which has only been sent again now.
     if (this.#session.isInitialized && !this.#session.isBegun) this.#toDaemon(initializedLine)
     if (this.#session.isInitialized) this.#host(lineOf({ method: 'notifications/tools/list_changed' }))
   }
@@ -177,7 +175,7 @@ export class Pipe {
 
   #hostLine(line: Buffer): void {
     const message = parse(line)
-    // The daemon says what is wrong with it.
+    // The daemon says what is wrong with the line.
     if (!message) return this.#isOpen ? this.#toDaemon(line) : this.#host(notJson)
     const { id, method } = message
     if (method === undefined) return this.#toDaemon(this.#questions.answered(message))
@@ -185,7 +183,7 @@ export class Pipe {
     if (method === 'initialize' && this.#session.isBegun) this.#startAgain()
     const call = this.#calls.add(id, message, line)
     if (this.#isOpen) return this.#send(call, line)
-    // The host asks whether we live, and we do; what cannot be kept, or will be refused, need not wait.
+    // The pipe itself is alive and answers a ping; a request that cannot be kept, or will be refused, need not wait.
     const isVain = this.#isStandingBy || this.#unserved.refused !== undefined
     if (method === 'ping' || isVain || !call.line) return this.#answer(call)
     this.#calls.startClocks()
@@ -216,7 +214,7 @@ export class Pipe {
   // ── from the daemon ──
 
   #daemonLine(line: Buffer): void {
-    if (line.subarray(0, envelopeStart.length).equals(envelopeStart)) return this.#envelope(JSON.parse(line.toString()))
+    if (isFrame(line)) return this.#envelope(JSON.parse(line.toString()))
     this.#hasStarted = true
     const message = parse(line)
     if (!message) return
@@ -243,7 +241,7 @@ export class Pipe {
       if (!this.#hasStarted && !this.#isStandingBy) return this.#options.fail(new Error(message))
       this.#unserved = retry ? {} : away.unservedBy(code, message)
       if (!retry) for (const call of this.#calls.all()) this.#answer(call)
-      // It closes now, and #gone does the rest.
+      // The daemon closes the connection now, and #gone does the rest.
     }
   }
 
@@ -267,7 +265,7 @@ export class Pipe {
     else if (!this.#stream.write(line)) this.#options.input.pause()
   }
 
-  /** What came together leaves together: the daemon answers a list that follows a notification before it sets to work on the latter. */
+  /** Sends lines that came together in one write: then the daemon answers a list before it works on the notification in front of it. */
   #together(work: () => void): void {
     this.#batch = []
     work()
@@ -281,7 +279,7 @@ export class Pipe {
     if (!this.#options.output.write(line)) this.#stream?.pause()
   }
 
-  /** Without the daemon. What the host was told about a call stays true: it is not sent later. */
+  /** Answers without the daemon. The answer stays true: the call is not sent later. */
   #answer(call: Call): void {
     const answer = this.#isStandingBy ? away.answerStandingBy : away.answerAway
     if (this.#isStandingBy && call.method === 'initialize') this.#session.granted(call, {})

@@ -1,5 +1,5 @@
-// The waiters of idle sessions: a hook, or opencode's plugin, leaves a small shell beside the session (mcp/src/hook-guard.ts), which reads from a
-// fifo in the data directory. Here it is told that mail has come; the hook then takes the mail like any other. A waiter needs no connection,
+// The waiters of idle sessions: a hook, or opencode's plugin, leaves a small shell beside the session (mcp/src/launcher/hook-guard.ts), which
+// reads from a fifo in the data directory. Here it is told that mail has come; the hook then takes the mail like any other. A waiter needs no connection,
 // so it outlives the daemon, and a line that is lost is written again at the next look. Hooks are also told beside whom nothing waits: they start
 // no Node there.
 

@@ -1,23 +1,24 @@
-// What a shell asks for while somebody presses Tab: names and ids, one a line. It is loaded without the rest of the command line, speaks as much
-// of the protocol as it needs, registers nobody, and is silent whatever goes wrong. The scripts that ask are in commands/completion.ts.
+// The answers for a shell in which somebody presses Tab: names and ids, one a line. This file is loaded without the rest of the command line,
+// registers nobody, and prints no error. The scripts that ask are in commands/completion.ts.
 
 import { readdirSync } from 'node:fs'
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { credentialsPath, dataDir, type Env, reachDaemon, readForeignText } from '@agent-relay/sdk/internal/discover'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
+import { WireClient } from '@agent-relay/sdk/internal/wire-client'
 
 export const completed = ['actions', 'agents', 'channels', 'messages', 'projects', 'runs'] as const
 export type Completed = (typeof completed)[number]
 
-/** A shell expands what it is given: nothing else may stand in a name. */
+/** A shell expands the words that it is given, so other characters are not safe in a name. */
 const plain = /^[\w.+@-]+$/
 /** A person has pressed Tab and waits. */
 const answerMs = waitLimitMs('completion')
-/** Of ids, the newest: nobody types an old one from memory. */
+/** The newest ids are enough: nobody types an old one from memory. */
 const idsMax = 30
 
-/** `line` is what stands in the shell: it may name another workspace. Prints, and ends the process. */
+/** Prints the words and ends the process. `line` is the shell's command line: it may name another workspace. */
 export async function complete(what: string | undefined, line: string[], env: Env = process.env): Promise<void> {
   setTimeout(() => process.exit(0), answerMs).unref()
   try {
@@ -36,24 +37,25 @@ function projectIn(line: string[]): string | undefined {
 
 async function wordsFor(what: Completed, project: string | undefined, env: Env): Promise<string[]> {
   if (what === 'projects') return readdirSync(join(dataDir(env), 'projects'))
-  const { socketPath, socket } = await reachDaemon({ env, project })
-  const line = new Line(socket ?? connect(socketPath))
-  const { workspaceId } = await line.ask<{ workspaceId: string }>('HELLO', {})
+  const { socketPath, socket = connect(socketPath) } = await reachDaemon({ env, project })
+  // A shell is never told of a failure.
+  const exit = () => process.exit(0)
+  const client = new WireClient(socket, {}, exit)
+  const { workspaceId } = await client.welcome
   if (what === 'agents') {
-    const { agents } = await line.call<{ agents: { name: string }[] }>('agent.list', { includeOffline: true })
+    const { agents } = await client.call<{ agents: { name: string }[] }>('agent.list', { includeOffline: true })
     return agents.map(({ name }) => name)
   }
   if (what === 'actions') {
-    const { actions } = await line.call<{ actions: { name: string }[] }>('action.list', {})
+    const { actions } = await client.call<{ actions: { name: string }[] }>('action.list', {})
     return actions.map(({ name }) => name)
   }
   if (what === 'channels') {
-    const { channels } = await line.call<{ channels: { name: string }[] }>('channel.list', {})
+    const { channels } = await client.call<{ channels: { name: string }[] }>('channel.list', {})
     return channels.map(({ name }) => name.replace(/^#/, ''))
   }
-  // To see all of them takes the key, and a session shows it at its beginning.
-  const holder = new Line(connect(socketPath))
-  await holder.ask('HELLO', { key: keyOf(workspaceId, socketPath, env) })
+  // Only a session that has shown the workspace's key at its beginning sees all of them.
+  const holder = new WireClient(connect(socketPath), { key: keyOf(workspaceId, socketPath, env) }, exit)
   const type = what === 'runs' ? 'run.started' : 'message.created'
   const { events } = await holder.call<{ events: Told[] }>('event.list', { types: [type], limit: idsMax })
   return events.map(({ fact }) => fact.id).reverse()
@@ -63,7 +65,7 @@ interface Told {
   fact: { id: string }
 }
 
-/** As machine/credentials-file.ts keeps it, which takes longer to load. */
+/** Reads the file that machine/credentials-file.ts writes: that module takes longer to load. */
 function keyOf(workspaceId: string, socketPath: string, env: Env): string | undefined {
   const beside = join(dirname(socketPath), '..', '..', 'credentials.json')
   for (const path of [credentialsPath(env), beside]) {
@@ -72,36 +74,4 @@ function keyOf(workspaceId: string, socketPath: string, env: Env): string | unde
     if (key !== undefined) return key
   }
   return undefined
-}
-
-class Line {
-  readonly #socket: Socket
-  readonly #awaited = new Map<string, (payload: unknown) => void>()
-
-  constructor(socket: Socket) {
-    this.#socket = socket
-    let text = ''
-    socket.setEncoding('utf8').on('data', (chunk: string) => {
-      const lines = (text + chunk).split('\n')
-      text = lines.pop() as string
-      for (const line of lines) this.#hear(JSON.parse(line))
-    })
-    // A shell is never told of a failure.
-    socket.on('error', () => process.exit(0)).on('close', () => process.exit(0))
-  }
-
-  call<T>(op: string, input: object): Promise<T> {
-    return this.ask('CALL', { op, input })
-  }
-
-  ask<T>(type: 'HELLO' | 'CALL', payload: object): Promise<T> {
-    const id = `c_${process.pid}_${this.#awaited.size}_${Date.now()}`
-    this.#socket.write(`${JSON.stringify({ v: 1, type, id, ts: Date.now(), payload })}\n`)
-    return new Promise((resolve) => this.#awaited.set(id, resolve as (payload: unknown) => void))
-  }
-
-  #hear({ id, type, payload }: { id: string; type: string; payload: unknown }): void {
-    if (type === 'WELCOME' || type === 'ACK') this.#awaited.get(id)?.(payload)
-    else process.exit(0)
-  }
 }

@@ -1,5 +1,5 @@
-// The folder in which the daemon and the hooks of CLIs meet (mcp/src/hook-guard.ts): who the daemon is, the fifos of waiters, and beside which
-// programs nothing waits. Not having it costs only the hooks.
+// The folder by which the daemon tells the hooks of CLIs (mcp/src/launcher/hook-guard.ts) its process id and the programs for which nothing waits.
+// The fifos of waiters are there too. A missing folder costs only the hooks.
 
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,14 +11,14 @@ const doorFile = (host: number | string) => `door.${host}`
 
 export class HooksFolder {
   readonly path: string
-  /** By program: its agents, and whether nothing waits for each. */
+  /** For each program its agents, and whether nothing waits for each of them. */
   readonly #agents = new Map<number, Map<string, boolean>>()
 
   constructor(path: string) {
     this.path = path
   }
 
-  /** Before anything can be sent: what an earlier daemon knew of inboxes is not true any more. */
+  /** Removes the hints of an earlier daemon, which are not true any more. Called before anything can be sent. */
   begin(): void {
     try {
       mkdirSync(this.path, { recursive: true, mode: 0o700 })
@@ -33,7 +33,7 @@ export class HooksFolder {
     this.#removeAll(isLeft)
   }
 
-  /** The daemon that has said that it is there, still lives and does not stop, and since when. */
+  /** The announced daemon while it lives and is not stopping, and the time of its announcement. */
   daemon(): { pid: number; since: string } | undefined {
     const path = join(this.path, 'daemon')
     try {
@@ -49,8 +49,8 @@ export class HooksFolder {
   }
 
   /**
-   * Whether nothing waits for an agent of this program; undefined: it is not there any more. While nothing waits for any of them, a hook
-   * finds the file `quiet.HOST`, and starts no Node. `agent` tells it apart in all workspaces.
+   * Notes whether nothing waits for an agent of this program; undefined: the agent has left. While nothing waits for any of its agents, a hook
+   * finds the file `quiet.HOST`, and starts no Node. `agent` is unique among all workspaces.
    */
   note(host: number, agent: string, isQuiet: boolean | undefined): void {
     const agents = this.#agents.get(host) ?? new Map<string, boolean>()
@@ -62,7 +62,7 @@ export class HooksFolder {
     if (isAllQuiet(agents) !== wasQuiet) this.#put(quietFile(host), !wasQuiet)
   }
 
-  /** Whether this daemon reaches the program's session by a door of the session itself: hooks leave no waiter there then. */
+  /** Notes whether this daemon reaches the program's session by a door of the session itself: then hooks leave no waiter there. */
   noteDoor(host: number, isOpen: boolean): void {
     this.#put(doorFile(host), isOpen)
   }
@@ -86,7 +86,7 @@ function isAllQuiet(agents: ReadonlyMap<string, boolean>): boolean {
   return agents.size > 0 && [...agents.values()].every(Boolean)
 }
 
-/** What was left behind beside a program that is gone, such as by a waiter that was killed: `HOST.PID`, `brief.HOST`. */
+/** Leftovers of a program that is gone, such as of a waiter that was killed: `HOST.PID`, `brief.HOST`. */
 function isLeft(name: string): boolean {
   const host = /^(?:brief\.|turn\.)?(\d+)(?:\.|$)/.exec(name)?.[1]
   return host !== undefined && isGone(Number(host))

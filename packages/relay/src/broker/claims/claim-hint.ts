@@ -1,5 +1,5 @@
 // A file beside the daemon's other hints for hooks, named claims.WORKSPACE: it is there while edits have to be asked about. Without one the
-// hook of an edit ends in the shell (mcp/src/hook-guard.ts), and costs nothing.
+// hook of an edit ends in the shell (mcp/src/launcher/hook-guard.ts), and costs nothing.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

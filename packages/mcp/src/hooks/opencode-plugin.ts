@@ -1,16 +1,16 @@
-// The plugin with which opencode wakes a session of its own for waiting messages: a small file in the data directory, named in opencode's
-// settings by `install`. It runs inside opencode, so it may load nothing of ours: it starts the launcher, as hooks do, and says nothing.
+// The plugin by which opencode wakes a session of its own for waiting messages: a small file in the data directory, which `install` names in
+// opencode's settings. It runs inside opencode, so it may load none of our files: it starts the launcher, as hooks do, and prints nothing.
 
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
-import { launched } from './launcher.ts'
+import { launched } from '../launcher/index.ts'
 
 export function pluginPath(env: Env): string {
   return join(dataDir(env), 'bin', 'agent-relay-opencode.js')
 }
 
-/** opencode passes over a plugin that is not there, so nothing breaks when the data directory is removed. */
+/** Writes the plugin. opencode ignores a missing plugin, so nothing breaks when the data directory is removed. */
 export function refreshPlugin(env: Env): void {
   const path = pluginPath(env)
   const draft = `${path}.${process.pid}.tmp`
@@ -20,10 +20,10 @@ export function refreshPlugin(env: Env): void {
   renameSync(draft, path)
 }
 
-/** When a waiter was of no use, such as because no daemon runs, the next one is started this much later. */
+/** Pause before the next waiter when one has ended. */
 const nextWaiterMs = 30_000
 
-/** How the launcher is started is filled in. */
+/** The launcher's path and arguments are filled in. */
 const template = `// Agent Relay puts messages of other agents before an idle session, and lets others answer what it asks. To remove it: agent-relay mcp uninstall --editor opencode
 import { spawn } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
@@ -45,7 +45,7 @@ export const AgentRelay = async ({ client, directory }) => {
     }
   }
 
-  // Before a tool that may write: denied in words if another agent has the file in hand.
+  // Asks before a tool that may write. Rejects with a text if another agent is working on the file.
   const ask = ({ tool }, { args }) => {
     if (!/^(write|edit|patch|apply_patch|multiedit|bash)$/.test(tool) || !existsSync(launcher)) return
     const env = { ...process.env, RELAY_HOST: String(process.pid) }
@@ -60,23 +60,23 @@ export const AgentRelay = async ({ client, directory }) => {
     })
   }
 
-  // A worker of the relay is spoken to in another way.
+  // A worker of the relay gets its messages in another way.
   if (process.env.RELAY_WORKER) return { 'tool.execute.before': ask }
   const isChild = new Map() // by session: whether another session began it
   const busy = new Set()
   let session, waiter, later
   let isGiving = false
 
-  // While a question to the person is open, its turn is under way.
+  // During a question to the person the session's turn goes on.
   const isIdle = () => session !== undefined && !busy.has(session)
 
-  // What a waiter that is ended has printed counts as never shown. The hook that prints for it ends with its input.
+  // The output of a waiter that is ended counts as never shown. The hook that prints for it ends with its input.
   const end = (child) => {
     child?.stdin.end()
     child?.kill()
   }
 
-  // A waiter stands by while the session is idle, and no longer: what comes during a turn waits for its end.
+  // Keeps a waiter only while the session is idle: messages that come during a turn wait for its end.
   const look = () => {
     clearTimeout(later)
     if (!isIdle() && !isGiving) {
@@ -137,7 +137,7 @@ export const AgentRelay = async ({ client, directory }) => {
     if (!isChild.get(id)) session = id
   }
 
-  // What our hook has to say with a prompt of the person.
+  // The text of our hook for a prompt of the person.
   const said = () =>
     new Promise((resolve) => {
       const env = { ...process.env, RELAY_HOST: String(process.pid) }
@@ -161,7 +161,7 @@ export const AgentRelay = async ({ client, directory }) => {
     if (text && last) parts.push({ id: last.id + 'r', sessionID, messageID: message.id, type: 'text', text, synthetic: true })
   }
 
-  // What opencode asks its person is in the queue of approvals too. Whoever answers first has answered.
+  // A question of opencode to its person is in the queue of approvals too. The first answer counts.
   const asking = new Map() // by question: the hook that asks, and the session that waits
   const asks = async (kind, event) => {
     if (!existsSync(launcher)) return
@@ -185,14 +185,14 @@ export const AgentRelay = async ({ client, directory }) => {
     if (asking.has(id)) child.stdin.write(JSON.stringify({ asks: kind, event, input }) + '\\n')
   }
 
-  // Answered at the terminal, or, without a reply, taken back.
+  // The question was answered at the terminal or, without a reply, withdrawn.
   const answered = (id, reply) => {
     asking.get(id)?.child.stdin.write(JSON.stringify({ reply }) + '\\n')
     asking.delete(id)
     show()
   }
 
-  // What lists of agents say of it. One after the other, and the newest alone.
+  // Tells the daemon whether the session is idle, busy or waiting: one call at a time, and only the newest state.
   let shown, telling
   const show = () => {
     const [waits] = asking.values()
@@ -237,7 +237,7 @@ export const AgentRelay = async ({ client, directory }) => {
     show()
   }
 
-  // The person has nothing to do with what goes wrong here.
+  // Errors of the plugin are not the person's concern.
   return {
     event: ({ event }) => void hear(event).catch(() => {}),
     'tool.execute.before': ask,

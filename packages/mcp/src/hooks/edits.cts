@@ -1,18 +1,18 @@
-// Which files a tool call is about to write, as far as it shows: by the arguments of editing tools, by the headers of a patch, and by patterns
-// in a shell command. What a shell command writes in other ways is not seen.
+// The files that a tool call is about to write, as far as the call shows them: in the arguments of editing tools, in the headers of a patch, and in
+// the words of a shell command. Other ways in which a shell command writes are not seen.
 
 import { basename, resolve } from 'node:path'
 
 export interface Edits {
-  /** Absolute, as they were named: links are followed by the daemon. */
+  /** Absolute paths, as they were named: the daemon follows links. */
   files: string[]
-  /** Of these, those that are removed, moved or restored whole: as directories, with everything in them. */
+  /** The files among them that are removed, moved or restored whole, with everything in them if they are directories. */
   trees?: string[]
   /** A git command that touches files which it does not name. */
   git?: { command: string; directory: string }
 }
 
-/** By tool, in lower case, of all the CLIs. */
+/** Names of tools of all CLIs, in lower case. */
 const editors = ['write', 'edit', 'multiedit', 'notebookedit', 'write_file', 'replace', 'create', 'str_replace_editor']
 const patchers = ['apply_patch', 'patch']
 const shells = ['bash', 'shell', 'run_shell_command', 'local_shell', 'exec_command']
@@ -32,7 +32,7 @@ export function editsOf(tool: string, input: Input, cwd: string): Edits {
     if (Array.isArray(command)) return shellEdits([{ words: command.map(String), writes: [] }], directory)
     return typeof command === 'string' ? textEdits(command, directory) : { files: [] }
   }
-  // Copilot's editor also shows files.
+  // Copilot's editor also views files.
   if (!editors.includes(name) || input.command === 'view') return { files: [] }
   const file = stringOf(input, fileKeys)
   return { files: file === undefined ? [] : [resolve(cwd, file)] }
@@ -51,13 +51,13 @@ function textEdits(text: string, directory: string): Edits {
   return { files: [...files, ...patchedIn(text, directory)], ...rest }
 }
 
-/** One command of a line: its words, and what its output is written to. */
+/** One command of a line: its words, and the files to which its output is redirected. */
 interface Simple {
   words: string[]
   writes: string[]
 }
 
-/** What stands before a program without changing what it does. */
+/** Words before a program that do not change what it does. */
 const before = ['sudo', 'command', 'env', 'time', 'nohup', 'exec', 'builtin']
 
 function shellEdits(commands: readonly Simple[], start: string): Edits {
@@ -66,7 +66,7 @@ function shellEdits(commands: readonly Simple[], start: string): Edits {
   for (const { words, writes } of commands) {
     const at = words.findIndex((word) => !before.includes(word) && !/^\w+=/.test(word))
     const [program = '', ...args] = at < 0 ? [] : words.slice(at)
-    // What a variable or a pattern stands for is not known here.
+    // The value of a variable or a pattern is not known here.
     const paths = (names: readonly string[]) =>
       names.filter((name) => name !== '' && !/[$*?`]/.test(name)).map((name) => resolve(directory, name))
     const take = (names: readonly string[]) => void found.files.push(...paths(names))
@@ -169,7 +169,7 @@ function gitEdits(words: readonly string[], start: string): Edits {
   }
 }
 
-/** A shell line as its commands: enough of the grammar to tell words, quotes, redirections and here-documents apart. */
+/** The commands of a shell line: enough of the grammar to tell words, quotes, redirections and here-documents apart. */
 function commandsOf(text: string): Simple[] {
   const commands: Simple[] = [{ words: [], writes: [] }]
   const token =
@@ -184,7 +184,7 @@ function commandsOf(text: string): Simple[] {
     else if (separator !== undefined) {
       commands.push({ words: [], writes: [] })
       isTarget = false
-      // What follows is the text of here-documents, up to their marks.
+      // The texts of here-documents follow, up to their marks.
       if (separator.includes('\n'))
         while (ends.length > 0) token.lastIndex = afterHere(text, token.lastIndex, ends.shift() as string)
     } else if (word !== undefined) {

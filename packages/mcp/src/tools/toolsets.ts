@@ -1,17 +1,17 @@
-// Named groups of tools. A session gets the groups it asked for, and pays context for no others.
+// Toolsets: named groups of tools. A session gets the toolsets that it asked for, and pays context for no others.
 
 import { RelayError } from '@agent-relay/sdk'
-import { actionTools } from './tools/actions.ts'
-import { agentTools } from './tools/agents.ts'
-import { liftTools } from './tools/lift.ts'
-import { relayInboxTool } from './tools/relay-inbox.ts'
-import { relayReleaseTool } from './tools/relay-release.ts'
-import { relaySendTool } from './tools/relay-send.ts'
-import { relaySpawnTool } from './tools/relay-spawn.ts'
-import { relayStatusTool } from './tools/relay-status.ts'
-import { relayWhoTool } from './tools/relay-who.ts'
-import type { Tool } from './tools/tool.ts'
-import { workspaceTools } from './tools/workspace/index.ts'
+import { actionTools } from './actions.ts'
+import { agentTools } from './agents.ts'
+import { liftTools } from './lift.ts'
+import { relayInboxTool } from './relay-inbox.ts'
+import { relayReleaseTool } from './relay-release.ts'
+import { relaySendTool } from './relay-send.ts'
+import { relaySpawnTool } from './relay-spawn.ts'
+import { relayStatusTool } from './relay-status.ts'
+import { relayWhoTool } from './relay-who.ts'
+import type { Tool } from './tool.ts'
+import { workspaceTools } from './workspace/index.ts'
 
 export const toolsets: Readonly<Record<string, readonly Tool[]>> = {
   relay: [relaySendTool, relayInboxTool, relayWhoTool, relayStatusTool, relaySpawnTool, relayReleaseTool],
@@ -22,10 +22,10 @@ export const toolsets: Readonly<Record<string, readonly Tool[]>> = {
 }
 
 export const defaultToolsets = 'relay'
-/** Over HTTP a client may know nothing but the address: it gets the agent_* tools, and those with which it can write to its agents. */
+/** A client over HTTP may know nothing but the address: it gets the agent_* tools, and the tools to write to its agents. */
 export const httpToolsets = 'relay,agents'
 
-/** `relay,agents` as a list of tools, in a fixed order; an unknown name is refused, naming the known ones. */
+/** The tools of toolsets such as `relay,agents`, in a fixed order. The refusal of an unknown name lists the known ones. */
 export function toolsOf(names: string = defaultToolsets): readonly Tool[] {
   const wanted = [
     ...new Set(
@@ -42,7 +42,7 @@ export function toolsOf(names: string = defaultToolsets): readonly Tool[] {
       })
     }
   }
-  // Toolsets may share tools; one that shows every action does so whatever it stands beside.
+  // Toolsets may share a tool: the one that shows every action wins.
   const tools = new Map<string, Tool>()
   for (const tool of wanted.flatMap((name) => toolsets[name] as readonly Tool[]))
     if (!tools.get(tool.name)?.showsActions) tools.set(tool.name, tool)

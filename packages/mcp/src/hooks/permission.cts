@@ -1,23 +1,23 @@
-// `agent-relay-mcp hook PermissionRequest`: what Claude Code runs while its permission dialog is open. It asks the queue of approvals, and prints
-// the answer if somebody gives one there first. Whoever answers at the terminal is quicker then: Claude Code tells nobody, so it is read from the
-// session's own transcript and from the processes of the host, and the queue is told. If anything goes wrong, the hook says nothing, and the
-// dialog works as without us. Loaded in the time of a bare Node, like the other hooks.
+// `agent-relay-mcp hook PermissionRequest`: Claude Code runs it while its permission dialog is open. It asks the queue of approvals, and prints the
+// answer if somebody gives one there first. If somebody answers at the terminal first, Claude Code tells nobody: the hook sees it
+// (terminal-answer.cts) and tells the queue. If anything goes wrong, the hook prints nothing, and the dialog works as without us. The hook starts
+// in the time of a bare Node, like the others.
 
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { askedText } from '@agent-relay/sdk/internal/asked'
-import { reachDaemon, setting } from '@agent-relay/sdk/internal/discover'
+import { reachDaemon } from '@agent-relay/sdk/internal/discover'
 import { ApprovalLine, type Over } from './approval-line.cts'
-import { stdinText } from './edit-hook.cts'
-import { hosts } from './hook-host.cts'
-import { opencodeAsks } from './opencode-asks.cts'
-import { Watched } from './transcript.cts'
+import { hosts, identityOf } from './identity.cts'
+import { opencodeAsks } from './opencode-permission.cts'
+import { stdinText } from './stdin.cts'
+import { TerminalWatch } from './terminal-answer.cts'
 
-export { Watched }
+export { TerminalWatch }
 
-/** How often to look whether it was answered at the terminal. */
+/** Interval between looks at the terminal. */
 const terminalLookMs = 250
-/** Of what is sent to the daemon, which cuts it further. */
+/** The daemon cuts the input further. */
 const inputCharsMax = 256 * 1024
 /** A dialog waits for a person anyway; without the call nobody could answer it from elsewhere. */
 const permissionCallMs = 30_000
@@ -40,22 +40,19 @@ interface Suggestion {
 /** Ends the process by itself. */
 export async function permissionHook(cli: string | undefined): Promise<void> {
   if (cli === 'opencode') return opencodeAsks()
-  const { env } = process
-  const [name, token] = [setting(env, 'RELAY_AGENT_NAME'), setting(env, 'RELAY_AGENT_TOKEN')]
   const asked = askedIn(await stdinText(permissionCallMs))
-  if (!asked || (name === undefined && token !== undefined)) process.exit()
-  const known = hosts(env.RELAY_HOST)
-  const watched = new Watched({ ...asked, host: known[0] })
+  const identity = identityOf(process.env)
+  if (!asked || !identity) process.exit()
+  const watched = new TerminalWatch({ ...asked, host: hosts(process.env.RELAY_HOST)[0] })
   try {
-    const { socketPath, socket } = await reachDaemon()
-    const identity = token === undefined ? { hosts: known } : { token }
-    // By it the hook is known again, so nobody may guess it.
+    const { socketPath, socket = connect(socketPath) } = await reachDaemon()
+    // Nobody may guess it: the next daemon recognizes the hook by it.
     const key = randomBytes(16).toString('hex')
     const ask = { key, vendor: 'claude', ...shownOf(asked), ...answersOf(asked), passesWords: true }
-    const line = new ApprovalLine(socket ?? connect(socketPath), identity, ask)
+    const line = new ApprovalLine(socket, identity, ask)
     const parent = process.ppid
     const look = setInterval(() => {
-      // Its host is gone, and with it what it asks for.
+      // The host is gone, and its question with it.
       if (process.ppid !== parent) process.exit()
       const kind = watched.answered()
       if (kind) line.settle({ key, how: 'terminal', kind })
@@ -82,7 +79,7 @@ const choices = [
   { id: 'deny', kind: 'deny' },
 ]
 
-/** What Claude Code calls the tool by which its model asks the person, with options. */
+/** Claude Code's name for the tool by which its model asks the person, with options. */
 const questionTool = 'AskUserQuestion'
 
 interface Question {
@@ -91,7 +88,7 @@ interface Question {
   multiSelect?: boolean
 }
 
-/** Undefined where it is not understood: then it is shown as any other tool is, and answered at the terminal. */
+/** Undefined where the input has another form: then it is shown like any other tool's, and answered at the terminal. */
 function questionsIn({ tool, input }: Asked): Question[] | undefined {
   const { questions } = input
   if (tool !== questionTool || !Array.isArray(questions) || questions.length === 0) return undefined
@@ -102,7 +99,7 @@ function questionsIn({ tool, input }: Asked): Question[] | undefined {
 
 const isOption = (each: { label?: unknown } | null) => typeof each?.label === 'string'
 
-/** A choice is answered by answers, never by a yes. */
+/** A question is answered by its options, never by a yes. */
 function answersOf(asked: Asked): { choices: typeof choices; questions?: object[] } {
   const questions = questionsIn(asked)
   if (!questions) return { choices: asked.tool === questionTool ? [] : choices }
@@ -146,7 +143,7 @@ function questionText({ question, options }: Question): string {
   return [question, ...shown].join('\n')
 }
 
-/** Undefined where nobody has answered here. */
+/** Undefined where nobody has answered in the queue. */
 function decisionOf({ how, kind, words, answers }: Over, asked: Asked): object | undefined {
   if (how !== 'answered') return undefined
   const questions = kind === 'deny' ? undefined : questionsIn(asked)
@@ -159,7 +156,7 @@ function decisionOf({ how, kind, words, answers }: Over, asked: Asked): object |
   return kind === 'deny' ? { behavior: 'deny', message: words ?? 'A person said no.' } : undefined
 }
 
-/** What Claude Code proposes, for this session alone: no file is written. Without a proposal, this very call. */
+/** Claude Code's own proposal, for this session alone: no file is written. Without a proposal, this very call. */
 function forSession({ tool, input, suggestions }: Asked): object[] {
   if (suggestions.length > 0) return suggestions.map((each) => ({ ...each, destination: 'session' }))
   const rule = typeof input.command === 'string' ? { toolName: tool, ruleContent: input.command } : { toolName: tool }

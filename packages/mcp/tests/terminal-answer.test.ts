@@ -14,8 +14,8 @@ interface Call {
   transcript: string | undefined
   host: number
 }
-const { Watched } = createRequire(import.meta.url)('../dist/permission-hook.cjs') as {
-  Watched: new (call: Call) => { answered(): 'allow' | 'deny' | undefined }
+const { TerminalWatch } = createRequire(import.meta.url)('../dist/hooks/permission.cjs') as {
+  TerminalWatch: new (call: Call) => { answered(): 'allow' | 'deny' | undefined }
 }
 
 let work: string
@@ -39,7 +39,7 @@ async function child(...words: string[]): Promise<void> {
   await once(started.stdout, 'data')
 }
 const watch = (command: string, transcript?: string) =>
-  new Watched({ tool: 'Bash', input: { command }, transcript, host: process.pid })
+  new TerminalWatch({ tool: 'Bash', input: { command }, transcript, host: process.pid })
 
 test.skipIf(process.platform !== 'linux')('a child that was there before is not what was asked for', async () => {
   await child('node', 'touch made')

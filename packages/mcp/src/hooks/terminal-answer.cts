@@ -1,5 +1,5 @@
-// Whether a permission of Claude Code was answered at its terminal. Nobody tells: the result of the call stands in the session's transcript, and a
-// command that runs is a child of the host. What neither shows yet is taken for open.
+// Whether a permission of Claude Code was answered at its terminal. Claude Code tells nobody: the result of the call stands in the session's
+// transcript, and a command that runs is a child of the host. A permission that neither shows is taken for open.
 
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 
@@ -10,16 +10,16 @@ interface Call {
   host: number | undefined
 }
 
-/** As much of the transcript's end as is looked at: the call stands in its last lines. */
+/** Only the end of the transcript is read: the call stands in its last lines. */
 const tailBytes = 512 * 1024
-/** Claude Code says so of a call that the person refused. */
+/** Claude Code's words about a call that the person refused. */
 const refused = /doesn't want to (?:proceed|take this action)|rejected|interrupted by user/i
 
-export class Watched {
+export class TerminalWatch {
   readonly #call: Call
-  /** Results that stood there before we came. */
+  /** Results that the transcript had before the question. */
   #before: ReadonlySet<string> | undefined
-  /** Children of the host that were there before the question: none of them is what it asks for. */
+  /** Children that the host had before the question: none of them is the command in question. */
   readonly #others: ReadonlySet<string>
   #size = -1
 
@@ -27,7 +27,7 @@ export class Watched {
     this.#call = call
     this.#others = new Set(this.#children())
     this.#result()
-    // A transcript that is not there yet holds no result either.
+    // A missing transcript holds no result.
     this.#before ??= new Set()
   }
 
@@ -61,7 +61,7 @@ export class Watched {
     const { transcript } = this.#call
     if (transcript === undefined) return undefined
     try {
-      // Whatever else lies there must not hold us up.
+      // Another kind of file at this path must not block us.
       const file = openSync(transcript, constants.O_RDONLY | constants.O_NONBLOCK)
       try {
         const found = fstatSync(file)
@@ -84,7 +84,7 @@ export class Watched {
     const { command } = this.#call.input
     if (typeof command !== 'string') return false
     const plain = command.trim()
-    // What a shell would quote stands there in a form that is not known: its result tells.
+    // The quoted form in a shell's arguments is not known: the result in the transcript tells.
     if (plain === '' || /[\n'"\\]/.test(plain)) return false
     return this.#children().some((pid) => !this.#others.has(pid) && holds(argumentsOf(pid), plain))
   }
@@ -113,7 +113,7 @@ function argumentsOf(pid: string): string[] {
   }
 }
 
-/** As an argument of its own, in quotes, or behind `eval`: a longer command that has this one in it is another. */
+/** The command is an argument of its own, in quotes, or behind `eval`: a longer command that contains this one is another. */
 function holds(all: readonly string[], command: string): boolean {
   const quoted = [`'${command}'`, `"${command}"`, `eval ${command} \\<`, `eval ${command} <`]
   return all.some((each) => each === command || quoted.some((form) => each.includes(form)))
@@ -127,7 +127,7 @@ interface Block {
   tool_use_id?: string
 }
 
-/** The parts of messages, a line each. */
+/** The parts of the messages, of which each line holds one. */
 function* blocksIn(text: string): Generator<Block> {
   for (const line of text.split('\n')) {
     if (!line.includes('tool_')) continue
@@ -135,7 +135,7 @@ function* blocksIn(text: string): Generator<Block> {
       const { message } = JSON.parse(line) as { message?: { content?: unknown } }
       if (Array.isArray(message?.content)) yield* message.content as Block[]
     } catch {
-      // The first line was cut, or the last is still being written.
+      // The first line was cut, or the last line is still being written.
     }
   }
 }

@@ -12,8 +12,8 @@ import { joinPipe } from '../../../scripts/join-pipe.mjs'
 import { until } from '../../../test/until.ts'
 import type { Workspace } from '../../relay/src/broker/workspace.ts'
 import { HttpWorld } from '../../relay/tests/wires/http-world.ts'
-import { refreshLauncher } from '../src/launcher.ts'
-import { pluginPath, refreshPlugin } from '../src/opencode-plugin.ts'
+import { pluginPath, refreshPlugin } from '../src/hooks/opencode-plugin.ts'
+import { refreshLauncher } from '../src/launcher/index.ts'
 
 const id = makeIds()
 const work = realpathSync(mkdtempSync(join(tmpdir(), 'opencode-asks-')))

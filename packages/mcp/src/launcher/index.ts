@@ -1,6 +1,6 @@
-// The launcher: a small file in the data directory that the entries of `install` and the hooks start. It outlives an update of Node, of the
-// checkout or of the global installation, and says which command helps when what it starts is gone. It never looks up a program by our name:
-// elsewhere another project's program may have it. What it does before a hook is in hook-guard.ts, and without a daemon in stand-in.ts.
+// The launcher: a small file in the data directory that the entries of `install` and the hooks start. It outlives an update of Node, of the checkout
+// or of the global installation. When its target is gone, it names the command that fixes that. It never looks up a program by our name: another
+// project's program may have that name. Its shell code before a hook is in hook-guard.ts, and without a daemon in stand-in.ts.
 
 import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -10,7 +10,7 @@ import { dataDir, type Env, readForeignFile } from '@agent-relay/sdk/internal/di
 import { hookGuard } from './hook-guard.ts'
 import { insteadOf, standIn } from './stand-in.ts'
 
-/** What a host runs. */
+/** The command that a host runs. */
 export interface Server {
   command: string
   args: string[]
@@ -23,25 +23,25 @@ export interface LauncherTarget {
 }
 
 const isWindows = process.platform === 'win32'
-/** Ours has two kilobytes; a larger file is somebody else's. */
+/** Our file has a few kilobytes; a larger one is somebody else's. */
 const bytesMax = 64 * 1024
-/** EX_CONFIG: the configuration is wrong, not the call. A hook never says so: its guard has ended it before. */
+/** EX_CONFIG: the configuration is wrong, not the call. A hook never exits with it: its guard has ended it before. */
 const goneExit = 78
-/** What the launcher starts: the command line of this package. */
-export const launcherScript = fileURLToPath(new URL('../bin/agent-relay-mcp.cjs', import.meta.url))
+/** The launcher's target: the command line of this package. */
+export const launcherScript = fileURLToPath(new URL('../../bin/agent-relay-mcp.cjs', import.meta.url))
 const ownTarget: LauncherTarget = { node: process.execPath, script: launcherScript }
 
 export function launcherPath(env: Env): string {
   return join(dataDir(env), 'bin', isWindows ? 'agent-relay-mcp.cmd' : 'agent-relay-mcp')
 }
 
-/** How a host starts the launcher; absolute, because editors have another PATH than shells. */
+/** The command with which a host starts the launcher; absolute, because editors have another PATH than shells. */
 export function launched(args: string[], env: Env): Server {
   const path = launcherPath(env)
   return isWindows ? { command: 'cmd', args: ['/c', path, ...args] } : { command: path, args }
 }
 
-/** Whether the words of a command start the launcher's server, and nothing else that the launcher can do. */
+/** Whether the words of a command start the launcher's server, and no other command of the launcher. */
 export function isServing(command: readonly string[], env: Env): boolean {
   const { command: program, args } = launched(['serve'], env)
   return isLaunched(command, env) && [program, ...args].every((word, i) => word === command[i])
@@ -75,19 +75,19 @@ export function refreshLauncher(env: Env, target = ownTarget): string {
   return path
 }
 
-/** 'other': it starts another installation, or another Node. */
+/** 'other': the launcher starts another installation, or another Node. */
 export function launcherState(env: Env): 'current' | 'other' | 'missing' {
   const text = readLauncher(env)
   return text === undefined ? 'missing' : text === launcherText(ownTarget) ? 'current' : 'other'
 }
 
-/** The Node that it starts; undefined where that cannot be told. */
+/** The Node that the launcher starts; undefined where the file does not say it. */
 export function launcherNode(env: Env): string | undefined {
   const [node] = wordsOf(/^node=(.+)$/m.exec(readLauncher(env) ?? '')?.[1] ?? '')
   return node
 }
 
-/** Undefined where it is missing or cannot be run. */
+/** Undefined where the launcher is missing or cannot be run. */
 function readLauncher(env: Env): string | undefined {
   try {
     const found = readForeignFile(launcherPath(env), { bytesMax })
@@ -108,10 +108,10 @@ const gone = [
   '  from an archive:      npm install -g ./FILE, then: agent-relay mcp install',
 ]
 
-/** For the host; the logs name the paths. */
+/** The text for the host; the logs name the paths. */
 const noNode = 'Agent Relay cannot start: no Node 20.19 or newer was found. Install Node, then: agent-relay mcp install'
 
-/** The shell is gone the moment Node starts, so process ids and signals are as without it; it costs a millisecond or two. */
+/** Node replaces the shell, so process ids and signals are as without it; the shell costs a millisecond or two. */
 function shell({ node, script }: LauncherTarget): string {
   return `#!/bin/sh
 # The launcher of Agent Relay: editors and CLIs start this file. \`agent-relay daemon start\`, \`up\` and \`mcp install\` write it again.
@@ -119,7 +119,7 @@ node=${quotedWord(node)}
 script=${quotedWord(script)}
 ${hookGuard}
 ${standIn}
-# Only who reaches the daemon from elsewhere needs certificates; to read them takes longer than all of Node's start.
+# Only a pipe to another machine needs certificates; reading them takes longer than all of Node's start.
 [ -n "$RELAY_BASE_URL" ] || unset NODE_EXTRA_CA_CERTS
 if [ -f "$script" ]; then
   if [ -x "$node" ]; then exec "$node" "$script" "$@"; fi

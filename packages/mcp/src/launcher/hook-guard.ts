@@ -1,28 +1,31 @@
-// What the launcher's shell does for a hook: it runs at every turn of somebody's session, so it must cost nothing and say nothing, and no Node may
-// start for it where there is nobody to ask. Here is also the waiter that stands beside an idle session. What a hook says is in hook.cts.
+// The launcher's shell code for hooks, and the waiter beside an idle session. A hook runs at every turn of somebody's session, so it must cost
+// nothing and print nothing, and no Node may start for it where there is no daemon to ask. The programs that run after this code are in hooks/.
 
-/** How often a waiter looks whether its session is still there, in seconds. */
+/** Interval at which a waiter checks whether its session is still there, in seconds. */
 const tickSeconds = 5
 /**
- * A waiter keeps still while its session is in a turn, whose end brings the next waiter. A turn that the person breaks off or the model fails
- * has no end: after this many ticks the mail is handed over anyway. The host holds it until its next request, or until its dialog is over.
+ * A waiter hands over nothing while its session is in a turn, whose end brings the next waiter. A turn that the person breaks off, or in which the
+ * model fails, runs no hook at its end: after this many ticks the waiter hands the mail over anyway. The host holds it until its next request, or
+ * until its dialog is over.
  */
 const busyTicks = 12
 
 /**
- * `hooks/daemon` in the data directory holds the process id of its daemon. It is a hint: a stale one costs the start of a Node, a missing one
- * costs the hook. `hooks/quiet.HOST` says that nothing waits for the agents of this program: no Node is started then, except where a session
- * begins, which is also shown what an earlier one has seen. A worker has hooks of its own, which say so in their last word: those in its user's
- * files are silent there, except before an edit where the worker's CLI is not Claude Code. `hooks/brief.HOST` says that a brief is still to be
- * given, and after what (hook.cts). `hooks/claims.WORKSPACE` is there while edits have to be asked about, also after its daemon was killed: then
- * the hook leaves a note.
+ * Files in `hooks/` of the data directory:
+ * - `daemon` holds the process id of the daemon. It is a hint: a stale one costs the start of a Node, a missing one costs the hook.
+ * - `quiet.HOST`: nothing waits for the agents of this program. Then no Node is started, except where a session begins, which is also shown the
+ *   messages that an earlier one has seen.
+ * - `brief.HOST`: a brief is still to be given (hooks/later-brief.cts).
+ * - `claims.WORKSPACE` is there while hooks must ask about edits, also after its daemon was killed: then the hook leaves a note.
+ * - `door.HOST`: the daemon itself reaches this session, by the session's own socket. No waiter is left there, and a running one ends.
  *
- * `hooks/door.HOST` says that the daemon itself reaches this session, by the session's own socket: no waiter is left there, and one that stands ends.
+ * A worker has hooks of its own, whose last word is `--worker`. The hooks in its user's files do nothing there, except before an edit where the
+ * worker's CLI is not Claude Code.
  *
  * A waiter (Claude Code's asyncRewake, or started by opencode's plugin) reads from the fifo `hooks/HOST.PID`: the daemon writes `mail` there, the
  * hook of a prompt `busy`, the next waiter `end`. It needs a shell whose `read` takes a time limit, else bash; without one it is a Node. In a
- * session that nobody attends, such as `claude -p`, there is none, since the host waits for it to end. In an attended one, the waiter hands over
- * what came during the turn. A worker has a terminal of ours, so it is attended unless its CLI says otherwise.
+ * session that nobody attends, such as `claude -p`, there is no waiter, since the host would wait for it to end. In an attended session, the waiter
+ * hands over the messages that came during the turn. A worker has a terminal of ours, so it is attended unless its CLI says otherwise.
  */
 export const hookGuard = `data="\${0%/bin/*}"
 case "$RELAY_DATA_DIR" in /*) data="$RELAY_DATA_DIR" ;; esac
@@ -51,7 +54,7 @@ if [ "$1" = hook ]; then
   fi
   beside="$data/hooks/$PPID"
   brief="$data/hooks/brief.$PPID"
-  # Fails where there is no waiter. One that goes at this moment leaves no fifo, and the shell makes a file instead, which must not stay.
+  # Writes to the waiter; fails where there is none. If one ends at this moment, the shell makes a file instead of the fifo, which must not stay.
   tell() {
     told=1
     for fifo in "$beside".*; do
@@ -60,12 +63,12 @@ if [ "$1" = hook ]; then
     done 2> /dev/null
     return $told
   }
-  # Not where the hook may speak for somebody else than the programs that the daemon knows.
+  # Fails where the hook may speak for another agent than those of the programs that the daemon knows.
   is_quiet() {
     [ -e "$data/hooks/quiet.$PPID" ] && [ ! -e "$brief" ] || return 1
     [ -n "$RELAY_WORKER" ] || [ -z "$RELAY_SOCKET$RELAY_BASE_URL$RELAY_AGENT_TOKEN" ]
   }
-  # How often a session of Gemini CLI went on with another history than it had: then it begins its record again.
+  # The number of times that a session of Gemini CLI replaced its history: each time it begins its record again.
   cuts() { grep -c '^{"$set":{"sessionId":' "$1" || [ $? = 1 ]; }
   turn="$data/hooks/turn.$PPID"
   # Whether this shell can wait with a time limit.
@@ -76,9 +79,9 @@ if [ "$1" = hook ]; then
   case "$4 $2 $attended" in
   'claude Stop 1') exit 0 ;;
   'claude UserPromptSubmit 1')
-    # The waiter that stands beside the session, or has just woken it, has handed over whatever there was.
+    # The waiter beside the session, or the one that has just woken it, has handed over all messages.
     if [ -e "$beside.woken" ]; then rm -f "$beside.woken"; tell busy; exit 0; fi
-    # So has the daemon where it reaches the session itself. A brief that could not be given when the session began goes with the prompt.
+    # So has a daemon that reaches the session itself. A brief that could not be given when the session began goes with the prompt.
     if { tell busy || has_door; } && [ ! -e "$brief" ]; then exit 0; fi
     ;;
   'claude wait 1' | 'opencode wait '*)
@@ -92,19 +95,19 @@ if [ "$1" = hook ]; then
       case "$line" in *'"source":"compact"'*) exit 0 ;; esac
       ;;
     UserPromptSubmit)
-      # Only where none stands: the last one has woken the session, and the turn that begins may have no end to bring the next.
+      # Only without a waiter: the last one has woken the session, and the end of this turn may run no hook that starts the next.
       for fifo in "$beside".*; do
         if kill -0 "\${fifo##*.}"; then exit 0; fi
       done 2> /dev/null
       busy=${busyTicks} since=$(date +%s)
       ;;
     esac
-    # What opencode's plugin says here is for the hook that it is told by.
+    # The input from opencode's plugin is for the hook that the waiter starts.
     [ "$4" = opencode ] || exec < /dev/null
     if ! is_patient && [ -z "$BASH_VERSION" ] && command -v bash > /dev/null; then exec bash "$0" "$@"; fi
     export RELAY_HOST="$PPID"
     if is_patient; then
-      # The hook of the same prompt has to see by whom the session was woken.
+      # The hook of the same prompt must still find the file of the waiter that has woken the session.
       if [ $busy = 0 ]; then tell end; rm -f "$beside".*; fi
       own="$beside.$$"
       umask 077
@@ -123,13 +126,13 @@ if [ "$1" = hook ]; then
         fi
         line=
         if read -t ${tickSeconds} line <&3; then
-          # Of a line that came as the last tick ended, only the rest is left: its last letter tells.
+          # The end of a tick may cut a line's beginning off: its last letter tells which it was.
           case "$line" in
           *d) rm -f "$own"; exit 0 ;;
           *y) busy=${busyTicks} since=$(date +%s) ;;
           *)
             mail=1
-            # Where so much comes that no tick ever ends, the clock tells.
+            # Under so much mail that no tick ever ends, the clock decides.
             if [ $busy != 0 ] && [ $(($(date +%s) - since)) -ge ${busyTicks * tickSeconds} ]; then busy=0; fi
             ;;
           esac
@@ -142,11 +145,11 @@ if [ "$1" = hook ]; then
         fi
       done
     fi
-    # A Node would not keep still during the turn.
+    # A waiter that is a Node cannot wait for the end of the turn.
     if [ $busy != 0 ]; then exit 0; fi
     ;;
   'gemini PreCompress '*)
-    # It runs before every turn, compaction or not. The person's own says so; of the others the session's record tells afterwards.
+    # This hook runs before every turn, compaction or not. A compaction by the person says so; the session's record shows others afterwards.
     has_daemon || exit 0
     read -r line
     record=\${line#*'"transcript_path":"'} record=\${record%%'"'*}
@@ -160,11 +163,11 @@ if [ "$1" = hook ]; then
   'gemini BeforeAgent '*)
     if has_daemon && read -r cuts record < "$turn" && [ "$(cuts "$record")" -gt "$cuts" ]; then echo compact > "$brief"; fi 2> /dev/null
     ;;
-  # A session that nobody attends has no dialog, and is not held up.
+  # A session that nobody attends has no dialog and must not wait.
   'claude PermissionRequest 1') ;;
   'claude PermissionRequest '*) exit 0 ;;
   'claude SessionStart 1') ;;
-  # It begins before its server is known, which a token alone can make up for; its one prompt has nothing more than its start.
+  # An unattended session begins before the daemon knows its server, so only a token says whose it is; its one prompt brings no more than its start.
   'claude SessionStart '*) [ -n "$RELAY_AGENT_TOKEN" ] || exit 0 ;;
   'claude UserPromptSubmit '* | 'claude wait '*) exit 0 ;;
   esac

@@ -1,26 +1,26 @@
-// What the launcher's shell says to a host while there is no daemon, or nothing of ours any more: what is wrong and what helps, and it lists the one
-// tool that says so too. The host starts as fast as without us. After that the pipe stands by for a daemon (pipe/pipe.cts), and says the same.
+// The launcher's shell code for a host without a daemon, or after our programs were removed: it answers with the cause and the fix, and lists one tool
+// that answers the same. The host starts as fast as without us. After that the pipe stands by for a daemon (pipe/pipe.cts) with the same answers.
 
 import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import { notRunningText, standByResults, standByText } from '@agent-relay/sdk/internal/stand-by'
 
 /** The inside of a JSON string, as a word of the shell. */
 const inside = (text: string) => quotedWord(JSON.stringify(text).slice(1, -1))
-/** With variables of the shell, which it fills in. */
+/** The answers, with variables that the shell fills in. */
 const results = standByResults({ why: '$why', more: '$more', version: '$release', protocolVersion: '$version' })
 const result = (method: keyof typeof results) =>
   `'"result":'${quotedWord(JSON.stringify(results[method])).replace(/\$(?:why|more|release|version)/g, `'$&'`)}`
 
-/** What the shell says instead where nothing of ours can be started: no daemon would help. */
+/** Replaces the shell's texts where none of our programs can be started: no daemon would help. */
 export const insteadOf = (why: string) => `why=${inside(why)} more=`
 
 /**
- * Ends when the host has its list of tools, and fails at the end of its input. What the host has begun with goes on to the pipe in RELAY_STANDBY,
- * which is empty where nothing was answered here.
+ * Succeeds when the host has its list of tools, and fails at the end of the input. RELAY_STANDBY passes the host's `initialize` on to the pipe; it is
+ * empty where that was not answered here.
  *
  * A shell cannot read JSON. It knows the form that hosts write: no blanks, the method before the params, and the id before the params or at the end,
- * where nothing inside the params can be taken for it. At any other line it fails, and the line goes on to the pipe in RELAY_HEARD, as does a call
- * of a tool while there is a pipe to start. Where there is none, the launcher ends: the host would wait for an answer that never comes.
+ * where nothing inside the params can be taken for it. At any other line it fails, and RELAY_HEARD passes the line on to the pipe, as it does a call
+ * of a tool while there is a pipe to start. Without a pipe, the launcher ends: the host would wait for an answer that never comes.
  */
 export const standIn = `why=${inside(notRunningText)}
 more=${inside(standByText)}

@@ -1,6 +1,6 @@
-// `agent-relay-mcp hook PermissionRequest --cli opencode`: what our plugin runs while opencode asks its person, for leave or by questions. It asks the
-// queue of approvals, and prints the request by which opencode is answered if somebody answers there first. The plugin tells when opencode was
-// answered at its terminal. If anything goes wrong it says nothing, and the dialog works as without us.
+// `agent-relay-mcp hook PermissionRequest --cli opencode`: our plugin runs it while opencode asks its person for a permission or by questions. It
+// asks the queue of approvals. If somebody answers there first, it prints the request that answers opencode. The plugin tells it when opencode was
+// answered at its terminal. If anything goes wrong it prints nothing, and the dialog works as without us.
 
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
@@ -8,16 +8,16 @@ import { createInterface } from 'node:readline'
 import { askedText, opencodeText } from '@agent-relay/sdk/internal/asked'
 import { reachDaemon } from '@agent-relay/sdk/internal/discover'
 import { ApprovalLine, type Over } from './approval-line.cts'
-import { hosts } from './hook-host.cts'
+import { hosts } from './identity.cts'
 
-/** Of what is sent to the daemon, which cuts it further. */
+/** The daemon cuts the text further. */
 const textCharsMax = 256 * 1024
 
-/** A line of the plugin: what opencode asks, as its event tells it, or how that was answered there. */
+/** A line of the plugin: opencode's question, as its event tells it, or the answer at the terminal. */
 interface Told {
   asks?: 'permission' | 'question'
   event?: Record<string, unknown> & { id: string }
-  /** What the tool was given. */
+  /** The tool's input. */
   input?: unknown
   reply?: string
 }
@@ -28,7 +28,7 @@ const kinds: Record<string, Over['kind']> = { once: 'allow', always: 'always', r
 export function opencodeAsks(): void {
   const key = randomBytes(16).toString('hex')
   let line: Promise<ApprovalLine> | undefined
-  // opencode has ended, and with it what it asks.
+  // At the end of its input opencode has ended, and its question with it.
   createInterface(process.stdin)
     .on('line', hear)
     .on('close', () => process.exit())
@@ -48,8 +48,8 @@ export function opencodeAsks(): void {
     const { asks, event } = told
     if (!asks || !event) throw new Error('it was answered at once')
     const ask = { key, vendor: 'opencode', ...(asks === 'question' ? questionOf(event) : permissionOf(told)) }
-    const { socketPath, socket } = await reachDaemon()
-    const opened = new ApprovalLine(socket ?? connect(socketPath), { hosts: hosts(process.env.RELAY_HOST) }, ask)
+    const { socketPath, socket = connect(socketPath) } = await reachDaemon()
+    const opened = new ApprovalLine(socket, { hosts: hosts(process.env.RELAY_HOST) }, ask)
     void opened.over.then((over) => {
       const answer = over.how === 'answered' ? answerOf(asks, event.id, over) : undefined
       if (!answer) process.exit()
@@ -100,7 +100,7 @@ function shown(text: string): object {
   return { input: text.slice(0, textCharsMax), inputChars: text.length, directory: process.cwd() }
 }
 
-/** As opencode's own server takes it. */
+/** The request to opencode's own server. */
 function answerOf(asks: string, id: string, { choice, words: message, answers = [] }: Over): object {
   if (asks === 'permission') return { url: `/permission/${id}/reply`, body: { reply: choice, message } }
   if (choice === 'reject') return { url: `/question/${id}/reject`, body: {} }

@@ -1,6 +1,6 @@
-// `agent-relay-mcp hook PreToolUse` (BeforeTool, preToolUse, tool): what an agent's CLI runs before a tool that may write files. It asks the daemon,
+// `agent-relay-mcp hook PreToolUse` (BeforeTool, preToolUse, tool): an agent's CLI runs it before a tool that may write files. It asks the daemon,
 // and prints the answer only where the edit is denied. If no answer comes in time, the edit goes ahead, and a note of it is left for the daemon:
-// work never stops because of us. Loaded in the time of a bare Node, like the other hooks.
+// work never stops because of us. It starts in the time of a bare Node, like the other hooks.
 
 import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -8,29 +8,29 @@ import { join } from 'node:path'
 import { dataDir, discoverSocket, reachDaemon, setting, spoolName } from '@agent-relay/sdk/internal/discover'
 import { pipeLimits } from '@agent-relay/sdk/internal/pipe-limits'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
+import { WireClient } from '@agent-relay/sdk/internal/wire-client'
 import { type Edits, editsOf } from './edits.cts'
-import { hosts, threadOf } from './hook-host.cts'
-import { newPipeId } from './pipe/opening.cts'
+import { type HookIdentity, identityOf, threadOf } from './identity.cts'
+import { stdinText } from './stdin.cts'
 
-export { editsOf }
-
-/** From the question to its answer. */
+/** Between the question and its answer. */
 const verdictMs = waitLimitMs('edit')
-/** A CLI writes it at once. */
-const callMs = waitLimitMs('hookInput')
-/** A call holds the whole new content of a file. A longer one is not looked at. */
-const callCharsMax = 32 * 1024 * 1024
-/** Notes for one workspace that nobody has read: beyond this number no more are left. And workspaces with notes. */
+/** Beyond this many unread notes for one workspace, and this many workspaces with notes, no more notes are left. */
 const notesMax = 1_000
 const foldersMax = 1_000
-/** As many as the daemon takes. */
+/** The limits of the daemon. */
 const { claimFilesMax: filesMax, claimTreesMax: treesMax } = pipeLimits
 
 interface Asked extends Edits {
   cwd: string
 }
 
-/** A call of a tool, and the conversation that it is made in. */
+interface Verdict {
+  isDenied: boolean
+  text: string
+}
+
+/** A tool call, and its conversation. */
 interface Said {
   asked: Asked
   thread?: string
@@ -38,14 +38,13 @@ interface Said {
 
 /** Ends the process by itself. */
 export async function editHook(event: string): Promise<void> {
-  const { env } = process
-  const [name, token] = [setting(env, 'RELAY_AGENT_NAME'), setting(env, 'RELAY_AGENT_TOKEN')]
   const said = saidIn(await stdinText())
-  if (!said || (name === undefined && token !== undefined)) process.exit()
+  const known = identityOf(process.env)
+  if (!said || !known) process.exit()
   const { asked, thread } = said
-  const known = token === undefined ? { hosts: hosts(env.RELAY_HOST), thread } : undefined
+  const identity = 'hosts' in known ? { ...known, thread } : known
   const late = (socketPath?: string) => {
-    leaveNote(asked, known ?? { proof: hashOf(token as string) }, socketPath ?? discoverSocket()?.socketPath)
+    leaveNote(asked, identity, socketPath ?? discoverSocket()?.socketPath)
     process.exit()
   }
   let socketPath: string | undefined
@@ -53,7 +52,7 @@ export async function editHook(event: string): Promise<void> {
   try {
     const reached = await reachDaemon()
     socketPath = reached.socketPath
-    const answer = await ask(reached.socket ?? connect(socketPath), known ?? { token }, asked)
+    const answer = await ask(reached.socket ?? connect(socketPath), identity, asked)
     if (answer?.isDenied) process.stdout.write(`${JSON.stringify(denial(event, answer.text))}\n`, () => process.exit())
     else process.exit()
   } catch {
@@ -67,7 +66,7 @@ function denial(event: string, text: string): object {
   return event === 'preToolUse' ? decided : { decision: 'deny', reason: text }
 }
 
-/** Undefined where the call shows no edit. */
+/** The edit that a CLI's call shows; undefined where it shows none. */
 function saidIn(text: string): Said | undefined {
   try {
     const said = JSON.parse(text) as Record<string, unknown>
@@ -86,51 +85,22 @@ function saidIn(text: string): Said | undefined {
   }
 }
 
-export function stdinText(ms = callMs): Promise<string> {
-  const { stdin } = process
-  const pieces: string[] = []
-  let chars = 0
-  return new Promise((resolve) => {
-    const over = () => resolve(pieces.join(''))
-    setTimeout(over, ms).unref()
-    stdin.on('error', over).on('end', over)
-    stdin.setEncoding('utf8').on('data', (chunk: string) => {
-      chars += chunk.length
-      if (chars > callCharsMax) resolve('')
-      else pieces.push(chunk)
-    })
-  })
-}
-
-/** Undefined where the daemon does not know whom we speak for, or does not want to say. Rejects where the connection breaks. */
-function ask(socket: Socket, identity: object, input: Asked): Promise<{ isDenied: boolean; text: string } | undefined> {
-  const send = (type: string, payload: object) =>
-    socket.write(`${JSON.stringify({ v: 1, type, id: newPipeId(), ts: Date.now(), payload })}\n`)
+/** Undefined where the daemon refuses, as for an agent that it does not know. Rejects where the connection breaks. */
+function ask(socket: Socket, identity: HookIdentity, input: Asked): Promise<Verdict | undefined> {
   return new Promise((resolve, reject) => {
-    let text = ''
-    socket.on('error', reject).on('close', () => reject(new Error('closed')))
-    socket.setEncoding('utf8').on('data', (chunk: string) => {
-      const lines = (text + chunk).split('\n')
-      text = lines.pop() as string
-      for (const line of lines) {
-        const { type, payload } = JSON.parse(line)
-        if (type === 'WELCOME') send('CALL', { op: 'claim.edit', input })
-        else if (type === 'ACK') resolve(payload)
-        else if (type !== 'EVENT') resolve(undefined)
-      }
-    })
-    send('HELLO', identity)
+    const client = new WireClient(socket, identity, (isRefused) => (isRefused ? resolve(undefined) : reject()))
+    client.call<Verdict>('claim.edit', input).then(resolve)
   })
 }
 
-/** As the daemon's database has it: the token itself must not lie in a file. The edit has gone ahead, so loading this holds up nobody. */
+/** The token's hash, as in the daemon's database: the token itself must not lie in a file. The edit has gone ahead, so loading this holds up nobody. */
 function hashOf(token: string): string {
   const { createHash } = require('node:crypto') as typeof import('node:crypto')
   return createHash('sha256').update(token).digest('hex')
 }
 
-/** Written aside and renamed: the daemon must not read half of it. */
-function leaveNote(asked: Asked, who: object, socket: string | undefined): void {
+/** Writes the note aside and renames it: the daemon must not read half of it. */
+function leaveNote(asked: Asked, identity: HookIdentity, socket: string | undefined): void {
   if (socket === undefined) return
   try {
     const spool = setting(process.env, 'RELAY_NOTES') ?? join(dataDir(process.env), 'hooks', 'spool')
@@ -139,7 +109,8 @@ function leaveNote(asked: Asked, who: object, socket: string | undefined): void 
     const notes = readdirSync(folder).filter((name) => name.endsWith('.json'))
     if (notes.length >= notesMax || readdirSync(spool).length > foldersMax) return
     const name = `${Date.now()}-${process.pid}`
-    const note = { at: Date.now(), socket, ...who, ...asked }
+    const speaker = 'token' in identity ? { proof: hashOf(identity.token) } : identity
+    const note = { at: Date.now(), socket, ...speaker, ...asked }
     writeFileSync(join(folder, `${name}.tmp`), JSON.stringify(note), { mode: 0o600, flag: 'wx' })
     renameSync(join(folder, `${name}.tmp`), join(folder, `${name}.json`))
   } catch {}

@@ -1,0 +1,23 @@
+// `agent-relay-mcp hook doing`: opencode's plugin runs it when its session becomes busy, idle or waiting. It tells the daemon and prints nothing.
+// It starts in the time of a bare Node, like the other hooks.
+
+import { connect } from 'node:net'
+import { reachDaemon, setting } from '@agent-relay/sdk/internal/discover'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
+import { WireClient } from '@agent-relay/sdk/internal/wire-client'
+import { hosts } from './identity.cts'
+import { stdinText } from './stdin.cts'
+
+/** Ends the process, also where no daemon answers. */
+export async function doingHook(): Promise<void> {
+  const exit = () => process.exit()
+  setTimeout(exit, waitLimitMs('hook'))
+  try {
+    const input = JSON.parse(await stdinText())
+    const token = setting(process.env, 'RELAY_AGENT_TOKEN')
+    const identity = token === undefined ? { hosts: hosts(process.env.RELAY_HOST) } : { token }
+    const { socketPath, socket = connect(socketPath) } = await reachDaemon()
+    await new WireClient(socket, identity, exit).call('agent.show', input)
+  } catch {}
+  exit()
+}

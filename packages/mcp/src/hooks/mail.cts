@@ -1,0 +1,186 @@
+// `agent-relay-mcp hook EVENT`: an agent's CLI runs it at the boundaries of a turn. It takes the messages that wait for the agent and prints them in
+// the form of that event, after the agent's brief where the model's memory was cut. Without either it prints nothing, and the host never notices
+// an error. `hook rewake` prints messages in the form that wakes an idle session, and `hook wait` stays until there is a message.
+// It starts in the time of a bare Node, like the pipe: it loads `node:` modules, discovery and the text form only.
+
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { clisWith } from '@agent-relay/sdk/internal/clis'
+import { dataDir, reachDaemon } from '@agent-relay/sdk/internal/discover'
+import { type InjectedMessage, injectionText } from '@agent-relay/sdk/internal/injection'
+import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
+import { WireClient } from '@agent-relay/sdk/internal/wire-client'
+import { identityOf, threadOf } from './identity.cts'
+import { cutIn, LaterBrief } from './later-brief.cts'
+import { stdinObject } from './stdin.cts'
+
+/** The turn ends at these events: the hook must keep it from ending. At all others the text is added to the model's context. */
+const stops = ['Stop', 'SubagentStop', 'AfterAgent', 'agentStop']
+/** A new session has not seen the messages that an earlier one was shown. */
+const begins = ['SessionStart', 'sessionStart']
+
+/** Gemini CLI runs the hooks of a session that was cleared, and drops their output. */
+const isUnheard = (cli: string, cut: string | undefined) => cli === 'gemini' && cut === 'clear'
+
+/** The turn waits for the hook, and a daemon answers within milliseconds or is in trouble. */
+const answerMs = waitLimitMs('hook')
+/** One of the many waits of `hook wait`. */
+const waitMs = 600_000
+/** Interval at which a waiter checks its parent: when the host is gone, it has another one. */
+const parentMs = 5_000
+/** Claude Code puts a context longer than 10,000 characters into a file: the other messages come at the end of the turn, which has room. */
+const contextRoom = { limit: 8, bytesMax: 5 * 1024 }
+
+/** Ends the process where the daemon does not answer. */
+let late: NodeJS.Timeout | undefined
+
+/** Ends the process by itself. */
+export async function mailHook(event: string, cli = 'claude'): Promise<void> {
+  const { env } = process
+  const form = formFor(cli)
+  const identity = identityOf(env)
+  if (!form || !identity) return
+  if (event !== 'wait') late = setTimeout(() => process.exit(), answerMs).unref()
+  // Standard input says to which of many conversations a hook belongs.
+  const said = begins.includes(event) || form.isShared ? await stdinObject() : {}
+  const thread = threadOf(said)
+  const path = 'hosts' in identity ? join(dataDir(env), 'hooks', `brief.${identity.hosts[0]}`) : undefined
+  const later = new LaterBrief(path, form.isShared ? thread : undefined)
+  const cut = begins.includes(event) ? cutIn(said.source) : undefined
+  try {
+    if (isUnheard(cli, cut)) {
+      later.leave(cut)
+      process.exit()
+    }
+    const { socketPath, socket = connect(socketPath) } = await reachDaemon()
+    const client = new WireClient(socket, 'hosts' in identity ? { ...identity, thread } : identity, (isRefused) => {
+      // A session that resumes begins before its MCP server has come: the daemon does not know its agent yet.
+      if (isRefused && !client.isWelcome) later.leave(cut)
+      process.exit()
+    })
+    if (event === 'wait') await wait(client, form)
+    else if (event === 'rewake') await rewake(client, form, later)
+    else await show(client, event, form, cut, later)
+  } catch {
+    process.exit()
+  }
+}
+
+interface Form {
+  toolPrefix: string
+  isBare: boolean
+  isFlat: boolean
+  isShared: boolean
+  /** The way to wake a session: opencode's plugin passes the waiter's output on, through opencode's own interface. */
+  waking: 'rewake' | 'http'
+}
+
+/** The form of messages for the CLI's model; undefined for a CLI that runs no hooks. */
+function formFor(cli: string): Form | undefined {
+  const row = clisWith('hooks').find(({ name }) => name === cli)
+  const waking = cli === 'opencode' ? 'http' : 'rewake'
+  return row && { toolPrefix: row.toolPrefix, ...row.hooks, isShared: 'sharesServer' in row, waking }
+}
+
+/** Prints first, then reports the messages as offered: a message that is lost in between is offered again, never counted as read. */
+async function show(
+  client: WireClient,
+  event: string,
+  form: Form,
+  cut: string | undefined,
+  later: LaterBrief,
+): Promise<void> {
+  const isStop = stops.includes(event)
+  // Messages shown before a compaction may stand in the very prompt that begins: the brief counts the others.
+  const again = begins.includes(event) && cut !== 'compact'
+  const messages = await take(client, { again, begun: performance.timeOrigin, ...(isStop ? {} : contextRoom) })
+  // After the messages were taken: the brief counts as waiting only the others.
+  const opening = await openingOf(client, cut ?? later.after, later)
+  if (messages.length === 0 && opening === '') process.exit()
+  const text = await textOf(client, messages, form, opening)
+  const context = { additionalContext: text }
+  const added = form.isFlat ? context : { hookSpecificOutput: { hookEventName: event, ...context } }
+  const output = isStop ? { decision: 'block', reason: text } : added
+  print(process.stdout, JSON.stringify(output), () => report(client, messages, 'hook'))
+}
+
+async function take(
+  client: WireClient,
+  how: { [name in 'begun' | 'wait' | 'limit' | 'bytesMax']?: number } & { again?: boolean },
+): Promise<InjectedMessage[]> {
+  const input = { route: 'hook', ...how }
+  return (await client.call<{ messages: InjectedMessage[] }>('inbox.take', input)).messages
+}
+
+async function openingOf(client: WireClient, after: string | undefined, later: LaterBrief): Promise<string> {
+  if (after === undefined) return ''
+  const { text } = await client.call<{ text: string }>('agent.brief', { after })
+  later.given()
+  return text
+}
+
+async function textOf(client: WireClient, messages: InjectedMessage[], form: Form, opening: string): Promise<string> {
+  const { sendTool } = await client.welcome
+  return injectionText(messages, { ...form, sendTool, opening })
+}
+
+/** If nobody reads the output any more, nothing was shown: the messages are free again. */
+function print(stream: NodeJS.WriteStream, text: string, then: () => void): void {
+  stream.write(`${text}\n`, (error) => (error ? process.exit() : then()))
+}
+
+async function report(client: WireClient, messages: InjectedMessage[], route: 'hook' | Form['waking']): Promise<void> {
+  setTimeout(() => process.exit(), answerMs).unref()
+  if (messages.length > 0) await client.call('inbox.offer', { route, messages: messages.map(({ id }) => id) })
+  process.exit()
+}
+
+/** A brief alone wakes no session. opencode's plugin adds it to every prompt, also to the one that wakes. */
+async function rewake(client: WireClient, form: Form, later: LaterBrief): Promise<void> {
+  const messages = await take(client, {})
+  const isBriefed = messages.length > 0 && form.waking === 'rewake'
+  await wake(client, messages, form, isBriefed ? await openingOf(client, later.after, later) : '')
+}
+
+/** Claude Code's asyncRewake: exit code 2 wakes the session, which is shown the hook's stderr. */
+async function wake(client: WireClient, messages: InjectedMessage[], form: Form, opening = ''): Promise<void> {
+  if (messages.length === 0) process.exit()
+  const text = await textOf(client, messages, form, opening)
+  if (form.waking === 'http') return handOver(client, messages, text)
+  print(process.stderr, text, () => {
+    // Before the report: if the daemon has it and its answer is lost, nobody else shows the messages.
+    process.exitCode = 2
+    void report(client, messages, form.waking)
+  })
+}
+
+/**
+ * opencode's plugin writes a line once opencode has the text, however long that takes. Without that line nothing was shown, and the messages wait
+ * for the next waiter.
+ */
+function handOver(client: WireClient, messages: InjectedMessage[], text: string): void {
+  clearTimeout(late)
+  const over = () => process.exit()
+  process.stdin
+    .once('data', () => {
+      // The waiter has done its work.
+      process.exitCode = 2
+      void report(client, messages, 'http')
+    })
+    .on('error', over)
+    .on('end', over)
+  print(process.stdout, JSON.stringify(text), () => {})
+}
+
+/** For a machine without a shell that can wait (launcher/hook-guard.ts). */
+async function wait(client: WireClient, form: Form): Promise<void> {
+  const parent = process.ppid
+  setInterval(() => process.ppid !== parent && process.exit(), parentMs)
+  for (;;) {
+    const asked = performance.now()
+    const messages = await take(client, { wait: waitMs })
+    if (messages.length > 0 && process.ppid === parent) return wake(client, messages, form)
+    // The wait ended early: a newer waiter has come, or the daemon stops.
+    if (messages.length > 0 || performance.now() - asked < waitMs) process.exit()
+  }
+}
