@@ -69,12 +69,16 @@ function circlesIn(folder: string, graph: Graph): string[] {
   return found
 }
 
+/** Its text is a program of its own, which opencode runs without anything of ours to import. */
+const plugin = 'packages/mcp/src/hooks/opencode-plugin.ts'
 const settingTable = 'packages/sdk/src/internal/settings.ts'
 
 /** Environment variables of ours that the table of settings does not have, and those that are read around it. */
 export function strayVariables(all: readonly Source[]): string[] {
   const table = all.find(({ path }) => path === settingTable)?.code ?? ''
-  const product = all.filter(({ path }) => /^packages\/[^/]+\/src\//.test(path) && path !== settingTable)
+  const product = all.filter(
+    ({ path }) => /^packages\/[^/]+\/src\//.test(path) && path !== settingTable && path !== plugin,
+  )
   return product.flatMap(({ path, code }) => {
     const unknown = [...code.matchAll(/(?<![\w$])RELAY_[A-Z_]*[A-Z]\b/g)].filter(
       ([name]) => !table.includes(`  ${name}: {`),

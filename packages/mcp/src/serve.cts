@@ -8,6 +8,7 @@ import {
   DaemonNotRunningError,
   type Env,
   findProjectConfig,
+  given,
   reachDaemon,
   setting,
   workingDirectory,
@@ -34,13 +35,13 @@ const lookMs = 50
 export async function serve({ tools, project, start }: ServeOptions = {}): Promise<void> {
   const said = listen(process.stdin)
   // The launcher's shell has read this line and left it to the pipe.
-  const { RELAY_HEARD: heard } = process.env
+  const heard = given(process.env, 'RELAY_HEARD')
   const early = () => (heard ? Buffer.concat([Buffer.from(`${heard}\n`), said()]) : said())
   const identity = identityOf(process.env, tools)
   try {
     const baseUrl = project === undefined ? setting(process.env, 'RELAY_BASE_URL') : undefined
     if (baseUrl !== undefined) return serveOverHttp(baseUrl, identity, early)
-    if (process.env.RELAY_STANDBY) return standByForDaemon(identity, early, project)
+    if (given(process.env, 'RELAY_STANDBY')) return standByForDaemon(identity, early, project)
     const { socketPath, project: found, socket } = await (start ? reachOrStart(project) : reachSettled(project))
     const open = overSocket(socketPath)
     const target = { socketPath, project: found }
@@ -55,7 +56,7 @@ export async function serve({ tools, project, start }: ServeOptions = {}): Promi
 
 /** A host has started the pipe by the launcher; a person would read on stderr why nothing is served. */
 function isHosted(): boolean {
-  return process.env.RELAY_STANDBY !== undefined
+  return given(process.env, 'RELAY_STANDBY') !== undefined
 }
 
 /** Waits for the first daemon that discovery finds; from then on the host stays in the workspace that served it. */
@@ -79,7 +80,7 @@ function standByForDaemon(identity: Identity, early: () => Buffer, project?: str
 function standBy({ target, ...options }: OwnOptions, early: Buffer, error?: Error): void {
   // Hosts keep this text in their logs.
   process.stderr.write(awayText(error))
-  const begun = process.env.RELAY_STANDBY || undefined
+  const begun = given(process.env, 'RELAY_STANDBY') || undefined
   Object.assign(target, { version: version() })
   startPipe({ ...options, target }, (pipe) => pipe.standBy(early, begun, error && reasonOf(error)))
   leaveWithHost()

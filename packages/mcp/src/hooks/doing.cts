@@ -15,7 +15,7 @@ export async function doingHook(): Promise<void> {
   try {
     const input = JSON.parse(await stdinText())
     const token = setting(process.env, 'RELAY_AGENT_TOKEN')
-    const identity = token === undefined ? { hosts: hosts(process.env.RELAY_HOST) } : { token }
+    const identity = token === undefined ? { hosts: hosts(process.env) } : { token }
     const { socketPath, socket = connect(socketPath) } = await reachDaemon()
     await new WireClient(socket, identity, exit).call('agent.show', input)
   } catch {}

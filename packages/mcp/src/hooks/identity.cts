@@ -14,7 +14,7 @@ export type HookIdentity = { token: string } | { hosts: number[]; thread?: strin
 /** Undefined for a token without a name, which is a mistake: a worker has both, and a person's own session has a name at most. */
 export function identityOf(env: Env): HookIdentity | undefined {
   const token = setting(env, 'RELAY_AGENT_TOKEN')
-  if (token === undefined) return { hosts: hosts(env.RELAY_HOST) }
+  if (token === undefined) return { hosts: hosts(env) }
   return setting(env, 'RELAY_AGENT_NAME') === undefined ? undefined : { token }
 }
 
@@ -22,8 +22,9 @@ export function identityOf(env: Env): HookIdentity | undefined {
  * The host that the launcher names, or else the parent process, and above it the parents of shells. A process above the host may be another
  * agent, which runs this one as a command: its messages are not for this model. Outside Linux only the first process is known.
  */
-export function hosts(host: string | undefined): number[] {
-  const found = [Number(host) > 1 ? Number(host) : process.ppid]
+export function hosts(env: Env): number[] {
+  const named = Number(setting(env, 'RELAY_HOST'))
+  const found = [named > 1 ? named : process.ppid]
   try {
     while (found.length < ancestorsMax) {
       const stat = readFileSync(`/proc/${found.at(-1)}/stat`, 'latin1')

@@ -49,7 +49,7 @@ export function opencodeAsks(): void {
     if (!asks || !event) throw new Error('it was answered at once')
     const ask = { key, vendor: 'opencode', ...(asks === 'question' ? questionOf(event) : permissionOf(told)) }
     const { socketPath, socket = connect(socketPath) } = await reachDaemon()
-    const opened = new ApprovalLine(socket, { hosts: hosts(process.env.RELAY_HOST) }, ask)
+    const opened = new ApprovalLine(socket, { hosts: hosts(process.env) }, ask)
     void opened.over.then((over) => {
       const answer = over.how === 'answered' ? answerOf(asks, event.id, over) : undefined
       if (!answer) process.exit()

@@ -43,7 +43,7 @@ export async function permissionHook(cli: string | undefined): Promise<void> {
   const asked = askedIn(await stdinText(permissionCallMs))
   const identity = identityOf(process.env)
   if (!asked || !identity) process.exit()
-  const watched = new TerminalWatch({ ...asked, host: hosts(process.env.RELAY_HOST)[0] })
+  const watched = new TerminalWatch({ ...asked, host: hosts(process.env)[0] })
   try {
     const { socketPath, socket = connect(socketPath) } = await reachDaemon()
     // Nobody may guess it: the next daemon recognizes the hook by it.
