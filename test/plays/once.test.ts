@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Route } from '@agent-relay/sdk/protocol'
 import { expect } from 'vitest'
-import type { HeldMail } from '../../packages/relay/src/broker/wake-runtime.ts'
+import type { HeldMail } from '../../packages/relay/src/broker/waking/wake-runtime.ts'
 import type { WorkerRow } from '../../packages/relay/src/core/view.ts'
 import { inProcess } from '../../packages/relay/src/wires/in-process.ts'
 import type { ProcessHouse } from './houses.ts'

@@ -19,7 +19,7 @@ import { type Answer, type Asking, type DaemonInfo, isByHost, type Service, type
 import { followers, handlers, isWatch, isWorkspaceCall, type WorkspaceCall } from './handlers.ts'
 import { Budget } from './long-reads.ts'
 import { digestOf, parse } from './operation-input.ts'
-import { settleBefore } from './provisional.ts'
+import { settleBefore } from './presence/provisional-names.ts'
 import type { Session } from './sessions/session.ts'
 import { type Door, type Entrance, mayAsk, reaches, type Standing } from './sessions/standing.ts'
 import { mustMaySpawn } from './workers/spawning.ts'

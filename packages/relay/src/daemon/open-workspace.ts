@@ -4,11 +4,10 @@
 import { editsOf } from '@agent-relay/mcp/edits'
 import { launched, launcherState } from '@agent-relay/mcp/launcher'
 import { daemonName } from '@agent-relay/sdk/protocol'
-import type { AgentProcess } from '../broker/authority.ts'
-import { offerDaemonActions } from '../broker/daemon-actions.ts'
+import { WorkerEdits } from '../broker/claims/worker-edits.ts'
 import type { Dispatch } from '../broker/dispatch.ts'
+import type { AgentProcess } from '../broker/sessions/person.ts'
 import { hostedAmong } from '../broker/sessions/session.ts'
-import { WorkerEdits } from '../broker/worker-edits.ts'
 import type { Workspace } from '../broker/workspace.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Clock } from '../machine/clock.ts'
@@ -20,6 +19,7 @@ import { openMcpSession } from '../wires/mcp-session.ts'
 import type { SocketWire } from '../wires/socket.ts'
 import { Commits } from '../work/commits.ts'
 import type { Worktrees } from '../work/worktrees.ts'
+import { offerDaemonActions } from './worker-actions.ts'
 
 export interface OpenWorkspace {
   workspace: Workspace

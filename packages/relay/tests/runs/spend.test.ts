@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { noteSpend } from '../../src/broker/spend.ts'
+import { noteSpend } from '../../src/broker/workers/spend.ts'
 import { bearer } from '../wires/http-world.ts'
 import { calls, completes, inTurn, RunsWorld } from './runs-world.ts'
 

@@ -8,7 +8,7 @@ import { daemonName, type Entry, type Fact } from '@agent-relay/sdk/protocol'
 import { homeElsewhere, isElsewhere } from '../../core/homes.ts'
 import { carriesOutRun } from '../../core/run-notice.ts'
 import type { WorkerRow } from '../../core/view.ts'
-import { approvalNotice } from '../approval-notice.ts'
+import { approvalNotice } from '../approvals/approval-notice.ts'
 import type { Parts } from '../call.ts'
 
 /** Of the reason that another machine gives. */

@@ -1,0 +1,55 @@
+// Edits of workers that are spoken to by a protocol: they meet the same claims as those of which a hook tells. Such a protocol denies without
+// words, so the words are sent.
+
+import { createHash } from 'node:crypto'
+import { daemonName } from '@agent-relay/sdk/protocol'
+import type { Workspace } from '../workspace.ts'
+import type { AskedEdit, EditDesk } from './claim-runtime.ts'
+
+/** The agent waits for a person anyway. If even that much time is not enough, its work goes on without us. */
+const verdictMs = 10_000
+
+type Open = Pick<Workspace, 'claims' | 'engine' | 'clock' | 'ids'>
+
+export class WorkerEdits implements EditDesk {
+  readonly editsOf: EditDesk['editsOf']
+  readonly #workspace: Open
+  readonly #socketPath: string
+
+  constructor(workspace: Open, socketPath: string, editsOf: EditDesk['editsOf']) {
+    this.#workspace = workspace
+    this.#socketPath = socketPath
+    this.editsOf = editsOf
+  }
+
+  async ask(agent: string, edit: AskedEdit): Promise<string | undefined> {
+    const { claims, clock, ids } = this.#workspace
+    let isLate = false
+    const decided = claims.edit({ by: agent, id: ids('d') }, edit, this.#socketPath).then(async (verdict) => {
+      if (!verdict.isDenied) return undefined
+      if (isLate) await this.made(agent, edit)
+      else this.#tell(agent, verdict.text as string)
+      return verdict.text
+    })
+    const late = new Promise<undefined>((resolve) => {
+      const alarm = clock.after(verdictMs, () => {
+        isLate = true
+        resolve(undefined)
+      })
+      void decided.finally(() => alarm.cancel()).catch(() => {})
+    })
+    // A workspace that cannot decide now, because it is being closed for example, denies nothing.
+    return Promise.race([decided, late]).catch(() => undefined)
+  }
+
+  made(agent: string, edit: AskedEdit): Promise<void> {
+    return this.#workspace.claims.made(agent, edit)
+  }
+
+  /** Once for each claim that it meets. */
+  #tell(agent: string, body: string): void {
+    const cause = `claim/${agent}/denied/${createHash('sha256').update(body).digest('hex')}`
+    const input = { to: agent, body, kind: 'status' as const }
+    void this.#workspace.engine.submit({ rule: 'message.send', input, by: daemonName, cause })
+  }
+}

@@ -1,0 +1,123 @@
+// The list of agents: who is there, what they are doing, and how much waits for them. In this workspace, or in another one of the daemon.
+
+import type { Agent, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
+import { unknownAgent } from '../../core/agents.ts'
+import { RefusalError } from '../../core/refusal-error.ts'
+import { type Reader, sees } from '../../core/sight.ts'
+import type { Steps } from '../../core/steps.ts'
+import { taskOf } from '../../core/tasks.ts'
+import type { AgentRow } from '../../core/view.ts'
+import type { Asking } from '../call.ts'
+import { Budget } from '../long-reads.ts'
+import { companyAbroad, companyIn } from '../messages/addresses.ts'
+import type { Session } from '../sessions/session.ts'
+import { WholeTexts } from '../whole-texts.ts'
+import type { Context, Workspace } from '../workspace.ts'
+import { statusOf } from './availability.ts'
+import { outOfReach } from './out-of-reach.ts'
+import { heardSince } from './provisional-names.ts'
+
+type Filter = Omit<ParsedInputOf<'agent.list'>, 'project'>
+type Listed = OutputOf<'agent.list'>
+
+export function agents(
+  context: Context,
+  { session, abandoned }: Asking,
+  { project, ...filter }: ParsedInputOf<'agent.list'>,
+): Steps<Listed> | Promise<Listed> {
+  const { workspace, neighbours } = context
+  if (project === undefined || project === workspace.name) return agentsHere(context, session, filter)
+  if (session.standing.door !== 'owner') throw new RefusalError('workspace.unknown', { workspace: project })
+  const read = (other: Workspace) =>
+    other.reads.run(agentsOf(other, { standing: session.standing }, filter), new Budget(), abandoned)
+  return neighbours.visit(project, read).then((found) => {
+    if (!found) throw new RefusalError('workspace.unknown', { workspace: project })
+    return found
+  })
+}
+
+/** Whoever is alone here, or with people, may be looking for somebody in another workspace. */
+function* agentsHere(context: Context, session: Session, filter: Filter): Steps<Listed> {
+  const found = yield* agentsOf(context.workspace, session, filter)
+  if (filter.name !== undefined) return found
+  const isOther = ({ name, status, type }: Agent) => name !== session.agent && status !== 'offline' && type !== 'human'
+  // Those that were not asked for are company, too.
+  const hasCompany = found.agents.some(isOther) || companyIn(context.workspace).some((name) => name !== session.agent)
+  const abroad = hasCompany ? [] : companyAbroad(context, session)
+  return abroad.length === 0 ? found : { ...found, abroad }
+}
+
+function* agentsOf(
+  workspace: Workspace,
+  reader: Reader,
+  { includeIdle = true, includeOffline = false, whole = false, name: wanted }: Filter,
+): Steps<{ agents: Agent[] }> {
+  const { store, sessions, elsewhere } = workspace
+  /** Who was there when an unreachable machine was last heard of may be there still. */
+  const isWanted = (status: Agent['status'], wasThere: boolean) =>
+    status === 'active' || (status === 'idle' ? includeIdle : includeOffline || (status === 'unreachable' && wasThere))
+  if (wanted !== undefined && !store.view.agent(wanted) && !sessions.provisional(wanted))
+    throw new RefusalError(unknownAgent(store.view, wanted).refusal)
+  const known = () => [...store.view.agents()].map((agent) => agent.name).concat(...sessions.provisionalNames())
+  const names: string[] = []
+  for (const name of wanted === undefined ? known() : [wanted]) {
+    yield
+    // Chosen before they are described: thousands may be away, and counting what waits for each would be wasted.
+    if (name === wanted || isWanted(statusOf(workspace, name), elsewhere?.last(name) !== undefined)) names.push(name)
+  }
+  // Whoever called last comes first. Two machines have no steady clock in common.
+  const calledAt = (name: string) => {
+    const { steady, at } = sessions.lastCall(name) ?? {}
+    return (elsewhere ? (at ?? elsewhere.of(name)?.lastCallAt) : steady) ?? -1
+  }
+  names.sort((a, b) => calledAt(b) - calledAt(a))
+  const shown: Agent[] = []
+  const texts = new WholeTexts(whole)
+  for (const name of names) {
+    const agent = yield* describe(workspace, reader, { name, texts })
+    if (agent) shown.push(agent)
+  }
+  return { agents: shown }
+}
+
+/** Undefined for a provisional name whose session has ended since it was listed: it left nothing behind. */
+function* describe(
+  workspace: Workspace,
+  reader: Reader,
+  { name, texts }: { name: string; texts: WholeTexts },
+): Steps<Agent | undefined> {
+  const { store, sessions, waits, workers, reach, approvals } = workspace
+  const there = sessions.isLive(name) ? undefined : workspace.elsewhere?.of(name)
+  const provisional = sessions.provisional(name)?.provisional
+  const unstored: AgentRow | undefined = provisional && { id: provisional.id, type: 'agent', ...provisional.profile }
+  const row = store.view.agent(name) ?? unstored
+  if (!row) return undefined
+  const { id, type, cli, model, parent, handle, role } = row
+  const lastCallAt = there?.lastCallAt ?? sessions.lastCall(name)?.at ?? workspace.elsewhere?.last(name)?.lastCallAt
+  const unread = provisional ? heardSince(workspace, provisional) : yield* store.queries.unreadCount(name)
+  const wait = waits.of(name)
+  const lost = outOfReach(workspace, name)
+  return {
+    id,
+    name,
+    type,
+    cli,
+    model,
+    parent,
+    handle,
+    role,
+    status: statusOf(workspace, name),
+    waitingFor: wait && { agent: wait.on as string, since: new Date(wait.since.at).toISOString() },
+    unread,
+    lastCallAt: lastCallAt === undefined ? undefined : new Date(lastCallAt).toISOString(),
+    reached: there ? there.reached : reach.of(name),
+    doing: sessions.shown(name)?.doing,
+    notReached: sessions.shown(name)?.note,
+    blocked: approvals.blockedOf(reader, name),
+    worker: workers.stateOf(name),
+    task: texts.add(taskOf(store.view, reader, name, texts.haveRoom)),
+    machine: there?.machine ?? store.view.home(name)?.machine,
+    machineSeenAt: lost?.since === undefined ? undefined : new Date(lost.since).toISOString(),
+    spend: sees(store.view, reader, 'spend', { agent: name }) ? store.spend.ofAgent(name) : undefined,
+  }
+}

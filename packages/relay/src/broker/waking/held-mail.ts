@@ -1,0 +1,107 @@
+// Mail that is held for one way of reaching a model: a door of its CLI, or its keyboard. Whoever puts a message before an agent holds it first, by
+// the rule that decides all takes, so that two ways that look at the same moment never show it both. A way that fails gives it back.
+
+import type { InboxMessage, Route } from '@agent-relay/sdk/protocol'
+import { offerMs, pick } from '../../core/inbox.ts'
+import { RefusalError } from '../../core/refusal-error.ts'
+import { type Alarm, hasPassed } from '../../machine/clock.ts'
+import type { Parts } from '../call.ts'
+import { Budget } from '../long-reads.ts'
+import type { Session } from '../sessions/session.ts'
+import type { HoldHandle } from '../sessions/sessions.ts'
+import type { HeldMail, MailRoom } from './wake-runtime.ts'
+
+/** A hold ends by itself after `offerMs`. Something that takes longer, such as a dialog that came in between, keeps it. */
+const keepMs = offerMs / 2
+
+/** Undefined: nothing waits that was not put before the agent already. `young`: it may still be taken by a hook. */
+export async function holdMail(
+  parts: Parts,
+  session: Session,
+  { graceMs = 0, ...room }: MailRoom,
+): Promise<HeldMail | 'young' | undefined> {
+  const { store, engine, sessions, clock, reads, nextCause, isBlocked } = parts
+  const by = session.agent
+  // Nothing is put before an agent that waits for an answer: it could push the question off its screen.
+  if (by === undefined || isBlocked(by)) return undefined
+  const input = { route: 'hook', oneAtLeast: true, uncounted: true, ...room } as const
+  const hold = sessions.hold(session)
+  try {
+    const looking = pick(store.view, { input, by, at: clock.now(), world: sessions })
+    const { waiting } = await reads.run(looking, new Budget(), session.ended)
+    const found = waiting.filter(({ head }) => hasPassed(graceMs, head.at, clock.now()))
+    if (found.length > 0) {
+      const taking = { ...input, found: { waiting: found, more: 0 } }
+      const command = { rule: 'inbox.take', input: taking, by, cause: nextCause(), session: hold.id } as const
+      const reply = await engine.submit(command)
+      if ('refusal' in reply) throw new RefusalError(reply.refusal)
+      const messages = store.queries.inboxMessages(by, reply.outcome.messages as string[])
+      if (messages.length > 0) return new Held(parts, session, by, hold, messages)
+    }
+    hold.forget()
+    return waiting.length > found.length ? 'young' : undefined
+  } catch (error) {
+    hold.forget()
+    // A full disk, or the session has ended: the mail stays where it is.
+    if (error instanceof RefusalError || session.ended.aborted) return undefined
+    throw error
+  }
+}
+
+class Held implements HeldMail {
+  readonly messages: readonly InboxMessage[]
+  readonly #parts: Parts
+  readonly #session: Session
+  readonly #by: string
+  readonly #hold: HoldHandle
+  #route: Route | undefined
+  #alarm: Alarm
+
+  constructor(parts: Parts, session: Session, by: string, hold: HoldHandle, messages: readonly InboxMessage[]) {
+    this.#parts = parts
+    this.#session = session
+    this.#by = by
+    this.#hold = hold
+    this.messages = messages
+    this.#alarm = this.#later()
+  }
+
+  async offered(route: Route): Promise<void> {
+    const { engine, sessions, nextCause } = this.#parts
+    const [ids, by] = [this.#ids, this.#by]
+    const isFirst = this.#route === undefined
+    this.#route = route
+    const [input, session] = [{ messages: ids, route }, this.#session.id]
+    const reply = await engine.submit({ rule: 'inbox.offer', input, by, cause: nextCause(), session })
+    if (isFirst) sessions.paste(by, ids)
+    // Where it could not be recorded, such as on a full disk, the hold goes on: it was put before the agent once.
+    if (!('refusal' in reply)) this.#end()
+  }
+
+  release(): void {
+    this.#alarm.cancel()
+    this.#hold.release()
+  }
+
+  get #ids(): string[] {
+    return this.messages.map(({ id }) => id)
+  }
+
+  #end(): void {
+    this.#alarm.cancel()
+    this.#hold.forget()
+  }
+
+  #later(): Alarm {
+    return this.#parts.clock.after(keepMs, () => void this.#keep())
+  }
+
+  async #keep(): Promise<void> {
+    if (this.#session.ended.aborted) return this.#end()
+    const { engine, nextCause } = this.#parts
+    this.#alarm = this.#later()
+    if (this.#route !== undefined) return this.offered(this.#route)
+    const input = { messages: this.#ids }
+    await engine.submit({ rule: 'inbox.keep', input, by: this.#by, cause: nextCause(), session: this.#hold.id })
+  }
+}
