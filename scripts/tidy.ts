@@ -48,7 +48,7 @@ const contracts: Record<string, string[]> = {
   'supervisor → broker': at(
     'broker',
     'workers/worker-runtime',
-    'waking/wake-runtime',
+    'waking/own-session-runtime',
     'approvals/approval-runtime',
     'claims/claim-runtime',
   ),

@@ -31,7 +31,6 @@ export class Actions {
   readonly #hub: Hub
   readonly #clock: Clock
   readonly #sessions: Sessions
-  readonly #nextCause: () => string
   /** When the calls under way are over. A repeated call goes on with the time of the first. */
   readonly #deadlines = new Map<string, Alarm>()
   readonly #ids: Ids
@@ -42,13 +41,12 @@ export class Actions {
   /** Sessions whose actions are withdrawn when they end. */
   readonly #providers = new WeakSet<Session>()
 
-  constructor({ store, engine, hub, sessions, clock, nextCause, ids, world }: Parts & { ids: Ids; world: World }) {
+  constructor({ store, engine, hub, sessions, clock, ids, world }: Parts) {
     this.#store = store
     this.#engine = engine
     this.#hub = hub
     this.#clock = clock
     this.#sessions = sessions
-    this.#nextCause = nextCause
     hub.listen((entries) => {
       for (const { facts } of entries)
         for (const fact of facts) if (fact.type === 'action.completed') this.#over(fact.id)
@@ -233,7 +231,7 @@ export class Actions {
       rule: 'action.expire',
       input: { invocation },
       by: daemonName,
-      cause: this.#nextCause(),
+      cause: this.#ids('d'),
     })
   }
 
@@ -242,7 +240,7 @@ export class Actions {
       rule: 'action.withdraw',
       input: { sessions },
       by: daemonName,
-      cause: this.#nextCause(),
+      cause: this.#ids('d'),
     })
   }
 }

@@ -1,18 +1,20 @@
 // The contracts of the broker: a call and its answer, a watch and its sink, and the parts from which a workspace is built.
 
-import { hostRoutes, type OperationName, type Refusal } from '@agent-relay/sdk/protocol'
+import { hostRoutes, type Ids, type OperationName, type Refusal } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Reader } from '../core/sight.ts'
+import type { World } from '../core/world.ts'
 import type { Clock } from '../machine/clock.ts'
 import type { Store } from '../store/store.ts'
-import type { Elsewhere } from './elsewhere.ts'
 import type { Engine } from './engine.ts'
 import type { Hub } from './hub.ts'
 import type { LongReads } from './long-reads.ts'
+import type { Credentials } from './sessions/credentials.ts'
 import type { AgentProcesses } from './sessions/person.ts'
 import type { Session } from './sessions/session.ts'
 import type { Sessions } from './sessions/sessions.ts'
 import { namelessActor } from './sessions/standing.ts'
+import type { Elsewhere } from './sharing.ts'
 
 /** What a handler knows of a call besides its input. */
 export interface Asking {
@@ -86,20 +88,27 @@ export interface Watch {
   stop(): void
 }
 
-/** The parts of a workspace that others are built from; each takes those it needs. */
-export interface Parts {
-  store: Store
-  engine: Engine
-  hub: Hub
-  sessions: Sessions
-  clock: Clock
-  reads: LongReads
-  /** Who is there on other machines; unset where the workspace is not shared. */
-  elsewhere?: Elsewhere
-  /** The agent waits for an answer to an approval: nothing is put before it meanwhile. */
-  isBlocked: (agent: string) => boolean
-  /** Makes the cause of a command that the daemon gives by itself. */
-  nextCause: () => string
+/** An open workspace without the parts that are built on this: enough for most calls. */
+export interface WorkspaceCore {
+  readonly name: string
+  readonly store: Store
+  readonly engine: Engine
+  readonly hub: Hub
+  readonly sessions: Sessions
+  readonly credentials: Credentials
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly reads: LongReads
+  /** The agents on other machines; unset where the workspace is not shared. */
+  readonly elsewhere?: Elsewhere
+}
+
+/** The core, and what most parts of a workspace need besides. */
+export interface Parts extends WorkspaceCore {
+  /** The facts outside the tables that rules may know. */
+  readonly world: World
+  /** Whether the agent waits for an answer to an approval: nothing is put before it meanwhile. */
+  isBlocked(agent: string): boolean
 }
 
 /** What the daemon reports about itself. */

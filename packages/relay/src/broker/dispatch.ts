@@ -19,20 +19,21 @@ import { type Answer, type Asking, type DaemonInfo, isByHost, type Service, type
 import { followers, handlers, isWatch, isWorkspaceCall, type WorkspaceCall } from './handlers.ts'
 import { Budget } from './long-reads.ts'
 import { digestOf, parse } from './operation-input.ts'
+import type { Neighbours } from './presence/other-workspaces.ts'
 import { settleBefore } from './presence/provisional-names.ts'
 import type { Session } from './sessions/session.ts'
 import { type Door, type Entrance, mayAsk, reaches, type Standing } from './sessions/standing.ts'
 import { mustMaySpawn } from './workers/spawning.ts'
-import type { Context, Neighbours, Workspace } from './workspace.ts'
+import type { Context, Workspace } from './workspace.ts'
 
 export class Dispatch implements Context {
   readonly workspace: Workspace
-  readonly neighbours: Neighbours
+  readonly neighbours: Neighbours<Workspace>
   readonly daemon: DaemonInfo
   /** Calls under way, including those whose callers have left: the workspace must not be closed before they end. */
   pending = 0
 
-  constructor(workspace: Workspace, neighbours: Neighbours, daemon: DaemonInfo) {
+  constructor(workspace: Workspace, neighbours: Neighbours<Workspace>, daemon: DaemonInfo) {
     this.workspace = workspace
     this.neighbours = neighbours
     this.daemon = daemon

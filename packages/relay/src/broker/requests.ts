@@ -16,10 +16,10 @@ import { z } from 'zod'
 import { RefusalError, refusalOf } from '../core/refusal-error.ts'
 import type { Asker } from '../core/requests.ts'
 import { seesAll } from '../core/sight.ts'
-import type { Elsewhere } from './elsewhere.ts'
 import type { Reply } from './engine.ts'
 import { digestOf, parse } from './operation-input.ts'
 import { daemonStanding, type Standing, tokenStanding } from './sessions/standing.ts'
+import type { Elsewhere } from './sharing.ts'
 
 /** What may be asked, and under which word it is allowed. */
 const kinds = {

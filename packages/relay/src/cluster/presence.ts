@@ -2,7 +2,7 @@
 // a crash of the database; what nobody has confirmed for a while counts as not there.
 
 import { reaches } from '@agent-relay/sdk/protocol'
-import type { AgentElsewhere, AgentHere, Elsewhere, ToldWait } from '../broker/elsewhere.ts'
+import type { AgentElsewhere, AgentHere, Elsewhere, ToldWait } from '../broker/sharing.ts'
 import type { Alarm, Clock } from '../machine/clock.ts'
 import { type Here, type Told, tellPresence } from './postgres/calls.ts'
 import { LoginRefused } from './postgres/connection.ts'

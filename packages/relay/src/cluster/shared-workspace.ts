@@ -2,9 +2,9 @@
 // is the workspace's engine.
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
-import { type Elsewhere, worldWith } from '../broker/elsewhere.ts'
 import type { Engine, Reply, Submission } from '../broker/engine.ts'
 import type { SharingParts } from '../broker/sharing.ts'
+import { type Elsewhere, worldWith } from '../broker/sharing.ts'
 import type { RuleInput, RuleName } from '../core/decide.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { systemClock } from '../machine/clock.ts'

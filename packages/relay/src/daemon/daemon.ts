@@ -5,7 +5,8 @@ import { controlSocketPath, type Env, isAlive, socketPathOf } from '@agent-relay
 import { makeIds, type WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import type { DaemonInfo } from '../broker/call.ts'
 import type { Dispatch } from '../broker/dispatch.ts'
-import type { Neighbours, Workspace } from '../broker/workspace.ts'
+import type { Neighbours } from '../broker/presence/other-workspaces.ts'
+import type { Workspace } from '../broker/workspace.ts'
 import { type Clock, systemClock } from '../machine/clock.ts'
 import { CredentialsFile } from '../machine/credentials-file.ts'
 import { DataDirectory } from '../machine/data-directory.ts'
@@ -279,7 +280,7 @@ export class Daemon {
     return new OwnAgents({ vendors: all, memory, workspaces, onTrouble })
   }
 
-  #neighbours(): Neighbours {
+  #neighbours(): Neighbours<Workspace> {
     return {
       names: () => this.#open.names(),
       atRest: () => this.#open.atRest(),
@@ -319,7 +320,7 @@ export class Daemon {
 
   async #nameOf(key: string): Promise<string | undefined> {
     const release = await this.#open.rouse(key, undefined)
-    const found = this.#open.dispatches().find(({ workspace }) => workspace.isKey(key))
+    const found = this.#open.dispatches().find(({ workspace }) => workspace.credentials.isKey(key))
     release()
     return found?.workspace.name
   }

@@ -2,7 +2,6 @@
 
 import { Budget } from '../broker/long-reads.ts'
 import type { Context } from '../broker/workspace.ts'
-import { commitBounds } from '../store/commit-times.ts'
 
 export const metricsType = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
 
@@ -27,11 +26,11 @@ export async function metricsText({ workspace, daemon }: Pick<Context, 'workspac
 
 function ofWorkspace(workspace: Context['workspace'], messages: number): Family[] {
   const { store, sessions, workers } = workspace
-  const { counts, sumSeconds } = store.commitTimes
+  const { bounds, counts, sumSeconds } = store.commitTimes
   let below = 0
   const buckets = counts.map((count, at): Sample => {
     below += count
-    return ['_bucket', { le: String(commitBounds[at] ?? '+Inf') }, below]
+    return ['_bucket', { le: String(bounds[at] ?? '+Inf') }, below]
   })
   const states = new Map<string, number>()
   for (const { status } of workers.reports.wished()) states.set(status, (states.get(status) ?? 0) + 1)

@@ -133,7 +133,7 @@ function toolsetsFor(dispatch: Dispatch, { door }: McpEntrance, hello: z.infer<t
       why: `this port serves the toolset ${only} and no other: unset RELAY_TOOLS`,
     })
   if (only !== undefined) return only
-  const agent = token === undefined ? undefined : workspace.agentOfToken(token)
+  const agent = token === undefined ? undefined : workspace.credentials.agentOfToken(token)
   const isAtWork = agent !== undefined && workspace.runs.isCarriedOutBy(agent)
   return isAtWork ? `${tools ?? 'relay'},agents` : (tools ?? toolsetOf(dispatch))
 }

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { PlayClock } from '../../../../test/plays/clock.ts'
 import { until } from '../../../../test/until.ts'
-import type { AgentHere } from '../../src/broker/elsewhere.ts'
+import type { AgentHere } from '../../src/broker/sharing.ts'
 import { type Told, tellPresence } from '../../src/cluster/postgres/calls.ts'
 import { withClient } from '../../src/cluster/postgres/connection.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'

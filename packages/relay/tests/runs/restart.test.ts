@@ -36,7 +36,7 @@ async function open(): Promise<void> {
   })
   await workspace.begin(() => {})
   await Supervisor.start({
-    ...{ ledger: workspace.workers.reports, waking: workspace.waking },
+    ledger: workspace.workers.reports,
     approvals: workspace.approvals,
     edits: new WorkerEdits(workspace, '', editsOf),
     project: () => undefined,

@@ -79,11 +79,11 @@ test('a git that hangs does not keep a workspace closed', async () => {
   const { signal } = new AbortController()
   await earlier.make(worktree, { worker: id, cwd, marker: {}, environment: {}, signal, onSetup: async () => {} })
   const go = join(root, 'go')
-  const { workers, waking, store } = workspace
+  const { workers, store } = workspace
   const supervisor = await Supervisor.start({
     approvals: workspace.approvals,
     edits: new WorkerEdits(workspace, '', editsOf),
-    ...{ ledger: workers.reports, waking, project: () => undefined, onTrouble: loud.onTrouble },
+    ...{ ledger: workers.reports, project: () => undefined, onTrouble: loud.onTrouble },
     ...{ directory: join(root, 'workers'), dataDir: root, env: {}, setups: new HarnessSetups(root) },
     ...{ worktrees: keeperWith(slowGit(go)), socketPath: join(root, 'home.sock') },
   })

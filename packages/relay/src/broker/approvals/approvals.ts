@@ -1,5 +1,5 @@
 // The one queue of approvals, for all CLIs: opened by what asks, answered by a person or under a delegation, closed as what happened. What is
-// allowed is decided in core/approvals.ts, who is a person in authority.ts; what asks is in supervisor/ and in the hooks.
+// allowed is decided in core/approvals.ts, who is a person in sessions/person.ts; what asks is in supervisor/ and in the hooks.
 
 import {
   type Agent,
@@ -22,7 +22,7 @@ import { endOf, openInputOf, shown, shownWhole, sourceOf } from './approval-inpu
 import { approvalNotice, shortOf, shortWish, wordsMessage } from './approval-notice.ts'
 import { type ApprovalEnd, type ApprovalQueue, type AskedApproval, markOf } from './approval-runtime.ts'
 
-type ApprovalParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'nextCause'>
+type ApprovalParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'ids' | 'name'>
 type Given = Omit<OutputOf<'approval.answer'>, keyof Told>
 type Closing = Parameters<ApprovalQueue['close']>
 
@@ -44,7 +44,6 @@ const overMs = 2_000
 
 export class Approvals implements ApprovalQueue {
   readonly #parts: ApprovalParts
-  readonly #workspace: string
   readonly #requests: Requests
   readonly #bySource = new Map<string, Live>()
   /** By the steady clock, when an agent last had one. */
@@ -55,9 +54,8 @@ export class Approvals implements ApprovalQueue {
   #giveUp: Alarm | undefined
   #isStopping = false
 
-  constructor(parts: ApprovalParts, workspace: string, requests: Requests) {
+  constructor(parts: ApprovalParts, requests: Requests) {
     this.#parts = parts
-    this.#workspace = workspace
     this.#requests = requests
     parts.hub.listen((entries) => {
       for (const { facts } of entries)
@@ -125,7 +123,7 @@ export class Approvals implements ApprovalQueue {
   }
 
   async #submitOpen(input: OpenInput): Promise<string | undefined> {
-    const command = { rule: 'approval.open', input, by: daemonName, cause: this.#parts.nextCause() } as const
+    const command = { rule: 'approval.open', input, by: daemonName, cause: this.#parts.ids('d') } as const
     const reply = await this.#parts.engine.submit(command)
     return 'refusal' in reply ? undefined : (reply.outcome.id as string)
   }
@@ -251,9 +249,9 @@ export class Approvals implements ApprovalQueue {
   }
 
   async #sendWords(input: AnswerInput, kind: unknown, by: string): Promise<'message' | undefined> {
-    const { store, engine, nextCause } = this.#parts
+    const { store, engine, ids } = this.#parts
     const message = kind === 'deny' ? wordsMessage(store.view, input, by) : undefined
-    const reply = message && (await engine.submit({ rule: 'message.send', ...message, cause: nextCause() }))
+    const reply = message && (await engine.submit({ rule: 'message.send', ...message, cause: ids('d') }))
     return !reply || 'refusal' in reply ? undefined : 'message'
   }
 
@@ -270,7 +268,7 @@ export class Approvals implements ApprovalQueue {
     const deny = (why: string) => new RefusalError('approval.not-yours', { id, why })
     if ('inside' in speaker) {
       const { workspace, agent } = speaker.inside
-      if (workspace !== this.#workspace || (isAgent && named !== agent)) throw deny(whyNot(speaker))
+      if (workspace !== this.#parts.name || (isAgent && named !== agent)) throw deny(whyNot(speaker))
       return { by: agent, why: `${whyNot(speaker)}, which has no delegation for it` }
     }
     if (isAgent) {
@@ -287,8 +285,8 @@ export class Approvals implements ApprovalQueue {
     how: Exclude<ApprovalClosed['how'], 'answered'>
     kind?: ApprovalChoice['kind']
   }) {
-    const { engine, nextCause } = this.#parts
-    const reply = await engine.submit({ rule: 'approval.close', input, by: daemonName, cause: nextCause() })
+    const { engine, ids } = this.#parts
+    const reply = await engine.submit({ rule: 'approval.close', input, by: daemonName, cause: ids('d') })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
   }
 

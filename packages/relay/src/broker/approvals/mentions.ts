@@ -26,7 +26,7 @@ const perStep = 64
 /** Those who have asked last. For others all of it is looked at again. */
 const readersMax = 100
 
-export class SaidTo {
+export class Mentions {
   readonly #store: Pick<Store, 'needs' | 'queries'>
   /** By reader, and by the key of the channel. */
   readonly #looked = new Map<string, Map<number, Looked>>()

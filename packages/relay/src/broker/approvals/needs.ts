@@ -1,20 +1,21 @@
 // What needs a person, gathered from the tables each time somebody asks: one list, the same in every session of that person. What counts is
 // decided in core/needs.ts.
 
-import type { Need, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
+import type { Need, OutputOf, ParsedInputOf, Worker } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/protocol'
 import { formerWorker } from '../../core/again.ts'
 import { firstLine } from '../../core/first-line.ts'
 import { byUrgency, hasFailed, needKeys } from '../../core/needs.ts'
 import { openQuestions } from '../../core/open-questions.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
-import { sees, seesAll } from '../../core/sight.ts'
+import { type Reader, sees, seesAll } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { MessageHead, WorkerRow } from '../../core/view.ts'
-import { type Asking, actorOf, causeOf } from '../call.ts'
+import { type Asking, actorOf, causeOf, type WorkspaceCore } from '../call.ts'
 import { Budget } from '../long-reads.ts'
-import type { Context, Workspace } from '../workspace.ts'
 import { shortWish } from './approval-notice.ts'
+import type { Approvals } from './approvals.ts'
+import type { Mentions } from './mentions.ts'
 
 const needsDefault = 200
 /** The newest workers, among which one may have failed. */
@@ -22,11 +23,18 @@ const failedAmongMax = 200
 /** Of a body, enough for its first line. */
 const headChars = 200
 
+type Needing = WorkspaceCore & {
+  approvals: Approvals
+  mentions: Mentions
+  waits: { about(agent: string): string[] }
+  workers: { list(reader: Reader, input: object): Worker[] }
+}
+
 /** A need before its message is read. */
 type Found = Omit<Need, 'message'> & { head?: MessageHead }
 
 export function* needs(
-  { workspace }: Context,
+  { workspace }: { workspace: Needing },
   asking: Asking,
   { limit = needsDefault }: ParsedInputOf<'need.list'>,
 ): Steps<OutputOf<'need.list'>> {
@@ -45,7 +53,7 @@ export function* needs(
 
 /** Only what is in the list, so that the table does not grow by names that mean nothing. A second time changes nothing. */
 export async function dismiss(
-  { workspace }: Context,
+  { workspace }: { workspace: Needing },
   asking: Asking,
   { key, through = Number.MAX_SAFE_INTEGER }: ParsedInputOf<'need.dismiss'>,
 ): Promise<OutputOf<'need.dismiss'>> {
@@ -60,12 +68,12 @@ export async function dismiss(
   return {}
 }
 
-function* needsOf(workspace: Workspace, asking: Asking): Steps<Found[]> {
+function* needsOf(workspace: Needing, asking: Asking): Steps<Found[]> {
   const told = yield* toldTo(workspace, asking)
   return [...approvalsFor(workspace, asking), ...workersFor(workspace, asking), ...told].sort(byUrgency)
 }
 
-function approvalsFor({ store: { view } }: Workspace, { session }: Asking): Found[] {
+function approvalsFor({ store: { view } }: Needing, { session }: Asking): Found[] {
   const open = view.approvals.open().filter((row) => sees(view, session, 'approval', row))
   return open.map((row) => ({
     key: needKeys.approval(row.id),
@@ -78,7 +86,7 @@ function approvalsFor({ store: { view } }: Workspace, { session }: Asking): Foun
 }
 
 /** Whoever waits for an approval is blocked by it: one thing, one row, also in the moment after its answer. */
-function workersFor(workspace: Workspace, { session, by }: Asking): Found[] {
+function workersFor(workspace: Needing, { session, by }: Asking): Found[] {
   const { store, workers, approvals, sessions, clock } = workspace
   const { view } = store
   const isAsking = (name: string) => view.approvals.of(name).length > 0 || approvals.isJustOver(name)
@@ -106,7 +114,7 @@ function workersFor(workspace: Workspace, { session, by }: Asking): Found[] {
 }
 
 /** What was said to the person, and has neither been answered nor dismissed; whether it was read does not matter. */
-function* toldTo({ store, waits, saidTo }: Workspace, { session, by }: Asking): Steps<Found[]> {
+function* toldTo({ store, waits, mentions }: Needing, { session, by }: Asking): Steps<Found[]> {
   const { view, needs: rows } = store
   const done = rows.dismissed(by)
   const open = yield* openQuestions(view, by, waits.about(by))
@@ -114,7 +122,7 @@ function* toldTo({ store, waits, saidTo }: Workspace, { session, by }: Asking): 
   const told = new Map<string, MessageHead[]>()
   // On the page and at the command line a person sees every channel, and may be named in any.
   const isEverywhere = seesAll(session) && view.agent(by)?.type === 'human'
-  for (const { head, kind } of yield* saidTo.since(by, isEverywhere)) {
+  for (const { head, kind } of yield* mentions.since(by, isEverywhere)) {
     const { conversation, id, seq } = head
     const heads = told.get(conversation)
     if (kind === 'question') questions.set(id, head)

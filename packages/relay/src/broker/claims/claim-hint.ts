@@ -21,9 +21,9 @@ export class ClaimHint {
   readonly #path: string | undefined
   #isThere = false
 
-  constructor(parts: Pick<Parts, 'store' | 'sessions' | 'clock' | 'hub'>, workspace: string, folder?: string) {
+  constructor(parts: Pick<Parts, 'store' | 'sessions' | 'clock' | 'hub' | 'name'>, folder?: string) {
     this.#parts = parts
-    this.#path = folder === undefined ? undefined : join(folder, `claims.${workspace}`)
+    this.#path = folder === undefined ? undefined : join(folder, `claims.${parts.name}`)
     if (this.#path === undefined) return
     parts.sessions.onChange(() => this.#look())
     parts.hub.listen((entries) => {

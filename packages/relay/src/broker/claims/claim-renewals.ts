@@ -7,12 +7,12 @@ import type { Alarm } from '../../machine/clock.ts'
 import type { Parts } from '../call.ts'
 
 export class ClaimRenewals {
-  readonly #parts: Pick<Parts, 'engine' | 'clock' | 'nextCause'>
+  readonly #parts: Pick<Parts, 'engine' | 'clock' | 'ids'>
   /** By path. */
   readonly #edits = new Map<string, { path: string; agent: string; at: number }>()
   #alarm: Alarm | undefined
 
-  constructor(parts: Pick<Parts, 'engine' | 'clock' | 'nextCause'>) {
+  constructor(parts: Pick<Parts, 'engine' | 'clock' | 'ids'>) {
     this.#parts = parts
   }
 
@@ -35,10 +35,10 @@ export class ClaimRenewals {
   }
 
   #tell(): void {
-    const { engine, nextCause } = this.#parts
+    const { engine, ids } = this.#parts
     this.#alarm = undefined
     const edits = [...this.#edits.values()]
     this.#edits.clear()
-    void engine.submit({ rule: 'claim.renew', input: { edits }, by: daemonName, cause: nextCause() })
+    void engine.submit({ rule: 'claim.renew', input: { edits }, by: daemonName, cause: ids('d') })
   }
 }

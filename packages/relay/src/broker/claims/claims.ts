@@ -35,7 +35,7 @@ const warningsMax = 1_000
 /** Of a holder's task. */
 const taskCharsMax = 200
 
-type ClaimParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'nextCause'>
+type ClaimParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'ids' | 'name'>
 type Edited = OutputOf<'claim.edit'>
 /** Who asks, and by which call. */
 type ClaimAsker = Pick<Asking, 'by' | 'id' | 'digest'>
@@ -51,11 +51,11 @@ export class Claims {
   readonly #beganAt: number
   #commits: CommitReader | undefined
 
-  constructor(parts: ClaimParts, workspace: string, hooksPath?: string) {
+  constructor(parts: ClaimParts, hooksPath?: string) {
     this.#parts = parts
     this.#hooksPath = hooksPath
     this.#beganAt = parts.clock.steady()
-    this.#hint = new ClaimHint(parts, workspace, hooksPath)
+    this.#hint = new ClaimHint(parts, hooksPath)
     this.#renewals = new ClaimRenewals(parts)
     if (hooksPath !== undefined) sweepLateEdits(hooksPath)
     parts.sessions.onChange((agent) => this.#onSession(agent))
@@ -175,13 +175,13 @@ export class Claims {
 
   /** The edit has happened. */
   async made(by: string, edited: ParsedInputOf<'claim.edit'>, hasOthers?: true): Promise<void> {
-    const { store, sessions, engine, clock, nextCause } = this.#parts
+    const { store, sessions, engine, clock, ids } = this.#parts
     const asked = store.view.policy().claims === 'off' ? undefined : await this.#editOf(by, edited)
     if (!asked) return
     const input: EditInput = { ...asked, hasOthers: hasOthers ?? asked.hasOthers, isLate: true }
     const command = { by, at: clock.now(), world: sessions, input }
     const { named, swept } = met(store.view, command)
-    await engine.submit({ rule: 'claim.edit', input, by, cause: nextCause() })
+    await engine.submit({ rule: 'claim.edit', input, by, cause: ids('d') })
     this.#renew(command)
     const crossed = named.length > 0 ? named : swept
     const how = { isDenied: false, isLate: true, git: edited.git?.command, policy: store.view.policy().claims }
@@ -223,24 +223,24 @@ export class Claims {
 
   /** Ends the claims on files that were committed since their holders last edited them. If git does not say so in time, they stand. */
   async #endCommitted(claims: readonly ClaimRow[], ms: number): Promise<void> {
-    const { engine, nextCause, sessions, clock } = this.#parts
+    const { engine, ids, sessions, clock } = this.#parts
     const here = claims.filter(({ machine }) => machine === sessions.machine)
     if (!this.#commits || here.length === 0) return
     const current = here.map((claim) => this.#renewals.current(claim))
     const found = new Set((await this.#commits.committed(current, { at: clock.now(), ms })).map(({ path }) => path))
     const committed = here.filter(({ path }) => found.has(path))
     if (committed.length > 0)
-      await engine.submit({ rule: 'claim.end', input: { committed }, by: daemonName, cause: nextCause() })
+      await engine.submit({ rule: 'claim.end', input: { committed }, by: daemonName, cause: ids('d') })
   }
 
   #onSession(agent: string): void {
-    const { sessions, engine, nextCause, clock, store } = this.#parts
+    const { sessions, engine, ids, clock, store } = this.#parts
     this.#leaving.get(agent)?.cancel()
     this.#leaving.delete(agent)
     if (sessions.isLive(agent) || !store.view.claims.of(agent).some(({ how }) => how === 'edit')) return
     const leaving = clock.after(leaveMs, () => {
       this.#leaving.delete(agent)
-      void engine.submit({ rule: 'claim.end', input: { agent }, by: daemonName, cause: nextCause() })
+      void engine.submit({ rule: 'claim.end', input: { agent }, by: daemonName, cause: ids('d') })
     })
     this.#leaving.set(agent, leaving)
   }

@@ -3,13 +3,14 @@
 
 import { createHash } from 'node:crypto'
 import { daemonName } from '@agent-relay/sdk/protocol'
-import type { Workspace } from '../workspace.ts'
+import type { WorkspaceCore } from '../call.ts'
 import type { AskedEdit, EditDesk } from './claim-runtime.ts'
+import type { Claims } from './claims.ts'
 
 /** The agent waits for a person anyway. If even that much time is not enough, its work goes on without us. */
 const verdictMs = 10_000
 
-type Open = Pick<Workspace, 'claims' | 'engine' | 'clock' | 'ids'>
+type Open = Pick<WorkspaceCore, 'engine' | 'clock' | 'ids'> & { claims: Claims }
 
 export class WorkerEdits implements EditDesk {
   readonly editsOf: EditDesk['editsOf']

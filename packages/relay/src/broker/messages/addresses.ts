@@ -11,43 +11,21 @@ import {
 import { leadOf } from '../../core/agents.ts'
 import { broadcast, directKey, isChannel } from '../../core/conversations.ts'
 import { bareText, RefusalError } from '../../core/refusal-error.ts'
-import { mayWrite } from '../../core/workspaces.ts'
-import { type Asking, causeOf } from '../call.ts'
+import { type Asking, causeOf, type WorkspaceCore } from '../call.ts'
 import { reuseOf } from '../engine.ts'
-import { connectedTo } from '../presence/connected.ts'
-import { notReached, outOfReach, unreachableAs } from '../presence/out-of-reach.ts'
+import { isThere, notReached, outOfReach, unreachableAs } from '../presence/availability.ts'
+import { mayWriteToOthers, type Neighbours } from '../presence/other-workspaces.ts'
 import { settleNamed } from '../presence/provisional-names.ts'
 import type { Session } from '../sessions/session.ts'
-import type { Context, Neighbours, Workspace } from '../workspace.ts'
-
-/** A session may write to other workspaces on the owner's socket, or if it has shown the key over the network. */
-export function mayWriteAbroad({ standing: { door, hasKey } }: Session): boolean {
-  return door === 'owner' || hasKey
-}
-
-/** Over the network, only the workspaces whose policy lists the sender's. The others are answered as if they did not exist. */
-export function withinReach({ workspace: home, neighbours }: Context, { standing: { door } }: Session): Neighbours {
-  if (door === 'owner') return neighbours
-  const takes = (other: Workspace) => other === home || mayWrite(other.store.view.policy(), home.name)
-  return {
-    names: () => neighbours.names(),
-    atRest: () => neighbours.atRest(),
-    awake: () => neighbours.awake().filter(takes),
-    visit: async (name, work) => {
-      const visited = await neighbours.visit(name, async (other) => takes(other) && { done: await work(other) })
-      return visited ? visited.done : undefined
-    },
-  }
-}
 
 /** Refuses a sender who may not write there over the network. An unknown workspace and one that takes nothing get the same answer. */
-export async function mustReachWorkspace(
+export async function assertMayWriteTo(
   session: Session,
-  home: Workspace,
+  home: WorkspaceCore,
   reach: Neighbours,
   to: string,
 ): Promise<void> {
-  if (!mayWriteAbroad(session)) {
+  if (!mayWriteToOthers(session)) {
     const why = 'other workspaces can be written to on the local socket, or with the workspace key.'
     throw new RefusalError('auth.denied', { why })
   }
@@ -57,54 +35,6 @@ export async function mustReachWorkspace(
     `no workspace "${workspace}" takes messages from ${home.name}. Its owner may allow it: ` +
     `agent-relay workspace policy set --writers ${home.name} --project ${workspace}`
   throw new RefusalError('auth.denied', { why })
-}
-
-/** One question opens at most this many workspaces at rest, those used last first: an unknown id or name must not open hundreds. */
-const wokenMax = 16
-
-export function searchedAbroad(neighbours: Neighbours): string[] {
-  const skipped = new Set(neighbours.atRest().slice(wokenMax))
-  return neighbours.names().filter((name) => !skipped.has(name))
-}
-
-/** A sender learns of this many workspaces that have an agent of the name it sought. */
-const elsewhereMax = 3
-
-/** An unknown name that an agent of another workspace has is told with its workspace, to those who may write there and to nobody else. */
-export async function withElsewhere(
-  session: Session,
-  home: Workspace,
-  reach: Neighbours,
-  refused: Refusal,
-): Promise<Refusal> {
-  const { code, details: { name } = {} } = refused
-  if (code !== 'agent.unknown' || typeof name !== 'string' || !mayWriteAbroad(session)) return refused
-  const has = ({ store, sessions }: Workspace) =>
-    store.view.agent(name) !== undefined || sessions.provisional(name) !== undefined
-  const elsewhere: string[] = []
-  for (const other of searchedAbroad(reach)) {
-    if (elsewhere.length === elsewhereMax) break
-    // One that cannot be opened has nobody to offer.
-    if (other !== home.name && (await reach.visit(other, has).catch(() => false))) elsewhere.push(other)
-  }
-  return elsewhere.length === 0 ? refused : refusal(code, { ...refused.details, elsewhere })
-}
-
-/** An agent that is alone is told of this many in other workspaces. */
-const companyMax = 10
-
-/** The addresses of agents that are connected to other workspaces, for who may write there. Nobody is connected to a workspace at rest. */
-export function companyAbroad(context: Context, session: Session): string[] {
-  if (!mayWriteAbroad(session)) return []
-  const others = withinReach(context, session)
-    .awake()
-    .filter((other) => other !== context.workspace)
-  return others.flatMap((other) => companyIn(other).map((agent) => `${other.name}:${agent}`)).slice(0, companyMax)
-}
-
-/** Agents, not people. */
-export function companyIn({ sessions, store }: Workspace): string[] {
-  return connectedTo(sessions).filter((name) => store.view.agent(name)?.type !== 'human')
 }
 
 export interface Away {
@@ -133,13 +63,13 @@ export function outward(to: string | string[]): { workspace: string; rest: strin
 /** The address without the sender's own workspace in front, and with the name for `lead` and for a handle, so that a wait knows whom it waits for. */
 export function resolved(
   to: string | string[],
-  home: Workspace,
+  home: WorkspaceCore,
   neighbours: Neighbours,
 ): string | string[] | Promise<string> {
   const address = outward(to)
   if (!address) return typeof to === 'string' ? nameOf(home, to) : to
   const { workspace, rest } = address
-  const named = (other: Workspace) =>
+  const named = (other: WorkspaceCore) =>
     rest === 'lead' ? (leadOf(other.store.view, (name) => isThere(other, name))?.name ?? rest) : nameOf(other, rest)
   // Answered at once: the sender's next message must not overtake this one.
   if (workspace === home.name) return named(home)
@@ -148,7 +78,7 @@ export function resolved(
 }
 
 /** `@planner` is the agent that has this handle. No name begins so: what was a name, or is one, is never taken for a handle. */
-function nameOf({ store: { view } }: Workspace, to: string): string {
+function nameOf({ store: { view } }: WorkspaceCore, to: string): string {
   if (!to.startsWith('@')) return to
   const bare = (handle: string | undefined) => handle?.replace(/^@/, '')
   return view.agentsCalled(to).find(({ handle }) => bare(handle) === bare(to))?.name ?? to
@@ -156,7 +86,7 @@ function nameOf({ store: { view } }: Workspace, to: string): string {
 
 /** Writes one entry in every target, all with one id. Targets that could not be reached are named; if none could, the send is refused. */
 export async function sendWide(
-  home: Workspace,
+  home: WorkspaceCore,
   neighbours: Neighbours,
   asking: Asking,
   input: ParsedInputOf<'message.send'>,
@@ -189,8 +119,8 @@ export async function sendWide(
 }
 
 async function sendTo(
-  target: Workspace,
-  home: Workspace,
+  target: WorkspaceCore,
+  home: WorkspaceCore,
   asking: Asking,
   input: ParsedInputOf<'message.send'>,
   rest: string,
@@ -222,12 +152,8 @@ async function sendTo(
   return reply
 }
 
-export function isThere({ sessions, elsewhere }: Workspace, agent: string): boolean {
-  return sessions.isLive(agent) || elsewhere?.of(agent) !== undefined
-}
-
 /** As its sender would write it. */
-function addressed({ name: workspace }: Workspace, refused: Refusal): Refusal {
+function addressed({ name: workspace }: WorkspaceCore, refused: Refusal): Refusal {
   const { name, nearest } = refused.details ?? {}
   if (refused.code !== 'agent.unknown') return refused
   const there = Array.isArray(nearest) ? nearest.map((each) => `${workspace}:${each}`) : []
@@ -235,7 +161,7 @@ function addressed({ name: workspace }: Workspace, refused: Refusal): Refusal {
 }
 
 /** The id of an earlier attempt, if the target has seen one; otherwise a new id. */
-function idOf(target: Workspace, home: Workspace, { by, id, digest }: Asking): string {
+function idOf(target: WorkspaceCore, home: WorkspaceCore, { by, id, digest }: Asking): string {
   const before = target.store.journal.answered(target === home ? by : `${home.name}:${by}`, id)
   if (!before) return home.ids('m')
   // Refused here already: a target that has not seen the first message would store this one with its id.
@@ -259,7 +185,7 @@ function refusedBy(error: unknown): { refusal: Refusal } {
 }
 
 /** Answers to a message that went to another workspace arrive in the sender's own, from the address it was sent to. */
-export function awaitedFrom(home: Workspace, by: string, to: string) {
+export function awaitedFrom(home: WorkspaceCore, by: string, to: string) {
   const conversation = directKey([by, to])
   const { view, journal } = home.store
   return { conversation, afterSeq: journal.lastSeq, afterN: view.lastNumber(conversation) ?? 0 }

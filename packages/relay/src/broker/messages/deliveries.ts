@@ -124,11 +124,11 @@ class Follower {
   async #take(): Promise<void> {
     this.#isTaking = true
     const { agent: by, since: after } = this.#for
-    const { nextCause, store } = this.#parts
+    const { ids, store } = this.#parts
     while (this.#isRunning && this.#again && this.#sink.isReady()) {
       this.#again = false
       const input = { route: 'deliver', limit: deliveryBatchMax, uncounted: true, after } as const
-      const submission = { rule: 'inbox.take', input, by, cause: nextCause(), session: this.#for.hold } as const
+      const submission = { rule: 'inbox.take', input, by, cause: ids('d'), session: this.#for.hold } as const
       const reply = await submitTake(this.#parts, submission, this.#stopped.signal)
       // On a full disk the messages wait and the next look tries again. A damaged file stays damaged, so the follower is ended with the reason.
       if ('refusal' in reply && !reply.refusal.retry) throw new RefusalError(reply.refusal)

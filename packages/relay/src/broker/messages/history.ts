@@ -19,15 +19,15 @@ import { sees, seesAll } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { MessageHead, Waiting } from '../../core/view.ts'
 import { unreadCountMax } from '../../store/queries.ts'
-import type { Asking } from '../call.ts'
+import type { Asking, WorkspaceCore } from '../call.ts'
 import { Budget, type Pace } from '../long-reads.ts'
-import type { Context, Workspace } from '../workspace.ts'
-import { mayWriteAbroad, searchedAbroad } from './addresses.ts'
+import { type CallScope, mayWriteToOthers, workspacesToSearch } from '../presence/other-workspaces.ts'
+import type { Waits } from '../presence/waits.ts'
 
 const [conversationsDefault, historyDefault, mailDefault] = [200, 100, 50]
 
 export function* conversations(
-  { workspace: { store } }: Context,
+  { workspace: { store } }: CallScope,
   { session, by }: Asking,
   { limit = conversationsDefault }: ParsedInputOf<'conversation.list'>,
 ): Steps<OutputOf<'conversation.list'>> {
@@ -55,7 +55,7 @@ export function* conversations(
 }
 
 export function* messages(
-  { workspace: { store } }: Context,
+  { workspace: { store } }: CallScope,
   { session, by }: Asking,
   input: ParsedInputOf<'message.list'>,
 ): Steps<OutputOf<'message.list'>> {
@@ -86,7 +86,7 @@ export function* messages(
 }
 
 export function* mail(
-  { workspace: { store } }: Context,
+  { workspace: { store } }: CallScope,
   { session }: Asking,
   { agent, box, limit = mailDefault }: ParsedInputOf<'agent.mail'>,
 ): Steps<OutputOf<'agent.mail'>> {
@@ -113,7 +113,7 @@ export function* mail(
 
 /** What others wait for or have asked, as the brief counts it. */
 export function* owed(
-  { workspace: { store, waits } }: Context,
+  { workspace: { store, waits } }: CallScope<WorkspaceCore & { waits: Waits }>,
   { by }: Asking,
   { limit = mailDefault }: ParsedInputOf<'inbox.owed'>,
 ): Steps<OutputOf<'inbox.owed'>> {
@@ -130,7 +130,7 @@ export function* owed(
 
 /** As far as the reader's time allows: a thread may be long and hold little that the reader sees. */
 export function* thread(
-  { workspace: { store } }: Context,
+  { workspace: { store } }: CallScope,
   { session, by }: Asking,
   { thread: name, after = 0, limit = limits.threadMessagesDefault }: ParsedInputOf<'message.thread'>,
   pace: Pace,
@@ -158,19 +158,19 @@ export function* thread(
 
 /** What became of a message, for each recipient. */
 export function receipts(
-  context: Context,
+  scope: CallScope,
   asking: Asking,
   { message }: ParsedInputOf<'message.receipts'>,
 ): Steps<Received> | Promise<Received> {
-  const { view } = context.workspace.store
+  const { view } = scope.workspace.store
   const head = view.message(message)
-  if (head && sees(view, asking.session, 'message', head)) return ownReceipts(context.workspace, head)
-  return receiptsAbroad(context, asking, message)
+  if (head && sees(view, asking.session, 'message', head)) return ownReceipts(scope.workspace, head)
+  return receiptsElsewhere(scope, asking, message)
 }
 
 type Received = OutputOf<'message.receipts'>
 
-function* ownReceipts(workspace: Workspace, head: MessageHead): Steps<Received> {
+function* ownReceipts(workspace: WorkspaceCore, head: MessageHead): Steps<Received> {
   const { store, sessions, elsewhere } = workspace
   const receipts = yield* receiptsIn(workspace, head)
   if (!elsewhere) return { message: head.id, receipts }
@@ -181,18 +181,18 @@ function* ownReceipts(workspace: Workspace, head: MessageHead): Steps<Received> 
   return { message: head.id, receipts: told }
 }
 
-function receiptsIn({ store, sessions, clock }: Workspace, head: MessageHead): Steps<Receipt[]> {
+function receiptsIn({ store, sessions, clock }: WorkspaceCore, head: MessageHead): Steps<Receipt[]> {
   return store.queries.receipts(head, (by, receipt) => isHeld({ by, at: clock.now(), world: sessions }, receipt))
 }
 
 /** A message sent to other workspaces is stored there; its sender may know its receipts, and nothing else. */
-async function receiptsAbroad(
-  { workspace: home, neighbours }: Context,
+async function receiptsElsewhere(
+  { workspace: home, neighbours }: CallScope,
   { session, by, abandoned }: Asking,
   message: string,
 ): Promise<Received> {
   const receipts: Receipt[] = []
-  for (const name of mayWriteAbroad(session) ? searchedAbroad(neighbours) : []) {
+  for (const name of mayWriteToOthers(session) ? workspacesToSearch(neighbours) : []) {
     await neighbours.visit(name, async (workspace) => {
       const head = workspace.store.view.message(message)
       if (head?.from !== `${home.name}:${by}`) return

@@ -4,7 +4,6 @@
 import { oneLine } from '@agent-relay/sdk/internal/clean'
 import {
   daemonName,
-  type Ids,
   limits,
   type OutputOf,
   type ParsedInputOf,
@@ -32,15 +31,13 @@ type Send = ParsedInputOf<'message.send'> & { to: string | string[] }
 
 export class Outbox {
   readonly #parts: Parts
-  readonly #ids: Ids
   #alarm: Alarm | undefined
   /** The number of the one that is being sent. */
   #sending: number | undefined
   #isClosed = false
 
-  constructor(parts: Parts, ids: Ids) {
+  constructor(parts: Parts) {
     this.#parts = parts
-    this.#ids = ids
     if (this.count > 0) this.#plan()
   }
 
@@ -65,10 +62,10 @@ export class Outbox {
 
   /** Kept on the disk of this machine once it is answered. */
   put(asking: Asking, { wait: _, ...input }: Send): OutputOf<'message.queue'>['queued'] {
-    const { store, clock } = this.#parts
+    const { store, clock, ids } = this.#parts
     const { by } = asking
     const { cause, digest } = causeOf(asking)
-    const row = { id: this.#ids('q'), at: clock.now(), by, cause, digest: digest?.(), input: JSON.stringify(input) }
+    const row = { id: ids('q'), at: clock.now(), by, cause, digest: digest?.(), input: JSON.stringify(input) }
     const before = this.#rows.of(by, cause)
     if (before && before.digest !== row.digest)
       throw new RefusalError('call.reused', { id: cause, operation: 'message.queue' })

@@ -4,31 +4,33 @@ import { limits, type Message, type OutputOf, type ParsedInputOf } from '@agent-
 import { addressOfReply } from '../../core/messages.ts'
 import { RefusalError, refusalOf } from '../../core/refusal-error.ts'
 import type { MessageHead } from '../../core/view.ts'
-import { type Asking, causeOf } from '../call.ts'
-import { absenceOf, absenceOfAll } from '../presence/absence.ts'
-import { notReached, outOfReach, unreachableAs } from '../presence/out-of-reach.ts'
-import type { Awaited, Patience, Wait } from '../presence/waits.ts'
-import type { Context, Neighbours, Workspace } from '../workspace.ts'
+import { type Asking, causeOf, type WorkspaceCore } from '../call.ts'
 import {
-  awaitedFrom,
+  absenceOf,
+  absenceOfAll,
   isThere,
-  mustReachWorkspace,
-  outward,
-  resolved,
-  sendWide,
-  withElsewhere,
-  withinReach,
-} from './addresses.ts'
+  notReached,
+  outOfReach,
+  type Reachable,
+  unreachableAs,
+} from '../presence/availability.ts'
+import { type CallScope, suggestingWorkspaces, withinReach } from '../presence/other-workspaces.ts'
+import type { Awaited, Patience, Wait, Waits } from '../presence/waits.ts'
+import { assertMayWriteTo, awaitedFrom, outward, resolved, sendWide } from './addresses.ts'
+import type { Outbox } from './outbox.ts'
 
 type Output = OutputOf<'message.send'>
+
+type Sending = WorkspaceCore & Reachable & { waits: Waits; outbox: Outbox }
+type Scope = CallScope<Sending>
 
 /** Two models that answer each other immediately reach this in a minute. People and programs have no such limit. */
 export const pairPerMinuteMax = 40
 
-export async function send(context: Context, asking: Asking, input: ParsedInputOf<'message.send'>): Promise<Output> {
-  const { workspace } = context
-  const neighbours = withinReach(context, asking.session)
-  const address = addressFor(context, asking, input)
+export async function send(scope: Scope, asking: Asking, input: ParsedInputOf<'message.send'>): Promise<Output> {
+  const { workspace } = scope
+  const neighbours = withinReach(scope, asking.session)
+  const address = addressFor(scope, asking, input)
   const to = address instanceof Promise ? await address : address
   const wait = input.wait && workspace.waits.open(asking.by, to)
   try {
@@ -51,23 +53,23 @@ export async function send(context: Context, asking: Asking, input: ParsedInputO
   }
 }
 
-function addressFor(context: Context, { session, by }: Asking, input: ParsedInputOf<'message.send'>) {
-  const { workspace } = context
-  return resolved(input.to ?? answered(workspace, by, input), workspace, withinReach(context, session))
+function addressFor(scope: Scope, { session, by }: Asking, input: ParsedInputOf<'message.send'>) {
+  const { workspace } = scope
+  return resolved(input.to ?? answered(workspace, by, input), workspace, withinReach(scope, session))
 }
 
 /** The same, or kept on this machine until it can be sent. What goes to another workspace is sent at once or not at all. */
 export async function sendOrQueue(
-  context: Context,
+  scope: Scope,
   asking: Asking,
   input: ParsedInputOf<'message.queue'>,
 ): Promise<OutputOf<'message.queue'>> {
-  const { outbox } = context.workspace
-  const to = await addressFor(context, asking, input)
-  if (outward(to)) return { sent: await send(context, asking, input) }
+  const { outbox } = scope.workspace
+  const to = await addressFor(scope, asking, input)
+  if (outward(to)) return { sent: await send(scope, asking, input) }
   if (!outbox.isWaiting(asking.by)) {
     try {
-      return { sent: await send(context, asking, input) }
+      return { sent: await send(scope, asking, input) }
     } catch (error) {
       if (!outbox.mayWait(refusalOf(error))) throw error
     }
@@ -77,8 +79,8 @@ export async function sendOrQueue(
 
 /** Of an agent of another workspace as it is now. */
 async function watchAbsence(
-  workspace: Workspace,
-  neighbours: Neighbours,
+  workspace: Sending,
+  neighbours: Scope['neighbours'],
   { by, on }: Wait,
   { conversation, afterN: n }: Awaited,
 ): Promise<Patience['absence']> {
@@ -92,11 +94,7 @@ async function watchAbsence(
 }
 
 /** Where a reply without an address goes. Looked up before the rule decides, because it may be another workspace. The rows it reads never change. */
-function answered(
-  { store }: Workspace,
-  by: string,
-  { replyTo = '' }: ParsedInputOf<'message.send'>,
-): string | string[] {
+function answered({ store }: Sending, by: string, { replyTo = '' }: ParsedInputOf<'message.send'>): string | string[] {
   const address = addressOfReply(store.view, by, replyTo)
   if ('refusal' in address) throw new RefusalError(address.refusal)
   return address.to
@@ -106,8 +104,8 @@ function answered(
 type Addressed = ParsedInputOf<'message.send'> & { to: string | string[] }
 
 async function store(
-  workspace: Workspace,
-  neighbours: Neighbours,
+  workspace: Sending,
+  neighbours: Scope['neighbours'],
   asking: Asking,
   input: Addressed,
 ): Promise<{ output: Output; awaited: Awaited }> {
@@ -115,7 +113,7 @@ async function store(
   const { thread } = input
   if (outward(input.to)) {
     // On the owner's socket this is not awaited: the sender's next message must not overtake this one.
-    if (session.standing.door !== 'owner') await mustReachWorkspace(session, workspace, neighbours, input.to as string)
+    if (session.standing.door !== 'owner') await assertMayWriteTo(session, workspace, neighbours, input.to as string)
     const awaited = awaitedFrom(workspace, by, input.to as string)
     const output = await sendWide(workspace, neighbours, asking, input)
     return { output, awaited: { ...awaited, id: output.id, thread } }
@@ -128,7 +126,8 @@ async function store(
     ...causeOf(asking),
     session: session.id,
   })
-  if ('refusal' in reply) throw new RefusalError(await withElsewhere(session, workspace, neighbours, reply.refusal))
+  if ('refusal' in reply)
+    throw new RefusalError(await suggestingWorkspaces(session, workspace, neighbours, reply.refusal))
   const { id: sent, to } = reply.outcome as { id: string; to: string | string[] }
   const output = { id: sent, seq: reply.seq, to, ...absentOf(workspace, to) }
   if (!input.wait) return { output, awaited: { id: sent, conversation: '', afterSeq: 0, afterN: 0 } }
@@ -137,7 +136,7 @@ async function store(
 }
 
 /** Direct recipients only: for a channel it would cost a look at each member, and the sender did not name them. */
-function absentOf(workspace: Workspace, to: string | string[]): Pick<Output, 'away' | 'unreachable' | 'notReached'> {
+function absentOf(workspace: Sending, to: string | string[]): Pick<Output, 'away' | 'unreachable' | 'notReached'> {
   const names = typeof to === 'string' ? (to.startsWith('#') || to === '*' ? [] : [to]) : to
   const lost = names.flatMap((name) => {
     const place = outOfReach(workspace, name)
@@ -150,14 +149,14 @@ function absentOf(workspace: Workspace, to: string | string[]): Pick<Output, 'aw
 }
 
 /** The same for whoever has waited; of a channel and of another workspace, if nobody there could answer. */
-function awayNow(workspace: Workspace, to: string | string[], absence: Patience['absence']): string[] {
+function awayNow(workspace: Sending, to: string | string[], absence: Patience['absence']): string[] {
   if (outward(to)) return absence() ? [to as string] : []
   const named = absentOf(workspace, to).away
   return named.length > 0 ? named : (absence()?.names ?? [])
 }
 
 /** A reply that ended a wait is handed out like any other message: offered now, read at the next call. */
-async function handOut({ engine }: Workspace, { session, by, id }: Asking, reply: Message): Promise<void> {
+async function handOut({ engine }: Sending, { session, by, id }: Asking, reply: Message): Promise<void> {
   const input = { messages: [reply.id], route: 'wait' as const }
   await engine.submit({ rule: 'inbox.offer', input, by, cause: `${id}/reply`, session: session.id })
 }

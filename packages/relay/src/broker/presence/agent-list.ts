@@ -7,28 +7,33 @@ import { type Reader, sees } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
 import { taskOf } from '../../core/tasks.ts'
 import type { AgentRow } from '../../core/view.ts'
-import type { Asking } from '../call.ts'
+import type { Asking, WorkspaceCore } from '../call.ts'
 import { Budget } from '../long-reads.ts'
-import { companyAbroad, companyIn } from '../messages/addresses.ts'
 import type { Session } from '../sessions/session.ts'
 import { WholeTexts } from '../whole-texts.ts'
-import type { Context, Workspace } from '../workspace.ts'
-import { statusOf } from './availability.ts'
-import { outOfReach } from './out-of-reach.ts'
+import { outOfReach, type Reachable, statusOf, type WorkerStates } from './availability.ts'
+import { agentsIn, agentsInOthers, type CallScope } from './other-workspaces.ts'
 import { heardSince } from './provisional-names.ts'
+import type { Waits } from './waits.ts'
 
+type Describing = WorkspaceCore &
+  Reachable & {
+    waits: Waits
+    workers: WorkerStates
+    approvals: { blockedOf(reader: Reader, agent: string): Agent['blocked'] }
+  }
 type Filter = Omit<ParsedInputOf<'agent.list'>, 'project'>
 type Listed = OutputOf<'agent.list'>
 
 export function agents(
-  context: Context,
+  scope: CallScope<Describing>,
   { session, abandoned }: Asking,
   { project, ...filter }: ParsedInputOf<'agent.list'>,
 ): Steps<Listed> | Promise<Listed> {
-  const { workspace, neighbours } = context
-  if (project === undefined || project === workspace.name) return agentsHere(context, session, filter)
+  const { workspace, neighbours } = scope
+  if (project === undefined || project === workspace.name) return agentsHere(scope, session, filter)
   if (session.standing.door !== 'owner') throw new RefusalError('workspace.unknown', { workspace: project })
-  const read = (other: Workspace) =>
+  const read = (other: Describing) =>
     other.reads.run(agentsOf(other, { standing: session.standing }, filter), new Budget(), abandoned)
   return neighbours.visit(project, read).then((found) => {
     if (!found) throw new RefusalError('workspace.unknown', { workspace: project })
@@ -37,18 +42,18 @@ export function agents(
 }
 
 /** Whoever is alone here, or with people, may be looking for somebody in another workspace. */
-function* agentsHere(context: Context, session: Session, filter: Filter): Steps<Listed> {
-  const found = yield* agentsOf(context.workspace, session, filter)
+function* agentsHere(scope: CallScope<Describing>, session: Session, filter: Filter): Steps<Listed> {
+  const found = yield* agentsOf(scope.workspace, session, filter)
   if (filter.name !== undefined) return found
   const isOther = ({ name, status, type }: Agent) => name !== session.agent && status !== 'offline' && type !== 'human'
   // Those that were not asked for are company, too.
-  const hasCompany = found.agents.some(isOther) || companyIn(context.workspace).some((name) => name !== session.agent)
-  const abroad = hasCompany ? [] : companyAbroad(context, session)
+  const hasCompany = found.agents.some(isOther) || agentsIn(scope.workspace).some((name) => name !== session.agent)
+  const abroad = hasCompany ? [] : agentsInOthers(scope, session)
   return abroad.length === 0 ? found : { ...found, abroad }
 }
 
 function* agentsOf(
-  workspace: Workspace,
+  workspace: Describing,
   reader: Reader,
   { includeIdle = true, includeOffline = false, whole = false, name: wanted }: Filter,
 ): Steps<{ agents: Agent[] }> {
@@ -82,7 +87,7 @@ function* agentsOf(
 
 /** Undefined for a provisional name whose session has ended since it was listed: it left nothing behind. */
 function* describe(
-  workspace: Workspace,
+  workspace: Describing,
   reader: Reader,
   { name, texts }: { name: string; texts: WholeTexts },
 ): Steps<Agent | undefined> {

@@ -3,17 +3,17 @@
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { troubleTexts } from '../../core/shared-trouble.ts'
 import type { Steps } from '../../core/steps.ts'
-import type { Asking } from '../call.ts'
+import type { Asking, WorkspaceCore } from '../call.ts'
 import { Budget } from '../long-reads.ts'
-import type { ClusterMachine } from '../sharing.ts'
-import type { Workspace } from '../workspace.ts'
+import type { ClusterMachine, Sharing } from '../sharing.ts'
 import { statusOf } from './availability.ts'
 
+type SharedCore = WorkspaceCore & { sharing: Sharing | undefined }
 type Listed = OutputOf<'machine.list'>
 type Row = Listed['machines'][number]
 
 /** Homes and presence are known here, so that there is a list also where the cluster does not answer. */
-export async function machines(workspace: Workspace, { abandoned }: Asking): Promise<Listed> {
+export async function machines(workspace: SharedCore, { abandoned }: Asking): Promise<Listed> {
   const { sharing, name, reads, engine } = workspace
   if (!sharing) return { machines: [] }
   const known = new Map((await sharing.machines()).map((each) => [each.name, each]))
@@ -29,7 +29,7 @@ export async function machines(workspace: Workspace, { abandoned }: Asking): Pro
 }
 
 /** The agents of each machine, those that are there first, and then by name. */
-function* homesIn(workspace: Workspace): Steps<Map<string, Row['agents']>> {
+function* homesIn(workspace: SharedCore): Steps<Map<string, Row['agents']>> {
   const { view } = workspace.store
   const homes = new Map<string, Row['agents']>()
   for (const { name } of [...view.agents()]) {
@@ -46,7 +46,7 @@ function* homesIn(workspace: Workspace): Steps<Map<string, Row['agents']>> {
 }
 
 function describe(
-  workspace: Workspace,
+  workspace: SharedCore,
   name: string,
   known: ClusterMachine | undefined,
   agents: Row['agents'] = [],
@@ -62,7 +62,7 @@ function describe(
 
 /** `since`: when it was last heard of here. */
 function stateOf(
-  { sharing, elsewhere, engine, store }: Workspace,
+  { sharing, elsewhere, engine, store }: SharedCore,
   name: string,
   known: ClusterMachine | undefined,
   isHome: boolean,

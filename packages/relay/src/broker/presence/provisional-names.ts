@@ -6,12 +6,12 @@ import { handleOwner, readsLikeDaemon } from '../../core/handles.ts'
 import { freeNameOf } from '../../core/name-family.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import { register } from '../admission.ts'
+import type { WorkspaceCore } from '../call.ts'
 import type { Provisional, Session } from '../sessions/session.ts'
-import type { Workspace } from '../workspace.ts'
 
 /** Binds the session to a free name of the family. */
 export function nameProvisionally(
-  workspace: Workspace,
+  workspace: WorkspaceCore,
   session: Session,
   { name, cli }: { name: string; cli?: string },
   onStored?: Provisional['onStored'],
@@ -32,7 +32,7 @@ export function nameProvisionally(
 }
 
 /** How many messages were sent to everybody since the session came. */
-export function heardSince(workspace: Workspace, { heardFrom }: Provisional): number {
+export function heardSince(workspace: WorkspaceCore, { heardFrom }: Provisional): number {
   return lastOf(workspace, generalChannel) - heardFrom.general + (lastOf(workspace, broadcast) - heardFrom.broadcast)
 }
 
@@ -42,7 +42,7 @@ const inboxLooks = new Set(['inbox.count', 'inbox.peek', 'inbox.take'])
 
 /** Before a call is answered, stores the caller's name, unless the call only looks, and every name in its input. Undefined: nothing to do. */
 export function settleBefore(
-  workspace: Workspace,
+  workspace: WorkspaceCore,
   session: Session,
   operation: string,
   input: object,
@@ -59,12 +59,12 @@ export function settleBefore(
   return settling.length > 0 ? Promise.all(settling) : undefined
 }
 
-export function settleNamed(workspace: Workspace, name: string): Promise<unknown> | undefined {
+export function settleNamed(workspace: WorkspaceCore, name: string): Promise<unknown> | undefined {
   const session = workspace.sessions.provisional(name)
   return session && settle(workspace, session)
 }
 
-export async function settle(workspace: Workspace, session: Session): Promise<void> {
+export async function settle(workspace: WorkspaceCore, session: Session): Promise<void> {
   const { provisional } = session
   if (!provisional) return
   provisional.settling ??= stored(workspace, session, provisional)
@@ -75,13 +75,13 @@ export async function settle(workspace: Workspace, session: Session): Promise<vo
   }
 }
 
-async function stored(workspace: Workspace, session: Session, provisional: Provisional) {
+async function stored(workspace: WorkspaceCore, session: Session, provisional: Provisional) {
   const registered = await register(workspace, session, provisional.profile, { isGiven: true })
   provisional.onStored?.(registered)
   return registered
 }
 
-function onlyLooks(workspace: Workspace, provisional: Provisional, operation: string, input: object): boolean {
+function onlyLooks(workspace: WorkspaceCore, provisional: Provisional, operation: string, input: object): boolean {
   if (looks.has(operation)) return true
   // Messages to everybody are in its inbox too, and then it needs a stored agent. So does one that waits for mail or enters a channel.
   const isPlain = !('wait' in input) && !('channel' in input)
@@ -94,6 +94,6 @@ function namesIn(input: object): string[] {
     .filter((value): value is string => typeof value === 'string')
 }
 
-function lastOf({ store }: Workspace, conversation: string): number {
+function lastOf({ store }: WorkspaceCore, conversation: string): number {
   return store.view.lastNumber(conversation) ?? 0
 }

@@ -6,10 +6,10 @@ import { answerPlaces } from '../../core/answers.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import type { Clock } from '../../machine/clock.ts'
 import type { Store } from '../../store/store.ts'
-import type { Elsewhere, ToldWait, WaitElsewhere } from '../elsewhere.ts'
 import type { Hub } from '../hub.ts'
 import type { Moment } from '../sessions/session.ts'
-import { type Absence, absenceText, goneMs, namesText } from './absence.ts'
+import type { Elsewhere, ToldWait, WaitElsewhere } from '../sharing.ts'
+import { type Absence, absenceText, goneMs, namesText } from './availability.ts'
 
 const agentAddress = /^[^#*][^*]*$/
 

@@ -83,15 +83,15 @@ export class RunReports implements RunLedger {
   }
 
   async fulfil(run: string, summary: string): Promise<void> {
-    const { engine, nextCause } = this.#parts
+    const { engine, ids } = this.#parts
     const input = { run, summary, standing: daemonStanding }
-    await engine.submit({ rule: 'run.complete', input, by: daemonName, cause: nextCause() })
+    await engine.submit({ rule: 'run.complete', input, by: daemonName, cause: ids('d') })
   }
 
   async end(run: string, reason: string): Promise<void> {
-    const { engine, nextCause } = this.#parts
+    const { engine, ids } = this.#parts
     const input = { run, reason, standing: daemonStanding }
-    await engine.submit({ rule: 'run.stop', input, by: daemonName, cause: nextCause() })
+    await engine.submit({ rule: 'run.stop', input, by: daemonName, cause: ids('d') })
   }
 
   async spent(run: string, n: number, spend: Pick<SpendNoted, 'model' | 'tokens'>): Promise<void> {
@@ -101,7 +101,7 @@ export class RunReports implements RunLedger {
 
   async hire(run: RunRow, task: string, abandoned: AbortSignal): Promise<void> {
     const { id, agent: name, harness: cli, model, cwd, worktree, parent: by } = run
-    const hirer = { by, standing: this.#askerOf(id), id: this.#parts.nextCause(), abandoned }
+    const hirer = { by, standing: this.#askerOf(id), id: this.#parts.ids('d'), abandoned }
     await this.#workers.hire(hirer, { name, cli, task, model, cwd, worktree })
   }
 

@@ -40,11 +40,11 @@ export class Runs {
   readonly payloads: Payloads
   #runtime: RunRuntime | undefined
 
-  constructor(parts: Parts, workers: Workers, ids: Ids) {
+  constructor(parts: Parts, workers: Workers) {
     this.#store = parts.store
     this.#engine = parts.engine
     this.#workers = workers
-    this.#ids = ids
+    this.#ids = parts.ids
     this.#machine = parts.sessions.machine
     this.reports = new RunReports(parts, workers)
     this.payloads = new Payloads(parts)

@@ -5,8 +5,8 @@ import type { Agent, Ids, MailTools } from '@agent-relay/sdk/protocol'
 import type { RefusalError } from '../../core/refusal-error.ts'
 import type { World } from '../../core/world.ts'
 import type { Clock } from '../../machine/clock.ts'
-import { onMachine } from '../elsewhere.ts'
 import { tellEach } from '../hub.ts'
+import { onMachine } from '../sharing.ts'
 import { hashOf, newSecret } from './credentials.ts'
 import { agentAt, type Moment, type Provisional, type Session, type Traits } from './session.ts'
 import { ownStanding, type Standing } from './standing.ts'
@@ -17,6 +17,8 @@ export const idleMs = 120_000
 export class Sessions implements World {
   /** The machine that all of them live on: sessions of other machines are not here. */
   readonly machine: string | undefined
+  /** Registrations under way, by the family of the name. */
+  readonly registering = new Map<string, Promise<unknown>>()
   readonly #clock: Clock
   readonly #ids: Ids
   readonly #onTrouble: (error: Error) => void

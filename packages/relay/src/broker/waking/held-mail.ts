@@ -9,7 +9,7 @@ import type { Parts } from '../call.ts'
 import { Budget } from '../long-reads.ts'
 import type { Session } from '../sessions/session.ts'
 import type { HoldHandle } from '../sessions/sessions.ts'
-import type { HeldMail, MailRoom } from './wake-runtime.ts'
+import type { HeldMail, MailRoom } from './own-session-runtime.ts'
 
 /** A hold ends by itself after `offerMs`. Something that takes longer, such as a dialog that came in between, keeps it. */
 const keepMs = offerMs / 2
@@ -20,7 +20,7 @@ export async function holdMail(
   session: Session,
   { graceMs = 0, ...room }: MailRoom,
 ): Promise<HeldMail | 'young' | undefined> {
-  const { store, engine, sessions, clock, reads, nextCause, isBlocked } = parts
+  const { store, engine, sessions, clock, reads, ids, isBlocked } = parts
   const by = session.agent
   // Nothing is put before an agent that waits for an answer: it could push the question off its screen.
   if (by === undefined || isBlocked(by)) return undefined
@@ -32,7 +32,7 @@ export async function holdMail(
     const found = waiting.filter(({ head }) => hasPassed(graceMs, head.at, clock.now()))
     if (found.length > 0) {
       const taking = { ...input, found: { waiting: found, more: 0 } }
-      const command = { rule: 'inbox.take', input: taking, by, cause: nextCause(), session: hold.id } as const
+      const command = { rule: 'inbox.take', input: taking, by, cause: ids('d'), session: hold.id } as const
       const reply = await engine.submit(command)
       if ('refusal' in reply) throw new RefusalError(reply.refusal)
       const messages = store.queries.inboxMessages(by, reply.outcome.messages as string[])
@@ -67,13 +67,13 @@ class Held implements HeldMail {
   }
 
   async offered(route: Route): Promise<void> {
-    const { engine, sessions, nextCause } = this.#parts
-    const [ids, by] = [this.#ids, this.#by]
+    const { engine, sessions, ids } = this.#parts
+    const [messages, by] = [this.#messageIds, this.#by]
     const isFirst = this.#route === undefined
     this.#route = route
-    const [input, session] = [{ messages: ids, route }, this.#session.id]
-    const reply = await engine.submit({ rule: 'inbox.offer', input, by, cause: nextCause(), session })
-    if (isFirst) sessions.paste(by, ids)
+    const [input, session] = [{ messages, route }, this.#session.id]
+    const reply = await engine.submit({ rule: 'inbox.offer', input, by, cause: ids('d'), session })
+    if (isFirst) sessions.paste(by, messages)
     // Where it could not be recorded, such as on a full disk, the hold goes on: it was put before the agent once.
     if (!('refusal' in reply)) this.#end()
   }
@@ -83,7 +83,7 @@ class Held implements HeldMail {
     this.#hold.release()
   }
 
-  get #ids(): string[] {
+  get #messageIds(): string[] {
     return this.messages.map(({ id }) => id)
   }
 
@@ -98,10 +98,10 @@ class Held implements HeldMail {
 
   async #keep(): Promise<void> {
     if (this.#session.ended.aborted) return this.#end()
-    const { engine, nextCause } = this.#parts
+    const { engine, ids } = this.#parts
     this.#alarm = this.#later()
     if (this.#route !== undefined) return this.offered(this.#route)
-    const input = { messages: this.#ids }
-    await engine.submit({ rule: 'inbox.keep', input, by: this.#by, cause: nextCause(), session: this.#hold.id })
+    const input = { messages: this.#messageIds }
+    await engine.submit({ rule: 'inbox.keep', input, by: this.#by, cause: ids('d'), session: this.#hold.id })
   }
 }

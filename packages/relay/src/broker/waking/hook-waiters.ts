@@ -23,9 +23,8 @@ const grainMs = 2_000
 /** Named after the process that it waits for, and itself. */
 const fifoName = /^(\d+)\.\d+$/
 
-export class Waiters {
-  readonly #parts: Pick<Parts, 'store' | 'sessions' | 'clock' | 'reads'>
-  readonly #workspace: string
+export class HookWaiters {
+  readonly #parts: Pick<Parts, 'store' | 'sessions' | 'clock' | 'reads' | 'name'>
   readonly #hooks: HooksFolder | undefined
   /** The agents whose programs are known, by program. */
   readonly #agentsAt = new Map<number, Set<string>>()
@@ -43,15 +42,14 @@ export class Waiters {
   readonly #closed = new AbortController()
   #listed: { changedMs: number; names: Map<number, string[]> } | undefined
 
-  constructor({ store, sessions, clock, reads, hub }: Parts, workspace: string, hooks?: HooksFolder) {
-    this.#parts = { store, sessions, clock, reads }
-    this.#workspace = workspace
+  constructor(parts: Parts, hooks?: HooksFolder) {
+    this.#parts = parts
     this.#hooks = hooks
     setMaxListeners(0, this.#closed.signal)
-    hub.listen((entries) => {
+    parts.hub.listen((entries) => {
       for (const { facts } of entries) for (const fact of facts) this.#hear(fact)
     })
-    sessions.onChange((agent) => this.#onSession(agent))
+    parts.sessions.onChange((agent) => this.#onSession(agent))
   }
 
   /** Whether a waiter stands beside one of the agent's sessions, or has just woken it. */
@@ -159,7 +157,7 @@ export class Waiters {
   #note(agent: string, isQuiet: boolean | undefined, hosts = this.#hostsOf.get(agent) ?? []): void {
     if (isQuiet && hosts.length > 0) this.#quiet.add(agent)
     else this.#quiet.delete(agent)
-    for (const host of hosts) this.#hooks?.note(host, `${this.#workspace} ${agent}`, isQuiet)
+    for (const host of hosts) this.#hooks?.note(host, `${this.#parts.name} ${agent}`, isQuiet)
   }
 
   /** What a hook would be handed. An agent may have been shown a lot that it has not read: that is looked through in turn with all other reads. */

@@ -6,15 +6,13 @@ import { homeElsewhere } from '../../core/homes.ts'
 import { newsOf, type Seen } from '../../core/notices.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import type { NoticeRow } from '../../core/view.ts'
-import type { World } from '../../core/world.ts'
 import type { Alarm } from '../../machine/clock.ts'
 import { type Asking, actorOf, causeOf, type Parts } from '../call.ts'
 
 /** What no event tells, such as that an agent has become idle, is looked at this often while somebody waits for a notice. */
 const noticeLookMs = 1_000
 
-type NoticeParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'nextCause'> & {
-  world: World
+type NoticeParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'ids' | 'world'> & {
   seen(agent: string): Seen
 }
 
@@ -82,12 +80,12 @@ export class Notices {
 
   /** Whatever fails is tried again at the next look. */
   async #tell({ asker, agent, when, message }: NoticeRow, seen: Seen): Promise<void> {
-    const { engine, nextCause } = this.#parts
+    const { engine, ids } = this.#parts
     const key = JSON.stringify([asker, agent, when, message])
     if (this.#telling.has(key)) return
     this.#telling.add(key)
     const input = { asker, agent, when, message, seen }
-    await engine.submit({ rule: 'notice.tell', input, by: daemonName, cause: nextCause() }).catch(() => undefined)
+    await engine.submit({ rule: 'notice.tell', input, by: daemonName, cause: ids('d') }).catch(() => undefined)
     this.#telling.delete(key)
   }
 

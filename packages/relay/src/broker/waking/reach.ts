@@ -2,23 +2,18 @@
 // agent asks it. How messages are then put before the agent lives with each route.
 
 import type { ReachName } from '@agent-relay/sdk/protocol'
-import type { AgentHere } from '../elsewhere.ts'
 import type { Deliveries } from '../messages/deliveries.ts'
 import type { Inboxes } from '../messages/inbox.ts'
-import type { Moment } from '../sessions/session.ts'
+import type { WorkerStates } from '../presence/availability.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import type { Workers } from '../workers/workers.ts'
-import type { Waiters } from './hook-waiters.ts'
-
-/** Times are told coarsely, or every call of every agent would have to be told. */
-const toldMs = 10_000
+import type { HookWaiters } from './hook-waiters.ts'
 
 export interface ReachParts {
   sessions: Sessions
   deliveries: Deliveries
   inboxes: Inboxes
-  workers: Workers
-  waiters: Waiters
+  workers: WorkerStates
+  waiters: HookWaiters
 }
 
 export class Reach {
@@ -41,19 +36,6 @@ export class Reach {
     // A worker is typed to whenever its prompt is free, except while its program is stopped.
     if (worker) return worker.status === 'paused' ? 'at next turn' : 'wakes'
     return sessions.hasHooks(agent) ? 'at next turn' : 'at next call'
-  }
-
-  /** Who is there, as other machines may be told. A name that is not stored yet is nothing to them. */
-  present(): AgentHere[] {
-    const { sessions } = this.#parts
-    const named = sessions
-      .all()
-      .flatMap(({ agent, provisional }) => (agent === undefined || provisional ? [] : [agent]))
-    return [...new Set(named)].map((name) => {
-      const status = sessions.statusOf(name) === 'idle' ? 'idle' : 'active'
-      const lastCallAt = Math.floor((sessions.lastCall(name) as Moment).at / toldMs) * toldMs
-      return { name, status, lastCallAt, reached: this.of(name) }
-    })
   }
 
   /** From now on a message wakes the agent through its CLI, until the function that is returned is called. */

@@ -13,7 +13,7 @@ const linesMax = 1_000
 
 /** One turn of an agent. `cause` names the turn, so that it is counted once, however often it is told. */
 export async function noteSpend(
-  { engine, nextCause }: Pick<Parts, 'engine' | 'nextCause'>,
+  { engine, ids }: Pick<Parts, 'engine' | 'ids'>,
   agent: string,
   cause: string,
   input: NoteInput,
@@ -21,7 +21,7 @@ export async function noteSpend(
   const note = { rule: 'spend.note', input, by: agent } as const
   const reply = await engine.submit({ ...note, cause })
   // The agent has called something of its own by this name, which must not hide what it uses.
-  if ('refusal' in reply && reply.refusal.code === 'call.reused') await engine.submit({ ...note, cause: nextCause() })
+  if ('refusal' in reply && reply.refusal.code === 'call.reused') await engine.submit({ ...note, cause: ids('d') })
 }
 
 export function* listSpend(

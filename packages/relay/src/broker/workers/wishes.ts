@@ -17,7 +17,7 @@ import { type Asked, namesAs, type Requests, type WishName } from '../requests.t
 import { daemonStanding, type Standing } from '../sessions/standing.ts'
 import type { WorkerReports } from './worker-reports.ts'
 
-interface WishParts extends Pick<Parts, 'store' | 'engine' | 'hub' | 'nextCause'> {
+interface WishParts extends Pick<Parts, 'store' | 'engine' | 'hub' | 'ids'> {
   requests: Requests
   reports: Pick<WorkerReports, 'awaited'>
   describe(row: WorkerRow): Worker
@@ -47,7 +47,7 @@ export class WorkerWishes {
   /** The daemon releases the worker, because what it was hired for is over. */
   async dismiss(name: string): Promise<void> {
     const { signal: abandoned } = new AbortController()
-    const daemon = { by: daemonName, id: this.#parts.nextCause(), abandoned, standing: daemonStanding }
+    const daemon = { by: daemonName, id: this.#parts.ids('d'), abandoned, standing: daemonStanding }
     await this.#give('worker.release', daemon, { name })
   }
 

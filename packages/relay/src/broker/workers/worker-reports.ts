@@ -12,7 +12,7 @@ import { hashOf, newSecret } from '../sessions/credentials.ts'
 import type { Session } from '../sessions/session.ts'
 import { daemonStanding } from '../sessions/standing.ts'
 import { holdMail } from '../waking/held-mail.ts'
-import type { HeldMail, MailRoom } from '../waking/wake-runtime.ts'
+import type { HeldMail, MailRoom } from '../waking/own-session-runtime.ts'
 import { noteSpend } from './spend.ts'
 import type { WorkerLedger, WorkerListener } from './worker-runtime.ts'
 
@@ -49,8 +49,8 @@ export class WorkerReports implements WorkerLedger {
   }
 
   async forgetWorktree(id: string): Promise<void> {
-    const { engine, nextCause } = this.#parts
-    await engine.submit({ rule: 'worker.sweep', input: { ids: [id] }, by: daemonName, cause: nextCause() })
+    const { engine, ids } = this.#parts
+    await engine.submit({ rule: 'worker.sweep', input: { ids: [id] }, by: daemonName, cause: ids('d') })
   }
 
   taskOf(id: string): string | undefined {
@@ -67,17 +67,17 @@ export class WorkerReports implements WorkerLedger {
   }
 
   async issueToken(id: string): Promise<string> {
-    const { engine, nextCause } = this.#parts
+    const { engine, ids } = this.#parts
     const token = newSecret('at')
     const input = { id, tokenHash: hashOf(token) }
-    const reply = await engine.submit({ rule: 'worker.issue-token', input, by: daemonName, cause: nextCause() })
+    const reply = await engine.submit({ rule: 'worker.issue-token', input, by: daemonName, cause: ids('d') })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     return token
   }
 
   /** The parent is told first, once: should the daemon die in between, the next one tells and reports again. */
   async report(report: WorkerReport): Promise<void> {
-    const { store, engine, nextCause } = this.#parts
+    const { store, engine, ids } = this.#parts
     const row = store.view.workers.byId(report.id)
     if (!row || row.status === 'exited' || (row.status === report.status && row.reason === report.reason)) return
     const awaited = this.#awaited.get(row.id)
@@ -90,7 +90,7 @@ export class WorkerReports implements WorkerLedger {
     const isAsked = report.status === 'blocked' && this.#parts.isBlocked(row.name)
     const isTold = awaited !== undefined || isAsked || (report.status === 'exited' && isKnown)
     if (text !== undefined && !isTold) await this.#tell(row, text, onceOnly(report))
-    await engine.submit({ rule: 'worker.report', input: report, by: daemonName, cause: nextCause() })
+    await engine.submit({ rule: 'worker.report', input: report, by: daemonName, cause: ids('d') })
     this.#showPresence(row, report.status)
   }
 
@@ -108,14 +108,14 @@ export class WorkerReports implements WorkerLedger {
   }
 
   async fellBack({ id }: WorkerRow, why: string, hasTask: boolean): Promise<void> {
-    const { store, engine, nextCause } = this.#parts
+    const { store, engine, ids } = this.#parts
     const row = store.view.workers.byId(id)
     if (!row || row.status === 'exited') return
     const task = hasTask ? ' It gets its task there, from the beginning.' : ''
     const body = `Worker "${row.name}" cannot be spoken to over ACP (${why}): it is typed into in its terminal instead.${task}`
     await this.#tell(row, body)
     const input = { id, status: row.status, reason: row.reason, control: 'pty' as const }
-    await engine.submit({ rule: 'worker.report', input, by: daemonName, cause: nextCause() })
+    await engine.submit({ rule: 'worker.report', input, by: daemonName, cause: ids('d') })
   }
 
   /** Where it carries out a run, the turn is the run's too. */
@@ -128,12 +128,12 @@ export class WorkerReports implements WorkerLedger {
   }
 
   async releaseHiredBy(name: string): Promise<void> {
-    const { store, engine, nextCause } = this.#parts
+    const { store, engine, ids } = this.#parts
     const reason = `its parent ${name} has exited`
     // On whichever machine they run: each has its own supervisor, which follows the wish.
     for (const hired of store.view.workers.running().filter(({ parent }) => parent === name)) {
       const input = { name: hired.name, reason, standing: daemonStanding }
-      await engine.submit({ rule: 'worker.release', input, by: daemonName, cause: nextCause() })
+      await engine.submit({ rule: 'worker.release', input, by: daemonName, cause: ids('d') })
     }
   }
 
@@ -170,7 +170,7 @@ export class WorkerReports implements WorkerLedger {
   }
 
   /** A message of the daemon's own to the one who asked for the worker. */
-  async #tell({ parent }: WorkerRow, body: string, cause = this.#parts.nextCause()): Promise<void> {
+  async #tell({ parent }: WorkerRow, body: string, cause = this.#parts.ids('d')): Promise<void> {
     const input = { to: parent, body, kind: 'status' as const }
     await this.#parts.engine.submit({ rule: 'message.send', input, by: daemonName, cause })
   }

@@ -161,7 +161,7 @@ test('its hirer is told once, `who` says for what it waits, and mail is held unt
   expect((await stranger.call('approval.list', {}, id('c'))).approvals).toEqual([])
   await lead.send('Fixer', 'while you wait')
   const own = { id: workspace.sessions.sessionOf('Fixer') as string, agent: 'Fixer' }
-  expect(await workspace.waking.hold(own)).toBeUndefined()
+  expect(await workspace.ownSessions.hold(own)).toBeUndefined()
   await queue.end(first, second)
   const { messages } = await lead.call('inbox.take', {})
   const told = messages

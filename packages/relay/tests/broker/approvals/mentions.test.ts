@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { SaidTo } from '../../../src/broker/approvals/mentions.ts'
+import { Mentions } from '../../../src/broker/approvals/mentions.ts'
 import { atOnce, type Steps } from '../../../src/core/steps.ts'
 import { CoreWorld } from '../../core/core-world.ts'
 
@@ -41,17 +41,17 @@ test('remembered or not, it is the same', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const world = start()
-      const kept = new SaidTo(world.store)
+      const kept = new Mentions(world.store)
       for (const { by, to, body, kind, times, what, reader, isEverywhere } of steps) {
         const channel = String(to)
         if (what === 'join' || what === 'leave') world.give(`channel.${what}`, by, { channel })
         else if (what === 'send')
           for (let n = 0; n < times; n++) world.give('message.send', by, { to, body: `${body} ${n}`, kind })
         else {
-          const fresh = atOnce(new SaidTo(world.store).since(reader, isEverywhere))
+          const fresh = atOnce(new Mentions(world.store).since(reader, isEverywhere))
           const [one, other] = inTurns(kept.since(reader, isEverywhere), kept.since(reader, !isEverywhere))
           expect(one).toEqual(fresh)
-          expect(other).toEqual(atOnce(new SaidTo(world.store).since(reader, !isEverywhere)))
+          expect(other).toEqual(atOnce(new Mentions(world.store).since(reader, !isEverywhere)))
         }
       }
       world.store.close()
@@ -63,7 +63,7 @@ test('remembered or not, it is the same', () => {
 test('no text is looked at twice, and none that is older than the newest thousands', () => {
   const world = start()
   const looks = vi.spyOn(world.store.needs, 'naming')
-  const kept = new SaidTo(world.store)
+  const kept = new Mentions(world.store)
   /** How many were said to pat, and how many texts of the channel were looked at for that. */
   const look = (): [said: number, texts: number] => {
     looks.mockClear()

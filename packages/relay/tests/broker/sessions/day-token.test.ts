@@ -42,7 +42,7 @@ test('a day token is valid for a day and acts as its own agent; the session that
   const { session: nobody } = await dispatch.hello(model, {})
   const { agent, agentToken = '' } = await registerForTheDay(dispatch, nobody, { name: 'Ada' })
   expect([agent, nobody.agent, workspace.sessions.isLive('Ada')]).toEqual(['Ada', undefined, false])
-  expect(workspace.agentOfToken(agentToken)).toBe('Ada')
+  expect(workspace.credentials.agentOfToken(agentToken)).toBe('Ada')
   // A name that is away is not given to the next who asks for it.
   expect(await registerForTheDay(dispatch, nobody, { name: 'Ada' })).toMatchObject({ agent: 'Ada-2' })
   const { session: ada } = await dispatch.hello(model, { name: 'Ada', token: agentToken })
@@ -53,11 +53,11 @@ test('a day token is valid for a day and acts as its own agent; the session that
   })
   // A clock that is set back a little keeps it; one that ran ahead by years must not have made it last for years.
   clock.jumps(-60_000)
-  expect(workspace.agentOfToken(agentToken)).toBe('Ada')
+  expect(workspace.credentials.agentOfToken(agentToken)).toBe('Ada')
   clock.jumps(-tenYearsMs)
-  expect(workspace.agentOfToken(agentToken)).toBeUndefined()
+  expect(workspace.credentials.agentOfToken(agentToken)).toBeUndefined()
   clock.jumps(tenYearsMs + 60_000)
   await clock.passes(dayTokenMs)
-  expect(workspace.agentOfToken(agentToken)).toBeUndefined()
+  expect(workspace.credentials.agentOfToken(agentToken)).toBeUndefined()
   await house.close()
 })
