@@ -14,7 +14,7 @@ import type { AgentProcesses } from './sessions/person.ts'
 import type { Session } from './sessions/session.ts'
 import type { Sessions } from './sessions/sessions.ts'
 import { namelessActor } from './sessions/standing.ts'
-import type { Elsewhere } from './sharing.ts'
+import type { OtherMachines } from './sharing.ts'
 
 /** What a handler knows of a call besides its input. */
 export interface Asking {
@@ -100,7 +100,7 @@ export interface WorkspaceCore {
   readonly ids: Ids
   readonly reads: LongReads
   /** The agents on other machines; unset where the workspace is not shared. */
-  readonly elsewhere?: Elsewhere
+  readonly otherMachines?: OtherMachines
 }
 
 /** The core, and what most parts of a workspace need besides. */

@@ -19,7 +19,7 @@ import { seesAll } from '../core/sight.ts'
 import type { Reply } from './engine.ts'
 import { digestOf, parse } from './operation-input.ts'
 import { daemonStanding, type Standing, tokenStanding } from './sessions/standing.ts'
-import type { Elsewhere } from './sharing.ts'
+import type { OtherMachines } from './sharing.ts'
 
 /** What may be asked, and under which word it is allowed. */
 const kinds = {
@@ -96,11 +96,11 @@ export function namesAs(by: string, standing: Standing): Pick<Request, 'name' | 
 }
 
 export class Requests {
-  readonly #elsewhere: Elsewhere | undefined
+  readonly #otherMachines: OtherMachines | undefined
   readonly #machine: string | undefined
 
-  constructor(elsewhere: Elsewhere | undefined, machine: string | undefined) {
-    this.#elsewhere = elsewhere
+  constructor(otherMachines: OtherMachines | undefined, machine: string | undefined) {
+    this.#otherMachines = otherMachines
     this.#machine = machine
   }
 
@@ -110,9 +110,11 @@ export class Requests {
    */
   async ask(refused: Refusal, request: Request, again: () => Promise<Reply>): Promise<Told> {
     const machine = refused.details.machine as string
-    const elsewhere = this.#elsewhere as Elsewhere
-    if (!elsewhere.isSeen(machine)) throw new RefusalError('machine.away', awayDetails(elsewhere, machine))
-    const answer = (await elsewhere.ask(machine, request).catch(() => undefined)) as Record<string, unknown> | undefined
+    const otherMachines = this.#otherMachines as OtherMachines
+    if (!otherMachines.isSeen(machine)) throw new RefusalError('machine.away', awayDetails(otherMachines, machine))
+    const answer = (await otherMachines.ask(machine, request).catch(() => undefined)) as
+      | Record<string, unknown>
+      | undefined
     if (!answer) throw new RefusalError('request.unanswered', { machine })
     if (answer.done === true) return toldOf(answer)
     const code = codeOf(answer.refused)
@@ -128,8 +130,8 @@ export class Requests {
   }
 }
 
-function awayDetails(elsewhere: Elsewhere, machine: string) {
-  const lost = elsewhere.outOfReach(machine)
+function awayDetails(otherMachines: OtherMachines, machine: string) {
+  const lost = otherMachines.outOfReach(machine)
   return lost ? { machine, lastHeard: lastHeardText(lost.since) } : { machine }
 }
 

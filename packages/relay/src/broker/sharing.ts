@@ -15,7 +15,7 @@ export interface Sharing {
   allows(machine: string, kind: RequestKind): Promise<boolean>
   /** The machines of the cluster; the last known list if the cluster does not answer soon. */
   machines(): Promise<ClusterMachine[]>
-  open(parts: SharingParts): { engine: Engine; elsewhere: Elsewhere }
+  open(parts: SharingParts): { engine: Engine; otherMachines: OtherMachines }
 }
 
 /** A machine as its cluster lists it, with times as texts. */
@@ -50,11 +50,11 @@ export interface SharingParts {
 }
 
 /** The other machines as their daemons have described themselves last. Rules know of it through their world; nothing else is decided by it. */
-export interface Elsewhere {
+export interface OtherMachines {
   /** The agent, if somebody is connected as it on a machine that was heard of just now. */
-  of(agent: string): AgentElsewhere | undefined
+  of(agent: string): RemoteAgent | undefined
   /** The agent, if somebody was connected as it when its machine was last heard of. */
-  last(agent: string): AgentElsewhere | undefined
+  last(agent: string): RemoteAgent | undefined
   /** Whether the machine's daemon was heard of just now, with this workspace open. */
   isSeen(machine: string): boolean
   /** Set while nobody knows what happens on the machine: it is silent, and has not said that its daemon stops. */
@@ -62,7 +62,7 @@ export interface Elsewhere {
   /** Whether the machine was removed from the cluster. */
   isRemoved(machine: string): boolean
   /** The open waits of agents on other machines, as far as is known. */
-  waits(): WaitElsewhere[]
+  waits(): RemoteWait[]
   /** Calls the listener whenever other machines have news, with the agents that have left there. */
   onNews(listener: (gone: readonly string[]) => void): void
   /** Asks the machine's daemon a question in JSON. Undefined: no answer came in time, and the outcome is unknown. */
@@ -86,9 +86,9 @@ export interface ToldWait {
   thread?: string
 }
 
-export type WaitElsewhere = ToldWait & { by: string; machine: string }
+export type RemoteWait = ToldWait & { by: string; machine: string }
 
-export interface AgentElsewhere {
+export interface RemoteAgent {
   machine: string
   status: 'active' | 'idle'
   /** Milliseconds since 1970, to about ten seconds. */
@@ -98,7 +98,7 @@ export interface AgentElsewhere {
 }
 
 /** An agent on this machine, as other machines may be told. */
-export type AgentHere = Omit<AgentElsewhere, 'machine'> & { name: string }
+export type AgentHere = Omit<RemoteAgent, 'machine'> & { name: string }
 
 /** Separates a session's own id from the name of its machine. */
 const machineSign = '@'
@@ -109,17 +109,18 @@ export function onMachine(id: string, machine: string | undefined): string {
 }
 
 /** The world of a shared workspace: the sessions of this machine, and those elsewhere for as long as their machine is heard of. */
-export function worldWith(here: World, elsewhere: Elsewhere): World {
+export function worldWith(here: World, otherMachines: OtherMachines): World {
   return {
     machine: here.machine,
-    isLive: (agent) => here.isLive(agent) || elsewhere.of(agent) !== undefined,
+    isLive: (agent) => here.isLive(agent) || otherMachines.of(agent) !== undefined,
     holder: (hold, agent) => {
       const found = here.holder(hold, agent)
       const machine = hold.slice(hold.indexOf(machineSign) + 1)
       if (found !== undefined || !hold.includes(machineSign) || machine === here.machine) return found
-      const isThere = elsewhere.isSeen(machine) && (agent === undefined || elsewhere.of(agent)?.machine === machine)
+      const isThere =
+        otherMachines.isSeen(machine) && (agent === undefined || otherMachines.of(agent)?.machine === machine)
       return isThere ? hold : undefined
     },
-    isRemoved: (machine) => elsewhere.isRemoved(machine),
+    isRemoved: (machine) => otherMachines.isRemoved(machine),
   }
 }

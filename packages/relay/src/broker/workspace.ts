@@ -28,7 +28,7 @@ import { Runs } from './runs/runs.ts'
 import { Credentials, hashOf, newSecret } from './sessions/credentials.ts'
 import { endRevoked } from './sessions/revocations.ts'
 import { Sessions } from './sessions/sessions.ts'
-import { type AgentHere, type Elsewhere, type Sharing, worldWith } from './sharing.ts'
+import { type AgentHere, type OtherMachines, type Sharing, worldWith } from './sharing.ts'
 import { Briefs } from './waking/briefs.ts'
 import { HookWaiters } from './waking/hook-waiters.ts'
 import { Notices } from './waking/notices.ts'
@@ -71,7 +71,7 @@ export class Workspace implements WorkspaceCore {
   readonly clock: Clock
   readonly ids: Ids
   /** Both are undefined where the workspace lives on this machine alone. */
-  readonly elsewhere: Elsewhere | undefined
+  readonly otherMachines: OtherMachines | undefined
   readonly sharing: Sharing | undefined
   readonly waits: Waits
   readonly reach: Reach
@@ -106,18 +106,18 @@ export class Workspace implements WorkspaceCore {
     const { store, hub, sessions, credentials } = this
     const base = { store, hub, clock, ids }
     const shared = sharing?.open({ ...base, ...this.#shown(sharing), name, onTrouble })
-    this.elsewhere = shared?.elsewhere
+    this.otherMachines = shared?.otherMachines
     this.sharing = sharing
     this.engine = shared?.engine ?? new LocalEngine({ ...base, world: sessions, onFatal })
-    const { elsewhere, engine } = this
-    this.waits = new Waits(store, hub, clock, elsewhere)
-    elsewhere?.onNews((gone) => gone.forEach((agent) => void sessions.leftElsewhere(agent)))
+    const { otherMachines, engine } = this
+    this.waits = new Waits(store, hub, clock, otherMachines)
+    otherMachines?.onNews((gone) => gone.forEach((agent) => void sessions.leftElsewhere(agent)))
     this.events = new Events(store, hub, reads)
-    const core = { ...base, name, engine, sessions, credentials, reads, elsewhere }
-    const requests = new Requests(elsewhere, sharing?.machine)
+    const core = { ...base, name, engine, sessions, credentials, reads, otherMachines }
+    const requests = new Requests(otherMachines, sharing?.machine)
     this.approvals = new Approvals(core, requests)
     const { approvals, waits } = this
-    const world = elsewhere ? worldWith(sessions, elsewhere) : sessions
+    const world = otherMachines ? worldWith(sessions, otherMachines) : sessions
     const parts: Parts = { ...core, world, isBlocked: (agent) => approvals.isOpen(agent) }
     this.deliveries = new Deliveries(parts)
     this.outbox = new Outbox(parts)

@@ -80,7 +80,7 @@ export async function servePipe(
     }
     const tools = toolsOf(toolsetsFor(dispatch, entrance, hello))
     // Other machines are told of agents that are stored, and of no others.
-    const isProvisional = dispatch.workspace.elsewhere === undefined
+    const isProvisional = dispatch.workspace.otherMachines === undefined
     const naming = { ...entrance, isProvisional, given: hello.given }
     const { client, link, options, turn } = await openMcpSession(dispatch, naming, asSession(hello), (agent) =>
       say('WELCOME', agent),

@@ -171,9 +171,9 @@ export function receipts(
 type Received = OutputOf<'message.receipts'>
 
 function* ownReceipts(workspace: WorkspaceCore, head: MessageHead): Steps<Received> {
-  const { store, sessions, elsewhere } = workspace
+  const { store, sessions, otherMachines } = workspace
   const receipts = yield* receiptsIn(workspace, head)
-  if (!elsewhere) return { message: head.id, receipts }
+  if (!otherMachines) return { message: head.id, receipts }
   const told = receipts.map((receipt) => {
     const machine = homeElsewhere(store.view, sessions, receipt.agent)?.machine
     return machine === undefined ? receipt : { ...receipt, machine }

@@ -18,7 +18,7 @@ const toldMs = 10_000
 /** Nobody is looked for in a larger channel: a sender there waits. */
 const membersMax = 256
 
-type Here = Pick<WorkspaceCore, 'store' | 'sessions' | 'elsewhere'>
+type Here = Pick<WorkspaceCore, 'store' | 'sessions' | 'otherMachines'>
 export type Reachable = Here & { reach: { of(agent: string): ReachName | undefined } }
 
 type Watched = Reachable & {
@@ -32,16 +32,16 @@ export interface WorkerStates {
 }
 
 /** Whether somebody is connected as the agent, on any machine. */
-export function isThere({ sessions, elsewhere }: Pick<Here, 'sessions' | 'elsewhere'>, agent: string): boolean {
-  return sessions.isLive(agent) || elsewhere?.of(agent) !== undefined
+export function isThere({ sessions, otherMachines }: Pick<Here, 'sessions' | 'otherMachines'>, agent: string): boolean {
+  return sessions.isLive(agent) || otherMachines?.of(agent) !== undefined
 }
 
 /** The status that lists show: of the agent's sessions on this machine, or else on another. */
 export function statusOf(workspace: Here, name: string): Agent['status'] {
-  const { sessions, elsewhere } = workspace
+  const { sessions, otherMachines } = workspace
   const here = sessions.statusOf(name)
   if (here !== 'offline') return here
-  return elsewhere?.of(name)?.status ?? (outOfReach(workspace, name) ? 'unreachable' : here)
+  return otherMachines?.of(name)?.status ?? (outOfReach(workspace, name) ? 'unreachable' : here)
 }
 
 /** idle: the agent neither works nor waits for anybody. away: it has left and is not just coming back, also after a restart of the daemon. */
@@ -73,10 +73,10 @@ export function agentsHere(workspace: Watched): AgentHere[] {
 }
 
 /** The unreachable machine where the agent lives. Undefined if its sessions are known: they are here, or their machine says who is there. */
-export function outOfReach({ store, sessions, elsewhere }: Here, agent: string): OutOfReach | undefined {
-  if (!elsewhere || sessions.isLive(agent)) return undefined
+export function outOfReach({ store, sessions, otherMachines }: Here, agent: string): OutOfReach | undefined {
+  if (!otherMachines || sessions.isLive(agent)) return undefined
   const home = homeElsewhere(store.view, sessions, agent)
-  return home && elsewhere.outOfReach(home.machine)
+  return home && otherMachines.outOfReach(home.machine)
 }
 
 /** The unreachable agent as a caller is told of it, with the time as text. */
@@ -102,10 +102,11 @@ export interface Absence {
  * Undefined if the agent can be reached or is expected at once, if it is not of this workspace, and for people: they come back when they like.
  */
 export function absenceOf(workspace: Reachable, agent: string): Absence | undefined {
-  const { store, sessions, reach, elsewhere } = workspace
+  const { store, sessions, reach, otherMachines } = workspace
   const { view } = store
   const type = view.agent(agent)?.type
-  if (type === undefined || type === 'human' || reach.of(agent) !== undefined || elsewhere?.of(agent)) return undefined
+  if (type === undefined || type === 'human' || reach.of(agent) !== undefined || otherMachines?.of(agent))
+    return undefined
   // Nothing is known of an unreachable machine: the agent may be there.
   if (outOfReach(workspace, agent)) return undefined
   // The agent's program is still starting.

@@ -62,16 +62,16 @@ function describe(
 
 /** `since`: when it was last heard of here. */
 function stateOf(
-  { sharing, elsewhere, engine, store }: SharedCore,
+  { sharing, otherMachines, engine, store }: SharedCore,
   name: string,
   known: ClusterMachine | undefined,
   isHome: boolean,
 ): { state: Row['state']; since?: number } {
   if (name === sharing?.machine) return { state: 'here' }
-  const isRemoved = known?.revokedAt !== undefined || elsewhere?.isRemoved(name) || store.view.isRevoked(name)
+  const isRemoved = known?.revokedAt !== undefined || otherMachines?.isRemoved(name) || store.view.isRevoked(name)
   if (isRemoved) return { state: 'removed' }
-  if (elsewhere?.isSeen(name)) return { state: 'reached' }
-  const lost = elsewhere?.outOfReach(name)
+  if (otherMachines?.isSeen(name)) return { state: 'reached' }
+  const lost = otherMachines?.outOfReach(name)
   // One that has never come into this workspace is missed by nobody. While the database does not answer, it may have come meanwhile.
   const mayHaveCome = engine.trouble !== undefined && (known === undefined || known.version !== undefined)
   const isMissed = isHome || lost?.since !== undefined || mayHaveCome

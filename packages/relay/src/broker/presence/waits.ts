@@ -8,7 +8,7 @@ import type { Clock } from '../../machine/clock.ts'
 import type { Store } from '../../store/store.ts'
 import type { Hub } from '../hub.ts'
 import type { Moment } from '../sessions/session.ts'
-import type { Elsewhere, ToldWait, WaitElsewhere } from '../sharing.ts'
+import type { OtherMachines, RemoteWait, ToldWait } from '../sharing.ts'
 import { type Absence, absenceText, goneMs, namesText } from './availability.ts'
 
 const agentAddress = /^[^#*][^*]*$/
@@ -51,17 +51,17 @@ export class Waits {
   readonly #store: Store
   readonly #hub: Hub
   readonly #clock: Clock
-  readonly #elsewhere: Elsewhere | undefined
+  readonly #otherMachines: OtherMachines | undefined
   readonly #open = new Set<Wait>()
   readonly #changed = new Set<() => void>()
   readonly #stop = new AbortController()
 
-  constructor(store: Store, hub: Hub, clock: Clock, elsewhere?: Elsewhere) {
+  constructor(store: Store, hub: Hub, clock: Clock, otherMachines?: OtherMachines) {
     this.#store = store
     this.#hub = hub
     this.#clock = clock
-    this.#elsewhere = elsewhere
-    elsewhere?.onNews(() => this.#endCircles())
+    this.#otherMachines = otherMachines
+    otherMachines?.onNews(() => this.#endCircles())
     // Every wait listens to it. Many listeners are not a leak here, but Node would warn at the eleventh.
     setMaxListeners(0, this.#stop.signal)
   }
@@ -207,14 +207,14 @@ export class Waits {
   /** Those of this machine, and those of others. */
   *#all(): Generator<Wait> {
     yield* this.#open
-    for (const told of this.#elsewhere?.waits() ?? []) {
+    for (const told of this.#otherMachines?.waits() ?? []) {
       const wait = this.#asHere(told)
       if (wait) yield wait
     }
   }
 
   /** Undefined where the answer has come, though the machine on which it is waited for has not said so yet; or where that machine is not its home. */
-  #asHere({ by, machine, on, since, message, thread }: WaitElsewhere): Wait | undefined {
+  #asHere({ by, machine, on, since, message, thread }: RemoteWait): Wait | undefined {
     const { view } = this.#store
     if (view.home(by)?.machine !== machine) return undefined
     const wait: Wait = { by, on, since: { at: since, steady: 0 } }
@@ -230,7 +230,7 @@ export class Waits {
    * message of it ends, on its own machine.
    */
   #endCircles(): void {
-    for (const wait of this.#elsewhere ? [...this.#open] : []) {
+    for (const wait of this.#otherMachines ? [...this.#open] : []) {
       const { by, on, awaited, end } = wait
       const circle = on === undefined || !awaited ? undefined : this.#path(on, by)
       const isYoungest = circle?.every(

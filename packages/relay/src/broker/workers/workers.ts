@@ -14,7 +14,7 @@ import type { Hub } from '../hub.ts'
 import type { Requests } from '../requests.ts'
 import type { Session } from '../sessions/session.ts'
 import type { Standing } from '../sessions/standing.ts'
-import type { Elsewhere, OutOfReach } from '../sharing.ts'
+import type { OtherMachines, OutOfReach } from '../sharing.ts'
 import { WholeTexts } from '../whole-texts.ts'
 import { tellOfHiredElsewhere } from './hired-elsewhere.ts'
 import { mustMaySpawn, mustMayStart, type SpawnWish, workingPlace } from './spawning.ts'
@@ -37,7 +37,7 @@ export class Workers {
   readonly #engine: Engine
   readonly #hub: Hub
   readonly #machine: string | undefined
-  readonly #elsewhere: Elsewhere | undefined
+  readonly #otherMachines: OtherMachines | undefined
   /** What the supervisor reads and reports. */
   readonly reports: WorkerReports
   readonly worktrees: WorkerWorktrees
@@ -50,7 +50,7 @@ export class Workers {
     this.#engine = parts.engine
     this.#hub = parts.hub
     this.#machine = parts.sessions.machine
-    this.#elsewhere = parts.elsewhere
+    this.#otherMachines = parts.otherMachines
     this.reports = new WorkerReports(parts)
     tellOfHiredElsewhere({ ...parts, isAwaited: (id) => this.reports.isAwaited(id) })
     const described = { ...parts, describe: (row: WorkerRow) => this.#worker(row) }
@@ -238,7 +238,7 @@ export class Workers {
   /** Of a program that runs on a machine which cannot be asked. */
   #lost({ status, machine }: WorkerRow): OutOfReach | undefined {
     if (status === 'exited' || machine === undefined || machine === this.#machine) return undefined
-    return this.#elsewhere?.outOfReach(machine)
+    return this.#otherMachines?.outOfReach(machine)
   }
 
   #statusOf(row: WorkerRow): Worker['status'] {

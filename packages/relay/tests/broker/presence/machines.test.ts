@@ -32,7 +32,7 @@ function sharing(machine: string): Sharing {
     machines: async () => [],
     open: ({ here, ...parts }) => ({
       engine: new LocalEngine({ ...parts, world: here, onFatal: loud.onFatal }),
-      elsewhere: {
+      otherMachines: {
         of: () => undefined,
         last: () => undefined,
         isSeen: () => false,
