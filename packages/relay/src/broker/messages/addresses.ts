@@ -18,7 +18,7 @@ import { mayWriteToOthers, type Neighbours } from '../presence/other-workspaces.
 import { settleNamed } from '../presence/provisional-names.ts'
 import type { Session } from '../sessions/session.ts'
 
-/** Refuses a sender who may not write there over the network. An unknown workspace and one that takes nothing get the same answer. */
+/** Refuses a sender that may not write to the workspace over the network, in the same words as for an unknown workspace. */
 export async function assertMayWriteTo(
   session: Session,
   home: WorkspaceCore,
@@ -60,7 +60,7 @@ export function outward(to: string | string[]): { workspace: string; rest: strin
   return { workspace: to.slice(0, colon), rest: to.slice(colon + 1) }
 }
 
-/** The address without the sender's own workspace in front, and with the name for `lead` and for a handle, so that a wait knows whom it waits for. */
+/** The address without the sender's own workspace in front, and with names in place of `lead` and handles, so that a wait knows its agent. */
 export function resolved(
   to: string | string[],
   home: WorkspaceCore,
@@ -103,7 +103,7 @@ export async function sendWide(
   for (const name of targets) {
     const stored = neighbours.visit(name, (target) => sendTo(target, home, asking, input, rest, outcome))
     const reached = await stored.catch(refusedBy)
-    // Gone, or closed to the sender. Nothing is said about workspaces that the sender did not name.
+    // The workspace is gone, or closed to the sender: workspaces that the sender did not name are not mentioned.
     if (!reached && workspace === '*') continue
     tried++
     const reply = reached ?? { refusal: refusal('workspace.unknown', { workspace: name }) }
@@ -152,7 +152,7 @@ async function sendTo(
   return reply
 }
 
-/** As its sender would write it. */
+/** The refusal with names as the sender would write them. */
 function addressed({ name: workspace }: WorkspaceCore, refused: Refusal): Refusal {
   const { name, nearest } = refused.details ?? {}
   if (refused.code !== 'agent.unknown') return refused
@@ -173,7 +173,7 @@ function idOf(target: WorkspaceCore, home: WorkspaceCore, { by, id, digest }: As
 /** Ends the whole send; any other refusal concerns one target. */
 class ReusedError extends RefusalError {}
 
-/** The sender's own tools and commands are about its own workspace. */
+/** The fix in a refusal names tools of the sender's own workspace, so it is left out. */
 function failureText(refused: Refusal): string {
   return refused.code === 'workspace.unknown' ? refused.message : bareText(refused)
 }

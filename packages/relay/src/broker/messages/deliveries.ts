@@ -61,7 +61,7 @@ export class Deliveries {
     return watch
   }
 
-  /** Somebody follows the agent's inbox: what comes is sent to it at once. */
+  /** Whether somebody follows the agent's inbox, so that mail is sent to it at once. */
   isFollowed(agent: string): boolean {
     return this.#byAgent.has(agent)
   }
@@ -90,7 +90,7 @@ export class Deliveries {
 interface Followed {
   agent: string
   hold: string
-  /** Only messages after this entry. */
+  /** Earlier entries are left out. */
   since: number | undefined
 }
 

@@ -1,4 +1,4 @@
-// Looking back: which conversations there are, what was said in one or in a thread, one agent's mail, and what became of a message.
+// Looking back: lists of conversations, the messages of a conversation or thread, one agent's mail, and the receipts of a message.
 
 import {
   type HistoryMessage,
@@ -38,7 +38,7 @@ export function* conversations(
   for (const { name, seq } of seen.slice(0, limit)) {
     const members = directMembers(name)
     const joined = own.has(name)
-    // Whoever was never in a conversation sees none of its messages: there is no need to look at one.
+    // A reader that was never in the conversation sees none of its messages.
     const head = seq === 0 || !(ever.has(name) || seesAll(session)) ? undefined : queries.headAt(seq)
     const last = head && sees(view, session, 'message', head) ? head : undefined
     shown.push({
@@ -111,7 +111,7 @@ export function* mail(
   return { messages: sent, more }
 }
 
-/** What others wait for or have asked, as the brief counts it. */
+/** The open questions of others to this agent, as the brief counts them. */
 export function* owed(
   { workspace: { store, waits } }: CallScope<WorkspaceCore & { waits: Waits }>,
   { by }: Asking,
@@ -128,7 +128,7 @@ export function* owed(
   return { messages, more: asked.length - messages.length }
 }
 
-/** As far as the reader's time allows: a thread may be long and hold little that the reader sees. */
+/** Stops when the reader's time is spent: a thread may be long and hold little that the reader sees. */
 export function* thread(
   { workspace: { store } }: CallScope,
   { session, by }: Asking,
@@ -156,7 +156,7 @@ export function* thread(
   return isCut ? { messages: shown, more: 1, next: reached } : { messages: shown, more }
 }
 
-/** What became of a message, for each recipient. */
+/** The receipts of a message, for each recipient. */
 export function receipts(
   scope: CallScope,
   asking: Asking,

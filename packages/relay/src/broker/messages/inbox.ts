@@ -1,6 +1,6 @@
-// Taking messages from the inbox and marking them as read. The rule picks and marks; here the bodies are added, and a take that waits is woken when something
-// comes. Where a rule would have to look through more than a commit can wait for, what it is about is found first, in steps and in turn with
-// all other reads, and the rule decides again on what was found. In the common case it decides at once.
+// Taking messages from the inbox and marking them as read. The rule picks and marks messages; this file adds the bodies and wakes a waiting take. If the
+// rule would look through more rows than a commit can wait for, the messages are found first, in steps and in turn with all other reads, and the
+// rule decides again on those.
 
 import { type Fact, type InboxMessage, limits, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { looksBack, pick, readMax, type TakeInput, unreadOf } from '../../core/inbox.ts'
@@ -30,7 +30,7 @@ export class Inboxes {
     return wait === undefined ? this.#take(asking, input, asking.abandoned) : this.#wait(asking, input, wait)
   }
 
-  /** The agent has a waiter: what comes is handed to it at once. */
+  /** Whether a take waits for the agent, so that mail is handed to it at once. */
   isWaiting(agent: string): boolean {
     return this.#waiting.has(agent)
   }
@@ -39,7 +39,7 @@ export class Inboxes {
     const { session, by } = asking
     if (asked.route === 'hook' && this.#parts.isBlocked(by)) return nothing
     const { queries } = this.#parts.store
-    // Its model has just begun: what was put before the earlier one was not received by it, whatever it calls next.
+    // The model has just begun again: its next call does not show that it received earlier mail.
     if (asked.route === 'hook' && asked.again) this.#parts.sessions.received(session)
     const input: TakeInput = session.standing.kind === 'model' ? { ...asked, route: asked.route ?? 'tool' } : asked
     const submission = { rule: 'inbox.take', input, by, ...causeOf({ ...asking, id }), session: session.id } as const
@@ -82,7 +82,7 @@ export class Inboxes {
       }
       return nothing
     } catch (error) {
-      // Given up in the middle of a long look.
+      // The take was given up during a long look.
       if (over.aborted) return nothing
       throw error
     } finally {

@@ -16,9 +16,9 @@ import type { Alarm } from '../../machine/clock.ts'
 import type { QueuedSend } from '../../store/outbox-rows.ts'
 import { type Asking, causeOf, type Parts } from '../call.ts'
 
-/** How often it is looked whether the workspace is reached again. */
+/** Interval of attempts to reach the workspace again. */
 const lookMs = 1_000
-/** What has waited longer is not sent any more. */
+/** Older messages are no longer sent. */
 const waitMsMax = 24 * 60 * 60_000
 
 /** Refusals that say nothing of the message itself: the same send may be stored later. */
@@ -32,7 +32,7 @@ type Send = ParsedInputOf<'message.send'> & { to: string | string[] }
 export class Outbox {
   readonly #parts: Parts
   #alarm: Alarm | undefined
-  /** The number of the one that is being sent. */
+  /** The row that is being sent. */
   #sending: number | undefined
   #isClosed = false
 
@@ -45,22 +45,22 @@ export class Outbox {
     return this.#parts.store.outbox
   }
 
-  /** How many wait. */
+  /** The number of waiting messages. */
   get count(): number {
     return this.#rows.waiting().messages
   }
 
-  /** May the send wait, where it was refused so? */
+  /** Whether a send that was refused so may wait. */
   mayWait({ code }: Refusal): boolean {
     return passing.includes(code)
   }
 
-  /** Does something of this sender wait? What is queued after it must not overtake it. */
+  /** Whether messages of this sender wait; later ones must not overtake them. */
   isWaiting(by: string): boolean {
     return this.#rows.waiting(by).messages > 0
   }
 
-  /** Kept on the disk of this machine once it is answered. */
+  /** When this returns, the message is on the disk of this machine. */
   put(asking: Asking, { wait: _, ...input }: Send): OutputOf<'message.queue'>['queued'] {
     const { store, clock, ids } = this.#parts
     const { by } = asking
@@ -100,7 +100,7 @@ export class Outbox {
   drop({ session, by }: Asking, { id }: ParsedInputOf<'outbox.drop'>): OutputOf<'outbox.drop'> {
     const { store } = this.#parts
     const row = this.#rows.byId(id)
-    // One that is being sent just now cannot be called back.
+    // A message that is just being sent cannot be called back.
     if (!row || row.n === this.#sending || !(row.by === by || seesAll(session)))
       throw new RefusalError('outbox.unknown', { id })
     store.transact(() => this.#rows.drop(row.n))
@@ -132,7 +132,7 @@ export class Outbox {
     }
   }
 
-  /** False: it waits on. Killed before its row is gone, it is tried again, and is found stored. */
+  /** False: the message waits on. After a crash before its row is gone it is sent again, and found stored. */
   async #isDone(row: QueuedSend): Promise<boolean> {
     const { engine, clock } = this.#parts
     const { by, cause, digest } = row
@@ -150,7 +150,7 @@ export class Outbox {
     return this.mayWait(reply.refusal) || isClosing(reply.refusal) ? false : this.#tell(row, bareText(reply.refusal))
   }
 
-  /** The sender believes that it will be sent. */
+  /** Tells the sender, who believes that the message will be sent. */
   async #tell({ by, at, cause, input }: QueuedSend, why: string): Promise<boolean> {
     const { to } = JSON.parse(input) as Send
     const names = oneLine(typeof to === 'string' ? to : to.join(', '))

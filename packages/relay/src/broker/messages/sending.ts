@@ -58,7 +58,7 @@ function addressFor(scope: Scope, { session, by }: Asking, input: ParsedInputOf<
   return resolved(input.to ?? answered(workspace, by, input), workspace, withinReach(scope, session))
 }
 
-/** The same, or kept on this machine until it can be sent. What goes to another workspace is sent at once or not at all. */
+/** Sends, or keeps the message on this machine until it can be sent. A message to another workspace is never kept. */
 export async function sendOrQueue(
   scope: Scope,
   asking: Asking,
@@ -77,7 +77,7 @@ export async function sendOrQueue(
   return { queued: outbox.put(asking, { ...input, to }) }
 }
 
-/** Of an agent of another workspace as it is now. */
+/** An agent of another workspace is looked at once, here; its absence is not followed. */
 async function watchAbsence(
   workspace: Sending,
   neighbours: Scope['neighbours'],
@@ -93,7 +93,7 @@ async function watchAbsence(
   return () => found
 }
 
-/** Where a reply without an address goes. Looked up before the rule decides, because it may be another workspace. The rows it reads never change. */
+/** The address of a reply that names none. It may be in another workspace, so it is found before the rule decides; its rows never change. */
 function answered({ store }: Sending, by: string, { replyTo = '' }: ParsedInputOf<'message.send'>): string | string[] {
   const address = addressOfReply(store.view, by, replyTo)
   if ('refusal' in address) throw new RefusalError(address.refusal)
@@ -148,7 +148,7 @@ function absentOf(workspace: Sending, to: string | string[]): Pick<Output, 'away
   return { away, ...(lost.length > 0 && { unreachable: lost }), ...(shut.length > 0 && { notReached: shut }) }
 }
 
-/** The same for whoever has waited; of a channel and of another workspace, if nobody there could answer. */
+/** The absent recipients at the end of a wait; a channel or another workspace counts if nobody there could answer. */
 function awayNow(workspace: Sending, to: string | string[], absence: Patience['absence']): string[] {
   if (outward(to)) return absence() ? [to as string] : []
   const named = absentOf(workspace, to).away

@@ -1,4 +1,4 @@
-// The list of agents: who is there, what they are doing, and how much waits for them. In this workspace, or in another one of the daemon.
+// The list of agents, in this workspace or another one of the daemon: their status, their work, and how much mail waits for them.
 
 import type { Agent, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { unknownAgent } from '../../core/agents.ts'
@@ -41,12 +41,12 @@ export function agents(
   })
 }
 
-/** Whoever is alone here, or with people, may be looking for somebody in another workspace. */
+/** An agent without other agents here is told of those in other workspaces. */
 function* agentsHere(scope: CallScope<Describing>, session: Session, filter: Filter): Steps<Listed> {
   const found = yield* agentsOf(scope.workspace, session, filter)
   if (filter.name !== undefined) return found
   const isOther = ({ name, status, type }: Agent) => name !== session.agent && status !== 'offline' && type !== 'human'
-  // Those that were not asked for are company, too.
+  // Agents that the filter leaves out are company, too.
   const hasCompany = found.agents.some(isOther) || agentsIn(scope.workspace).some((name) => name !== session.agent)
   const abroad = hasCompany ? [] : agentsInOthers(scope, session)
   return abroad.length === 0 ? found : { ...found, abroad }
@@ -58,7 +58,7 @@ function* agentsOf(
   { includeIdle = true, includeOffline = false, whole = false, name: wanted }: Filter,
 ): Steps<{ agents: Agent[] }> {
   const { store, sessions, otherMachines } = workspace
-  /** Who was there when an unreachable machine was last heard of may be there still. */
+  /** An agent of an unreachable machine may still be there if it was when the machine was last heard of. */
   const isWanted = (status: Agent['status'], wasThere: boolean) =>
     status === 'active' || (status === 'idle' ? includeIdle : includeOffline || (status === 'unreachable' && wasThere))
   if (wanted !== undefined && !store.view.agent(wanted) && !sessions.provisional(wanted))
@@ -67,11 +67,11 @@ function* agentsOf(
   const names: string[] = []
   for (const name of wanted === undefined ? known() : [wanted]) {
     yield
-    // Chosen before they are described: thousands may be away, and counting what waits for each would be wasted.
+    // Filter before describing: thousands may be away, and counting the mail of each would be wasted.
     if (name === wanted || isWanted(statusOf(workspace, name), otherMachines?.last(name) !== undefined))
       names.push(name)
   }
-  // Whoever called last comes first. Two machines have no steady clock in common.
+  // The latest caller comes first. Two machines have no steady clock in common.
   const calledAt = (name: string) => {
     const { steady, at } = sessions.lastCall(name) ?? {}
     return (otherMachines ? (at ?? otherMachines.of(name)?.lastCallAt) : steady) ?? -1
@@ -86,7 +86,7 @@ function* agentsOf(
   return { agents: shown }
 }
 
-/** Undefined for a provisional name whose session has ended since it was listed: it left nothing behind. */
+/** Undefined for a provisional name whose session has ended since it was listed. */
 function* describe(
   workspace: Describing,
   reader: Reader,

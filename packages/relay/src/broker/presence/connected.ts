@@ -1,5 +1,5 @@
-// Who is connected to a workspace on this machine, and who comes and goes, as it happens. Nothing of it is in the journal: a watch tells what has
-// changed since it last told, and a reader who is slow learns how it is now, not how often it was otherwise.
+// The agents that are connected on this machine, and events when they connect and leave. These events are not in the journal: a watch reports each
+// agent's latest state, and a slow reader misses the states in between.
 
 import { daemonName, type EventOf } from '@agent-relay/sdk/protocol'
 import type { Sink, Watch } from '../call.ts'
@@ -7,19 +7,19 @@ import type { Sessions } from '../sessions/sessions.ts'
 
 const sessionEvent = 'session.event'
 
-/** Without the daemon itself, which has a session in each workspace. */
+/** The daemon's own session in each workspace is left out. */
 export function connectedTo(sessions: Sessions): string[] {
   const names = new Set(sessions.all().map(({ agent }) => agent ?? daemonName))
   names.delete(daemonName)
   return [...names]
 }
 
-/** It has to be asked for: who follows everything follows the journal. */
+/** Session events must be named: a watch of all types is a watch of the journal. */
 export function asksForSessions(types: readonly string[] | undefined): boolean {
   return types?.some((type) => type === sessionEvent || type === 'session.*') ?? false
 }
 
-/** Beside a watch of the journal, which it ends with. `follow` begins that one, with the sink that it is given. */
+/** Adds session events to a watch of the journal, which `follow` begins with the sink that it is given. Both end together. */
 export function withSessions(sessions: Sessions, now: () => number, sink: Sink, follow: (sink: Sink) => Watch): Watch {
   const beside = followSessions(sessions, now, sink)
   const watch = follow({
@@ -54,7 +54,7 @@ function followSessions(sessions: Sessions, now: () => number, sink: Sink): Pick
   }
   const unlisten = sessions.onChange((agent) => {
     if (agent === daemonName) return
-    // Not at once: whoever binds or ends a session has not finished yet.
+    // Not at once: the caller is still binding or ending the session.
     if (changed.size === 0) queueMicrotask(tell)
     changed.add(agent)
   })

@@ -1,4 +1,4 @@
-// The list of machines that share a workspace: what the cluster says of them, whether each is reached, and who is at home there.
+// The list of machines that share a workspace: their entry in the cluster, whether each is reached, and the agents at home there.
 
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { troubleTexts } from '../../core/shared-trouble.ts'
@@ -12,7 +12,7 @@ type SharedCore = WorkspaceCore & { sharing: Sharing | undefined }
 type Listed = OutputOf<'machine.list'>
 type Row = Listed['machines'][number]
 
-/** Homes and presence are known here, so that there is a list also where the cluster does not answer. */
+/** Homes and presence are known here, so the list works even if the cluster does not answer. */
 export async function machines(workspace: SharedCore, { abandoned }: Asking): Promise<Listed> {
   const { sharing, name, reads, engine } = workspace
   if (!sharing) return { machines: [] }
@@ -28,7 +28,7 @@ export async function machines(workspace: SharedCore, { abandoned }: Asking): Pr
   }
 }
 
-/** The agents of each machine, those that are there first, and then by name. */
+/** The agents of each machine, connected ones first, then by name. */
 function* homesIn(workspace: SharedCore): Steps<Map<string, Row['agents']>> {
   const { view } = workspace.store
   const homes = new Map<string, Row['agents']>()
@@ -60,7 +60,7 @@ function describe(
   }
 }
 
-/** `since`: when it was last heard of here. */
+/** `since`: the last sign of life that arrived here. */
 function stateOf(
   { sharing, otherMachines, engine, store }: SharedCore,
   name: string,
@@ -72,7 +72,7 @@ function stateOf(
   if (isRemoved) return { state: 'removed' }
   if (otherMachines?.isSeen(name)) return { state: 'reached' }
   const lost = otherMachines?.outOfReach(name)
-  // One that has never come into this workspace is missed by nobody. While the database does not answer, it may have come meanwhile.
+  // A machine that never came into this workspace is not missed. While the database does not answer, it may have come meanwhile.
   const mayHaveCome = engine.trouble !== undefined && (known === undefined || known.version !== undefined)
   const isMissed = isHome || lost?.since !== undefined || mayHaveCome
   return lost && isMissed ? { state: 'unreachable', since: lost.since } : { state: 'closed' }

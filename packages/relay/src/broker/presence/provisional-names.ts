@@ -31,12 +31,12 @@ export function nameProvisionally(
   return free
 }
 
-/** How many messages were sent to everybody since the session came. */
+/** The number of messages to everybody since the session came. */
 export function heardSince(workspace: WorkspaceCore, { heardFrom }: Provisional): number {
   return lastOf(workspace, generalChannel) - heardFrom.general + (lastOf(workspace, broadcast) - heardFrom.broadcast)
 }
 
-/** Operations that only look and need no agent in the tables. */
+/** Read-only operations that need no agent in the tables. */
 const looks = new Set(['agent.list', 'workspace.status', 'action.list'])
 const inboxLooks = new Set(['inbox.count', 'inbox.peek', 'inbox.take'])
 
@@ -49,7 +49,7 @@ export function settleBefore(
 ): Promise<unknown> | undefined {
   const { sessions } = workspace
   if (sessions.provisionals === 0) return undefined
-  // A hook of its host acts under the same name.
+  // A hook of the session's host acts under the same name.
   const own = session.provisional ? session : sessions.provisional(session.agent ?? '')
   const named = new Set<Session | undefined>(namesIn(input).map((name) => sessions.provisional(name)))
   // A registration gives up its session's own name for another, or stores it itself.

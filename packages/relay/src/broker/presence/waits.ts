@@ -15,33 +15,33 @@ const agentAddress = /^[^#*][^*]*$/
 
 export interface Wait {
   by: string
-  /** The agent that is waited for, if the message goes to one agent; one of another workspace as `frontend:Designer`. */
+  /** The awaited agent, if the message goes to one agent; an agent of another workspace as `frontend:Designer`. */
   on?: string
   since: Moment
-  /** What was sent, once it is stored. */
+  /** The sent message, once it is stored. */
   awaited?: Awaited
-  /** It is found to be part of a circle, which is named. */
+  /** Ends the wait because it is part of this circle. */
   end?(circle: string): void
 }
 
-/** The message whose answer is awaited, and from where on to look for it. */
+/** The message whose answer is awaited, and the place from which to look for the answer. */
 export interface Awaited {
   id: string
   conversation: string
   afterSeq: number
   afterN: number
-  /** Named by the sender; the place of a reply in an older thread does not count as one. */
+  /** The thread that the sender named; a reply's place in an older thread does not count. */
   thread?: string
 }
 
-/** How long a sender waits. */
+/** The limits of one wait. */
 export interface Patience {
   timeoutMs: number
-  /** The sender has said how long it waits, so it waits also for an agent that is not there. */
+  /** The sender gave a time, so it waits even for an agent that is not there. */
   expectsBack: boolean
-  /** Of the awaited agent, or of all to whom the message was sent. */
+  /** The absence of the awaited agent, or of all recipients together. */
   absence(): Absence | undefined
-  /** Who of them has no session now, for however short a time. */
+  /** The recipients without a session at this moment. */
   away(): string[]
 }
 
@@ -81,12 +81,12 @@ export class Waits {
     this.#tell()
   }
 
-  /** Tells whenever what others are told of has changed. */
+  /** Calls the listener when `told` may have changed. */
   onChange(listener: () => void): void {
     this.#changed.add(listener)
   }
 
-  /** Those of an agent of this machine, as other machines may be told. */
+  /** The waits of an agent of this machine, as other machines may be told. */
   told(agent: string): ToldWait[] | undefined {
     const own = [...this.#open].filter(({ by }) => by === agent)
     const told = own.flatMap(({ on, since, awaited }): ToldWait[] => {
@@ -107,13 +107,13 @@ export class Waits {
     return this.#stop.signal
   }
 
-  /** Whom the agent waits for, since when. Its question is stored. */
+  /** The agent's wait for another agent whose question is stored. */
   of(agent: string): Wait | undefined {
     for (const wait of this.#all()) if (wait.by === agent && wait.on !== undefined && wait.awaited) return wait
     return undefined
   }
 
-  /** The messages to which this agent, or another of this agent, awaits an answer now. */
+  /** The messages to which this agent awaits an answer, or another agent awaits one from it. */
   about(agent: string): string[] {
     return [...this.#all()].flatMap(({ by, on, awaited }) =>
       awaited !== undefined && (by === agent || on === agent) ? [awaited.id] : [],
@@ -125,7 +125,7 @@ export class Waits {
     return [...this.#all()].flatMap(({ awaited }) => (awaited === undefined ? [] : [awaited.id]))
   }
 
-  /** Is this message the answer that a call of the agent waits for? `maybe`: or may be, since its question is just being stored. */
+  /** Whether a call of the agent waits for this message. `maybe`: also if it could, because the question is just being stored. */
   isAwaited(agent: string, { id, from }: Pick<Message, 'id' | 'from'>, maybe = false): boolean {
     const own = [...this.#open].filter(({ by }) => by === agent)
     return own.some((wait) =>
@@ -133,7 +133,7 @@ export class Waits {
     )
   }
 
-  /** Resolves with the reply; rejects on the deadline, when the awaited agent is not there, or when the caller is gone. */
+  /** Resolves with the reply. Rejects at the deadline, if the awaited agent is gone, or if the caller is. */
   reply(wait: Wait, awaited: Awaited, patience: Patience, ended: AbortSignal): Promise<Message> {
     wait.awaited = awaited
     this.#tell()
@@ -177,7 +177,7 @@ export class Waits {
       // The caller gave up while the message was being written; no further signal would come.
       if (ended.aborted) abandon()
       else if (this.#stop.signal.aborted) stop()
-      // It may have come already: in the same commit, or before the daemon was restarted.
+      // The reply may have come already: in the same commit, or before the daemon was restarted.
       else if (!look()) {
         gone.cancel()
         checkGone()
@@ -186,14 +186,14 @@ export class Waits {
     })
   }
 
-  /** One who expects the agent back waits until it has been there once. */
+  /** A sender that expects the agent back waits until the agent has been there once. */
   #absence({ since }: Wait, { expectsBack, absence }: Patience): Absence | undefined {
     const found = absence()
     const isSince = found !== undefined && !found.isAtLeast && found.ms <= this.#clock.steady() - since.steady
     return expectsBack && !isSince ? undefined : found
   }
 
-  /** What core/answers.ts counts as an answer; the next direct message only of an agent that was asked alone. */
+  /** The answer, as core/answers.ts defines it. The next direct message counts only if one agent alone was asked. */
   #find({ by, on }: Wait, { id, conversation, afterSeq, afterN, thread }: Awaited): Message | undefined {
     const { queries, view } = this.#store
     const asked = { id, conversation, thread: thread ?? view.message(id)?.thread }
@@ -204,7 +204,7 @@ export class Waits {
     return first && queries.whole(first)
   }
 
-  /** Those of this machine, and those of others. */
+  /** The waits of this machine and of the others. */
   *#all(): Generator<Wait> {
     yield* this.#open
     for (const told of this.#otherMachines?.waits() ?? []) {
@@ -213,7 +213,7 @@ export class Waits {
     }
   }
 
-  /** Undefined where the answer has come, though the machine on which it is waited for has not said so yet; or where that machine is not its home. */
+  /** Undefined if the answer has come and the waiting machine has not said so yet, or if that machine is not the sender's home. */
   #asHere({ by, machine, on, since, message, thread }: RemoteWait): Wait | undefined {
     const { view } = this.#store
     if (view.home(by)?.machine !== machine) return undefined
