@@ -1,4 +1,4 @@
-// How a session opens and which agent it acts as: credentials are checked here, its standing is decided in standing.ts, its name by the rules.
+// Opens sessions and registers agents. Credentials are checked here; standing.ts decides a session's standing, and the rules decide its name.
 
 import {
   daemonName,
@@ -20,7 +20,7 @@ import { type Credentials, hashOf, newSecret } from './sessions/credentials.ts'
 import { mailToolsOf, type Session } from './sessions/session.ts'
 import { type Entrance, standingOf } from './sessions/standing.ts'
 
-/** What a session shows and says of itself. Who it wants to be is checked when it is registered. */
+/** The checked fields of a HELLO; the profile of the agent is checked when it is registered. */
 const shownHello = z.object({
   key: z.string().optional(),
   token: z.string().optional(),
@@ -32,10 +32,10 @@ const shownHello = z.object({
   thread: z.string().max(limits.idCharsMax).optional(),
 })
 
-/** Between a hook and the program that started it there may be a shell or two. */
+/** The longest accepted list of a hook's ancestor processes: there may be a shell or two between it and the program that started it. */
 const hostsMax = 16
 
-/** A HELLO as anybody may send it. */
+/** Checks a HELLO from an untrusted client. */
 export function helloOf(payload: unknown): Hello {
   const hello = typeof payload === 'object' && payload !== null ? payload : {}
   const { error } = shownHello.safeParse(hello)
@@ -49,7 +49,7 @@ export function authenticate({ credentials }: { credentials: Credentials }, key:
   throw new RefusalError('auth.denied', { why: 'the workspace key is not valid here.' })
 }
 
-/** Where a session opens. */
+/** The workspace and the daemon where a session opens. */
 interface Opening {
   workspace: WorkspaceCore & { readonly id: string }
   daemon: { version: string; roles?: readonly string[] }
@@ -125,13 +125,13 @@ async function introduce(
   return register(workspace, session, parse('agent.register', { ...profile, name }), { proof })
 }
 
-/** Undefined where it is the usual one. */
+/** The agent's tool for sending; undefined if it is the usual one. */
 function sendToolOf(sessions: WorkspaceCore['sessions'], agent: string): string | undefined {
   const { send } = mailToolsOf(sessions.ofAgent(agent))
   return send === relayMailTools.send ? undefined : send
 }
 
-/** Who runs on the owner's account could read the agent's token as well. */
+/** Joins the agent of the hook's host without a token: a process of the owner's account could read the token anyway. */
 function joinHost(
   { sessions }: WorkspaceCore,
   session: Session,
@@ -147,9 +147,9 @@ function joinHost(
 }
 
 interface Registration {
-  /** What else proves that the session may have the name. key: it was shown with the name, when the session opened. word: nothing is asked for. */
+  /** Further proof for the name. key: the session showed the key with the name when it opened. word: no proof is needed. */
   proof?: 'key' | 'word'
-  /** A token that ends then is issued. */
+  /** The end of the token that is issued. */
   tokenUntil?: number
   /** The session did not choose the name, and may take another later. */
   isGiven?: boolean
@@ -204,7 +204,7 @@ export async function register(
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     refuseRevoked(session)
     const { agent, id, issued, because } = reply.outcome as Named
-    // It took a name of its own choice while the given one was being stored: that one stays.
+    // The session chose a name itself while the given one was being stored: its own choice stays.
     if (isGiven && session.agent !== profile.name) return { agent, id }
     sessions.bind(session, agent)
     if (isGiven) sessions.nameIsGiven(session)
@@ -213,7 +213,7 @@ export async function register(
   })
 }
 
-/** What the rule answers. */
+/** The outcome of the rule. */
 type Named = {
   agent: string
   id: string
@@ -246,12 +246,12 @@ async function recall({ store, engine, ids, reads }: WorkspaceCore, session: Ses
   await engine.submit({ rule: 'inbox.let-go', input, by: agent, cause: ids('d'), session: session.id })
 }
 
-/** Its key or token was revoked while the call was on its way. */
+/** Refuses a session whose key or token was revoked while the call was on its way. */
 export function refuseRevoked({ ended }: Session): void {
   if (ended.reason instanceof RefusalError) throw ended.reason
 }
 
-/** Two who ask for one name in the same moment: the second is decided only when the first is bound and counts as live. */
+/** Registrations of one name family run one after another: the second is decided when the first is bound and counts as live. */
 async function inTurn<T>(
   { sessions: { registering } }: WorkspaceCore,
   name: string,

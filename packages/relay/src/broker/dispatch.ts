@@ -23,7 +23,7 @@ import type { Neighbours } from './presence/other-workspaces.ts'
 import { settleBefore } from './presence/provisional-names.ts'
 import type { Session } from './sessions/session.ts'
 import { type Door, type Entrance, mayAsk, reaches, type Standing } from './sessions/standing.ts'
-import { mustMaySpawn } from './workers/spawning.ts'
+import { assertMaySpawn } from './workers/spawning.ts'
 import type { Context, Workspace } from './workspace.ts'
 
 export class Dispatch implements Context {
@@ -105,7 +105,7 @@ export class Dispatch implements Context {
     if (!isOperation(op) || operations[op].who === 'owner')
       throw new RefusalError('operation.unknown', { operation: op })
     const { who } = operations[op] as OperationRule
-    mustReach(this.workspace, session.standing, op)
+    assertReaches(this.workspace, session.standing, op)
     if (who === 'agent' && session.agent === undefined) throw new RefusalError('agent.required')
     if (!mayAsk(session.standing, who)) throw new RefusalError('auth.denied', { why: 'this needs the workspace key.' })
     return op
@@ -146,9 +146,9 @@ export class Dispatch implements Context {
 }
 
 /** Refuses an operation if the session has not shown enough for it over the network. */
-export function mustReach({ store }: Workspace, standing: Standing, op: OperationName): void {
+export function assertReaches({ store }: Workspace, standing: Standing, op: OperationName): void {
   const { network } = operations[op] as OperationRule
-  if (network === 'spawn') mustMaySpawn(standing, store.view.policy())
+  if (network === 'spawn') assertMaySpawn(standing, store.view.policy())
   else if (!reaches(standing, network)) throw new RefusalError('auth.denied', { why: whyNotReached(standing) })
 }
 

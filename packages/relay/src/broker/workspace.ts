@@ -36,7 +36,7 @@ import { OwnSessions } from './waking/own-sessions.ts'
 import { Reach } from './waking/reach.ts'
 import { Workers } from './workers/workers.ts'
 
-/** What a handler is given: the workspace, its neighbours and the daemon. */
+/** The surroundings of a call: its workspace, the workspace's neighbours and the daemon. */
 export interface Context extends CallScope<Workspace> {
   daemon: DaemonInfo
 }
@@ -157,7 +157,7 @@ export class Workspace implements WorkspaceCore {
     }
   }
 
-  /** Ends what an earlier daemon of this machine has left. */
+  /** Ends work that an earlier daemon of this machine left unfinished. */
   async settle(): Promise<void> {
     await this.actions.begin()
     await this.runs.reports.begin()
@@ -165,14 +165,14 @@ export class Workspace implements WorkspaceCore {
     this.notices.begin()
   }
 
-  /** The first opening makes `#general`, the broadcast and the key, which is answered this once. `isNew`: nobody has been told a key yet. */
+  /** Opens the workspace. The first opening makes `#general`, the broadcast and the key, and returns the key. `isNew`: nobody knows a key yet. */
   async begin(keep: (workspaceId: string, key: string) => void, isNew = false): Promise<string | undefined> {
     await this.settle()
-    // One that is new and has an id was cut off after it got one: the key of then may not have been kept.
+    // A new workspace with an id was interrupted after it got one: that key may not have been kept.
     if (this.store.meta('id') !== undefined) return isNew ? this.rotateKey(keep) : undefined
     const id = this.ids('w')
     const key = newSecret('rk')
-    // Kept before it is valid: a key that was made but never kept would lock the owner out.
+    // Keep the key before it is valid: a lost key would lock the owner out.
     keep(id, key)
     const input = { id, keyHash: hashOf(key) }
     const reply = await this.engine.submit({ rule: 'workspace.begin', input, by: daemonName, cause: 'begin' })
@@ -180,7 +180,7 @@ export class Workspace implements WorkspaceCore {
     return key
   }
 
-  /** The former key and every session that has shown it end with the commit. Kept before it is valid, as at the beginning. */
+  /** Replaces the key. The former key and every session that has shown it end with the commit. */
   async rotateKey(keep: (workspaceId: string, key: string) => void): Promise<string> {
     const key = newSecret('rk')
     keep(this.id, key)
@@ -191,7 +191,7 @@ export class Workspace implements WorkspaceCore {
     return key
   }
 
-  /** `why` is what the sessions are told that are still there. */
+  /** `why` is told to the sessions that are still open. */
   close(why?: RefusalError): void {
     this.notices.close()
     for (const session of this.sessions.all()) this.sessions.end(session, why)

@@ -1,4 +1,4 @@
-// The daemon's own socket, for its owner: which workspaces are open, opening and making them, stopping. No workspace's data passes here.
+// The daemon's own socket, for its owner: lists, opens and makes workspaces, and stops the daemon. No workspace's data passes here.
 
 import type { Hello, OutputOf, OwnerCallName, ParsedInputOf, Refusal } from '@agent-relay/sdk/protocol'
 import type { Answer, Service } from '../broker/call.ts'
@@ -21,7 +21,7 @@ export class ControlSocket {
   }
 
   async hello({ process }: Hello = {}): Promise<Service> {
-    // Nothing is continued with it: it is what the asker proves its process with.
+    // The ticket continues no session: the asker proves its process with it.
     const ticket = newSecret('st')
     return {
       welcome: { session: ticket, workspace: '', workspaceId: '', version: this.#version, seq: 0 },

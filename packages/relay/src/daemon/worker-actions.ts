@@ -1,5 +1,5 @@
-// What the daemon itself offers as actions: hiring workers, asking how they are, and releasing, pausing and resuming them, for hosts that know only generated tools.
-// The caller's own session asks: what it may do with workers by an operation, it may do here, and no more.
+// Actions that the daemon itself offers: hiring workers, asking for their status, releasing, pausing and resuming them, for hosts that know only
+// generated tools. They run in the caller's own session, with the rights that it has for the operations.
 
 import { clisWith } from '@agent-relay/sdk/internal/clis'
 import {
@@ -11,20 +11,20 @@ import {
   type Worker,
 } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { mustReach } from '../broker/dispatch.ts'
+import { assertReaches } from '../broker/dispatch.ts'
 import { parse } from '../broker/operation-input.ts'
 import type { Session } from '../broker/sessions/session.ts'
 import type { Workspace } from '../broker/workspace.ts'
 import { bareText, RefusalError, refusalOf } from '../core/refusal-error.ts'
 
-/** A worker has a second to show that it lives, and a release up to half a minute until nothing of it is left. */
+/** Long enough for a release, which may take half a minute until nothing of the worker is left. */
 const timeoutMs = 60_000
 
 const named = z.object({ name: z.string().describe('Name of the worker') })
-/** Only those with our tools can message whoever hired them; others are for people at a terminal. */
+/** CLIs with our tools, which can message their hirer; the others are for people at a terminal. */
 const clis = clisWith('worker').filter(({ worker }) => worker === 'mcp')
 
-/** Its input as a model is shown it, in fewer words than the operation's own schema, which checks it. */
+/** The input schemas that models are shown, shorter than those of the operations, which check the input. */
 const offers = {
   'agent.create': {
     op: 'worker.spawn',
@@ -50,7 +50,7 @@ const offers = {
 
 type Offer = keyof typeof offers
 
-/** For as long as the workspace is open. */
+/** Offers the actions until the workspace is closed. */
 export async function offerDaemonActions(workspace: Workspace): Promise<void> {
   const { sessions, actions, ids } = workspace
   const session = sessions.openOwn(daemonName)
@@ -74,30 +74,30 @@ async function serve(workspace: Workspace, session: Session, call: Invocation): 
     (error) => ({ invocation, error: errorOf(error, call.action) }),
   )
   const asking = { session, by: daemonName, id: `${invocation}/answer`, abandoned: session.ended }
-  // Too late, or the daemon stops: then nobody waits for it.
+  // If this fails, the call is over or the daemon stops, and nobody waits for the answer.
   await workspace.actions.answer(asking, answer).catch(() => {})
 }
 
-/** Async, so that input that does not parse is an answer too: thrown into the committing engine it would end the daemon. */
+/** Async, so that invalid input becomes an answer, too: an exception in the committing engine would end the daemon. */
 async function work(workspace: Workspace, call: Invocation, abandoned: AbortSignal): Promise<{ worker: Worker }> {
   const { workers, actions } = workspace
   const { op } = offers[call.action as Offer]
   const session = actions.callerOf(call.invocation)
   if (!session) throw new RefusalError('wait.cancelled')
-  mustReach(workspace, session.standing, op)
+  assertReaches(workspace, session.standing, op)
   const asking = { session, by: call.caller.name, id: call.invocation, abandoned }
   if (op === 'worker.list') return { worker: workers.find(session, parse('worker.screen', call.input).name) }
   if (op === 'worker.spawn') return workers.spawn(asking, parse(op, call.input))
   return workers.wishes.give(op, asking, parse(op, call.input))
 }
 
-/** By the kind of the refusal: what was asked makes no sense here, or may not be; all else has gone wrong in the work itself. */
+/** The error code by the kind of the refusal: invalid or denied calls, and any other failure of the work itself. */
 function errorOf(error: unknown, action: string): { code: ActionErrorCode; message: string } {
   const refused = refusalOf(error)
   const { http } = refusals[refused.code]
-  // What was named is there; its program is not.
+  // The named CLI is valid; its program is missing.
   const code = refused.code === 'cli.not-installed' ? 'handler_failed' : (codes[http] ?? 'handler_failed')
-  // The caller knows no operation of that name.
+  // The caller knows the action's name, not the operation's.
   if (refused.code !== 'input.invalid') return { code, message: bareText(refused) }
   return { code, message: bareText(refusal('input.invalid', { ...refused.details, operation: action })) }
 }

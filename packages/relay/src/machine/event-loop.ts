@@ -1,12 +1,12 @@
-// Two meters of the event loop: how late it runs, and whether it has time to spare.
+// Two meters of the event loop: its lag, and its load.
 
 import { type EventLoopUtilization, performance } from 'node:perf_hooks'
 
-/** Ten times a second, kept for a minute. */
+/** The lag is measured ten times a second and kept for a minute. */
 const lagSampleMs = 100
 const samplesMax = 600
 
-/** How late the event loop runs. The relay's own health, shown in `status`. */
+/** The lag of the event loop, which `status` shows as the relay's own health. */
 export class LagMeter {
   readonly #samples: number[] = []
   readonly #timer: NodeJS.Timeout
@@ -40,10 +40,10 @@ function round(ms: number): number {
 }
 
 const loadSampleMs = 20
-/** Above this share, what can wait should. */
+/** Above this share, work that can wait should wait. */
 const highShare = 0.5
 
-/** Whether this process has time to spare: the share of the last moments in which its event loop had something to do. */
+/** Tells whether the process has time to spare, by the share of recent time in which its event loop was busy. */
 export class LoadMeter {
   #since: EventLoopUtilization = performance.eventLoopUtilization()
   #sampledAt = performance.now()

@@ -1,4 +1,4 @@
-// What `/metrics` tells of one workspace and of the daemon that serves it, in the text format of OpenMetrics 1.0.
+// The metrics of one workspace and of its daemon for `/metrics`, in the text format of OpenMetrics 1.0.
 
 import { Budget } from '../broker/long-reads.ts'
 import type { Context } from '../broker/workspace.ts'

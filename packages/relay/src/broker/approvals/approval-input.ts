@@ -1,4 +1,4 @@
-// What an agent asks leave for, as it is stored and shown: cleaned, cut where it is long, and with a digest of all of it; and how it ended.
+// The input of an approval as it is stored and shown: cleaned, cut if long, with a digest of all of it; and its end as the asker is told it.
 
 import { createHash } from 'node:crypto'
 import { clean, cleanLine } from '@agent-relay/sdk/internal/clean'
@@ -54,7 +54,7 @@ function labelOf(text: string): string {
   return cleanLine(beginningOf(text, 2 * labelCharsMax)).slice(0, labelCharsMax)
 }
 
-/** As a list shows it. */
+/** The approval as lists show it. */
 export function shown({ isExact, hiddenChars: chars = 0, hiddenLines: lines, ...row }: ApprovalRow): Approval {
   const { id, agent, vendor, tool, input, directory, machine, choices, questions, at, digest } = row
   const hidden = isExact ? {} : { hidden: { chars, ...(lines ? { lines } : {}) } }
@@ -74,7 +74,7 @@ export function shown({ isExact, hiddenChars: chars = 0, hiddenLines: lines, ...
   }
 }
 
-/** With all that is kept of what was asked. `whole`: unset where the row has it. */
+/** The approval with all of its input that is kept. `whole` is unset if the row has all of it. */
 export function shownWhole(row: ApprovalRow, whole: string | undefined): Approval {
   if (whole === undefined) return shown(row)
   const all = limits.approvalInputCharsMax + (row.hiddenChars ?? 0)
@@ -83,7 +83,7 @@ export function shownWhole(row: ApprovalRow, whole: string | undefined): Approva
   return shown({ ...row, input: whole, isExact, hiddenChars, hiddenLines: undefined })
 }
 
-/** What the one who asked is told of it. */
+/** The end of an approval, as its asker is told it. */
 export function endOf({
   how,
   choice,
@@ -95,7 +95,7 @@ export function endOf({
   return { how, choice, kind, ...(words === undefined ? {} : { words }), ...(answers ? { answers } : {}) }
 }
 
-/** Nobody closes what another session has asked. */
+/** The source includes the session, so that no session closes the approvals of another. */
 export function sourceOf({ id }: { id: string }, key: string): string {
   return `${id}/${key}`
 }

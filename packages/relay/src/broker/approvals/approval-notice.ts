@@ -1,4 +1,4 @@
-// What the one who hired an agent is told when that agent waits for an approval, and what the agent is told where its CLI tells it nothing.
+// Messages about approvals: to the hirer of an agent that is blocked, and to an agent whose CLI does not pass on why it was denied.
 
 import { wishOf } from '@agent-relay/sdk/internal/asked'
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
@@ -6,12 +6,12 @@ import { daemonName, limits } from '@agent-relay/sdk/protocol'
 import { type AnswerInput, delegationText, isHeldNow } from '../../core/approvals.ts'
 import type { ApprovalRow, View } from '../../core/view.ts'
 
-/** What a message and a list of agents show of an input. */
+/** Messages and lists of agents show this much of an input. */
 const shortCharsMax = 80
 
 type Asked = Pick<ApprovalRow, 'id' | 'agent' | 'tool' | 'input'>
 
-/** A message with its cause, so that one approval is told of once, whichever machine does. Undefined where nobody has hired the agent. */
+/** The message to the hirer, with a cause that makes it unique across machines. Undefined if nobody hired the agent. */
 export function approvalNotice(view: View, { id, agent, tool, input }: Asked, now: number, where = '') {
   const parent = view.agent(agent)?.parent
   const hirer = parent === undefined ? undefined : view.agent(parent)
@@ -26,7 +26,7 @@ export function approvalNotice(view: View, { id, agent, tool, input }: Asked, no
   return { input: { to: hirer.name, body, kind: 'status' as const }, cause: `approval/${id}` }
 }
 
-/** Where its CLI has no way to tell its model the words of who denies it, they come as a message, of that person or of the daemon. */
+/** The words of a denial as a message from the person, or the daemon, for CLIs that cannot pass them to their model. */
 export function wordsMessage(view: View, { id, words, asker }: AnswerInput, person: string) {
   const row = view.approvals.byId(id)
   if (words === undefined || !row) return undefined

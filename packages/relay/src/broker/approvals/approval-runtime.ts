@@ -10,20 +10,20 @@ export interface ApprovalQueue {
    * opened, because there are too many, is over at once as `cancelled`.
    */
   open(asked: AskedApproval): Promise<ApprovalEnd>
-  /** What asked knows that it is over. Does nothing where it is over already, or was never opened. `kind`: what was chosen, if that is known. */
+  /** The asker knows that the approval is over. Does nothing if it is over already, or was never opened. `kind`: the choice, if known. */
   close(source: string, how: Exclude<ApprovalHow, 'answered' | 'restart'>, kind?: ApprovalChoice['kind']): void
-  /** Does the agent wait for an answer? Nothing may be put before it meanwhile. `mark`: apart from this one, which an earlier daemon has left. */
+  /** Whether the agent waits for an answer; nothing may be put before it meanwhile. `mark`: ignores this approval from an earlier daemon. */
   isOpen(agent: string, mark?: string): boolean
-  /** It waited for one a moment ago: the screen of its program may still show the question. */
+  /** Whether the agent waited a moment ago: its screen may still show the question. */
   isJustOver(agent: string): boolean
 }
 
-/** The beginning of a text, as a text of its own: a slice keeps in memory all that it was cut from. */
+/** The beginning of a text as a copy: a slice would keep the whole text in memory. */
 export function beginningOf(text: string, charsMax: number): string {
   return Buffer.from(text.slice(0, charsMax), 'utf16le').toString('utf16le')
 }
 
-/** Only what asks has its key, so nobody else comes back as it; what is stored is not the key itself, since others see it. */
+/** Proves that a hook which comes back is the same. Others see the stored mark, so the key itself is not stored. */
 export function markOf(agent: string, key: string): string {
   return createHash('sha256')
     .update(JSON.stringify([agent, key]))
@@ -32,29 +32,29 @@ export function markOf(agent: string, key: string): string {
 }
 
 export interface AskedApproval {
-  /** How what asks calls it; nothing else in the workspace may be called so. */
+  /** The asker's own key for it; unique within the workspace. */
   source: string
   agent: string
   vendor: string
   tool: string
-  /** As it came: cleaned and cut here. */
+  /** The raw input, not yet cleaned or cut. */
   input: string
-  /** How long the input is as a whole, where what asks has cut it. */
+  /** The length of the whole input, if the asker has cut it. */
   inputChars?: number
-  /** The input is not all of it, and nobody knows how much is missing. */
+  /** The input is cut, and the missing length is unknown. */
   isCut?: boolean
   directory?: string
-  /** Empty, if it can only be answered at the terminal. */
+  /** Empty if the approval can only be answered at the terminal. */
   choices: readonly ApprovalChoice[]
-  /** Of a choice. */
+  /** The questions of a choice. */
   questions?: readonly Question[]
-  /** What asks lives on when the daemon ends, and asks again: then it is the same one. */
+  /** Set if the asker outlives the daemon: it asks again with the same mark and gets the same approval. */
   mark?: string
-  /** Looks whether it is still asked, before an answer is taken, and closes it if not. */
+  /** Called before an answer is taken: closes the approval if it is no longer asked. */
   check?(): Promise<void>
-  /** The words of who denies it reach the model. */
+  /** The words of a denial reach the model. */
   passesWords?: boolean
-  /** Its parent hears of it in another way. */
+  /** The agent's hirer is told in another way. */
   isTold?: boolean
 }
 
@@ -62,7 +62,7 @@ export type ApprovalEnd =
   | { how: 'answered'; choice: string; kind: ApprovalChoice['kind']; words?: string; answers?: string[] }
   | { how: Exclude<ApprovalHow, 'answered'> }
 
-/** What most CLIs offer. */
+/** The choices of most CLIs. */
 export const plainChoices: readonly ApprovalChoice[] = [
   { id: 'allow', kind: 'allow' },
   { id: 'always', kind: 'always' },

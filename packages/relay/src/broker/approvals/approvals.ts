@@ -1,5 +1,5 @@
-// The one queue of approvals, for all CLIs: opened by what asks, answered by a person or under a delegation, closed as what happened. What is
-// allowed is decided in core/approvals.ts, who is a person in sessions/person.ts; what asks is in supervisor/ and in the hooks.
+// The one queue of approvals, for all CLIs. Hooks and controls of workers open and close them; a person or a delegated agent answers. core/approvals.ts
+// decides who may answer, sessions/person.ts who is a person.
 
 import {
   type Agent,
@@ -26,30 +26,30 @@ type ApprovalParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'cloc
 type Given = Omit<OutputOf<'approval.answer'>, keyof Told>
 type Closing = Parameters<ApprovalQueue['close']>
 
-/** One that is being opened, or is open. */
+/** An approval that is being opened, or is open. */
 interface Live {
   asked: AskedApproval
   over(end: ApprovalEnd): void
   id?: string
-  /** It was closed before it was open. */
+  /** Set if it was closed before it was open. */
   closing?: Closing
 }
 
-/** So long hooks of the daemon before are waited for: they try again every few seconds. */
+/** Hooks of an earlier daemon have this long to come back: they try again every few seconds. */
 const comeBackMs = 60_000
-/** As many as may have been answered while a daemon ended. */
+/** More approvals are not answered while a daemon ends. */
 const answeredMax = 100
-/** So long a program may still show a question that is over: a key takes a moment to be taken. */
+/** A program may show a question for this long after its end: a key press takes a moment to arrive. */
 const overMs = 2_000
 
 export class Approvals implements ApprovalQueue {
   readonly #parts: ApprovalParts
   readonly #requests: Requests
   readonly #bySource = new Map<string, Live>()
-  /** By the steady clock, when an agent last had one. */
+  /** The end of each agent's last approval, by the steady clock. */
   readonly #overAt = new Map<string, number>()
   readonly #byId = new Map<string, Live>()
-  /** Those of an earlier daemon whose hooks may come back, with their agents while they are open. */
+  /** Approvals of an earlier daemon whose hooks may come back, with their agents while they are open. */
   readonly #left = new Map<string, string | undefined>()
   #giveUp: Alarm | undefined
   #isStopping = false
@@ -63,7 +63,7 @@ export class Approvals implements ApprovalQueue {
     })
   }
 
-  /** What an earlier daemon had open is over, unless what asks has lived on and comes back. It may also have missed an answer. */
+  /** Closes the approvals of an earlier daemon, except those of hooks, which may come back. Such a hook may also have missed an answer. */
   async begin(): Promise<void> {
     const { store, sessions, clock } = this.#parts
     const rows = store.view.approvals.open().filter(({ machine }) => machine === sessions.machine)
@@ -97,7 +97,7 @@ export class Approvals implements ApprovalQueue {
     this.#bySource.set(source, live)
     try {
       const before = this.#before(input)
-      // Answered while it was away.
+      // The approval was answered while the hook was away.
       if (before?.closed) return endOf(before.closed)
       const id = before?.id ?? (await this.#submitOpen(input))
       if (id === undefined) return { how: 'cancelled' }
@@ -107,7 +107,7 @@ export class Approvals implements ApprovalQueue {
       else if (isFirst && !before && !asked.isTold) this.#tellParent(id, asked)
       return await over
     } catch {
-      // The workspace is being closed, or its disk is full. Nobody has answered.
+      // The workspace is being closed, or its disk is full.
       return { how: 'gone' }
     } finally {
       this.#bySource.delete(source)
@@ -116,7 +116,7 @@ export class Approvals implements ApprovalQueue {
     }
   }
 
-  /** The same one, of a hook that comes back: open, or answered meanwhile. Nobody takes the place of one that is still there. */
+  /** The approval of a hook that comes back, open or answered meanwhile. A hook that is still connected keeps its place. */
   #before({ mark, digest }: OpenInput): ApprovalRow | undefined {
     const row = mark === undefined ? undefined : this.#parts.store.view.approvals.byMark(mark)
     return row?.digest === digest && this.#left.delete(row.id) ? row : undefined
@@ -136,7 +136,7 @@ export class Approvals implements ApprovalQueue {
     else void this.#submitClose({ ids: [live.id], how, kind }).catch(() => live.over({ how }))
   }
 
-  /** The workspace is being closed: nobody has answered what is open, and the next daemon says so. */
+  /** The workspace is being closed: open approvals stay unanswered, and the next daemon closes them. */
   stop(): void {
     this.#giveUp?.cancel()
     for (const { over } of this.#bySource.values()) over({ how: 'restart' })
@@ -191,11 +191,11 @@ export class Approvals implements ApprovalQueue {
     return { approval: shownWhole(row, view.approvals.whole(id)) }
   }
 
-  /** What a list of agents says of one: since when it waits, and for those who may know it, for what. */
+  /** The agent's open approval as lists of agents show it: its time, and its subject to readers who may know it. */
   blockedOf(reader: Reader, agent: string): Agent['blocked'] {
     const { store, sessions } = this.#parts
     const { view } = store
-    // One of this machine that nobody has open was left by an earlier daemon.
+    // An approval of this machine that nothing here has open is left from an earlier daemon.
     const isLeft = !this.isOpen(agent)
     const row = view.approvals.of(agent).find(({ machine }) => !(isLeft && machine === sessions.machine))
     if (!row) return undefined
@@ -222,7 +222,7 @@ export class Approvals implements ApprovalQueue {
     return { agent, tool, kind, how: 'answered', ...done }
   }
 
-  /** Another machine, which this one lets answer, says who has answered there. */
+  /** Answers for a person on another machine, which this machine's owner allows. */
   async answerFor(
     { asker, standing, surface, cause, digest }: Asked,
     input: ParsedInputOf<'approval.answer'>,
@@ -238,7 +238,7 @@ export class Approvals implements ApprovalQueue {
     who: { by: string; cause: string; digest?: () => string },
   ): Promise<{ reply: Reply; told: Told }> {
     const asked = this.#byId.get(input.id)?.asked
-    // A hook that is away takes them with the answer when it comes back.
+    // A hook that is away gets the words with the answer when it comes back.
     const passesWords = asked ? asked.passesWords : this.#left.has(input.id)
     await asked?.check?.()
     const reply = await this.#parts.engine.submit({ rule: 'approval.answer', input, ...who })
@@ -255,7 +255,7 @@ export class Approvals implements ApprovalQueue {
     return !reply || 'refusal' in reply ? undefined : 'message'
   }
 
-  /** A person where they are, or the agent whose processes or whose own token say that it is. */
+  /** The answering person with their place, or the agent proven by its processes or its token. */
   async #answerer(
     asking: Asking,
     id: string,
@@ -290,7 +290,7 @@ export class Approvals implements ApprovalQueue {
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
   }
 
-  /** Once for all that an agent asks at the same time. */
+  /** One notice covers all approvals that an agent has open at the same time. */
   #tellParent(id: string, { agent, tool, input }: AskedApproval): void {
     const { store, engine, clock } = this.#parts
     const notice = approvalNotice(store.view, { id, agent, tool, input }, clock.now())

@@ -1,5 +1,5 @@
-// What others have said to somebody since they last wrote in each conversation. The texts of channels are many and never change: for each reader one
-// is looked at once as long as the workspace is open, and after that only what is new. What counts is decided in core/needs.ts.
+// Messages to a reader since the reader last wrote in each conversation. The texts of channels are many and never change, so each is read once for a
+// reader while the workspace is open. core/needs.ts decides which messages count.
 
 import type { Need } from '@agent-relay/sdk/protocol'
 import { directMembers } from '../../core/conversations.ts'
@@ -14,28 +14,28 @@ export interface Said {
   kind: Need['kind']
 }
 
-/** What is known of a channel for one reader: of its messages above `above` and up to `through`, what those ask of them that ask anything. */
+/** The known part of a channel for one reader: its messages above `above` and up to `through`, with the needs that they make. */
 interface Looked {
   above: number
   through: number
   readonly asking: Map<number, Need['kind']>
 }
 
-/** Of a channel, messages that are looked at in one step. */
+/** Messages of a channel that are read in one step. */
 const perStep = 64
-/** Those who have asked last. For others all of it is looked at again. */
+/** The latest readers are remembered; for others everything is read again. */
 const readersMax = 100
 
 export class Mentions {
   readonly #store: Pick<Store, 'needs' | 'queries'>
-  /** By reader, and by the key of the channel. */
+  /** Keyed by reader, then by the channel's key. */
   readonly #looked = new Map<string, Map<number, Looked>>()
 
   constructor(store: Pick<Store, 'needs' | 'queries'>) {
     this.#store = store
   }
 
-  /** Newest first in each conversation. Open questions in pairs and groups are found elsewhere. */
+  /** Newest first in each conversation. Open questions in pairs and groups are left to core/open-questions.ts. */
   *since(reader: string, isEverywhere: boolean): Steps<Said[]> {
     const said: Said[] = []
     for (const place of yield* this.#store.needs.places(reader, isEverywhere)) {
@@ -53,7 +53,7 @@ export class Mentions {
   *#inChannel(place: Place, reader: string): Steps<Said[]> {
     const looked = this.#lookedAt(place, reader)
     const { above, lastN } = place
-    // Each step says how far it has come before another reader's or session's may go on.
+    // Each step stores its progress before another session of the reader may go on.
     while (looked.through < lastN) {
       const high = Math.min(lastN, looked.through + perStep)
       this.#look(place, reader, looked, looked.through, high)
@@ -68,7 +68,7 @@ export class Mentions {
     }
     const since = [...looked.asking].filter(([n]) => n > above).sort(([a], [b]) => b - a)
     return since.flatMap(([n, kind]) => {
-      // One that was pruned is gone.
+      // The message may have been pruned.
       const head = this.#store.needs.at(place, n)
       return head ? [{ head, kind }] : []
     })

@@ -1,5 +1,5 @@
-// What needs a person, gathered from the tables each time somebody asks: one list, the same in every session of that person. What counts is
-// decided in core/needs.ts.
+// The list of things that need a person, computed from the tables for each call and the same in every session of that person. core/needs.ts decides
+// which things count.
 
 import type { Need, OutputOf, ParsedInputOf, Worker } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/protocol'
@@ -18,9 +18,9 @@ import type { Approvals } from './approvals.ts'
 import type { Mentions } from './mentions.ts'
 
 const needsDefault = 200
-/** The newest workers, among which one may have failed. */
+/** Failed workers are looked for among this many of the newest. */
 const failedAmongMax = 200
-/** Of a body, enough for its first line. */
+/** Enough of a body for its first line. */
 const headChars = 200
 
 type Needing = WorkspaceCore & {
@@ -51,7 +51,7 @@ export function* needs(
   return { needs: shown, more: found.length - shown.length }
 }
 
-/** Only what is in the list, so that the table does not grow by names that mean nothing. A second time changes nothing. */
+/** Accepts keys of the list only, so that the table does not grow by names that mean nothing. Idempotent. */
 export async function dismiss(
   { workspace }: { workspace: Needing },
   asking: Asking,
@@ -85,7 +85,7 @@ function approvalsFor({ store: { view } }: Needing, { session }: Asking): Found[
   }))
 }
 
-/** Whoever waits for an approval is blocked by it: one thing, one row, also in the moment after its answer. */
+/** An agent that waits for an approval has a row for that already, also in the moment after the answer. */
 function workersFor(workspace: Needing, { session, by }: Asking): Found[] {
   const { store, workers, approvals, sessions, clock } = workspace
   const { view } = store
@@ -113,7 +113,7 @@ function workersFor(workspace: Needing, { session, by }: Asking): Found[] {
   ]
 }
 
-/** What was said to the person, and has neither been answered nor dismissed; whether it was read does not matter. */
+/** Messages to the person that are neither answered nor dismissed, read or not. */
 function* toldTo({ store, waits, mentions }: Needing, { session, by }: Asking): Steps<Found[]> {
   const { view, needs: rows } = store
   const done = rows.dismissed(by)
@@ -136,13 +136,13 @@ function* toldTo({ store, waits, mentions }: Needing, { session, by }: Asking): 
     since: timeOf(head.at),
     head,
   })
-  // Where the clock says the same, their numbers tell which came first.
+  // By number: several may have the same time.
   const asked = [...questions.values()].sort(bySeq).map((head): Found => {
     return { ...needOf(head), key: needKeys.question(head.id), kind: 'question' }
   })
   return [
     ...asked.filter(({ key }) => !done.has(key)),
-    // One for each conversation: who writes ten messages in a row needs the person once.
+    // One need for each conversation: ten messages in a row need the person once.
     ...[...told].map(([conversation, heads]): Found => {
       const [newest, oldest] = [heads[0], heads.at(-1)] as [MessageHead, MessageHead]
       const many = { key: needKeys.told(conversation), kind: 'mention', count: heads.length } as const

@@ -1,5 +1,5 @@
-// Edits of workers that are spoken to by a protocol: they meet the same claims as those of which a hook tells. Such a protocol denies without
-// words, so the words are sent.
+// Edits of workers that the supervisor drives over a protocol meet the same claims as edits that a hook reports. Such a protocol denies without words,
+// so the reason is sent as a message.
 
 import { createHash } from 'node:crypto'
 import { daemonName } from '@agent-relay/sdk/protocol'
@@ -7,7 +7,7 @@ import type { WorkspaceCore } from '../call.ts'
 import type { AskedEdit, EditDesk } from './claim-runtime.ts'
 import type { Claims } from './claims.ts'
 
-/** The agent waits for a person anyway. If even that much time is not enough, its work goes on without us. */
+/** After this time the edit goes ahead without a verdict. The agent waits for a person anyway, so it may be long. */
 const verdictMs = 10_000
 
 type Open = Pick<WorkspaceCore, 'engine' | 'clock' | 'ids'> & { claims: Claims }
@@ -39,7 +39,7 @@ export class WorkerEdits implements EditDesk {
       })
       void decided.finally(() => alarm.cancel()).catch(() => {})
     })
-    // A workspace that cannot decide now, because it is being closed for example, denies nothing.
+    // A workspace that cannot decide, such as one that is being closed, denies nothing.
     return Promise.race([decided, late]).catch(() => undefined)
   }
 
@@ -47,7 +47,7 @@ export class WorkerEdits implements EditDesk {
     return this.#workspace.claims.made(agent, edit)
   }
 
-  /** Once for each claim that it meets. */
+  /** Sends one message for each claim that the edit meets. */
   #tell(agent: string, body: string): void {
     const cause = `claim/${agent}/denied/${createHash('sha256').update(body).digest('hex')}`
     const input = { to: agent, body, kind: 'status' as const }

@@ -67,7 +67,7 @@ export class Runs {
       const why = `worktree: only a run by a CLI has one, and this one is carried out by ${harness}`
       throw new RefusalError('input.invalid', { operation: 'run.start', why })
     }
-    const cwd = harness === 'external' ? input.cwd : this.#mustMayStart(asking, hirer, harness, input.cwd)
+    const cwd = harness === 'external' ? input.cwd : this.#assertMayStart(asking, hirer, harness, input.cwd)
     const mint = this.#ids('run')
     const token = newSecret('at')
     const entrance = harness === 'loop' ? token : undefined
@@ -121,7 +121,7 @@ export class Runs {
   /** The first CLI on PATH; a refusal where the asker may start none. */
   #cliFor({ session }: Asking, by: string, cwd: string | undefined): HarnessName | RefusalError | undefined {
     try {
-      return this.#workers.mustMayStart(session.standing, by, { cwd }).runtime.installed(runClis)
+      return this.#workers.assertMayStart(session.standing, by, { cwd }).runtime.installed(runClis)
     } catch (error) {
       if (error instanceof RefusalError) return error
       throw error
@@ -139,14 +139,14 @@ export class Runs {
   }
 
   /** A CLI is a program, and so is an MCP server that the loop is given. Answers where the run works. */
-  #mustMayStart({ session }: Asking, by: string, harness: HarnessName, cwd: string | undefined): string | undefined {
+  #assertMayStart({ session }: Asking, by: string, harness: HarnessName, cwd: string | undefined): string | undefined {
     const { standing } = session
     if (harness !== 'loop') {
-      const place = this.#workers.mustMayStart(standing, by, { cwd })
+      const place = this.#workers.assertMayStart(standing, by, { cwd })
       return cwd === undefined ? undefined : place.cwd
     }
     const isFree = spawnRight(standing, this.#store.view.policy()) === 'any'
-    if (!isFree && this.#runtime?.startsServers(cwd)) this.#workers.mustMayStart(standing, by, { cwd })
+    if (!isFree && this.#runtime?.startsServers(cwd)) this.#workers.assertMayStart(standing, by, { cwd })
     return cwd
   }
 

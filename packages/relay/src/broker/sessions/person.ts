@@ -1,6 +1,6 @@
-// Who is a person: somebody on the page, or at a terminal of their own. A key or a name proves nothing here, since an agent's shell can read the
-// one and say the other. What is asked is where the process stands that speaks: inside the processes of an agent that is connected here, it is
-// that agent. What this cannot tell apart stands in docs/SECURITY.md.
+// Tells people from agents: a person is somebody on the page, or at a terminal of their own. A key or a name proves nothing, since an agent's shell can
+// read the one and say the other. A caller whose process stands inside the processes of a connected agent is that agent. docs/SECURITY.md lists the
+// cases that this cannot tell apart.
 
 import { RefusalError } from '../../core/refusal-error.ts'
 import { placeOfProcess } from '../../machine/process-tree.ts'
@@ -15,13 +15,10 @@ export interface AgentProcess {
 /** The processes of agents, in all workspaces of the daemon. */
 export type AgentProcesses = () => ReadonlyMap<number, AgentProcess>
 
-/**
- * Who speaks, as far as it can be known: a person, an agent, or nobody that could be told apart from one. `isOutside`: its process is known, and
- * does not stand inside those of an agent.
- */
+/** The caller as far as it can be known: a person, an agent, or unknown. `isOutside`: its process is known and not inside an agent's processes. */
 export type Speaker = { surface: 'page' | 'terminal' } | { inside: AgentProcess } | { why: string; isOutside?: boolean }
 
-/** What a connection has said and shows of its process. */
+/** The process that a connection claims to be, with its proof. */
 export type ProcessClaim = Pick<Session, 'process' | 'ticket'>
 
 export async function speakerAt({ process: pid, ticket }: ProcessClaim, agents: AgentProcesses): Promise<Speaker> {
@@ -42,10 +39,10 @@ export async function speakerOf(session: Session, agents: AgentProcesses): Promi
 }
 
 /**
- * Refuses what only a person may ask. While no agent has a process on this machine nobody else can be asking, and a script may: the entry point
- * of a container has no terminal. `isStrict`: a person it must be. `takesScript`: a script will do at any time, unless it stands inside an agent.
+ * Refuses a caller that is not a person. While no agent has a process on this machine a script counts, too: the entry point of a container has no
+ * terminal. `isStrict`: no exception. `takesScript`: a script is enough at any time, unless it stands inside an agent.
  */
-export async function mustBePerson(
+export async function assertPerson(
   speaker: Promise<Speaker>,
   agents: AgentProcesses,
   { isStrict = false, takesScript = false } = {},

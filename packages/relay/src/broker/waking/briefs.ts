@@ -1,5 +1,5 @@
-// Briefs: an agent whose memory was cut is told its own situation. Most CLIs run a hook then, which asks; where a CLI only says that it has cut
-// the memory, the brief is due, and goes with what is put before the agent next. What it is told is decided in core/brief.ts.
+// Briefs: an agent whose memory was cut is told its own situation. Most CLIs run a hook then, which asks for the brief; if a CLI only says that it has
+// cut the memory, the brief goes with the agent's next mail. core/brief.ts writes it.
 
 import type { AgentBriefed, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { brief } from '../../core/brief.ts'
@@ -9,14 +9,14 @@ import { Budget } from '../long-reads.ts'
 import type { Waits } from '../presence/waits.ts'
 import { mailToolsOf } from '../sessions/session.ts'
 
-/** A CLI may run our hook twice at one event, from two of its files: within this time the agent is told once. */
+/** Within this time the agent is told once: a CLI may run our hook twice at one event, from two of its files. */
 const onceMs = 2_000
 const nothing = { text: '' }
 
 export class Briefs {
   readonly #parts: Parts
   readonly #waits: Waits
-  /** When each agent was told last. */
+  /** The time of each agent's last brief. */
   readonly #told = new Map<string, number>()
   readonly #due = new Map<string, AgentBriefed['after']>()
 
@@ -46,7 +46,7 @@ export class Briefs {
     this.#told.set(by, now)
     const { inbox: inboxTool } = mailToolsOf(sessions.ofAgent(by))
     const told = { by, at: clock.now(), session: session.id, world: sessions, after, inboxTool }
-    // A repeat is answered as the first was, whatever it would say now.
+    // A repeated call gets the first answer, whatever a new brief would say.
     const telling = brief(store.view, told, this.#waits.about(by))
     const text = isRepeat ? '' : await reads.run(telling, new Budget(), abandoned)
     const reply = await engine.submit({ rule: 'agent.brief', input: { after, text }, by, ...causeOf(asking) })

@@ -1,5 +1,5 @@
-// Mail that is held for one way of reaching a model: a door of its CLI, or its keyboard. Whoever puts a message before an agent holds it first, by
-// the rule that decides all takes, so that two ways that look at the same moment never show it both. A way that fails gives it back.
+// Mail that is held for one way to a model: an interface of its CLI, or its keyboard. A message is held before it is shown, by the rule that decides all
+// takes, so that two ways that look at the same moment never both show it. A way that fails gives it back.
 
 import type { InboxMessage, Route } from '@agent-relay/sdk/protocol'
 import { offerMs, pick } from '../../core/inbox.ts'
@@ -11,7 +11,7 @@ import type { Session } from '../sessions/session.ts'
 import type { HoldHandle } from '../sessions/sessions.ts'
 import type { HeldMail, MailRoom } from './own-session-runtime.ts'
 
-/** A hold ends by itself after `offerMs`. Something that takes longer, such as a dialog that came in between, keeps it. */
+/** Interval at which a hold is renewed. It would end after `offerMs`, and a dialog that comes in between may take longer. */
 const keepMs = offerMs / 2
 
 /** Undefined: nothing waits that was not put before the agent already. `young`: it may still be taken by a hook. */
@@ -22,7 +22,7 @@ export async function holdMail(
 ): Promise<HeldMail | 'young' | undefined> {
   const { store, engine, sessions, clock, reads, ids, isBlocked } = parts
   const by = session.agent
-  // Nothing is put before an agent that waits for an answer: it could push the question off its screen.
+  // Mail could push the question off the screen of an agent that waits for an approval.
   if (by === undefined || isBlocked(by)) return undefined
   const input = { route: 'hook', oneAtLeast: true, uncounted: true, ...room } as const
   const hold = sessions.hold(session)
@@ -42,7 +42,7 @@ export async function holdMail(
     return waiting.length > found.length ? 'young' : undefined
   } catch (error) {
     hold.forget()
-    // A full disk, or the session has ended: the mail stays where it is.
+    // The disk is full, or the session has ended: the mail stays in the inbox.
     if (error instanceof RefusalError || session.ended.aborted) return undefined
     throw error
   }
@@ -74,7 +74,7 @@ class Held implements HeldMail {
     const [input, session] = [{ messages, route }, this.#session.id]
     const reply = await engine.submit({ rule: 'inbox.offer', input, by, cause: ids('d'), session })
     if (isFirst) sessions.paste(by, messages)
-    // Where it could not be recorded, such as on a full disk, the hold goes on: it was put before the agent once.
+    // If this was not recorded, such as on a full disk, keep the hold: the agent was shown the mail once.
     if (!('refusal' in reply)) this.#end()
   }
 

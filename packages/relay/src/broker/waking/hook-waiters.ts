@@ -1,7 +1,7 @@
 // The waiters of idle sessions: a hook, or opencode's plugin, leaves a small shell beside the session (mcp/src/hook-guard.ts), which reads from a
-// fifo in the data directory. Here it is told that mail has come; the hook then takes the mail like any other. A waiter needs no connection,
-// so it outlives the daemon, and a line that is lost is written again at the next look. Hooks are also told beside whom nothing waits: they start
-// no Node there.
+// fifo in the data directory. This file writes there that mail has come; the hook then takes the mail like any other. A waiter needs no connection,
+// so it outlives the daemon, and a lost line is written again at the next look. Hooks also learn which sessions have no mail: they start no Node
+// there.
 
 import { setMaxListeners } from 'node:events'
 import { closeSync, constants, fstatSync, openSync, readdirSync, statSync, writeSync } from 'node:fs'
@@ -15,12 +15,12 @@ import type { Parts } from '../call.ts'
 import { Budget } from '../long-reads.ts'
 import { hostedAmong } from '../sessions/session.ts'
 
-/** What comes together is one look. */
+/** Hints within this time share one look. */
 const soonMs = 10
-/** Some file systems give a folder's change in whole seconds: another one within them would not be seen. */
+/** Some file systems date a folder's change in whole seconds: a second change within them would go unseen. */
 const grainMs = 2_000
 
-/** Named after the process that it waits for, and itself. */
+/** A fifo is named after the awaiting program's process and the waiter's own. */
 const fifoName = /^(\d+)\.\d+$/
 
 export class HookWaiters {
@@ -35,9 +35,9 @@ export class HookWaiters {
   readonly #addressed = new Set<string>()
   readonly #changed = new Set<string>()
   readonly #spoken = new Set<string>()
-  /** The agents for which nothing waits, as far as hooks have been told. */
+  /** The agents that hooks believe to have no mail. */
   readonly #quiet = new Set<string>()
-  /** The agents whose inboxes are being looked through, and whether something has come meanwhile. */
+  /** The agents whose inboxes are being searched, and whether mail has come meanwhile. */
   readonly #looking = new Map<string, boolean>()
   readonly #closed = new AbortController()
   #listed: { changedMs: number; names: Map<number, string[]> } | undefined
@@ -86,7 +86,7 @@ export class HookWaiters {
     if (hosts.length === 0) return void this.#hostsOf.delete(agent)
     this.#hostsOf.set(agent, hosts)
     for (const host of hosts) this.#agentsAt.set(host, (this.#agentsAt.get(host) ?? new Set()).add(agent))
-    // What a session held when it ended waits again.
+    // Mail that a session held when it ended waits again.
     this.#note(agent, false)
     this.#changed.add(agent)
     this.#wakeSoon()
@@ -94,7 +94,7 @@ export class HookWaiters {
 
   #lookSoon(agent: string): void {
     if (!this.#hostsOf.has(agent)) return
-    // At once, since a turn may end at this moment: once, until nothing waits again.
+    // At once, since a turn may end at this moment.
     if (this.#quiet.has(agent)) this.#note(agent, false)
     this.#addressed.add(agent)
     this.#wakeSoon()
@@ -107,7 +107,7 @@ export class HookWaiters {
     })
   }
 
-  /** Only at those who may have got something, and have a waiter; at all every half minute, since a line may be lost. */
+  /** Looks at the agents with a waiter that may have mail; `all`: at every agent, since a line may have been lost. */
   #look(all = false): void {
     const { clock, store } = this.#parts
     const [addressed, changed, spoken] = [this.#addressed, this.#changed, this.#spoken].map((set) => [...set])
@@ -119,7 +119,7 @@ export class HookWaiters {
     })
     const { path } = this.#hooks
     const isSpokenTo = (agent: string) => spoken?.some((name) => store.view.isMember(agent, name)) ?? false
-    // Before the waiters are listed: one that begins at this moment is either among them, or finds that mail may wait.
+    // Before listing the waiters: a new one is either in the list, or finds that mail may wait.
     for (const agent of [...this.#quiet].filter(isSpokenTo)) this.#note(agent, false)
     const names = this.#names()
     const waiting = [...names.keys()].flatMap((host) => [...(this.#agentsAt.get(host) ?? [])])
@@ -146,28 +146,28 @@ export class HookWaiters {
       const isOld = this.#looking.get(agent) || this.#addressed.has(agent) || this.#spoken.size > 0
       if (!isOld) this.#note(agent, !hasMail)
     } catch {
-      // Closed, or the next look finds it.
+      // The workspace is closed, or the next look finds the mail.
     }
     const isWanted = this.#looking.get(agent) && !this.#closed.signal.aborted
     this.#looking.delete(agent)
     if (isWanted) void this.#lookFor(agent, fifos)
   }
 
-  /** Tells hooks whether nothing waits; undefined: the agent is not at these programs any more. */
+  /** Tells hooks whether the agent has no mail; undefined: the agent has left these programs. */
   #note(agent: string, isQuiet: boolean | undefined, hosts = this.#hostsOf.get(agent) ?? []): void {
     if (isQuiet && hosts.length > 0) this.#quiet.add(agent)
     else this.#quiet.delete(agent)
     for (const host of hosts) this.#hooks?.note(host, `${this.#parts.name} ${agent}`, isQuiet)
   }
 
-  /** What a hook would be handed. An agent may have been shown a lot that it has not read: that is looked through in turn with all other reads. */
+  /** Whether a hook would be handed mail. Many messages may be shown but unread, so the search takes turns with all other reads. */
   async #hasMail(by: string): Promise<boolean> {
     const { store, sessions, clock, reads } = this.#parts
     const asked = { input: { route: 'hook', limit: 1, uncounted: true }, by, at: clock.now(), world: sessions } as const
     return (await reads.run(pick(store.view, asked), new Budget(), this.#closed.signal)).waiting.length > 0
   }
 
-  /** By the process that each waits for. Empty where no hook has been installed, or the folder cannot be read. */
+  /** The fifos by the program that each waits for. Empty if no hook is installed, or the folder cannot be read. */
   #names(): Map<number, string[]> {
     const names = new Map<number, string[]>()
     if (this.#hooks === undefined) return names
@@ -187,7 +187,7 @@ export class HookWaiters {
   }
 }
 
-/** Never waits, and follows no link; without a reader there is nobody to tell. */
+/** Never blocks and follows no link. A fifo without a reader is skipped. */
 function tell(path: string): void {
   let fifo: number | undefined
   try {

@@ -1,5 +1,5 @@
-// The watch over notices that agents ask for: looks whether what they wait for is so, and has them told. What is told, and when, is decided in
-// core/notices.ts. Of those who are at home on this machine: others are told by theirs.
+// Notices that agents ask for: looks whether the awaited thing has happened, and has the asker told. core/notices.ts decides about both. Each
+// machine serves the askers that are at home there.
 
 import { daemonName, type Entry, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { homeElsewhere } from '../../core/homes.ts'
@@ -9,7 +9,7 @@ import type { NoticeRow } from '../../core/view.ts'
 import type { Alarm } from '../../machine/clock.ts'
 import { type Asking, actorOf, causeOf, type Parts } from '../call.ts'
 
-/** What no event tells, such as that an agent has become idle, is looked at this often while somebody waits for a notice. */
+/** Interval of looks while somebody waits for a notice: no event tells that an agent has become idle. */
 const noticeLookMs = 1_000
 
 type NoticeParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'ids' | 'world'> & {
@@ -18,7 +18,7 @@ type NoticeParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock'
 
 export class Notices {
   readonly #parts: NoticeParts
-  /** Those awaited on this machine, as the table has them. */
+  /** The open notices of askers on this machine. */
   #awaited: NoticeRow[] = []
   readonly #telling = new Set<string>()
   #alarm: Alarm | undefined
@@ -30,7 +30,7 @@ export class Notices {
     parts.sessions.onChange((agent) => this.#look((row) => row.agent === agent))
   }
 
-  /** What was asked of an earlier daemon. */
+  /** Loads the notices that are open, also those from an earlier daemon. */
   begin(): void {
     const { store, sessions } = this.#parts
     if (this.#isClosed) return
@@ -78,7 +78,7 @@ export class Notices {
     }
   }
 
-  /** Whatever fails is tried again at the next look. */
+  /** A failure is tried again at the next look. */
   async #tell({ asker, agent, when, message }: NoticeRow, seen: Seen): Promise<void> {
     const { engine, ids } = this.#parts
     const key = JSON.stringify([asker, agent, when, message])

@@ -1,5 +1,5 @@
-// Reach: how a message gets to an agent that is there. One function decides it: lists of agents show its answer, and whoever would wait for an
-// agent asks it. How messages are then put before the agent lives with each route.
+// Reach: the route by which a message gets to a connected agent. One function decides it, for lists of agents and for senders that wait. Each
+// route puts messages before the agent in a file of its own.
 
 import type { ReachName } from '@agent-relay/sdk/protocol'
 import type { Deliveries } from '../messages/deliveries.ts'
@@ -18,14 +18,14 @@ export interface ReachParts {
 
 export class Reach {
   readonly #parts: ReachParts
-  /** Agents whose CLI lets us wake them, and by how many sessions. */
+  /** The agents whose CLI lets us wake them, with the number of sessions that do. */
   readonly #woken = new Map<string, number>()
 
   constructor(parts: ReachParts) {
     this.#parts = parts
   }
 
-  /** Undefined: nobody is connected as this agent. */
+  /** Undefined if nobody is connected as this agent. */
   of(agent: string): ReachName | undefined {
     const { sessions, deliveries, inboxes, workers, waiters } = this.#parts
     if (!sessions.isLive(agent)) return undefined
@@ -38,7 +38,7 @@ export class Reach {
     return sessions.hasHooks(agent) ? 'at next turn' : 'at next call'
   }
 
-  /** From now on a message wakes the agent through its CLI, until the function that is returned is called. */
+  /** From now on a message wakes the agent through its CLI, until the returned function is called. */
   wakes(agent: string): () => void {
     this.#woken.set(agent, (this.#woken.get(agent) ?? 0) + 1)
     let isOver = false

@@ -8,10 +8,10 @@ import type { SpendRow } from '../../store/spend-rows.ts'
 import type { Store } from '../../store/store.ts'
 import type { Parts } from '../call.ts'
 
-/** Of the lines that are listed; the total is of all. */
+/** The number of listed lines; the total covers all. */
 const linesMax = 1_000
 
-/** One turn of an agent. `cause` names the turn, so that it is counted once, however often it is told. */
+/** Notes the use of one turn. `cause` names the turn, so that it is counted once. */
 export async function noteSpend(
   { engine, ids }: Pick<Parts, 'engine' | 'ids'>,
   agent: string,
@@ -20,7 +20,7 @@ export async function noteSpend(
 ): Promise<void> {
   const note = { rule: 'spend.note', input, by: agent } as const
   const reply = await engine.submit({ ...note, cause })
-  // The agent has called something of its own by this name, which must not hide what it uses.
+  // The agent has used this cause for a command of its own, which must not hide the spend.
   if ('refusal' in reply && reply.refusal.code === 'call.reused') await engine.submit({ ...note, cause: ids('d') })
 }
 
@@ -51,7 +51,7 @@ export function* listSpend(
   return { by, spend: listed.sort(isFirst).slice(0, linesMax), total: total.line }
 }
 
-/** A run is one agent's; the others may be of several. */
+/** A run belongs to one agent; the other groups may have several. */
 function namesOf({ agent, run, model, day }: SpendRow, by: SpendGroup): Partial<SpendLine> {
   if (by === 'run') return run === undefined ? {} : { run, agent }
   if (by === 'model') return model === undefined ? {} : { model }
@@ -65,7 +65,7 @@ function sizeOf({ tokens: { input, output } }: SpendLine): number {
 class Sum {
   readonly #names: Partial<SpendLine>
   readonly #tokens = { input: 0, output: 0, cached: 0 }
-  /** In whole parts of a dollar, since sums of fractions are not exact. */
+  /** In millionths of a dollar, since sums of fractions are not exact. */
   #usdParts: number | undefined
   #turns = 0
 

@@ -17,7 +17,7 @@ import type { Standing } from '../sessions/standing.ts'
 import type { OtherMachines, OutOfReach } from '../sharing.ts'
 import { WholeTexts } from '../whole-texts.ts'
 import { tellOfHiredElsewhere } from './hired-elsewhere.ts'
-import { mustMaySpawn, mustMayStart, type SpawnWish, workingPlace } from './spawning.ts'
+import { assertMaySpawn, assertMayStart, type SpawnWish, workingPlace } from './spawning.ts'
 import { type Wisher, WorkerWishes, workerUntil } from './wishes.ts'
 import { WorkerReports } from './worker-reports.ts'
 import type { PlannedWorktree, WorkerRuntime, WorkerTerminal, WorktreeKeeper } from './worker-runtime.ts'
@@ -76,10 +76,10 @@ export class Workers {
   ): Promise<OutputOf<'worker.spawn'>> {
     const { by, standing, abandoned } = hirer
     const { parent = by } = repeated
-    const { runtime, cwd, mustMayWorkIn } = this.mustMayStart(standing, parent, input)
+    const { runtime, cwd, assertMayWorkIn } = this.assertMayStart(standing, parent, input)
     const { note: checkNote, ...checked } = await runtime.check({ ...input, parent, cwd })
     const planned = await this.#plan(input, cwd)
-    mustMayWorkIn(planned.cwd)
+    assertMayWorkIn(planned.cwd)
     const note = [checkNote, planned.note].filter((text) => text !== undefined).join(' ') || undefined
     const { cli, command, args, control, worktree } = input
     const asked = { cli, command, args, control, cwd, worktree }
@@ -105,7 +105,7 @@ export class Workers {
   retry(asking: Asking, { name }: ParsedInputOf<'worker.retry'>): Promise<OutputOf<'worker.retry'>> {
     const { standing } = asking.session
     // Whoever may start nothing is not told what ran here.
-    mustMaySpawn(standing, this.#store.view.policy())
+    assertMaySpawn(standing, this.#store.view.policy())
     const former = formerWorker(this.#store.view, asking.session, { name, machine: this.#machine })
     if ('refusal' in former) throw new RefusalError(former.refusal)
     const { id, asked, model, parent } = former.worker
@@ -130,8 +130,8 @@ export class Workers {
   }
 
   /** Refuses what may not be started, before anything is written. */
-  mustMayStart(standing: Standing, parent: string, wish: SpawnWish) {
-    return mustMayStart(this.#runtime, { standing, view: this.#store.view, parent, wish })
+  assertMayStart(standing: Standing, parent: string, wish: SpawnWish) {
+    return assertMayStart(this.#runtime, { standing, view: this.#store.view, parent, wish })
   }
 
   /** Where a run works that starts no program, as it is asked for; refuses a directory that the asker may not name. */
@@ -171,7 +171,7 @@ export class Workers {
     const row = this.#allowed(asking, name, 'look')
     const terminal = this.#runtime?.terminal(row.id)
     if (terminal) return { text: await terminal.screen(lines) }
-    this.#mustRunHere(row, 'look')
+    this.#assertRunsHere(row, 'look')
     const exited = new RefusalError('worker.exited', { name, reason: row.reason })
     const text = this.lastScreenOf(row)
     if (text === undefined) throw exited
@@ -212,7 +212,7 @@ export class Workers {
   #terminal(asking: Pick<Asking, 'session'>, name: string, purpose: Purpose): WorkerTerminal {
     const row = this.#allowed(asking, name, purpose)
     const { id, reason } = row
-    this.#mustRunHere(row, purpose)
+    this.#assertRunsHere(row, purpose)
     const terminal = this.#runtime?.terminal(id)
     if (!terminal) throw new RefusalError('worker.exited', { name, reason })
     return terminal
@@ -230,7 +230,7 @@ export class Workers {
   }
 
   /** A terminal is on the machine of its program, and nothing of it comes here while that runs. */
-  #mustRunHere({ name, status, machine }: WorkerRow, purpose: Purpose): void {
+  #assertRunsHere({ name, status, machine }: WorkerRow, purpose: Purpose): void {
     if (status !== 'exited' && machine !== undefined && machine !== this.#machine)
       throw new RefusalError('worker.runs-elsewhere', { name, machine, what: purposes[purpose] })
   }
