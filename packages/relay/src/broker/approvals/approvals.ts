@@ -37,7 +37,7 @@ interface Live {
 
 /** Hooks of an earlier daemon have this long to come back: they try again every few seconds. */
 const comeBackMs = 60_000
-/** More approvals are not answered while a daemon ends. */
+/** At most this many approvals may have been answered while a daemon ended. */
 const answeredMax = 100
 /** A program may show a question for this long after its end: a key press takes a moment to arrive. */
 const overMs = 2_000

@@ -8,7 +8,7 @@ import type { Parts } from '../call.ts'
 
 export class ClaimRenewals {
   readonly #parts: Pick<Parts, 'engine' | 'clock' | 'ids'>
-  /** By path. */
+  /** Keyed by path. */
   readonly #edits = new Map<string, { path: string; agent: string; at: number }>()
   #alarm: Alarm | undefined
 
@@ -20,14 +20,14 @@ export class ClaimRenewals {
     this.#alarm?.cancel()
   }
 
-  /** Its holder edits the file again. */
+  /** Notes that the holder edits the file again. */
   note({ path, agent, editedAt }: ClaimRow, at: number): void {
     if (at <= editedAt) return
     this.#edits.set(path, { path, agent, at })
     this.#alarm ??= this.#parts.clock.after(limits.claimRenewMs, () => this.#tell())
   }
 
-  /** The claim as it is, with what was not written down yet. */
+  /** The claim with renewals that are not stored yet. */
   current(claim: ClaimRow): ClaimRow {
     const edit = this.#edits.get(claim.path)
     if (edit?.agent !== claim.agent || edit.at <= claim.editedAt) return claim

@@ -1,4 +1,4 @@
-// What the runner reads and reports of runs, and what is known of a running one in memory alone. What agents ask of runs is in runs.ts.
+// The runner's view of runs: it reads and reports here, and facts about running ones are kept in memory. runs.ts answers agents.
 
 import { daemonName, limits, type SpendNoted } from '@agent-relay/sdk/protocol'
 import type { RunRow } from '../../core/view.ts'
@@ -12,13 +12,13 @@ import type { RunLedger, RunListener } from './run-runtime.ts'
 
 export const restartReason = 'The daemon ended while this ran.'
 
-/** No run outlives its daemon, but external ones. */
+/** A run in this daemon's memory. Only external runs outlive their daemon. */
 interface Running {
-  /** What the one may do who asked for it: a run may do no more. */
+  /** The asker's standing, which limits the run's. */
   readonly asker: Standing
-  /** By which the loop acts as the run's agent, until the loop comes for it: only its hash is written. */
+  /** The token of the run's agent until the loop takes it; only its hash is stored. */
   token?: string
-  /** The end of what it has put out. */
+  /** The tail of the run's output. */
   output?: string
 }
 
@@ -33,13 +33,13 @@ export class RunReports implements RunLedger {
     this.listen({ onEnd: (run) => this.forget(run) })
   }
 
-  /** Ends what an earlier daemon of this machine left behind: whatever carried these out went with it. An external run goes on. */
+  /** Ends runs that an earlier daemon of this machine left behind, with their loops and workers gone. External runs go on. */
   async begin(): Promise<void> {
     const left = this.#parts.store.view.runs.running().filter((run) => run.harness !== 'external' && this.#isHere(run))
     await Promise.all(left.map(({ id }) => this.end(id, restartReason)))
   }
 
-  /** Called before the commit: whoever follows the facts may come for the token before the start is answered. */
+  /** Called before the commit: a follower of the facts may take the token before the start is answered. */
   expect(run: string, running: Omit<Running, 'output'>): void {
     this.#running.set(run, { ...running })
   }
@@ -48,7 +48,7 @@ export class RunReports implements RunLedger {
     this.#running.delete(run)
   }
 
-  /** How the run's loop comes in; handed out once. */
+  /** The token and asker of the run's loop; handed out once. */
   takeEntrance(run: string): { token: string; asker: Standing } | undefined {
     const running = this.#running.get(run)
     if (running?.token === undefined) return undefined
@@ -126,7 +126,7 @@ export class RunReports implements RunLedger {
     })
   }
 
-  /** Is it carried out on this machine? */
+  /** Whether the run is carried out on this machine. */
   #isHere({ machine }: Pick<RunRow, 'machine'>): boolean {
     return machine === this.#parts.sessions.machine
   }
