@@ -146,7 +146,7 @@ export class Workspace implements WorkspaceCore {
     return agentsHere(this)
   }
 
-  /** The answers to other machines of a shared workspace. They ask only once the workspace is open. */
+  /** Answers the other machines of a shared workspace. They ask after the constructor has returned. */
   #shown({ allows }: Sharing) {
     return {
       carryOut: (machine: string, question: unknown) =>
