@@ -25,7 +25,7 @@ export const fileReaders: Record<string, string> = {
   'packages/relay/src/machine/data-directory.ts': 'the data directory',
   'packages/relay/src/daemon/agent-hosts.ts': 'written by the daemon alone, into the data directory',
   'packages/relay/src/machine/trust.ts': 'the data directory',
-  'packages/relay/src/broker/waiters.ts': 'the data directory; writes into fifos, without waiting',
+  'packages/relay/src/broker/waking/hook-waiters.ts': 'the data directory; writes into fifos, without waiting',
   'packages/relay/src/cli/commands/daemon/log-file.ts': 'the data directory',
   'packages/relay/src/supervisor/launching.ts': 'the data directory',
   'packages/relay/src/wires/page-login.ts': 'the data directory',

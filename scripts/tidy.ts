@@ -48,8 +48,8 @@ const contracts: Record<string, string[]> = {
   'supervisor → broker': at(
     'broker',
     'workers/worker-runtime',
-    'wake-runtime',
-    'approval-runtime',
+    'waking/own-session-runtime',
+    'approvals/approval-runtime',
     'claims/claim-runtime',
   ),
   'runs → broker': at('broker', 'runs/run-runtime'),

@@ -2,7 +2,7 @@
 
 import type { ActionEnvelope, Invocation } from '@agent-relay/sdk/protocol'
 import { expect } from 'vitest'
-import { goneMs } from '../../packages/relay/src/broker/absence.ts'
+import { goneMs } from '../../packages/relay/src/broker/presence/availability.ts'
 import { aWhile } from '../until.ts'
 import { type Actor, eventually, play, playAlone, playOnSocket, refused } from './play.ts'
 

@@ -7,7 +7,8 @@ import { controlSocketPath, socketPathOf } from '@agent-relay/sdk/internal/disco
 import { makeIds } from '@agent-relay/sdk/protocol'
 import { type Connector, socketConnector, websocketConnector } from '@agent-relay/sdk/wire'
 import { Dispatch } from '../../packages/relay/src/broker/dispatch.ts'
-import { type Neighbours, Workspace } from '../../packages/relay/src/broker/workspace.ts'
+import type { Neighbours } from '../../packages/relay/src/broker/presence/other-workspaces.ts'
+import { Workspace } from '../../packages/relay/src/broker/workspace.ts'
 import { Daemon, type DaemonOptions } from '../../packages/relay/src/daemon/daemon.ts'
 import { inProcess } from '../../packages/relay/src/wires/in-process.ts'
 import { loud } from '../../packages/relay/tests/broker/loud.ts'
@@ -64,7 +65,7 @@ export class ProcessHouse implements House {
       ...loud,
     })
     const key = (await workspace.begin(() => {})) as string
-    const neighbours: Neighbours = {
+    const neighbours: Neighbours<Workspace> = {
       names: () => [...this.#open.keys()],
       atRest: () => [],
       awake: () => [...this.#open.values()].map(({ workspace }) => workspace),

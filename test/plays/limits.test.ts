@@ -2,7 +2,7 @@
 
 import { limits } from '@agent-relay/sdk/protocol'
 import { expect } from 'vitest'
-import { pairPerMinuteMax } from '../../packages/relay/src/broker/sending.ts'
+import { pairPerMinuteMax } from '../../packages/relay/src/broker/messages/sending.ts'
 import { inProcess } from '../../packages/relay/src/wires/in-process.ts'
 import { play, playInProcess, refused } from './play.ts'
 

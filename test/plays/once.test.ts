@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Route } from '@agent-relay/sdk/protocol'
 import { expect } from 'vitest'
-import type { HeldMail } from '../../packages/relay/src/broker/wake-runtime.ts'
+import type { HeldMail } from '../../packages/relay/src/broker/waking/own-session-runtime.ts'
 import type { WorkerRow } from '../../packages/relay/src/core/view.ts'
 import { inProcess } from '../../packages/relay/src/wires/in-process.ts'
 import type { ProcessHouse } from './houses.ts'
@@ -25,7 +25,7 @@ type Own = Stage & { house: ProcessHouse }
 async function hired({ house }: Own, name: string) {
   const dispatch = house.dispatch('main')
   const { workspace } = dispatch
-  const { engine, workers, waking, sessions } = workspace
+  const { engine, workers, ownSessions, sessions } = workspace
   const input = { name, cli: 'claude', cwd: '/', isInjected: true }
   const reply = await engine.submit({ rule: 'worker.spawn', input, by: 'ada', cause: randomUUID() })
   if ('refusal' in reply) throw new Error(reply.refusal.message)
@@ -74,7 +74,7 @@ async function hired({ house }: Own, name: string) {
     plugin: hook('http'),
     resume: hook('hook', { again: true, begun: 0 }),
     paste: held(() => workers.reports.hold(row, {}), 'paste'),
-    'own door': held(() => waking.hold(own), 'app-server'),
+    'own door': held(() => ownSessions.hold(own), 'app-server'),
     tool,
   }
   const leaves = () => workers.reports.report({ id: row.id, status: 'exited' })

@@ -110,9 +110,11 @@ export class SharedHouse implements House {
     return opened.workspace.engine.isIdle && opened.dispatch.pending === (this.#under.get(opened) ?? 0)
   }
 
-  #hasHeard({ store, elsewhere }: Workspace, other: Workspace, machine: string): boolean {
+  #hasHeard({ store, otherMachines }: Workspace, other: Workspace, machine: string): boolean {
     const there = new Map(other.present().map(({ name, ...agent }) => [name, plain({ ...agent, machine })]))
-    return [...store.view.agents()].every(({ name }) => isDeepStrictEqual(plain(elsewhere?.of(name)), there.get(name)))
+    return [...store.view.agents()].every(({ name }) =>
+      isDeepStrictEqual(plain(otherMachines?.of(name)), there.get(name)),
+    )
   }
 
   key(workspace: string): string {

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { expect } from 'vitest'
-import { goneMs } from '../../packages/relay/src/broker/absence.ts'
+import { goneMs } from '../../packages/relay/src/broker/presence/availability.ts'
 import { eventually, play, playOnSocket, refused } from './play.ts'
 
 play('the next direct message from that agent ends a wait', async ({ ada, bob, cy }) => {

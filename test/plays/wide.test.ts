@@ -1,7 +1,7 @@
 // Addresses that name another workspace of the same daemon: what arrives there, what is told here, and what stays closed.
 
 import { expect } from 'vitest'
-import { goneMs } from '../../packages/relay/src/broker/absence.ts'
+import { goneMs } from '../../packages/relay/src/broker/presence/availability.ts'
 import { type Actor, eventually, play, playOnOneMachine, refused, type Stage } from './play.ts'
 
 async function frontend({ enter, openWorkspace }: Stage): Promise<{ designer: Actor; tester: Actor }> {

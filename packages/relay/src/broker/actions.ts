@@ -31,24 +31,21 @@ export class Actions {
   readonly #hub: Hub
   readonly #clock: Clock
   readonly #sessions: Sessions
-  readonly #nextCause: () => string
-  /** When the calls under way are over. A repeated call goes on with the time of the first. */
+  /** The deadlines of the calls under way. A repeated call keeps the deadline of the first. */
   readonly #deadlines = new Map<string, Alarm>()
   readonly #ids: Ids
-  /** This machine and the others. */
   readonly #world: World
-  /** Who waits for the calls under way, for actions of the daemon's own. */
+  /** The callers of calls under way, for the daemon's own actions. */
   readonly #callers = new Map<string, Session>()
   /** Sessions whose actions are withdrawn when they end. */
   readonly #providers = new WeakSet<Session>()
 
-  constructor({ store, engine, hub, sessions, clock, nextCause, ids, world }: Parts & { ids: Ids; world: World }) {
+  constructor({ store, engine, hub, sessions, clock, ids, world }: Parts) {
     this.#store = store
     this.#engine = engine
     this.#hub = hub
     this.#clock = clock
     this.#sessions = sessions
-    this.#nextCause = nextCause
     hub.listen((entries) => {
       for (const { facts } of entries)
         for (const fact of facts) if (fact.type === 'action.completed') this.#over(fact.id)
@@ -57,7 +54,7 @@ export class Actions {
     this.#world = world
   }
 
-  /** Ends what an earlier daemon of this machine left behind: its sessions are gone, and nobody answers the calls that they had taken. */
+  /** Ends actions and calls of an earlier daemon of this machine, whose sessions are gone. */
   async begin(): Promise<void> {
     const { view } = this.#store
     const isHere = ({ machine }: { machine?: string }) => machine === this.#sessions.machine
@@ -233,7 +230,7 @@ export class Actions {
       rule: 'action.expire',
       input: { invocation },
       by: daemonName,
-      cause: this.#nextCause(),
+      cause: this.#ids('d'),
     })
   }
 
@@ -242,7 +239,7 @@ export class Actions {
       rule: 'action.withdraw',
       input: { sessions },
       by: daemonName,
-      cause: this.#nextCause(),
+      cause: this.#ids('d'),
     })
   }
 }

@@ -1,4 +1,4 @@
-// How a session opens and which agent it acts as: credentials are checked here, its standing is decided in standing.ts, its name by the rules.
+// Opens sessions and registers agents. Credentials are checked here; standing.ts decides a session's standing, and the rules decide its name.
 
 import {
   daemonName,
@@ -13,14 +13,14 @@ import {
 import { z } from 'zod'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Steps } from '../core/steps.ts'
+import type { WorkspaceCore } from './call.ts'
 import { Budget } from './long-reads.ts'
 import { parse } from './operation-input.ts'
-import { hashOf, newSecret } from './sessions/credentials.ts'
+import { type Credentials, hashOf, newSecret } from './sessions/credentials.ts'
 import { mailToolsOf, type Session } from './sessions/session.ts'
 import { type Entrance, standingOf } from './sessions/standing.ts'
-import type { Workspace } from './workspace.ts'
 
-/** What a session shows and says of itself. Who it wants to be is checked when it is registered. */
+/** The checked fields of a HELLO; the profile of the agent is checked when it is registered. */
 const shownHello = z.object({
   key: z.string().optional(),
   token: z.string().optional(),
@@ -32,10 +32,10 @@ const shownHello = z.object({
   thread: z.string().max(limits.idCharsMax).optional(),
 })
 
-/** Between a hook and the program that started it there may be a shell or two. */
+/** The longest accepted list of a hook's ancestor processes: there may be a shell or two between it and the program that started it. */
 const hostsMax = 16
 
-/** A HELLO as anybody may send it. */
+/** Checks a HELLO from an untrusted client. */
 export function helloOf(payload: unknown): Hello {
   const hello = typeof payload === 'object' && payload !== null ? payload : {}
   const { error } = shownHello.safeParse(hello)
@@ -44,14 +44,14 @@ export function helloOf(payload: unknown): Hello {
 }
 
 /** Answers the key's hash. An unknown key and another workspace's key get the same refusal. */
-export function authenticate(workspace: Workspace, key: string): string {
-  if (workspace.isKey(key)) return hashOf(key)
+export function authenticate({ credentials }: { credentials: Credentials }, key: string): string {
+  if (credentials.isKey(key)) return hashOf(key)
   throw new RefusalError('auth.denied', { why: 'the workspace key is not valid here.' })
 }
 
-/** Where a session opens. */
+/** The workspace and the daemon where a session opens. */
 interface Opening {
-  workspace: Workspace
+  workspace: WorkspaceCore & { readonly id: string }
   daemon: { version: string; roles?: readonly string[] }
 }
 
@@ -65,7 +65,7 @@ export async function openSession(
   const { name, key, session: resume, calls: unanswered } = hello
   const keyHash = key === undefined ? undefined : authenticate(workspace, key)
   const isByWord = isTakenAtItsWord(entrance, hello)
-  if (isByWord) mustBeFreeToSay(opening, entrance, hello)
+  if (isByWord) assertNameAllowed(opening, entrance, hello)
   const standing = standingOf(entrance, { hasKey: keyHash !== undefined, name }, workspace.sessions.machine)
   const told = entrance.door === 'owner' ? { host: hello.host, process: hello.process, directory: hello.cwd } : {}
   const session = workspace.sessions.open(standing, { keyHash, resume, unanswered, ...told })
@@ -101,7 +101,7 @@ function isTakenAtItsWord({ door, kind, isStateless }: Entrance, { name, token, 
 }
 
 /** A lift's roles are declared, and nobody is a person by their word. */
-function mustBeFreeToSay({ workspace, daemon }: Opening, { door }: Entrance, { name = '', type }: Hello): void {
+function assertNameAllowed({ workspace, daemon }: Opening, { door }: Entrance, { name = '', type }: Hello): void {
   if (door === 'lift' && !daemon.roles?.includes(name))
     throw new RefusalError('auth.denied', {
       why: `there is no role "${name}" on this lift: ${daemon.roles?.join(', ')}.`,
@@ -111,7 +111,7 @@ function mustBeFreeToSay({ workspace, daemon }: Opening, { door }: Entrance, { n
 }
 
 async function introduce(
-  workspace: Workspace,
+  workspace: WorkspaceCore,
   session: Session,
   hello: Hello,
   isByWord: boolean,
@@ -119,21 +119,21 @@ async function introduce(
   if (hello.hosts !== undefined && !isByWord) return joinHost(workspace, session, hello.hosts, hello.thread)
   if (hello.name === undefined && hello.token === undefined) return undefined
   const { key: _, session: __, ...profile } = hello
-  const name = hello.name ?? workspace.agentOfToken(hello.token as string)
+  const name = hello.name ?? workspace.credentials.agentOfToken(hello.token as string)
   if (name === undefined) throw new RefusalError('auth.denied', { why: 'the token is not known here.' })
   const proof = isByWord ? 'word' : session.standing.hasKey ? 'key' : undefined
   return register(workspace, session, parse('agent.register', { ...profile, name }), { proof })
 }
 
-/** Undefined where it is the usual one. */
-function sendToolOf(sessions: Workspace['sessions'], agent: string): string | undefined {
+/** The agent's tool for sending; undefined if it is the usual one. */
+function sendToolOf(sessions: WorkspaceCore['sessions'], agent: string): string | undefined {
   const { send } = mailToolsOf(sessions.ofAgent(agent))
   return send === relayMailTools.send ? undefined : send
 }
 
-/** Who runs on the owner's account could read the agent's token as well. */
+/** Joins the agent of the hook's host without a token: a process of the owner's account could read the token anyway. */
 function joinHost(
-  { sessions }: Workspace,
+  { sessions }: WorkspaceCore,
   session: Session,
   hosts: readonly number[],
   thread: string | undefined,
@@ -147,16 +147,16 @@ function joinHost(
 }
 
 interface Registration {
-  /** What else proves that the session may have the name. key: it was shown with the name, when the session opened. word: nothing is asked for. */
+  /** Further proof for the name. key: the session showed the key with the name when it opened. word: no proof is needed. */
   proof?: 'key' | 'word'
-  /** A token that ends then is issued. */
+  /** The end of the token that is issued. */
   tokenUntil?: number
   /** The session did not choose the name, and may take another later. */
   isGiven?: boolean
 }
 
 export async function register(
-  workspace: Workspace,
+  workspace: WorkspaceCore,
   session: Session,
   { token, ...profile }: ParsedInputOf<'agent.register'>,
   { proof, tokenUntil, isGiven = false }: Registration = {},
@@ -169,7 +169,7 @@ export async function register(
       why: `this session acts as ${session.agent}; open another for ${profile.name}.`,
     })
   }
-  if (token !== undefined && workspace.agentOfToken(token) !== profile.name) {
+  if (token !== undefined && workspace.credentials.agentOfToken(token) !== profile.name) {
     throw new RefusalError('auth.denied', { why: `the token is not one of ${profile.name}'s.` })
   }
   if (token !== undefined) session.shown.tokenHashes.add(hashOf(token))
@@ -204,7 +204,7 @@ export async function register(
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     refuseRevoked(session)
     const { agent, id, issued, because } = reply.outcome as Named
-    // It took a name of its own choice while the given one was being stored: that one stays.
+    // The session chose a name itself while the given one was being stored: its own choice stays.
     if (isGiven && session.agent !== profile.name) return { agent, id }
     sessions.bind(session, agent)
     if (isGiven) sessions.nameIsGiven(session)
@@ -213,7 +213,7 @@ export async function register(
   })
 }
 
-/** What the rule answers. */
+/** The outcome of the rule. */
 type Named = {
   agent: string
   id: string
@@ -225,7 +225,7 @@ type Named = {
  * After a restart the daemon has forgotten what this session was handed; the holds in the tables still tell. What went with an answer that
  * never arrived is let go, so that the next taker gets it; a reply goes with some call that waited, and which one the tables do not say.
  */
-async function recall({ store, engine, ids, reads }: Workspace, session: Session, agent: string): Promise<void> {
+async function recall({ store, engine, ids, reads }: WorkspaceCore, session: Session, agent: string): Promise<void> {
   const { unanswered } = session
   const lost = new Set(unanswered.flatMap((call) => store.answered(agent, call)?.outcome.messages ?? []))
   const letGo: string[] = []
@@ -246,13 +246,17 @@ async function recall({ store, engine, ids, reads }: Workspace, session: Session
   await engine.submit({ rule: 'inbox.let-go', input, by: agent, cause: ids('d'), session: session.id })
 }
 
-/** Its key or token was revoked while the call was on its way. */
+/** Refuses a session whose key or token was revoked while the call was on its way. */
 export function refuseRevoked({ ended }: Session): void {
   if (ended.reason instanceof RefusalError) throw ended.reason
 }
 
-/** Two who ask for one name in the same moment: the second is decided only when the first is bound and counts as live. */
-async function inTurn<T>({ registering }: Workspace, name: string, work: () => Promise<T>): Promise<T> {
+/** Registrations of one name family run one after another: the second is decided when the first is bound and counts as live. */
+async function inTurn<T>(
+  { sessions: { registering } }: WorkspaceCore,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T> {
   const family = name.replace(/-\d+$/, '')
   const mine = (registering.get(family) ?? Promise.resolve()).then(work, work)
   registering.set(family, mine)

@@ -1,20 +1,22 @@
 // The contracts of the broker: a call and its answer, a watch and its sink, and the parts from which a workspace is built.
 
-import { hostRoutes, type OperationName, type Refusal } from '@agent-relay/sdk/protocol'
+import { hostRoutes, type Ids, type OperationName, type Refusal } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Reader } from '../core/sight.ts'
+import type { World } from '../core/world.ts'
 import type { Clock } from '../machine/clock.ts'
 import type { Store } from '../store/store.ts'
-import type { AgentProcesses } from './authority.ts'
-import type { Elsewhere } from './elsewhere.ts'
 import type { Engine } from './engine.ts'
 import type { Hub } from './hub.ts'
 import type { LongReads } from './long-reads.ts'
+import type { Credentials } from './sessions/credentials.ts'
+import type { AgentProcesses } from './sessions/person.ts'
 import type { Session } from './sessions/session.ts'
 import type { Sessions } from './sessions/sessions.ts'
 import { namelessActor } from './sessions/standing.ts'
+import type { OtherMachines } from './sharing.ts'
 
-/** What a handler knows of a call besides its input. */
+/** A call without its input, as its handler sees it. */
 export interface Asking {
   session: Session
   /** The agent that asks; empty only for operations that anyone may ask. */
@@ -35,7 +37,7 @@ export interface Answer<T = unknown> {
   handed?: readonly string[]
 }
 
-/** What serves a connection that has introduced itself. */
+/** Serves a connection that has introduced itself. */
 export interface Service {
   welcome: object
   call(op: string, input: unknown, id: string, abandoned?: AbortSignal): Promise<Answer>
@@ -47,19 +49,19 @@ export interface Service {
   ended?: AbortSignal
 }
 
-/** What names a command in the journal: the call that asked for it. */
+/** The journal names a command after the call that asked for it. */
 export function causeOf({ id, digest }: Pick<Asking, 'id' | 'digest'>): { cause: string; digest?: () => string } {
   return { cause: id, digest }
 }
 
-/** Who acts, also where the session has no name. */
+/** The name under which the caller acts, even if its session has none. */
 export function actorOf({ by, session }: Asking): string {
   const actor = by === '' ? namelessActor(session.standing) : by
   if (actor === undefined) throw new RefusalError('agent.required')
   return actor
 }
 
-/** What runs inside the agent's CLI asks, such as a hook, and not the agent itself: the agent has not come back yet. */
+/** The call comes from the agent's CLI, such as a hook, so it does not show that the agent has come back. */
 export function isByHost(op: OperationName, input: unknown): boolean {
   const known: readonly unknown[] = hostRoutes
   const isHook = op === 'agent.brief' || op === 'claim.edit' || op === 'approval.ask' || op === 'approval.settle'
@@ -72,7 +74,7 @@ export function readerOf(asking: Asking): Reader & { agent: string } {
 
 /** Where a watch sends its items: the wire's side. */
 export interface Sink {
-  /** May more be sent now? If not, the wire calls `drained` on the watch as soon as it may. */
+  /** Whether more may be sent now. If not, the wire calls `drained` on the watch as soon as it may. */
   isReady(): boolean
   item(item: unknown): void
   end(refusal: Refusal): void
@@ -80,29 +82,36 @@ export interface Sink {
 
 /** Something that keeps sending to a sink until it is stopped. */
 export interface Watch {
-  /** From here on nothing is missed. */
+  /** Every later entry is covered. */
   readonly seq: number
   drained(): void
   stop(): void
 }
 
-/** The parts of a workspace that others are built from; each takes those it needs. */
-export interface Parts {
-  store: Store
-  engine: Engine
-  hub: Hub
-  sessions: Sessions
-  clock: Clock
-  reads: LongReads
-  /** Who is there on other machines; unset where the workspace is not shared. */
-  elsewhere?: Elsewhere
-  /** The agent waits for an answer to an approval: nothing is put before it meanwhile. */
-  isBlocked: (agent: string) => boolean
-  /** Makes the cause of a command that the daemon gives by itself. */
-  nextCause: () => string
+/** An open workspace without the parts that are built on this: enough for most calls. */
+export interface WorkspaceCore {
+  readonly name: string
+  readonly store: Store
+  readonly engine: Engine
+  readonly hub: Hub
+  readonly sessions: Sessions
+  readonly credentials: Credentials
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly reads: LongReads
+  /** The agents on other machines; unset where the workspace is not shared. */
+  readonly otherMachines?: OtherMachines
 }
 
-/** What the daemon reports about itself. */
+/** The core, and what most parts of a workspace need besides. */
+export interface Parts extends WorkspaceCore {
+  /** The facts outside the tables that rules may know. */
+  readonly world: World
+  /** Whether the agent waits for an answer to an approval: nothing is put before it meanwhile. */
+  isBlocked(agent: string): boolean
+}
+
+/** The daemon as its workspaces see it. */
 export interface DaemonInfo {
   version: string
   uptimeMs(): number
@@ -110,7 +119,7 @@ export interface DaemonInfo {
   socketPath(workspace: string): string
   /** The address of the HTTP server; undefined while there is none. */
   url?(): string | undefined
-  /** Who is inside of which agent: see authority.ts. */
+  /** The processes of agents; see sessions/person.ts. */
   agentProcesses: AgentProcesses
   /** The daemon is a lift: each call over its port names one of these agents. */
   roles?: readonly string[]

@@ -19,20 +19,21 @@ import { type Answer, type Asking, type DaemonInfo, isByHost, type Service, type
 import { followers, handlers, isWatch, isWorkspaceCall, type WorkspaceCall } from './handlers.ts'
 import { Budget } from './long-reads.ts'
 import { digestOf, parse } from './operation-input.ts'
-import { settleBefore } from './provisional.ts'
+import type { Neighbours } from './presence/other-workspaces.ts'
+import { settleBefore } from './presence/provisional-names.ts'
 import type { Session } from './sessions/session.ts'
 import { type Door, type Entrance, mayAsk, reaches, type Standing } from './sessions/standing.ts'
-import { mustMaySpawn } from './workers/spawning.ts'
-import type { Context, Neighbours, Workspace } from './workspace.ts'
+import { assertMaySpawn } from './workers/spawning.ts'
+import type { Context, Workspace } from './workspace.ts'
 
 export class Dispatch implements Context {
   readonly workspace: Workspace
-  readonly neighbours: Neighbours
+  readonly neighbours: Neighbours<Workspace>
   readonly daemon: DaemonInfo
   /** Calls under way, including those whose callers have left: the workspace must not be closed before they end. */
   pending = 0
 
-  constructor(workspace: Workspace, neighbours: Neighbours, daemon: DaemonInfo) {
+  constructor(workspace: Workspace, neighbours: Neighbours<Workspace>, daemon: DaemonInfo) {
     this.workspace = workspace
     this.neighbours = neighbours
     this.daemon = daemon
@@ -104,7 +105,7 @@ export class Dispatch implements Context {
     if (!isOperation(op) || operations[op].who === 'owner')
       throw new RefusalError('operation.unknown', { operation: op })
     const { who } = operations[op] as OperationRule
-    mustReach(this.workspace, session.standing, op)
+    assertReaches(this.workspace, session.standing, op)
     if (who === 'agent' && session.agent === undefined) throw new RefusalError('agent.required')
     if (!mayAsk(session.standing, who)) throw new RefusalError('auth.denied', { why: 'this needs the workspace key.' })
     return op
@@ -145,9 +146,9 @@ export class Dispatch implements Context {
 }
 
 /** Refuses an operation if the session has not shown enough for it over the network. */
-export function mustReach({ store }: Workspace, standing: Standing, op: OperationName): void {
+export function assertReaches({ store }: Workspace, standing: Standing, op: OperationName): void {
   const { network } = operations[op] as OperationRule
-  if (network === 'spawn') mustMaySpawn(standing, store.view.policy())
+  if (network === 'spawn') assertMaySpawn(standing, store.view.policy())
   else if (!reaches(standing, network)) throw new RefusalError('auth.denied', { why: whyNotReached(standing) })
 }
 

@@ -1,18 +1,20 @@
-// Facts as events: in pages, and as a stream that never skips one and never runs ahead of its reader. Who sees which: core/facts/table.ts.
+// Facts as events: in pages, as a stream that skips none and never runs ahead of its reader, and as a glance, which shows a person the newest a few
+// times a second and counts the rest. core/facts/table.ts says who sees which.
 
-import { type Entry, type Fact, limits, type OutputOf, type RelayEvent } from '@agent-relay/sdk/protocol'
+import { daemonName, type Entry, type Fact, limits, type OutputOf, type RelayEvent } from '@agent-relay/sdk/protocol'
 import { seesFact, typesTo } from '../core/facts/table.ts'
 import { refusalOf } from '../core/refusal-error.ts'
 import { type Reader, seesAll } from '../core/sight.ts'
 import { atOnce, type Steps } from '../core/steps.ts'
+import { LoadMeter } from '../machine/event-loop.ts'
 import type { Store } from '../store/store.ts'
 import type { EntryRange } from '../store/visible.ts'
 import type { Sink, Watch } from './call.ts'
-import { LoadMeter } from './event-loop.ts'
-import { glance } from './glance.ts'
 import type { Hub } from './hub.ts'
 import { Budget, type LongReads, type Pace } from './long-reads.ts'
 
+/** Interval of glances. Nobody reads faster; a single event is shown at once. */
+const glanceMs = 100
 /** Entries read at once when all of them are looked at. One entry may hold a thousand facts. */
 const entriesPerRead = 16
 /** Up to this many entries are looked through one by one: that is quicker than finding those that concern the reader. */
@@ -146,7 +148,7 @@ export class Events {
     return { seq: since, drained: plan, stop: halt }
   }
 
-  /** For a screen: the newest events, and how many were left out. */
+  /** Shows the newest events on a screen, and how many were left out. */
   glance(reader: Reader, since: number, types: string[] | undefined, newest: number, sink: Sink): Watch {
     const { journal } = this.#store
     // What this machine decided by itself has no number; it is shown when its note has one.
@@ -233,7 +235,7 @@ function isOf(types: string[] | undefined, type: string): boolean {
   return types === undefined || types.some((pattern) => matches(pattern, type))
 }
 
-/** What a reader is shown of a fact: a note as the deliveries that it tells, all else as it is. `by`: whose they are, where that is not who wrote it. */
+/** The events of a fact: a note becomes its deliveries, any other fact is one event. `by` is set if it is not the entry's writer. */
 function shownAs(fact: Fact): { fact: Fact; by?: string }[] {
   if (fact.type !== 'deliveries.noted') return [{ fact }]
   const { agent: by } = fact
@@ -243,7 +245,7 @@ function shownAs(fact: Fact): { fact: Fact; by?: string }[] {
   ])
 }
 
-/** Can it be shown as one of these types? */
+/** Whether the fact can be shown as one of these types. */
 function holds({ type }: Fact, types: string[] | undefined): boolean {
   return type === 'deliveries.noted' ? notedTypes.some((shown) => isOf(types, shown)) : isOf(types, type)
 }
@@ -261,4 +263,68 @@ function withoutSecrets(fact: Fact): Record<string, unknown> {
   const { type: _, ...rest } = fact
   if (fact.type === 'workspace.key-issued') return {}
   return fact.type === 'agent.token-issued' ? { agent: fact.agent } : { ...rest }
+}
+
+interface GlanceOptions {
+  hub: Hub
+  /** The newest entries since the watcher last looked, and how many were left out. */
+  earlier: { since: number; count: number; entries: Entry[] }
+  newest: number
+  sink: Sink
+  isWanted(entry: Entry): boolean
+  show(entry: Entry): RelayEvent[]
+}
+
+function glance({ hub, earlier, newest, sink, isWanted, show }: GlanceOptions): Watch {
+  let waiting = earlier.entries
+  let skipped = { since: earlier.since, count: earlier.count, last: earlier.since + earlier.count }
+  let lookedAt = Number.NEGATIVE_INFINITY
+  let timer: NodeJS.Timeout | undefined
+  const trim = () => {
+    const gone = waiting.splice(0, Math.max(0, waiting.length - newest))
+    const [first, last] = [gone[0], gone.at(-1)]
+    if (!first || !last) return
+    const since = skipped.count > 0 ? skipped.since : first.seq - 1
+    skipped = { since, count: skipped.count + gone.length, last: last.seq }
+  }
+  const draw = () => {
+    timer = undefined
+    // The terminal takes nothing now. It calls `drained` when it does; until then only the count grows.
+    if (!sink.isReady()) return
+    lookedAt = performance.now()
+    trim()
+    const entries = waiting
+    waiting = []
+    try {
+      if (skipped.count > 0) sink.item(skippedEvent(skipped))
+      skipped = { ...skipped, count: 0 }
+      for (const entry of entries) for (const event of show(entry)) sink.item(event)
+    } catch (error) {
+      // A damaged file, for example. Only this reader is affected, nobody else in the daemon.
+      halt()
+      sink.end(refusalOf(error))
+    }
+  }
+  const plan = () => {
+    if (timer || (waiting.length === 0 && skipped.count === 0)) return
+    timer = setTimeout(draw, Math.max(0, lookedAt + glanceMs - performance.now()))
+  }
+  const stop = hub.listen((entries) => {
+    for (const entry of entries) if (isWanted(entry)) waiting.push(entry)
+    // Not at every commit: moving a few references costs more than keeping twice as many.
+    if (waiting.length > 2 * newest) trim()
+    plan()
+  })
+  const halt = () => {
+    clearTimeout(timer)
+    stop()
+  }
+  plan()
+  return { seq: earlier.since, drained: plan, stop: halt }
+}
+
+/** This is not a fact and not in the journal. `agent-relay events --since` shows what was left out. */
+function skippedEvent({ since, count, last }: { since: number; count: number; last: number }): RelayEvent {
+  const ts = new Date().toISOString()
+  return { seq: last, ts, by: daemonName, type: 'events.skipped', fact: { count, since } }
 }

@@ -16,22 +16,22 @@ import { RefusalError } from '../core/refusal-error.ts'
 import { seesAll } from '../core/sight.ts'
 import type { Steps } from '../core/steps.ts'
 import { register } from './admission.ts'
-import { agents } from './agents.ts'
-import { mustBePerson, speakerOf } from './authority.ts'
+import { dismiss, needs } from './approvals/needs.ts'
 import { type Asking, actorOf, causeOf, isByHost, type Sink, type Watch } from './call.ts'
-import { asksForSessions, withSessions } from './connected.ts'
 import type { Reply } from './engine.ts'
-import { conversations, mail, messages, owed, receipts, thread } from './history.ts'
-import { submitRead } from './inbox.ts'
 import type { Pace } from './long-reads.ts'
-import { machines } from './machines.ts'
-import { dismiss, needs } from './needs.ts'
-import { send, sendOrQueue } from './sending.ts'
+import { conversations, mail, messages, owed, receipts, thread } from './messages/history.ts'
+import { submitRead } from './messages/inbox.ts'
+import { send, sendOrQueue } from './messages/sending.ts'
+import { agents } from './presence/agent-list.ts'
+import { asksForSessions, withSessions } from './presence/connected.ts'
+import { machines } from './presence/machine-list.ts'
+import { assertPerson, speakerOf } from './sessions/person.ts'
 import type { Session } from './sessions/session.ts'
-import { listSpend } from './spend.ts'
+import { listSpend } from './workers/spend.ts'
 import type { Context } from './workspace.ts'
 
-/** Calls that a workspace answers; the others are the daemon's own (control-socket.ts). */
+/** Calls that a workspace answers; the others are the daemon's own (daemon/control-socket.ts). */
 export type WorkspaceCall = Exclude<CallName, OwnerCallName>
 
 /** Answers one call: at once, later, or in steps where it may take long. */
@@ -120,7 +120,7 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
   'worker.type': async ({ workspace, daemon: { agentProcesses: agents } }, asking, input) => {
     // Whoever types into a dialog answers it.
     if (workspace.approvals.isOpen(input.name) || (await workspace.workers.isBlocked(asking, input)))
-      await mustBePerson(speakerOf(asking.session, agents), agents, { isStrict: true })
+      await assertPerson(speakerOf(asking.session, agents), agents, { isStrict: true })
     return workspace.workers.type(asking, input)
   },
   'worker.resize': ({ workspace }, asking, input) => workspace.workers.resize(asking, input),
@@ -158,7 +158,7 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
   'workspace.policy': ({ workspace }) => workspace.store.view.policy(),
   'workspace.set-policy': async (context, asking, input) => {
     const { agentProcesses: agents } = context.daemon
-    if (input.approve) await mustBePerson(speakerOf(asking.session, agents), agents, { isStrict: true })
+    if (input.approve) await assertPerson(speakerOf(asking.session, agents), agents, { isStrict: true })
     return byRule('workspace.set-policy')(context, asking, input)
   },
   'workspace.status': status,

@@ -1,6 +1,5 @@
-// Requests between the machines of a shared workspace. Some things only one machine may write down: that an approval of its own is answered, that
-// a worker of its own is released. Another machine asks for them. The one that is asked looks at its own file first, whose default is no, and then
-// decides by the same rule as for its own people.
+// Requests between the machines of a shared workspace. Only its own machine may answer an approval or release a worker, so another machine asks it to.
+// The asked machine first checks its own file of permissions, whose default is no, and then decides by the same rule as for its own people.
 
 import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
 import {
@@ -16,12 +15,12 @@ import { z } from 'zod'
 import { RefusalError, refusalOf } from '../core/refusal-error.ts'
 import type { Asker } from '../core/requests.ts'
 import { seesAll } from '../core/sight.ts'
-import type { Elsewhere } from './elsewhere.ts'
 import type { Reply } from './engine.ts'
 import { digestOf, parse } from './operation-input.ts'
 import { daemonStanding, type Standing, tokenStanding } from './sessions/standing.ts'
+import type { OtherMachines } from './sharing.ts'
 
-/** What may be asked, and under which word it is allowed. */
+/** The operations that may be requested, each with the permission that it needs. */
 const kinds = {
   'approval.answer': 'approve',
   'worker.release': 'release',
@@ -29,7 +28,7 @@ const kinds = {
   'worker.resume': 'release',
 } as const satisfies Record<string, RequestKind>
 
-/** Whether the words of who answers reach the model, and how. */
+/** Whether the words of an answer reach the model, and how. */
 export type Told = Pick<OutputOf<'approval.answer'>, 'wordsReach' | 'wordsAs'>
 
 export type RequestName = keyof typeof kinds
@@ -39,13 +38,13 @@ const nameCharsMax = 200
 
 const Request = z.object({
   op: z.enum(Object.keys(kinds) as [RequestName, ...RequestName[]]),
-  /** Of the call, so that one which is asked again is carried out once. */
+  /** The call's id, so that a repeated request is carried out once. */
   id: z.string().min(1).max(nameCharsMax),
-  /** Who asks; unset for a person without a name. */
+  /** The asker's name; unset for a person without one. */
   name: z.string().min(1).max(nameCharsMax).optional(),
-  /** It has all the rights of the workspace key there. */
+  /** The asker holds the workspace key there. */
   seesAll: z.boolean().optional(),
-  /** Where the person is who asks. */
+  /** The place of the asking person. */
   surface: z.enum(['page', 'terminal']).optional(),
   input: z.record(z.string(), z.unknown()),
 })
@@ -60,13 +59,13 @@ export interface Asked {
   digest: () => string
 }
 
-/** What of a workspace carries requests out. */
+/** The parts of a workspace that carry out requests. */
 interface Carriers {
   approvals: { answerFor(asked: Asked, input: ParsedInputOf<'approval.answer'>): Promise<Told> }
   wishes: { giveFor(rule: WishName, asked: Asked, input: ParsedInputOf<'worker.release'>): Promise<void> }
 }
 
-/** Another machine asks; what is answered goes back to it. It is told codes alone: the words for them are its own. */
+/** Carries out another machine's request and returns the answer. Refusals go back as codes, and the asking machine finds the words. */
 export async function carryOut(
   { approvals, wishes }: Carriers,
   allows: (machine: string, kind: RequestKind) => Promise<boolean>,
@@ -90,46 +89,48 @@ export async function carryOut(
   }
 }
 
-/** Who asks, as another machine is told it. */
+/** The asker as another machine is told it. */
 export function namesAs(by: string, standing: Standing): Pick<Request, 'name' | 'seesAll'> {
   return { ...(by === daemonName ? {} : { name: by }), ...(seesAll({ standing }) ? { seesAll: true } : {}) }
 }
 
 export class Requests {
-  readonly #elsewhere: Elsewhere | undefined
+  readonly #otherMachines: OtherMachines | undefined
   readonly #machine: string | undefined
 
-  constructor(elsewhere: Elsewhere | undefined, machine: string | undefined) {
-    this.#elsewhere = elsewhere
+  constructor(otherMachines: OtherMachines | undefined, machine: string | undefined) {
+    this.#otherMachines = otherMachines
     this.#machine = machine
   }
 
   /**
-   * What a rule has refused here because it is on another machine is asked of that one. Resolves when that machine says that it is done, and
-   * never before. Nothing of its answer is shown but a code of ours: why it refuses is looked up in the journal, by deciding `again`.
+   * Asks the other machine for a command that a rule refused here because of its place. Resolves once that machine says that it is done. Its answer is
+   * trusted only for one of our codes: the reason of a refusal is found in the journal, by deciding `again`.
    */
   async ask(refused: Refusal, request: Request, again: () => Promise<Reply>): Promise<Told> {
     const machine = refused.details.machine as string
-    const elsewhere = this.#elsewhere as Elsewhere
-    if (!elsewhere.isSeen(machine)) throw new RefusalError('machine.away', awayDetails(elsewhere, machine))
-    const answer = (await elsewhere.ask(machine, request).catch(() => undefined)) as Record<string, unknown> | undefined
+    const otherMachines = this.#otherMachines as OtherMachines
+    if (!otherMachines.isSeen(machine)) throw new RefusalError('machine.away', awayDetails(otherMachines, machine))
+    const answer = (await otherMachines.ask(machine, request).catch(() => undefined)) as
+      | Record<string, unknown>
+      | undefined
     if (!answer) throw new RefusalError('request.unanswered', { machine })
     if (answer.done === true) return toldOf(answer)
     const code = codeOf(answer.refused)
-    // Its daemon is older, and knows no such request.
+    // The daemon there is older and does not know the request.
     if (code === 'operation.unknown') throw new RefusalError(refused)
     if (code === 'request.denied')
       throw new RefusalError(code, { machine, from: this.#machine, kind: kinds[request.op] })
     const reply = await again()
-    // Its machine may have been removed meanwhile, and then it is decided here.
+    // If the machine was removed meanwhile, the command was decided here.
     if (!('refusal' in reply)) return { wordsReach: false }
     if (reply.refusal.code !== refused.code) throw new RefusalError(reply.refusal)
     throw new RefusalError('request.refused', { machine, code })
   }
 }
 
-function awayDetails(elsewhere: Elsewhere, machine: string) {
-  const lost = elsewhere.outOfReach(machine)
+function awayDetails(otherMachines: OtherMachines, machine: string) {
+  const lost = otherMachines.outOfReach(machine)
   return lost ? { machine, lastHeard: lastHeardText(lost.since) } : { machine }
 }
 

@@ -1,37 +1,37 @@
-// Sharing as a contract: what a workspace gets where several machines share it, an engine that decides with the others, and who is there on them.
+// Contracts of a workspace that several machines share: the engine that decides with the others, and who is there on them. A workspace that lives
+// on one machine has none of this. Implemented in cluster/.
 
-import type { Ids, RequestKind } from '@agent-relay/sdk/protocol'
+import type { Ids, ReachName, RequestKind } from '@agent-relay/sdk/protocol'
 import type { World } from '../core/world.ts'
 import type { Clock } from '../machine/clock.ts'
 import type { Store } from '../store/store.ts'
-import type { AgentHere, Elsewhere } from './elsewhere.ts'
 import type { Engine } from './engine.ts'
 import type { Hub } from './hub.ts'
 
 export interface Sharing {
-  /** This one, as the others know it. */
+  /** The name of this machine in its cluster. */
   readonly machine: string
-  /** Has this machine's owner said that the other may ask for such things here? */
+  /** Whether this machine's owner allows such requests from the other machine. */
   allows(machine: string, kind: RequestKind): Promise<boolean>
-  /** The machines of the cluster; where it does not answer soon, as it has said last. */
+  /** The machines of the cluster; the last known list if the cluster does not answer soon. */
   machines(): Promise<ClusterMachine[]>
-  open(parts: SharingParts): { engine: Engine; elsewhere: Elsewhere }
+  open(parts: SharingParts): { engine: Engine; otherMachines: OtherMachines }
 }
 
-/** A machine as its cluster lists it. Times as texts. */
+/** A machine as its cluster lists it, with times as texts. */
 export interface ClusterMachine {
   name: string
-  /** Of its daemon. */
+  /** The version of its daemon. */
   version?: string
   joinedAt: string
-  /** When its daemon was last heard of. */
+  /** The last sign of life of its daemon. */
   seenAt?: string
   revokedAt?: string
-  /** What it may ask of this machine. */
+  /** The requests that it may make to this machine. */
   may: RequestKind[]
 }
 
-/** What of a workspace it is made from. */
+/** The parts of a workspace from which its shared engine is made. */
 export interface SharingParts {
   name: string
   store: Store
@@ -40,11 +40,87 @@ export interface SharingParts {
   here: World
   clock: Clock
   ids: Ids
-  /** Who is there on this machine, as others may be told. */
+  /** The agents on this machine, as other machines may be told. */
   present(): AgentHere[]
-  /** Would somebody lose something if the agent moved to another machine now? */
+  /** Whether somebody would lose something if the agent moved to another machine now. */
   isInUse(agent: string): boolean
-  /** Another machine asks for something that only this one can do. */
+  /** Carries out a request of another machine that only this one can do. */
   carryOut(machine: string, question: unknown): Promise<unknown>
   onTrouble(error: Error): void
+}
+
+/** The other machines as their daemons have described themselves last. Rules know of it through their world; nothing else is decided by it. */
+export interface OtherMachines {
+  /** The agent, if somebody is connected as it on a machine that was heard of just now. */
+  of(agent: string): RemoteAgent | undefined
+  /** The agent, if somebody was connected as it when its machine was last heard of. */
+  last(agent: string): RemoteAgent | undefined
+  /** Whether the machine's daemon was heard of just now, with this workspace open. */
+  isSeen(machine: string): boolean
+  /** Set while nobody knows what happens on the machine: it is silent, and has not said that its daemon stops. */
+  outOfReach(machine: string): OutOfReach | undefined
+  /** Whether the machine was removed from the cluster. */
+  isRemoved(machine: string): boolean
+  /** The open waits of agents on other machines, as far as is known. */
+  waits(): RemoteWait[]
+  /** Calls the listener whenever other machines have news, with the agents that have left there. */
+  onNews(listener: (gone: readonly string[]) => void): void
+  /** Asks the machine's daemon a question in JSON. Undefined: no answer came in time, and the outcome is unknown. */
+  ask(machine: string, question: object): Promise<unknown>
+}
+
+export interface OutOfReach {
+  machine: string
+  /** The last sign of life in milliseconds since 1970; unset if there was none since this daemon started. */
+  since?: number
+}
+
+/** A wait for the answer to a stored message, as other machines may be told. */
+export interface ToldWait {
+  /** The awaited agent. */
+  on: string
+  /** Milliseconds since 1970. */
+  since: number
+  message: string
+  /** The thread that the sender named. */
+  thread?: string
+}
+
+export type RemoteWait = ToldWait & { by: string; machine: string }
+
+export interface RemoteAgent {
+  machine: string
+  status: 'active' | 'idle'
+  /** Milliseconds since 1970, to about ten seconds. */
+  lastCallAt: number
+  reached?: ReachName
+  waits?: ToldWait[]
+}
+
+/** An agent on this machine, as other machines may be told. */
+export type AgentHere = Omit<RemoteAgent, 'machine'> & { name: string }
+
+/** Separates a session's own id from the name of its machine. */
+const machineSign = '@'
+
+/** The id of a session on a machine. */
+export function onMachine(id: string, machine: string | undefined): string {
+  return machine === undefined ? id : `${id}${machineSign}${machine}`
+}
+
+/** The world of a shared workspace: the sessions of this machine, and those elsewhere for as long as their machine is heard of. */
+export function worldWith(here: World, otherMachines: OtherMachines): World {
+  return {
+    machine: here.machine,
+    isLive: (agent) => here.isLive(agent) || otherMachines.of(agent) !== undefined,
+    holder: (hold, agent) => {
+      const found = here.holder(hold, agent)
+      const machine = hold.slice(hold.indexOf(machineSign) + 1)
+      if (found !== undefined || !hold.includes(machineSign) || machine === here.machine) return found
+      const isThere =
+        otherMachines.isSeen(machine) && (agent === undefined || otherMachines.of(agent)?.machine === machine)
+      return isThere ? hold : undefined
+    },
+    isRemoved: (machine) => otherMachines.isRemoved(machine),
+  }
 }

@@ -1,6 +1,6 @@
-// Tasks and contracts whole, in an answer about many: as far as one answer carries them. Beyond that they are left out, or in their first line.
+// Limits the whole tasks and contracts in one answer about many agents or runs. Beyond the limit they are left out, or cut to their first line.
 
-/** As JSON. A third of what a line may have, and read and written within one turn of the event loop. */
+/** Bytes as JSON: a third of a line's limit, read and written within one turn of the event loop. */
 const bytesMax = 4 * 1024 * 1024
 
 export class WholeTexts {

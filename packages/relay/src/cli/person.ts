@@ -1,4 +1,4 @@
-// What only a person may do at the command line: the daemon asks where this process stands (broker/authority.ts), and this is how it is told.
+// What only a person may do at the command line: the daemon asks where this process stands (broker/sessions/person.ts), and this is how it is told.
 
 import { type RelayClient, RelayError } from '@agent-relay/sdk'
 import { controlSocketPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'

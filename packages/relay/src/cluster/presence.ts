@@ -2,7 +2,7 @@
 // a crash of the database; what nobody has confirmed for a while counts as not there.
 
 import { reaches } from '@agent-relay/sdk/protocol'
-import type { AgentElsewhere, AgentHere, Elsewhere, ToldWait } from '../broker/elsewhere.ts'
+import type { AgentHere, OtherMachines, RemoteAgent, ToldWait } from '../broker/sharing.ts'
 import type { Alarm, Clock } from '../machine/clock.ts'
 import { type Here, type Told, tellPresence } from './postgres/calls.ts'
 import { LoginRefused } from './postgres/connection.ts'
@@ -42,7 +42,7 @@ interface Entered {
 }
 
 interface Other {
-  agents: Map<string, AgentElsewhere>
+  agents: Map<string, RemoteAgent>
   /** When its daemon was last heard of, as far as this one knows. */
   seenAt: number
   /** Its daemon has closed the workspace: nobody can be there until it is open again. */
@@ -85,7 +85,7 @@ export class Presence {
   }
 
   /** `agents`: who is there on this machine, whenever it is asked. */
-  enter(workspace: string, agents: () => AgentHere[]): Omit<Elsewhere, 'ask'> & { leave(): void } {
+  enter(workspace: string, agents: () => AgentHere[]): Omit<OtherMachines, 'ask'> & { leave(): void } {
     const entered: Entered = { agents, told: '', others: new Map(), listeners: [] }
     this.#entered.set(workspace, entered)
     this.#left.delete(workspace)
@@ -248,8 +248,8 @@ export class Presence {
 }
 
 /** What another machine says is not believed to be well formed. */
-function agentsOf(text: string, machine: string): Map<string, AgentElsewhere> {
-  const found = new Map<string, AgentElsewhere>()
+function agentsOf(text: string, machine: string): Map<string, RemoteAgent> {
+  const found = new Map<string, RemoteAgent>()
   try {
     for (const { name, status, lastCallAt, reached, waits } of JSON.parse(text) as AgentHere[])
       if (typeof name === 'string' && typeof lastCallAt === 'number')

@@ -2,9 +2,9 @@
 // is the workspace's engine.
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
-import { type Elsewhere, worldWith } from '../broker/elsewhere.ts'
 import type { Engine, Reply, Submission } from '../broker/engine.ts'
 import type { SharingParts } from '../broker/sharing.ts'
+import { type OtherMachines, worldWith } from '../broker/sharing.ts'
 import type { RuleInput, RuleName } from '../core/decide.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { systemClock } from '../machine/clock.ts'
@@ -34,7 +34,7 @@ export class SharedWorkspace implements Engine {
   readonly #parts: SharingParts
   readonly #machine: string
   readonly #journal: ClusterJournal
-  readonly #elsewhere: Elsewhere & { leave(): void }
+  readonly #otherMachines: OtherMachines & { leave(): void }
   readonly #contact: Contact
   readonly #replica: Replica
   readonly #engine: SharedEngine
@@ -49,13 +49,13 @@ export class SharedWorkspace implements Engine {
     parts: SharingParts,
     { machine, place }: { machine: string; place: string },
     cluster: ClusterJournal,
-    elsewhere: Elsewhere & { leave(): void },
+    otherMachines: OtherMachines & { leave(): void },
   ) {
     this.#parts = parts
     this.#machine = machine
-    this.#elsewhere = elsewhere
+    this.#otherMachines = otherMachines
     const { store, hub, clock, ids, here, onTrouble } = parts
-    const world = worldWith(here, elsewhere)
+    const world = worldWith(here, otherMachines)
     this.#replica = new Replica(store, hub, ({ seq, machine: other, why }) =>
       onTrouble(new Error(`entry ${seq} of the machine ${other} in "${parts.name}" counts for nothing: ${why}`)),
     )
@@ -128,9 +128,9 @@ export class SharedWorkspace implements Engine {
   async #bring(agent: string): Promise<Refusal | undefined> {
     const machine = this.#parts.store.view.home(agent)?.machine
     if (machine === undefined || machine === this.#machine) return undefined
-    const isSeen = this.#elsewhere.isSeen(machine)
+    const isSeen = this.#otherMachines.isSeen(machine)
     const question: ReleaseQuestion = { op: 'home.release', agent }
-    const answer = isSeen ? await this.#elsewhere.ask(machine, question).catch(() => undefined) : undefined
+    const answer = isSeen ? await this.#otherMachines.ask(machine, question).catch(() => undefined) : undefined
     if (isReleased(answer)) return undefined
     if (isRefused(answer)) return refusal('agent.in-use-elsewhere', { name: agent, machine })
     return refusal('agent.home-away', { name: agent, machine })
@@ -164,7 +164,7 @@ export class SharedWorkspace implements Engine {
   close(refused: Refusal): void {
     this.#isClosed = true
     this.#follower.stop()
-    this.#elsewhere.leave()
+    this.#otherMachines.leave()
     this.#engine.close(refused)
   }
 }

@@ -78,10 +78,10 @@ export class SharedWorkspaces {
         if (this.#open.get(id) === opened) this.#open.delete(id)
       }
       const ask = (other: string, question: object) => this.#questions.ask(id, other, question)
-      const elsewhere = { ...present, ask, leave }
-      opened = new SharedWorkspace(parts, { machine, place }, this.#cluster.journal(id), elsewhere)
+      const otherMachines = { ...present, ask, leave }
+      opened = new SharedWorkspace(parts, { machine, place }, this.#cluster.journal(id), otherMachines)
       this.#open.set(id, opened)
-      return { engine: opened, elsewhere }
+      return { engine: opened, otherMachines }
     }
     const looked = async () => {
       const late = new Promise<void>((resolve) => void setTimeout(resolve, catchUpMs).unref())

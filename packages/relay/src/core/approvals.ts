@@ -1,5 +1,5 @@
 // Approvals: what an agent may not do until somebody with authority says yes. The first answer wins, wherever it is given. Who is a person is
-// asked elsewhere (broker/authority.ts); here is decided what follows from it, and what an agent may answer under a delegation.
+// asked elsewhere (broker/sessions/person.ts); here is decided what follows from it, and what an agent may answer under a delegation.
 //
 //   (none) → open → closed      closed → closed: nothing, or told how it was closed
 

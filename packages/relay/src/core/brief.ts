@@ -1,5 +1,5 @@
 // The brief: what an agent is told of its own situation after its model's memory was cut. It is decided here, from the tables and the open waits.
-// The programs that ask for it are broker/briefs.ts and mcp/src/hooks/mail.cts.
+// Who asks for it, and when: see broker/waking/briefs.ts and mcp/src/hooks/mail.cts.
 //
 // An answer is owed where a question was sent to one agent or to a group, or where its sender waits for the answer now, and none has come that
 // core/answers.ts counts as one. What is asked in a channel or of everybody is owed by nobody in particular; a person whom it names: see needs.ts.

@@ -1,5 +1,5 @@
 // What needs a person: which messages ask for something, which workers have failed, how each is called and in which order they stand; and that a
-// person is done with one. Where they come from: see broker/needs.ts.
+// person is done with one. Where they come from: see broker/approvals/needs.ts.
 
 import { isSaidTo } from '@agent-relay/sdk/internal/mentions'
 import { type Need, needKinds } from '@agent-relay/sdk/protocol'

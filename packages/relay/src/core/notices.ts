@@ -1,5 +1,5 @@
 // Notices that agents ask for: to be told once that another agent is idle, has ended or has answered. The message that tells it and the end of
-// what was asked are one entry. Who looks whether it is so: broker/notices.ts.
+// what was asked are one entry. Who looks whether it is so: broker/waking/notices.ts.
 //
 //   (none) → awaited → (none): told, dropped, or the one who asked was retired
 

@@ -1,8 +1,8 @@
 // The programs in which agents have been connected to this daemon or to the one before it: each is remembered until its process is gone. An agent
-// that ends its own MCP server, or the daemon, is still an agent. What follows from it is decided in broker/authority.ts.
+// that ends its own MCP server, or the daemon, is still an agent. What follows from it is decided in broker/sessions/person.ts.
 
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
-import type { AgentProcess } from '../broker/authority.ts'
+import type { AgentProcess } from '../broker/sessions/person.ts'
 import { hostedAmong } from '../broker/sessions/session.ts'
 import type { Workspace } from '../broker/workspace.ts'
 import { isLinux, startOf } from '../supervisor/processes.ts'

@@ -174,7 +174,7 @@ async function settle(
     const wasShared = store.isShared
     if (wasShared) store.takeBack()
     const worktrees = await letGo(workspace)
-    const isKey = (key: string | undefined) => key !== undefined && workspace.isKey(key)
+    const isKey = (key: string | undefined) => key !== undefined && workspace.credentials.isKey(key)
     const isOwn = isKey(ownersKey)
     const former = [ownersKey, keepsKey ? kept.key : undefined].find(isKey)
     const key = former ?? (await workspace.rotateKey(() => {}))

@@ -5,7 +5,8 @@ import { type Env, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import type { Ids } from '@agent-relay/sdk/protocol'
 import type { DaemonInfo } from '../broker/call.ts'
 import { Dispatch } from '../broker/dispatch.ts'
-import { type Neighbours, Workspace } from '../broker/workspace.ts'
+import type { Neighbours } from '../broker/presence/other-workspaces.ts'
+import { Workspace } from '../broker/workspace.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Clock } from '../machine/clock.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
@@ -39,7 +40,7 @@ export interface Building extends Shared {
   env: Env
   harnesses?: SupervisorOptions['harnesses']
   runLimits?: Partial<RunLimits>
-  neighbours: Neighbours
+  neighbours: Neighbours<Workspace>
   info: DaemonInfo
   onTrouble(error: Error): void
   onFatal(error: Error): void

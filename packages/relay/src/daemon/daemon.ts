@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { controlSocketPath, type Env, isAlive, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { makeIds, type WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import type { DaemonInfo } from '../broker/call.ts'
-import { ControlSocket } from '../broker/control-socket.ts'
 import type { Dispatch } from '../broker/dispatch.ts'
-import { LagMeter } from '../broker/event-loop.ts'
-import type { Neighbours, Workspace } from '../broker/workspace.ts'
+import type { Neighbours } from '../broker/presence/other-workspaces.ts'
+import type { Workspace } from '../broker/workspace.ts'
 import { type Clock, systemClock } from '../machine/clock.ts'
 import { CredentialsFile } from '../machine/credentials-file.ts'
 import { DataDirectory } from '../machine/data-directory.ts'
+import { LagMeter } from '../machine/event-loop.ts'
 import { onUsualPort } from '../machine/http-port.ts'
 import { mayListInClaude } from '../machine/vendor-homes.ts'
 import { version } from '../machine/version.ts'
@@ -29,6 +29,7 @@ import { whileAttended } from './attendance.ts'
 import { type Built, buildWorkspace, type Shared, sharedByAll } from './build-workspace.ts'
 import { ClaudeSessions } from './claude-sessions.ts'
 import { ClusterAccess } from './cluster-access.ts'
+import { ControlSocket } from './control-socket.ts'
 import { DemoStage } from './demo-stage.ts'
 import { FirstOpenings } from './first-openings.ts'
 import { acquireLock } from './inspect.ts'
@@ -279,7 +280,7 @@ export class Daemon {
     return new OwnAgents({ vendors: all, memory, workspaces, onTrouble })
   }
 
-  #neighbours(): Neighbours {
+  #neighbours(): Neighbours<Workspace> {
     return {
       names: () => this.#open.names(),
       atRest: () => this.#open.atRest(),
@@ -319,7 +320,7 @@ export class Daemon {
 
   async #nameOf(key: string): Promise<string | undefined> {
     const release = await this.#open.rouse(key, undefined)
-    const found = this.#open.dispatches().find(({ workspace }) => workspace.isKey(key))
+    const found = this.#open.dispatches().find(({ workspace }) => workspace.credentials.isKey(key))
     release()
     return found?.workspace.name
   }

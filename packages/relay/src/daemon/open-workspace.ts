@@ -4,11 +4,10 @@
 import { editsOf } from '@agent-relay/mcp/edits'
 import { launched, launcherState } from '@agent-relay/mcp/launcher'
 import { daemonName } from '@agent-relay/sdk/protocol'
-import type { AgentProcess } from '../broker/authority.ts'
-import { offerDaemonActions } from '../broker/daemon-actions.ts'
+import { WorkerEdits } from '../broker/claims/worker-edits.ts'
 import type { Dispatch } from '../broker/dispatch.ts'
+import type { AgentProcess } from '../broker/sessions/person.ts'
 import { hostedAmong } from '../broker/sessions/session.ts'
-import { WorkerEdits } from '../broker/worker-edits.ts'
 import type { Workspace } from '../broker/workspace.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Clock } from '../machine/clock.ts'
@@ -20,6 +19,7 @@ import { openMcpSession } from '../wires/mcp-session.ts'
 import type { SocketWire } from '../wires/socket.ts'
 import { Commits } from '../work/commits.ts'
 import type { Worktrees } from '../work/worktrees.ts'
+import { offerDaemonActions } from './worker-actions.ts'
 
 export interface OpenWorkspace {
   workspace: Workspace
@@ -56,7 +56,7 @@ export async function startCarriers(
   workers.attach(supervisor, worktrees)
   workspace.claims.attach(new Commits(env))
   // Where several machines share it, whoever calls one may be on another than the daemon that offers it.
-  if (!workspace.elsewhere) await offerDaemonActions(workspace)
+  if (!workspace.otherMachines) await offerDaemonActions(workspace)
   const dial: Dial = async (run) => {
     const entrance = runs.reports.takeEntrance(run)
     if (!entrance) return undefined
@@ -100,7 +100,7 @@ export function agentProcessesOf(dispatches: readonly Dispatch[]): Map<number, A
 /** Nobody is connected, no call is under way, nothing runs and nothing waits to be written: everything there is to know of it stands in its database. */
 export function isUnused({ workspace, dispatch }: OpenWorkspace): boolean {
   // Other machines may have something for it at any time.
-  if (workspace.elsewhere) return false
+  if (workspace.otherMachines) return false
   const { engine, sessions, store, workers } = workspace
   const isQuiet = engine.isIdle && dispatch.pending === 0 && sessions.all().every(({ agent }) => agent === daemonName)
   if (!isQuiet) return false

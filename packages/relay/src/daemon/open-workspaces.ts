@@ -275,7 +275,7 @@ export class OpenWorkspaces {
   /** Its files are closed before anything else can happen; whoever comes meanwhile waits for the rest of it. */
   #rest(opened: OpenWorkspace): void {
     const { workspace, runner, supervisor } = opened
-    const hashes = workspace.credentialHashes()
+    const hashes = workspace.credentials.hashes()
     const served = this.#served.get(workspace.name)
     if (!served || hashes.length > this.#limits.tokensMax) return
     Object.assign(served, { hashes: new Set(hashes), restsSince: performance.now() })

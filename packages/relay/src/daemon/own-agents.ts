@@ -5,8 +5,8 @@
 import { findProjectConfig, homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import { agentNamePattern, limits } from '@agent-relay/sdk/protocol'
 import type { Dispatch } from '../broker/dispatch.ts'
-import { nameProvisionally, settleNamed } from '../broker/provisional.ts'
-import type { OwnSession } from '../broker/wake-runtime.ts'
+import { nameProvisionally, settleNamed } from '../broker/presence/provisional-names.ts'
+import type { OwnSession } from '../broker/waking/own-session-runtime.ts'
 import { bareText, refusalOf } from '../core/refusal-error.ts'
 import { NextLook } from '../machine/next-look.ts'
 import { DialogQuestions } from '../supervisor/dialog.ts'
@@ -100,7 +100,7 @@ export class OwnAgents {
       const matches = vendor.match([...hosted.keys()])
       for (const [session, { workspace }] of hosted) {
         const note = matches.notes.get(session.id)
-        if (note !== undefined) workspace.waking.shows(session, { note })
+        if (note !== undefined) workspace.ownSessions.shows(session, { note })
       }
       const programs = vendor.programs()
       for (const [key, { program, vendor: its }] of this.#members)
@@ -131,7 +131,7 @@ export class OwnAgents {
     const dispatches = this.#options.workspaces.dispatches()
     return new Map(
       dispatches.flatMap((dispatch) =>
-        dispatch.workspace.waking.sessionsOf(cli).map((session) => [session, dispatch] as const),
+        dispatch.workspace.ownSessions.sessionsOf(cli).map((session) => [session, dispatch] as const),
       ),
     )
   }
@@ -209,14 +209,14 @@ export class OwnAgents {
   }
 
   #join(member: Member, dispatch: Dispatch, session: OwnSession, hasOurTools: boolean): void {
-    const { waking, approvals, sessions } = dispatch.workspace
+    const { ownSessions, approvals, sessions } = dispatch.workspace
     const { key: id, directory: cwd, conversation } = member.program
     const live = sessions.live(session.id)
     // Its hooks are its agent's before its first call.
     if (live && hasOurTools) sessions.likelyFrom(live, conversation)
     const { agent: name } = session
     const give = () => void this.#give(member).catch(this.#options.onTrouble)
-    const stopMail = waking.onMail((isFor) => isFor(name) && give())
+    const stopMail = ownSessions.onMail((isFor) => isFor(name) && give())
     const asker = { id, name, cli: member.vendor.cli, cwd, livesOn: true }
     const questions = member.program.asked
       ? new DialogQuestions(asker, approvals, async () => member.program.asked?.())
@@ -230,7 +230,7 @@ export class OwnAgents {
     const { workspace } = at.dispatch
     const { doing, note, isReachable } = program
     workspace.sessions.shows(at.agent, { doing, note, isOnlyWay: !at.hasOurTools })
-    if (isReachable && note === undefined && isUsed(program, at)) at.wakes ??= workspace.waking.wakes(at.agent)
+    if (isReachable && note === undefined && isUsed(program, at)) at.wakes ??= workspace.ownSessions.wakes(at.agent)
     else at.wakes = void at.wakes?.()
     void this.#ask(program, at).catch(this.#options.onTrouble)
     const { agent, session, hasOurTools } = at
@@ -277,13 +277,13 @@ export class OwnAgents {
     const { at } = member
     if (!at) return
     const { session, hasOurTools, dispatch } = at
-    const { waking, name: workspace } = dispatch.workspace
+    const { ownSessions, name: workspace } = dispatch.workspace
     const isOwn = isOwnIn(dispatch, () => this.#options.workspaces.dispatches())
     await giveMail({
       isOpen: () => member.at === at && member.program.isOpen && isUsed(member.program, at),
       hold: () => {
-        if (member.program.wasCut?.()) waking.wasCompacted(session)
-        return waking.hold(session, member.program.mailMax)
+        if (member.program.wasCut?.()) ownSessions.wasCompacted(session)
+        return ownSessions.hold(session, member.program.mailMax)
       },
       look: () => member.program.look?.(),
       give: (held) => {

@@ -3,8 +3,7 @@
 import { join } from 'node:path'
 import { type Env, homeWorkspace, projectDir, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import type { OutputOf, WorkspaceEntry } from '@agent-relay/sdk/protocol'
-import { type AgentProcesses, mustBePerson, speakerAt } from '../broker/authority.ts'
-import type { Controls } from '../broker/control-socket.ts'
+import { type AgentProcesses, assertPerson, speakerAt } from '../broker/sessions/person.ts'
 import type { Workspace } from '../broker/workspace.ts'
 import { nearest } from '../core/nearest.ts'
 import { bareText, RefusalError } from '../core/refusal-error.ts'
@@ -17,6 +16,7 @@ import type { HttpOptions, HttpWire } from '../wires/http.ts'
 import type { PageLogin } from '../wires/page-login.ts'
 import { isBlankHome } from './backup.ts'
 import type { ClusterAccess } from './cluster-access.ts'
+import type { Controls } from './control-socket.ts'
 import type { KnownWorkspaces } from './known-workspaces.ts'
 import { entriesOf, listed } from './listing.ts'
 import { usersOf, workersOf } from './open-workspace.ts'
@@ -70,13 +70,13 @@ export function ownerControls(daemon: OwnedDaemon): Controls {
     }),
     'page.link': async ({ workspace, only = false }, asker) => {
       const { agentProcesses: agents } = daemon
-      await mustBePerson(speakerAt(asker, agents), agents)
+      await assertPerson(speakerAt(asker, agents), agents)
       mustKnow(daemon, workspace)
       return pageLink(daemon, workspace, !only)
     },
     'daemon.person': async ({ script }, asker) => {
       const { agentProcesses: agents } = daemon
-      await mustBePerson(speakerAt(asker, agents), agents, { takesScript: script })
+      await assertPerson(speakerAt(asker, agents), agents, { takesScript: script })
       return {}
     },
     'page.logout': () => {

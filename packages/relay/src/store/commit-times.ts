@@ -1,17 +1,16 @@
 // How long commits took, counted in steps, for `/metrics`. Two looks at a clock for each commit, and none for a send that shares one.
 
-/** Upper bounds in seconds. */
-export const commitBounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1] as const
-
 export class CommitTimes {
-  /** One more than the bounds: the last is for all above them. */
-  readonly counts = new Array<number>(commitBounds.length + 1).fill(0)
+  /** Upper bounds in seconds. */
+  readonly bounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1] as const
+  /** One more than the bounds: the last counts all commits above them. */
+  readonly counts = new Array<number>(this.bounds.length + 1).fill(0)
   sumSeconds = 0
 
   note(ms: number): void {
     const seconds = ms / 1_000
     let at = 0
-    while (at < commitBounds.length && seconds > (commitBounds[at] as number)) at++
+    while (at < this.bounds.length && seconds > (this.bounds[at] as number)) at++
     this.counts[at] = (this.counts[at] as number) + 1
     this.sumSeconds += seconds
   }

@@ -3,7 +3,7 @@
 
 import { cleanForModel, cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { howTo, type InjectionOptions, injectionText } from '@agent-relay/sdk/internal/injection'
-import type { HeldMail } from '../broker/wake-runtime.ts'
+import type { HeldMail } from '../broker/waking/own-session-runtime.ts'
 import type { WorkerLedger } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
 import { NextLook } from '../machine/next-look.ts'

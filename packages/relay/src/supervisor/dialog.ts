@@ -1,7 +1,12 @@
 // What a program waits for a person to answer: read off a worker's screen, or told by the program's own door. It goes into the queue of approvals like
 // any other question; whoever answers it at the terminal first is the one who has answered.
 
-import { type ApprovalEnd, type ApprovalQueue, type AskedApproval, markOf } from '../broker/approval-runtime.ts'
+import {
+  type ApprovalEnd,
+  type ApprovalQueue,
+  type AskedApproval,
+  markOf,
+} from '../broker/approvals/approval-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
 
 export interface Dialog

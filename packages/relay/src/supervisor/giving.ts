@@ -1,7 +1,7 @@
 // The one rule by which mail is put before a model, whatever way leads there: it is held first, so that no other way shows it too; then the way is looked at once
 // more, since a dialog may have come meanwhile; then it is given, or let go.
 
-import type { HeldMail } from '../broker/wake-runtime.ts'
+import type { HeldMail } from '../broker/waking/own-session-runtime.ts'
 
 export interface Way<M extends HeldMail> {
   /** A text may be put before the model now. */

@@ -2,7 +2,7 @@
 // of ours in it. Whether it is an agent, in which workspace and under which name, is decided in daemon/own-agents.ts.
 
 import type { Agent } from '@agent-relay/sdk/protocol'
-import type { OpenedMail, OwnSession } from '../broker/wake-runtime.ts'
+import type { OpenedMail, OwnSession } from '../broker/waking/own-session-runtime.ts'
 import type { Dialog } from './dialog.ts'
 
 export interface OwnProgram {

@@ -2,7 +2,7 @@
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ApprovalQueue } from '../broker/approval-runtime.ts'
+import type { ApprovalQueue } from '../broker/approvals/approval-runtime.ts'
 import type { EditDesk } from '../broker/claims/claim-runtime.ts'
 import type {
   Checked,

@@ -97,8 +97,8 @@ export class Callers {
     if (credential === undefined) return this.#cameTo(this.#withoutCredential(all))
     for (const dispatch of all) {
       const { workspace } = dispatch
-      if (workspace.isKey(credential)) return { ...this.#cameTo(dispatch), key: credential }
-      const owner = workspace.agentOfToken(credential)
+      if (workspace.credentials.isKey(credential)) return { ...this.#cameTo(dispatch), key: credential }
+      const owner = workspace.credentials.agentOfToken(credential)
       if (owner !== undefined) return { ...this.#cameTo(dispatch), token: credential, owner }
     }
     throw new RefusalError('auth.required')

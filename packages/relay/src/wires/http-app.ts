@@ -4,12 +4,12 @@ import type { Exchange, McpHttpLimits, RelaySession } from '@agent-relay/mcp/htt
 import { refusal } from '@agent-relay/sdk/protocol'
 import { getRequestListener } from '@hono/node-server'
 import { type Context, Hono, type Next } from 'hono'
-import { metricsText, metricsType } from '../broker/metrics.ts'
 import { RefusalError, refusalOf } from '../core/refusal-error.ts'
 import { Api, type ApiLimits, mountApi, mountPayloadLinks } from './api.ts'
 import type { Callers, Principal } from './callers.ts'
 import type { InProcessLink } from './in-process.ts'
 import { openMcpSession, toolsetOf } from './mcp-session.ts'
+import { metricsText, metricsType } from './metrics.ts'
 import { mountPage, type PageOptions } from './page.ts'
 import { type HttpEnv, isJson, refused, whenLeft } from './requests.ts'
 

@@ -6,7 +6,7 @@ import type { CallName, Hello, InputOf, OutputOf, WatchName, Welcome } from '@ag
 import { type Closing, errorFrom, type Link, type WatchSink } from '@agent-relay/sdk/wire'
 import type { Answer, Watch } from '../broker/call.ts'
 import type { Dispatch } from '../broker/dispatch.ts'
-import { settle } from '../broker/provisional.ts'
+import { settle } from '../broker/presence/provisional-names.ts'
 import type { Session } from '../broker/sessions/session.ts'
 import type { Door, Entrance } from '../broker/sessions/standing.ts'
 import { RefusalError, refusalOf } from '../core/refusal-error.ts'

@@ -128,7 +128,7 @@ export class PageLogin {
     const { served, keyOf, human } = this.#options
     const found = await served.named(which)
     const key = found && keyOf(found.dispatch.workspace.id)
-    if (found && key !== undefined && found.dispatch.workspace.isKey(key)) return { ...found, key, human }
+    if (found && key !== undefined && found.dispatch.workspace.credentials.isKey(key)) return { ...found, key, human }
     found?.release()
     return undefined
   }

@@ -80,7 +80,7 @@ export async function servePipe(
     }
     const tools = toolsOf(toolsetsFor(dispatch, entrance, hello))
     // Other machines are told of agents that are stored, and of no others.
-    const isProvisional = dispatch.workspace.elsewhere === undefined
+    const isProvisional = dispatch.workspace.otherMachines === undefined
     const naming = { ...entrance, isProvisional, given: hello.given }
     const { client, link, options, turn } = await openMcpSession(dispatch, naming, asSession(hello), (agent) =>
       say('WELCOME', agent),
@@ -133,7 +133,7 @@ function toolsetsFor(dispatch: Dispatch, { door }: McpEntrance, hello: z.infer<t
       why: `this port serves the toolset ${only} and no other: unset RELAY_TOOLS`,
     })
   if (only !== undefined) return only
-  const agent = token === undefined ? undefined : workspace.agentOfToken(token)
+  const agent = token === undefined ? undefined : workspace.credentials.agentOfToken(token)
   const isAtWork = agent !== undefined && workspace.runs.isCarriedOutBy(agent)
   return isAtWork ? `${tools ?? 'relay'},agents` : (tools ?? toolsetOf(dispatch))
 }

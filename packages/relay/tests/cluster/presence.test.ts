@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { PlayClock } from '../../../../test/plays/clock.ts'
 import { until } from '../../../../test/until.ts'
-import type { AgentHere } from '../../src/broker/elsewhere.ts'
+import type { AgentHere } from '../../src/broker/sharing.ts'
 import { type Told, tellPresence } from '../../src/cluster/postgres/calls.ts'
 import { withClient } from '../../src/cluster/postgres/connection.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
@@ -78,14 +78,14 @@ function daemon(cluster: PostgresCluster, ...names: string[]) {
   let beats = 0
   const presence = new Presence(cluster, clock, { onBeat: () => void beats++, onRemoved: () => {} })
   onTestFinished(() => presence.stop())
-  const elsewhere = presence.enter('w', () => names.map(agent))
+  const otherMachines = presence.enter('w', () => names.map(agent))
   /** Until it has said and heard everything once more. */
   const beat = async (ms = 1_000) => {
     const before = beats
     await clock.passes(ms)
     await until(() => beats > before)
   }
-  return { names, elsewhere, presence, beat, clock }
+  return { names, otherMachines, presence, beat, clock }
 }
 
 /** The database hints at news, so that a daemon may have more to say and hear than one beat. */
@@ -97,7 +97,7 @@ const soon = (daemon: { beat(): Promise<void> }, isSo: () => boolean) =>
 
 test('a daemon knows who is there from what is new alone, over long times and pauses', async () => {
   const [a, b] = [daemon(one, 'Ann'), daemon(two, 'Bob')]
-  const sees = (name: string) => a.elsewhere.of(name)?.machine === 'two'
+  const sees = (name: string) => a.otherMachines.of(name)?.machine === 'two'
   await b.beat()
   await soon(a, () => sees('Bob'))
   for (let n = 0; n < 30; n++) await a.beat()
@@ -110,45 +110,45 @@ test('a daemon knows who is there from what is new alone, over long times and pa
   await b.beat()
   await soon(a, () => sees('Eve'))
   await passes(20, 'two')
-  await soon(a, () => !a.elsewhere.isSeen('two') && !sees('Eve'))
+  await soon(a, () => !a.otherMachines.isSeen('two') && !sees('Eve'))
   for (let n = 0; n < 3; n++) await a.beat()
-  expect(a.elsewhere.isSeen('two')).toBe(false)
+  expect(a.otherMachines.isSeen('two')).toBe(false)
   await b.beat()
   await soon(a, () => sees('Eve'))
 })
 
 test('a machine that is silent is out of reach since then; one that has closed the workspace is not', async () => {
   const [a, b] = [daemon(one, 'Ann'), daemon(two, 'Bob')]
-  const outOfReach = () => a.elsewhere.outOfReach('two')
+  const outOfReach = () => a.otherMachines.outOfReach('two')
   await b.beat()
-  await soon(a, () => a.elsewhere.of('Bob') !== undefined)
+  await soon(a, () => a.otherMachines.of('Bob') !== undefined)
   expect(outOfReach()).toBeUndefined()
   await passes(20, 'two')
-  await soon(a, () => a.elsewhere.of('Bob') === undefined)
+  await soon(a, () => a.otherMachines.of('Bob') === undefined)
   expect(outOfReach()).toEqual({ machine: 'two', since: expect.any(Number) })
   expect(outOfReach()?.since).toBeLessThanOrEqual(a.clock.now() - 20_000)
-  expect(a.elsewhere.last('Bob')).toMatchObject({ machine: 'two' })
+  expect(a.otherMachines.last('Bob')).toMatchObject({ machine: 'two' })
   await b.beat()
   await soon(a, () => outOfReach() === undefined)
   await b.presence.close()
-  await soon(a, () => a.elsewhere.last('Bob') === undefined)
+  await soon(a, () => a.otherMachines.last('Bob') === undefined)
   await passes(20, 'two')
-  await soon(a, () => !a.elsewhere.isSeen('two'))
+  await soon(a, () => !a.otherMachines.isSeen('two'))
   expect(outOfReach()).toBeUndefined()
-  expect(a.elsewhere.outOfReach('three')).toEqual({ machine: 'three' })
+  expect(a.otherMachines.outOfReach('three')).toEqual({ machine: 'three' })
 })
 
 test('a database that has forgotten everybody: who does not come back counts as gone', async () => {
   const [a, b] = [daemon(one, 'Ann'), daemon(two, 'Bob')]
   await b.beat()
-  await soon(a, () => a.elsewhere.isSeen('two'))
+  await soon(a, () => a.otherMachines.isSeen('two'))
   await change('TRUNCATE relay.presence')
   // A minute at the latest, and then as long as anybody may be late.
   for (let n = 0; n < 60 + 20; n++) await a.beat()
-  expect(a.elsewhere.isSeen('two')).toBe(false)
+  expect(a.otherMachines.isSeen('two')).toBe(false)
   // It says all again every ten beats.
   for (let n = 0; n < 10; n++) await b.beat()
-  await soon(a, () => a.elsewhere.isSeen('two'))
+  await soon(a, () => a.otherMachines.isSeen('two'))
 })
 
 test('no function of ours is compiled, not even for an older daemon', async () => {

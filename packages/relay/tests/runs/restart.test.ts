@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { editsOf } from '@agent-relay/mcp/edits'
 import { makeIds } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { WorkerEdits } from '../../src/broker/worker-edits.ts'
+import { WorkerEdits } from '../../src/broker/claims/worker-edits.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
 import type { RuleInput, RuleName } from '../../src/core/decide.ts'
 import { atOnce } from '../../src/core/steps.ts'
@@ -36,7 +36,7 @@ async function open(): Promise<void> {
   })
   await workspace.begin(() => {})
   await Supervisor.start({
-    ...{ ledger: workspace.workers.reports, waking: workspace.waking },
+    ledger: workspace.workers.reports,
     approvals: workspace.approvals,
     edits: new WorkerEdits(workspace, '', editsOf),
     project: () => undefined,

@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { noteSpend } from '../../src/broker/spend.ts'
+import { noteSpend } from '../../src/broker/workers/spend.ts'
 import { bearer } from '../wires/http-world.ts'
 import { calls, completes, inTurn, RunsWorld } from './runs-world.ts'
 
@@ -86,8 +86,7 @@ describe('one that is under way', () => {
     await note(2)
     expect(workspace.store.spend.ofRun(run.id)?.tokens.input).toBe(200)
     // Nor is anything noted for one run by the agent of another.
-    const parts = { engine, nextCause: () => ids('d') }
-    await noteSpend(parts, 'boss', 'of-another', { run: run.id, tokens })
+    await noteSpend({ engine, ids }, 'boss', 'of-another', { run: run.id, tokens })
     expect(workspace.store.spend.ofRun(run.id)?.tokens.input).toBe(200)
     expect(workspace.store.spend.ofAgent('boss')).toBeUndefined()
   })

@@ -4,7 +4,7 @@
 import { editsOf } from '@agent-relay/mcp/edits'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../../../test/until.ts'
-import { WorkerEdits } from '../../src/broker/worker-edits.ts'
+import { WorkerEdits } from '../../src/broker/claims/worker-edits.ts'
 import type { WorkerRow } from '../../src/core/view.ts'
 import { AcpControl } from '../../src/supervisor/control/acp-control.ts'
 import { acp } from '../../src/supervisor/harness/acp.ts'

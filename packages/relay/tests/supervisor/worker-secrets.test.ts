@@ -83,9 +83,9 @@ test('a canary in the environment, the key and the token are nowhere but where t
   for (const text of [token, canary, (key as { key: string }).key]) expect(inArguments(text)).toEqual([])
   // Its own alone, and no longer than its program.
   const { dispatch } = await world.daemon.open('home')
-  expect(dispatch.workspace.agentOfToken(token)).toBe('Mia')
+  expect(dispatch.workspace.credentials.agentOfToken(token)).toBe('Mia')
   await world.lead.call('worker.release', { name: 'Mia' })
-  expect(dispatch.workspace.agentOfToken(token)).toBeUndefined()
+  expect(dispatch.workspace.credentials.agentOfToken(token)).toBeUndefined()
 })
 
 test('no secret is in the log of a daemon', async () => {

@@ -1,10 +1,10 @@
 // Who may answer an approval, and what an answer does that comes late or twice: the same on every wire that takes one. How an agent tries to pass
-// for a person is in ../broker/approvals.test.ts, what another machine may ask in ../cluster/requests.test.ts.
+// for a person is in ../broker/approvals/approvals.test.ts, what another machine may ask in ../cluster/requests.test.ts.
 
 import { RelayClient } from '@agent-relay/sdk'
 import { type Link, makeIds, websocketConnector } from '@agent-relay/sdk/wire'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ApprovalsWorld, type Opened } from '../broker/approvals-world.ts'
+import { ApprovalsWorld, type Opened } from '../broker/approvals/approvals-world.ts'
 import { bearer, textOf } from './http-world.ts'
 
 const id = makeIds()

@@ -168,7 +168,7 @@ const before: Partial<Record<OperationName, () => Promise<string | undefined>>> 
 describe('every operation', () => {
   const names = Object.keys(operations) as OperationName[]
   const isCall = (name: OperationName) => operations[name].kind !== 'watch' && operations[name].who !== 'owner'
-  /** Nobody over REST is a person, and nobody waits there for one: see broker/approvals.test.ts. */
+  /** Nobody over REST is a person, and nobody waits there for one: see broker/approvals/approvals.test.ts. */
   const isForAll = (name: OperationName) =>
     isCall(name) && !['approval.answer', 'approval.ask', 'approval.show'].includes(name)
 

@@ -17,7 +17,7 @@ import { makeIds } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { isAlive } from '../../../../test/is-alive.ts'
 import { until } from '../../../../test/until.ts'
-import { WorkerEdits } from '../../src/broker/worker-edits.ts'
+import { WorkerEdits } from '../../src/broker/claims/worker-edits.ts'
 import { Workspace } from '../../src/broker/workspace.ts'
 import type { RuleInput, RuleName } from '../../src/core/decide.ts'
 import { atOnce } from '../../src/core/steps.ts'
@@ -79,11 +79,11 @@ test('a git that hangs does not keep a workspace closed', async () => {
   const { signal } = new AbortController()
   await earlier.make(worktree, { worker: id, cwd, marker: {}, environment: {}, signal, onSetup: async () => {} })
   const go = join(root, 'go')
-  const { workers, waking, store } = workspace
+  const { workers, store } = workspace
   const supervisor = await Supervisor.start({
     approvals: workspace.approvals,
     edits: new WorkerEdits(workspace, '', editsOf),
-    ...{ ledger: workers.reports, waking, project: () => undefined, onTrouble: loud.onTrouble },
+    ...{ ledger: workers.reports, project: () => undefined, onTrouble: loud.onTrouble },
     ...{ directory: join(root, 'workers'), dataDir: root, env: {}, setups: new HarnessSetups(root) },
     ...{ worktrees: keeperWith(slowGit(go)), socketPath: join(root, 'home.sock') },
   })

@@ -1,5 +1,5 @@
-// A file beside the daemon's other hints for hooks, named claims.WORKSPACE: it is there while edits have to be asked about. Without one the
-// hook of an edit ends in the shell (mcp/src/launcher/hook-guard.ts), and costs nothing.
+// The file claims.WORKSPACE beside the daemon's other hints for hooks: it exists while edits need a check. Without it the hook of an edit ends in the
+// shell (mcp/src/launcher/hook-guard.ts), and costs nothing.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -21,9 +21,9 @@ export class ClaimHint {
   readonly #path: string | undefined
   #isThere = false
 
-  constructor(parts: Pick<Parts, 'store' | 'sessions' | 'clock' | 'hub'>, workspace: string, folder?: string) {
+  constructor(parts: Pick<Parts, 'store' | 'sessions' | 'clock' | 'hub' | 'name'>, folder?: string) {
     this.#parts = parts
-    this.#path = folder === undefined ? undefined : join(folder, `claims.${workspace}`)
+    this.#path = folder === undefined ? undefined : join(folder, `claims.${parts.name}`)
     if (this.#path === undefined) return
     parts.sessions.onChange(() => this.#look())
     parts.hub.listen((entries) => {
@@ -43,7 +43,7 @@ export class ClaimHint {
     if (isNeeded !== this.#isThere || isFirst) this.#put(isNeeded)
   }
 
-  /** Two agents, or one and what another has left. Sessions come and go by the thousand: it looks no further than the second agent. */
+  /** Whether two agents are connected, or one and a claim exists. Sessions come and go by the thousand, so it stops at the second agent. */
   #mayMeet(now: number): boolean {
     const { store, sessions } = this.#parts
     const found = new Set<string>()
@@ -54,7 +54,7 @@ export class ClaimHint {
     return found.size > 0 && store.view.claims.count(now) > 0
   }
 
-  /** A hint that cannot be written costs the claims of hooks, and nothing else. */
+  /** If the hint cannot be written, hooks check no claims; nothing else fails. */
   #put(isNeeded: boolean): void {
     const path = this.#path as string
     this.#isThere = isNeeded

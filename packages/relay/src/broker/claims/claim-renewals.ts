@@ -7,12 +7,12 @@ import type { Alarm } from '../../machine/clock.ts'
 import type { Parts } from '../call.ts'
 
 export class ClaimRenewals {
-  readonly #parts: Pick<Parts, 'engine' | 'clock' | 'nextCause'>
-  /** By path. */
+  readonly #parts: Pick<Parts, 'engine' | 'clock' | 'ids'>
+  /** Keyed by path. */
   readonly #edits = new Map<string, { path: string; agent: string; at: number }>()
   #alarm: Alarm | undefined
 
-  constructor(parts: Pick<Parts, 'engine' | 'clock' | 'nextCause'>) {
+  constructor(parts: Pick<Parts, 'engine' | 'clock' | 'ids'>) {
     this.#parts = parts
   }
 
@@ -20,14 +20,14 @@ export class ClaimRenewals {
     this.#alarm?.cancel()
   }
 
-  /** Its holder edits the file again. */
+  /** Notes that the holder edits the file again. */
   note({ path, agent, editedAt }: ClaimRow, at: number): void {
     if (at <= editedAt) return
     this.#edits.set(path, { path, agent, at })
     this.#alarm ??= this.#parts.clock.after(limits.claimRenewMs, () => this.#tell())
   }
 
-  /** The claim as it is, with what was not written down yet. */
+  /** The claim with renewals that are not stored yet. */
   current(claim: ClaimRow): ClaimRow {
     const edit = this.#edits.get(claim.path)
     if (edit?.agent !== claim.agent || edit.at <= claim.editedAt) return claim
@@ -35,10 +35,10 @@ export class ClaimRenewals {
   }
 
   #tell(): void {
-    const { engine, nextCause } = this.#parts
+    const { engine, ids } = this.#parts
     this.#alarm = undefined
     const edits = [...this.#edits.values()]
     this.#edits.clear()
-    void engine.submit({ rule: 'claim.renew', input: { edits }, by: daemonName, cause: nextCause() })
+    void engine.submit({ rule: 'claim.renew', input: { edits }, by: daemonName, cause: ids('d') })
   }
 }

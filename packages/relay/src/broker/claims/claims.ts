@@ -1,5 +1,5 @@
-// What is asked of claims: an edit that is about to happen, claims by hand, and the list. It finds out which files are meant, what git says was
-// committed, and who is gone; what follows from that is decided in core/claims.ts, and what agents are told is in claim-texts.ts.
+// Claims as hooks and agents use them: an edit that is about to happen, claims by hand, and the list. Finds the meant files, the committed files, and
+// the holders that are gone; core/claims.ts decides, and claim-texts.ts has the words for agents.
 
 import { createHash } from 'node:crypto'
 import {
@@ -27,17 +27,17 @@ import { deniedText, noticeText, shownMax, unmetText } from './claim-texts.ts'
 
 /** An agent that has had no session for this long is gone. Its host connects again within a second or two when the daemon was restarted. */
 const leaveMs = 15_000
-/** git is asked for so long whether a claimed file was committed. A hook waits for the answer, and not longer than 200 ms. */
+/** git has this long to say whether a claimed file was committed: a hook waits for the answer, at most 200 ms. */
 const commitsMs = 120
 const listMs = 3_000
-/** Git commands that agents were warned of, as many as are remembered. */
+/** This many warnings about git commands are remembered. */
 const warningsMax = 1_000
-/** Of a holder's task. */
+/** Messages show this much of a holder's task. */
 const taskCharsMax = 200
 
-type ClaimParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'nextCause'>
+type ClaimParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'ids' | 'name'>
 type Edited = OutputOf<'claim.edit'>
-/** Who asks, and by which call. */
+/** The asker and the id of its call. */
 type ClaimAsker = Pick<Asking, 'by' | 'id' | 'digest'>
 
 export class Claims {
@@ -46,16 +46,16 @@ export class Claims {
   readonly #hint: ClaimHint
   readonly #renewals: ClaimRenewals
   readonly #leaving = new Map<string, Alarm>()
-  /** Git commands that an agent was warned of, until when. */
+  /** The git commands that an agent was warned of, with the time when the warning lapses. */
   readonly #warned = new Map<string, number>()
   readonly #beganAt: number
   #commits: CommitReader | undefined
 
-  constructor(parts: ClaimParts, workspace: string, hooksPath?: string) {
+  constructor(parts: ClaimParts, hooksPath?: string) {
     this.#parts = parts
     this.#hooksPath = hooksPath
     this.#beganAt = parts.clock.steady()
-    this.#hint = new ClaimHint(parts, workspace, hooksPath)
+    this.#hint = new ClaimHint(parts, hooksPath)
     this.#renewals = new ClaimRenewals(parts)
     if (hooksPath !== undefined) sweepLateEdits(hooksPath)
     parts.sessions.onChange((agent) => this.#onSession(agent))
@@ -89,7 +89,7 @@ export class Claims {
     const { outcome, seq: decidedAt } = await this.#submit('claim.edit', asking, asked)
     const { isDenied } = outcome
     if (!isDenied) this.#renew(command)
-    // What stood in its way may have been claimed while it waited for its turn.
+    // Others may have claimed files while this edit waited for its turn.
     const isOther = isDenied && decidedAt !== seq + 1
     const { named, swept, elsewhere } = isOther ? met(store.view, { ...command, at: clock.now() }) : before
     const isAbout = named.length > 0 ? named : swept
@@ -136,12 +136,12 @@ export class Claims {
   }
 
   #warn(warning: string): void {
-    // Whoever is warned once more is not harmed.
+    // A second warning does no harm.
     if (this.#warned.size >= warningsMax) this.#warned.clear()
     this.#warned.set(warning, this.#parts.clock.now() + limits.claimMs)
   }
 
-  /** Undefined where it is about no file of a checkout, or its file system does not answer: then it goes ahead. */
+  /** Undefined if the edit is about no file of a checkout, or the file system does not answer: the edit goes ahead. */
   async #editOf(by: string, input: ParsedInputOf<'claim.edit'>): Promise<EditInput | undefined> {
     const { clock } = this.#parts
     const { git, ...named } = input
@@ -161,7 +161,7 @@ export class Claims {
     }
   }
 
-  /** Edits that went ahead because the daemon did not answer in time. They come before whatever is decided next. */
+  /** Takes in edits that went ahead because the daemon did not answer in time, before the next decision. */
   async #readLate(socketPath: string): Promise<void> {
     if (this.#hooksPath === undefined) return
     for (const late of takeLateEdits(this.#hooksPath, socketPath, this.#parts.clock.now())) await this.#tellLate(late)
@@ -169,33 +169,33 @@ export class Claims {
 
   async #tellLate({ proof, hosts = [], thread, ...edited }: LateEdit): Promise<void> {
     const by = proof === undefined ? this.#parts.sessions.agentOfHost(hosts, thread) : this.#agentOf(proof)
-    // Whoever it was that the daemon did not hear may have gone since.
+    // The agent of such an edit may have gone since.
     if (by !== undefined && this.#parts.store.view.agent(by)) await this.made(by, edited, true)
   }
 
-  /** The edit has happened. */
+  /** Notes that the edit has happened. */
   async made(by: string, edited: ParsedInputOf<'claim.edit'>, hasOthers?: true): Promise<void> {
-    const { store, sessions, engine, clock, nextCause } = this.#parts
+    const { store, sessions, engine, clock, ids } = this.#parts
     const asked = store.view.policy().claims === 'off' ? undefined : await this.#editOf(by, edited)
     if (!asked) return
     const input: EditInput = { ...asked, hasOthers: hasOthers ?? asked.hasOthers, isLate: true }
     const command = { by, at: clock.now(), world: sessions, input }
     const { named, swept } = met(store.view, command)
-    await engine.submit({ rule: 'claim.edit', input, by, cause: nextCause() })
+    await engine.submit({ rule: 'claim.edit', input, by, cause: ids('d') })
     this.#renew(command)
     const crossed = named.length > 0 ? named : swept
     const how = { isDenied: false, isLate: true, git: edited.git?.command, policy: store.view.policy().claims }
     if (crossed.length > 0) this.#tell(by, crossed, how)
   }
 
-  /** Who has the token with this hash. */
+  /** The agent whose token has this hash. */
   #agentOf(proof: string): string | undefined {
     const { store, clock } = this.#parts
     const { agent, until } = store.queries.token(proof) ?? {}
     return until === undefined || isAhead(until, clock.now(), dayTokenMs) ? agent : undefined
   }
 
-  /** What the agent has claimed before stays its own for longer. */
+  /** Renews the agent's own claims on these files. */
   #renew({ by, at, input: { places } }: { by: string; at: number; input: EditInput }): void {
     const { store, sessions } = this.#parts
     const paths = places.map(({ path }) => path)
@@ -203,7 +203,7 @@ export class Claims {
       if (claim.agent === by) this.#renewals.note(claim, at)
   }
 
-  /** The holders, once for each claim and agent; and the agent itself, where nothing has kept it from the edit. A hook does not wait for it. */
+  /** Tells the holders, once for each claim and agent, and the agent itself if its edit went ahead. A hook does not wait for this. */
   #tell(by: string, crossed: readonly ClaimRow[], how: Parameters<typeof noticeText>[3]): void {
     for (const holder of new Set(crossed.map(({ agent }) => agent))) {
       const theirs = crossed.filter(({ agent }) => agent === holder)
@@ -223,24 +223,24 @@ export class Claims {
 
   /** Ends the claims on files that were committed since their holders last edited them. If git does not say so in time, they stand. */
   async #endCommitted(claims: readonly ClaimRow[], ms: number): Promise<void> {
-    const { engine, nextCause, sessions, clock } = this.#parts
+    const { engine, ids, sessions, clock } = this.#parts
     const here = claims.filter(({ machine }) => machine === sessions.machine)
     if (!this.#commits || here.length === 0) return
     const current = here.map((claim) => this.#renewals.current(claim))
     const found = new Set((await this.#commits.committed(current, { at: clock.now(), ms })).map(({ path }) => path))
     const committed = here.filter(({ path }) => found.has(path))
     if (committed.length > 0)
-      await engine.submit({ rule: 'claim.end', input: { committed }, by: daemonName, cause: nextCause() })
+      await engine.submit({ rule: 'claim.end', input: { committed }, by: daemonName, cause: ids('d') })
   }
 
   #onSession(agent: string): void {
-    const { sessions, engine, nextCause, clock, store } = this.#parts
+    const { sessions, engine, ids, clock, store } = this.#parts
     this.#leaving.get(agent)?.cancel()
     this.#leaving.delete(agent)
     if (sessions.isLive(agent) || !store.view.claims.of(agent).some(({ how }) => how === 'edit')) return
     const leaving = clock.after(leaveMs, () => {
       this.#leaving.delete(agent)
-      void engine.submit({ rule: 'claim.end', input: { agent }, by: daemonName, cause: nextCause() })
+      void engine.submit({ rule: 'claim.end', input: { agent }, by: daemonName, cause: ids('d') })
     })
     this.#leaving.set(agent, leaving)
   }
@@ -251,7 +251,7 @@ export class Claims {
     return reply
   }
 
-  /** What a worker is to do is for its parent and people. */
+  /** The holder's task, for readers that may see it: its parent and people. */
   #taskOf(reader: Reader, agent: string): string | undefined {
     const { view } = this.#parts.store
     const worker = view.workers.byName(agent)

@@ -1,24 +1,24 @@
-// What the runner reads and reports of runs, and what is known of a running one in memory alone. What agents ask of runs is in runs.ts.
+// The runner's view of runs: it reads and reports here, and facts about running ones are kept in memory. runs.ts answers agents.
 
 import { daemonName, limits, type SpendNoted } from '@agent-relay/sdk/protocol'
 import type { RunRow } from '../../core/view.ts'
 import type { Parts } from '../call.ts'
 import { daemonStanding, leastStanding, type Standing } from '../sessions/standing.ts'
-import { noteSpend } from '../spend.ts'
 import { spawnRight } from '../workers/spawning.ts'
+import { noteSpend } from '../workers/spend.ts'
 import type { WorkerTerminal } from '../workers/worker-runtime.ts'
 import type { Workers } from '../workers/workers.ts'
 import type { RunLedger, RunListener } from './run-runtime.ts'
 
 export const restartReason = 'The daemon ended while this ran.'
 
-/** No run outlives its daemon, but external ones. */
+/** A run in this daemon's memory. Only external runs outlive their daemon. */
 interface Running {
-  /** What the one may do who asked for it: a run may do no more. */
+  /** The asker's standing, which limits the run's. */
   readonly asker: Standing
-  /** By which the loop acts as the run's agent, until the loop comes for it: only its hash is written. */
+  /** The token of the run's agent until the loop takes it; only its hash is stored. */
   token?: string
-  /** The end of what it has put out. */
+  /** The tail of the run's output. */
   output?: string
 }
 
@@ -33,13 +33,13 @@ export class RunReports implements RunLedger {
     this.listen({ onEnd: (run) => this.forget(run) })
   }
 
-  /** Ends what an earlier daemon of this machine left behind: whatever carried these out went with it. An external run goes on. */
+  /** Ends runs that an earlier daemon of this machine left behind, with their loops and workers gone. External runs go on. */
   async begin(): Promise<void> {
     const left = this.#parts.store.view.runs.running().filter((run) => run.harness !== 'external' && this.#isHere(run))
     await Promise.all(left.map(({ id }) => this.end(id, restartReason)))
   }
 
-  /** Called before the commit: whoever follows the facts may come for the token before the start is answered. */
+  /** Called before the commit: a follower of the facts may take the token before the start is answered. */
   expect(run: string, running: Omit<Running, 'output'>): void {
     this.#running.set(run, { ...running })
   }
@@ -48,7 +48,7 @@ export class RunReports implements RunLedger {
     this.#running.delete(run)
   }
 
-  /** How the run's loop comes in; handed out once. */
+  /** The token and asker of the run's loop; handed out once. */
   takeEntrance(run: string): { token: string; asker: Standing } | undefined {
     const running = this.#running.get(run)
     if (running?.token === undefined) return undefined
@@ -83,15 +83,15 @@ export class RunReports implements RunLedger {
   }
 
   async fulfil(run: string, summary: string): Promise<void> {
-    const { engine, nextCause } = this.#parts
+    const { engine, ids } = this.#parts
     const input = { run, summary, standing: daemonStanding }
-    await engine.submit({ rule: 'run.complete', input, by: daemonName, cause: nextCause() })
+    await engine.submit({ rule: 'run.complete', input, by: daemonName, cause: ids('d') })
   }
 
   async end(run: string, reason: string): Promise<void> {
-    const { engine, nextCause } = this.#parts
+    const { engine, ids } = this.#parts
     const input = { run, reason, standing: daemonStanding }
-    await engine.submit({ rule: 'run.stop', input, by: daemonName, cause: nextCause() })
+    await engine.submit({ rule: 'run.stop', input, by: daemonName, cause: ids('d') })
   }
 
   async spent(run: string, n: number, spend: Pick<SpendNoted, 'model' | 'tokens'>): Promise<void> {
@@ -101,7 +101,7 @@ export class RunReports implements RunLedger {
 
   async hire(run: RunRow, task: string, abandoned: AbortSignal): Promise<void> {
     const { id, agent: name, harness: cli, model, cwd, worktree, parent: by } = run
-    const hirer = { by, standing: this.#askerOf(id), id: this.#parts.nextCause(), abandoned }
+    const hirer = { by, standing: this.#askerOf(id), id: this.#parts.ids('d'), abandoned }
     await this.#workers.hire(hirer, { name, cli, task, model, cwd, worktree })
   }
 
@@ -126,7 +126,7 @@ export class RunReports implements RunLedger {
     })
   }
 
-  /** Is it carried out on this machine? */
+  /** Whether the run is carried out on this machine. */
   #isHere({ machine }: Pick<RunRow, 'machine'>): boolean {
     return machine === this.#parts.sessions.machine
   }

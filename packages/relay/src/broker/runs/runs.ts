@@ -1,4 +1,4 @@
-// What agents ask of runs: start one, ask how it is, complete it, stop it. What the runner reports of them is in run-reports.ts.
+// Runs as agents use them: start one, ask for its status, complete it, stop it. The runner reports on them in run-reports.ts.
 
 import { clisWith } from '@agent-relay/sdk/internal/clis'
 import type { HarnessName, Ids, OutputOf, ParsedInputOf, Run } from '@agent-relay/sdk/protocol'
@@ -26,7 +26,7 @@ import type { RunRuntime } from './run-runtime.ts'
 const listDefault = 100
 const runClis = clisWith('run').map(({ name }) => name)
 
-/** A start as it is carried out. `again`, `parent`: the run that is repeated, and who asked for that. */
+/** A start with all defaults. `again`, `parent`: the repeated run, and the asker of the repetition. */
 type Wanted = Omit<ParsedInputOf<'run.start'>, 'contract'> & { contract: string; parent?: string }
 
 export class Runs {
@@ -35,16 +35,16 @@ export class Runs {
   readonly #workers: Workers
   readonly #ids: Ids
   readonly #machine: string | undefined
-  /** What the runner reads and reports. */
+  /** The runner reads and reports here. */
   readonly reports: RunReports
   readonly payloads: Payloads
   #runtime: RunRuntime | undefined
 
-  constructor(parts: Parts, workers: Workers, ids: Ids) {
+  constructor(parts: Parts, workers: Workers) {
     this.#store = parts.store
     this.#engine = parts.engine
     this.#workers = workers
-    this.#ids = ids
+    this.#ids = parts.ids
     this.#machine = parts.sessions.machine
     this.reports = new RunReports(parts, workers)
     this.payloads = new Payloads(parts)
@@ -67,11 +67,11 @@ export class Runs {
       const why = `worktree: only a run by a CLI has one, and this one is carried out by ${harness}`
       throw new RefusalError('input.invalid', { operation: 'run.start', why })
     }
-    const cwd = harness === 'external' ? input.cwd : this.#mustMayStart(asking, hirer, harness, input.cwd)
+    const cwd = harness === 'external' ? input.cwd : this.#assertMayStart(asking, hirer, harness, input.cwd)
     const mint = this.#ids('run')
     const token = newSecret('at')
     const entrance = harness === 'loop' ? token : undefined
-    // The words are those of who gave the contract: whoever repeats it for them lends them no rights.
+    // A repeated contract has the rights of its author, not of the agent that repeats it.
     const asker = harness === 'loop' && hirer !== by ? tokenStanding : asking.session.standing
     this.reports.expect(mint, { asker, token: entrance })
     const tokenHash = harness === 'loop' ? hashOf(token) : undefined
@@ -93,7 +93,7 @@ export class Runs {
     return { ...this.#describe(begun, asking, url), ...(note === undefined ? {} : { note }) }
   }
 
-  /** What is to be done: as it is asked, or as it was asked of a former run. */
+  /** The contract and harness of the start, given now or taken from a former run. */
   #wanted(asking: Asking, { again, contract, ...asked }: ParsedInputOf<'run.start'>): Wanted {
     // The schema asks for one of the two.
     if (again === undefined) return { ...asked, contract: contract as string }
@@ -104,31 +104,31 @@ export class Runs {
     return { contract: former.contract, harness, model, cwd, worktree, again: id, parent, ...told }
   }
 
-  /** The directory of the loop is looked at before it is chosen: its settings may name a model. */
+  /** Finds the loop's directory before the loop is chosen: settings there may name a model. */
   #placed(asking: Asking, wanted: Wanted): Wanted {
     const { harness = 'loop', agent, cwd, parent = actorOf(asking) } = wanted
     if (harness !== 'loop' || agent !== undefined || cwd === undefined) return wanted
     return { ...wanted, cwd: this.#workers.workingPlace(asking.session.standing, parent, cwd) }
   }
 
-  /** Where nobody is named: the built-in loop, or without a model the first CLI on PATH, if the asker may start it. A model that is named is the loop's. */
+  /** The default harness: the built-in loop if a model is known, else the first CLI on PATH that the asker may start. A named model is for the loop. */
   #harnessFor(asking: Asking, by: string, { cwd, model }: Wanted): HarnessName {
     if (model !== undefined || !this.#runtime || this.#runtime.namesModel(cwd)) return 'loop'
     const found = this.#cliFor(asking, by, cwd)
     return found instanceof RefusalError ? 'loop' : (found ?? 'loop')
   }
 
-  /** The first CLI on PATH; a refusal where the asker may start none. */
+  /** The first CLI on PATH; refuses an asker that may start none. */
   #cliFor({ session }: Asking, by: string, cwd: string | undefined): HarnessName | RefusalError | undefined {
     try {
-      return this.#workers.mustMayStart(session.standing, by, { cwd }).runtime.installed(runClis)
+      return this.#workers.assertMayStart(session.standing, by, { cwd }).runtime.installed(runClis)
     } catch (error) {
       if (error instanceof RefusalError) return error
       throw error
     }
   }
 
-  /** Only `running` is answered of a run that was just started: the asker should know at once if that will not last. */
+  /** A warning for a run that is bound to stop: the status of a new run is always `running`. */
   #noteOn(run: RunRow, asking: Asking, { harness, cwd }: Wanted): string | undefined {
     const lack = 'No model is configured here, so'
     if (isByWorker(run)) return harness ? undefined : `${lack} a worker carries it out: ${run.harness}.`
@@ -138,19 +138,19 @@ export class Runs {
     return `${lack} it stops at once; its status says what is missing.${why}`
   }
 
-  /** A CLI is a program, and so is an MCP server that the loop is given. Answers where the run works. */
-  #mustMayStart({ session }: Asking, by: string, harness: HarnessName, cwd: string | undefined): string | undefined {
+  /** Checks the asker's right to start the run's programs: a CLI, or the loop's MCP servers. Returns the run's directory. */
+  #assertMayStart({ session }: Asking, by: string, harness: HarnessName, cwd: string | undefined): string | undefined {
     const { standing } = session
     if (harness !== 'loop') {
-      const place = this.#workers.mustMayStart(standing, by, { cwd })
+      const place = this.#workers.assertMayStart(standing, by, { cwd })
       return cwd === undefined ? undefined : place.cwd
     }
     const isFree = spawnRight(standing, this.#store.view.policy()) === 'any'
-    if (!isFree && this.#runtime?.startsServers(cwd)) this.#workers.mustMayStart(standing, by, { cwd })
+    if (!isFree && this.#runtime?.startsServers(cwd)) this.#workers.assertMayStart(standing, by, { cwd })
     return cwd
   }
 
-  /** A run by its id or its agent's name, a worker by its name. */
+  /** Finds a run by its id or its agent's name, and a worker by its name. */
   async status(
     asking: Asking,
     { runs: ids, whole = false }: ParsedInputOf<'run.status'>,
@@ -223,7 +223,7 @@ export class Runs {
     return { contract: this.reports.contractOf(this.#seen(asking, run, sees).id) }
   }
 
-  /** A run that the asker may not see is answered as if it were not there. */
+  /** A run that the asker may not see counts as unknown. */
   #seen(asking: Asking, run: string, rule: typeof seesById = seesById): RunRow {
     const row = this.#row(run)
     if (row && rule(this.#store.view, readerOf(asking), 'run', row)) return row
@@ -234,12 +234,12 @@ export class Runs {
     return this.#store.view.runs.byId(id)
   }
 
-  /** Does the agent carry out a run? Then it must be able to complete it. */
+  /** Whether the agent carries out a run, and so must be able to complete it. */
   isCarriedOutBy(agent: string): boolean {
     return this.#store.view.runs.busyWith(agent) !== undefined
   }
 
-  /** The agent that is named for a run gets the contract as a message from who asks; once, also if the start is repeated. */
+  /** Sends the contract to the agent that is named for a run, as a message from the asker; once, even if the start is repeated. */
   async #handOver(id: string, agent: string, parent: string, contract: string): Promise<void> {
     const how = `Contract ${id} is yours. When it is done: agent_complete(agent_id="${id}", summary, payload).`
     const input = { to: agent, body: `${how}\n\n${contract}`, kind: 'directive' as const }

@@ -1,6 +1,8 @@
 // Keys and tokens: how they are made, hashed and compared. Only hashes reach a database; for the owner's file of keys see credentials-file.ts.
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { type Clock, isAhead } from '../../machine/clock.ts'
+import type { Store } from '../../store/store.ts'
 
 const secretBytes = 24
 /** A token that expires is valid for a day. */
@@ -15,7 +17,33 @@ export function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex')
 }
 
-export function isSecret(secret: string, hash: string | undefined): boolean {
+/** The key and the tokens of one workspace. */
+export class Credentials {
+  readonly #store: Store
+  readonly #clock: Clock
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  isKey(key: string): boolean {
+    return isSecret(key, this.#store.meta('key'))
+  }
+
+  agentOfToken(token: string): string | undefined {
+    const found = this.#store.queries.token(hashOf(token))
+    if (found?.until !== undefined && !isAhead(found.until, this.#clock.now(), dayTokenMs)) return undefined
+    return found?.agent
+  }
+
+  /** The hashes of the key and of all tokens. */
+  hashes(): string[] {
+    return [this.#store.meta('key') ?? '', ...this.#store.queries.tokenHashes()]
+  }
+}
+
+function isSecret(secret: string, hash: string | undefined): boolean {
   if (hash === undefined) return false
   return timingSafeEqual(Buffer.from(hashOf(secret), 'hex'), Buffer.from(hash, 'hex'))
 }

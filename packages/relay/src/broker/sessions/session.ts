@@ -25,7 +25,7 @@ export interface Session {
   readonly unanswered: readonly string[]
   /** The process that started it; told by itself, and believed on the owner's own socket only. */
   readonly host?: number
-  /** Its own process, as it says: what proves it is asked in authority.ts. */
+  /** The process that the client claims to be; person.ts checks it. */
   readonly process?: number
   /** The working directory of that process; believed on that socket only, too. */
   readonly directory?: string
@@ -94,7 +94,7 @@ export interface Moment {
   steady: number
 }
 
-/** A name without an agent in the tables; see provisional.ts. */
+/** A name without an agent in the tables; see presence/provisional-names.ts. */
 export interface Provisional {
   id: string
   profile: { name: string; cli?: string }

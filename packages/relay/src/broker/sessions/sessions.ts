@@ -1,22 +1,24 @@
-// Live connections and the agents they act for: presence, kept in memory because it is worthless after a restart.
+// The live sessions of this machine and the agents that they act as, kept in memory because they are worthless after a restart.
 
 import { setMaxListeners } from 'node:events'
 import type { Agent, Ids, MailTools } from '@agent-relay/sdk/protocol'
 import type { RefusalError } from '../../core/refusal-error.ts'
 import type { World } from '../../core/world.ts'
 import type { Clock } from '../../machine/clock.ts'
-import { onMachine } from '../elsewhere.ts'
 import { tellEach } from '../hub.ts'
+import { onMachine } from '../sharing.ts'
 import { hashOf, newSecret } from './credentials.ts'
 import { agentAt, type Moment, type Provisional, type Session, type Traits } from './session.ts'
 import { ownStanding, type Standing } from './standing.ts'
 
-/** No call for this long, and an agent counts as idle. */
+/** An agent without a call for this long counts as idle. */
 export const idleMs = 120_000
 
 export class Sessions implements World {
-  /** The machine that all of them live on: sessions of other machines are not here. */
+  /** The machine of all these sessions. */
   readonly machine: string | undefined
+  /** Registrations under way, by the family of the name. */
+  readonly registering = new Map<string, Promise<unknown>>()
   readonly #clock: Clock
   readonly #ids: Ids
   readonly #onTrouble: (error: Error) => void
@@ -29,11 +31,11 @@ export class Sessions implements World {
   readonly #isOwn = new Map<string, boolean>()
   readonly #provisional = new Map<string, Session>()
   readonly #holds = new Map<string, Session>()
-  /** Put before an agent outside any answer, such as a text typed into its terminal: read at its next call, by whichever session. */
+  /** Messages shown to an agent outside any answer, such as text typed into its terminal: any next call of the agent reads them. */
   readonly #pasted = new Map<string, Set<string>>()
-  /** Agents whose CLI has run a hook of ours since they came. */
+  /** The agents whose CLI has run a hook of ours since they connected. */
   readonly #hooked = new Set<string>()
-  /** What the agent's own program says of it. */
+  /** The state of each agent's program, as the program says. */
   readonly #shown = new Map<string, OwnWord>()
   readonly #changed = new Set<(agent: string) => void>()
 
@@ -45,10 +47,10 @@ export class Sessions implements World {
     this.#began = this.#now()
   }
 
-  /** A former session is continued only while nobody has it. */
+  /** Opens a session. It continues a former session if nobody else has continued that. */
   open(standing: Standing, { keyHash, resume, unanswered = [], host, process, directory }: Traits = {}): Session {
     const abort = new AbortController()
-    // Each of its waits listens: many are no leak, and Node would warn of the eleventh.
+    // Each wait of the session adds a listener: many are no leak, but Node would warn at the eleventh.
     setMaxListeners(0, abort.signal)
     const isResumed = resume !== undefined && !this.#live.has(this.#idOf(resume))
     const ticket = isResumed ? resume : newSecret('st')
@@ -73,23 +75,23 @@ export class Sessions implements World {
     return session
   }
 
-  /** The daemon's own, under a name for which no client has come: its own name, or that of a worker whose program runs. */
+  /** Opens a session of the daemon itself, under its own name or that of a worker whose program runs. */
   openOwn(agent: string): Session {
     const session = this.open(ownStanding(this.machine))
     this.bind(session, agent)
     return session
   }
 
-  /** From now on it acts as this agent. `provisional`: under a name that it did not choose and that is not stored yet. */
+  /** Lets the session act as this agent. `provisional`: the name was given to it and is not stored yet. */
   bind(session: Session, agent: string, provisional?: Provisional): void {
-    // Its name is stored now, or another.
+    // The session's name is stored now, or it took another.
     if (session.provisional) this.#provisional.delete(session.provisional.profile.name)
     changing(session).provisional = undefined
     changing(session).isNameGiven = provisional !== undefined
-    // One that ended while it was being registered stays ended.
+    // A session that ended during its registration stays ended.
     if (session.agent === agent || this.#live.get(session.id)?.session !== session) return
     this.#unbind(session)
-    // What its answers handed out was the former agent's.
+    // Messages in earlier answers were the former agent's.
     session.handed.clear()
     changing(session).agent = agent
     changing(session).provisional = provisional
@@ -120,7 +122,7 @@ export class Sessions implements World {
     if (session.agent !== undefined) this.#tell(session.agent)
   }
 
-  /** It has made no call yet, and this conversation fits. */
+  /** Notes the conversation that fits a session which has made no call yet. */
   likelyFrom(session: Session, thread: string): void {
     changing(session).likelyThread = thread
   }
@@ -134,7 +136,7 @@ export class Sessions implements World {
     return this.#byAgent.get(agent) ?? none
   }
 
-  /** Has one of the agent's MCP sessions come so far that its tools are there? */
+  /** Whether one of the agent's MCP sessions is initialized, so that its tools are there. */
   isInitialized(agent: string): boolean {
     return [...this.ofAgent(agent)].some(({ isInitialized }) => isInitialized)
   }
@@ -143,12 +145,12 @@ export class Sessions implements World {
     this.#hooked.add(agent)
   }
 
-  /** Its CLI runs our hooks: mail is put before it at its next turn. */
+  /** Notes that the agent's CLI runs our hooks: mail is shown to it at its next turn. */
   hasHooks(agent: string): boolean {
     return this.#hooked.has(agent)
   }
 
-  /** From now on this is said of the agent, until it goes. */
+  /** Lists show this of the agent until it leaves. */
   shows(agent: string, word: OwnWord): void {
     if (this.isLive(agent)) this.#shown.set(agent, word)
   }
@@ -172,7 +174,7 @@ export class Sessions implements World {
     this.#pasted.set(agent, pasted)
   }
 
-  /** What the session's next call shows to have been received. Cleared: it is asked for once. */
+  /** The messages that the session's next call shows to have been received. Clears them. */
   received(session: Session): string[] {
     const { agent, handed } = session
     const pasted = agent === undefined ? undefined : this.#pasted.get(agent)
@@ -187,7 +189,7 @@ export class Sessions implements World {
     changing(session).lastCall = this.#now()
   }
 
-  /** `why` is what its other side is told. */
+  /** `why` is told to the session's client. */
   end(session: Session, why?: RefusalError): void {
     const live = this.#live.get(session.id)
     if (live?.session !== session) return
@@ -197,13 +199,13 @@ export class Sessions implements World {
     live.abort.abort(why)
   }
 
-  /** Tells of every agent that came, went or is served by one session less. */
+  /** Calls the listener for every agent that connected, left or lost a session. */
   onChange(listener: (agent: string) => void): () => void {
     this.#changed.add(listener)
     return () => this.#changed.delete(listener)
   }
 
-  /** The session whose name is not stored yet. */
+  /** The session that has this provisional name. */
   provisional(name: string): Session | undefined {
     return this.#provisional.get(name)
   }
@@ -220,7 +222,7 @@ export class Sessions implements World {
     return this.#byAgent.has(agent)
   }
 
-  /** It acts on the owner's own account: it was here since the daemon started, and nobody has acted as it over a port. */
+  /** Whether the agent runs on the owner's account: it was connected since the daemon started, and never over a port. */
   isOwn(agent: string): boolean {
     return this.#isOwn.get(agent) === true
   }
@@ -231,7 +233,7 @@ export class Sessions implements World {
     return agent === undefined || session?.agent === agent ? session?.id : undefined
   }
 
-  /** A part of a session that holds messages of its own, such as one watch: what it holds is free when it ends, not when the session does. */
+  /** A part of a session that holds messages of its own, such as one watch. They are free when the part ends. */
   hold(session: Session): HoldHandle {
     const id = this.#ids('h')
     this.#holds.set(id, session)
@@ -241,12 +243,12 @@ export class Sessions implements World {
     return { id, release, forget: () => void this.#holds.delete(id) }
   }
 
-  /** The agent was connected on another machine until now. */
+  /** Notes that the agent has just disconnected from another machine. */
   leftElsewhere(agent: string): void {
     this.#lastSeen.set(agent, this.#now())
   }
 
-  /** For how long an agent that has no session has had none: at least since the daemon started, if it was not seen since then. */
+  /** The time since the agent's last session ended, or since the daemon started if it had none since then. */
   unseen(agent: string): { ms: number; isAtLeast: boolean } {
     const seen = this.#lastSeen.get(agent)
     return { ms: this.#clock.steady() - (seen ?? this.#began).steady, isAtLeast: seen === undefined }
@@ -256,7 +258,7 @@ export class Sessions implements World {
     return agentAt(this.all(), hosts, thread)
   }
 
-  /** Where the agent's host works, as far as one of its sessions has said. */
+  /** The working directory of the agent's host, if one of its sessions has said it. */
   directoryOf(agent: string): string | undefined {
     return [...this.ofAgent(agent)].findLast(({ directory }) => directory !== undefined)?.directory
   }
@@ -321,26 +323,26 @@ export class Sessions implements World {
   }
 }
 
-/** What a CLI tells of one of its sessions by itself. */
+/** The state of a session as its CLI tells it. */
 export interface OwnWord {
   doing?: Agent['doing']
-  /** Why it cannot be reached by its own door now. */
+  /** The reason why the CLI's own interface takes no mail now. */
   note?: string
-  /** It has no other way of ours. */
+  /** The agent has no other way to get mail. */
   isOnlyWay?: boolean
 }
 
 export interface HoldHandle {
   readonly id: string
-  /** What it holds is free: others are told to look. */
+  /** Frees the held messages and tells others to look. */
   release(): void
-  /** It holds nothing, or nothing any more: nobody has to look. */
+  /** Ends a hold without messages: nobody has to look. */
   forget(): void
 }
 
 const none: ReadonlySet<Session> = new Set()
 
-/** All that changes of a session changes here. */
+/** The only writable view of a session. */
 function changing(session: Session): { -readonly [K in keyof Session]: Session[K] } {
   return session
 }

@@ -1,6 +1,6 @@
-// What the agents of this machine are told of those that they have hired and that run on another one: after a hirer has moved here, for example. A
-// daemon speaks only to the agents of its own machine, since agents believe it; so it is this daemon that tells, from what the other has written
-// into the journal. Should it be killed between the two, the lists show what became of the worker, and no message does.
+// Tells agents of this machine about workers of theirs that run on another machine, for example after the hirer has moved here. A daemon speaks only to
+// agents of its own machine, since agents believe it, so this daemon tells what the other has written into the journal. If this daemon is killed
+// in between, lists show the worker's end and no message does.
 
 import { oneLine } from '@agent-relay/sdk/internal/clean'
 import { lastScreen } from '@agent-relay/sdk/internal/printed'
@@ -8,10 +8,10 @@ import { daemonName, type Entry, type Fact } from '@agent-relay/sdk/protocol'
 import { homeElsewhere, isElsewhere } from '../../core/homes.ts'
 import { carriesOutRun } from '../../core/run-notice.ts'
 import type { WorkerRow } from '../../core/view.ts'
-import { approvalNotice } from '../approval-notice.ts'
+import { approvalNotice } from '../approvals/approval-notice.ts'
 import type { Parts } from '../call.ts'
 
-/** Of the reason that another machine gives. */
+/** A longer reason from another machine is cut. */
 const reasonCharsMax = 200
 
 interface Telling {
@@ -20,7 +20,7 @@ interface Telling {
 }
 
 type HirerParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock'> & {
-  /** Its hirer waits for its end, and needs no message that says the same. */
+  /** Whether the hirer waits for the worker's end, and needs no message about it. */
   isAwaited(id: string): boolean
 }
 
@@ -45,7 +45,7 @@ function noticeOf(parts: HirerParts, { seq }: Entry, fact: Fact): Telling | unde
   }
   if (fact.type !== 'worker.changed') return undefined
   const row = view.workers.byId(fact.id)
-  // What came while this machine was away may be past.
+  // Facts that came while this machine was away may be outdated.
   if (!row || row.status !== fact.status || !isHiredFromHere(parts, row.parent, row)) return undefined
   const isKnown =
     parts.isAwaited(row.id) || carriesOutRun(view, row) || (row.wish === 'gone' && row.wishedBy === row.parent)
@@ -80,7 +80,7 @@ function exitText({ store }: HirerParts, row: WorkerRow): string {
   return `exited${reasonText(row)}.${work}${lastScreen(store.view.workers.lastScreenOf(row.id))}`
 }
 
-/** In quotes and on one line: another machine has written it, and it must not pass for words of this daemon. */
+/** Quotes the text on one line: it comes from another machine, and must not pass for words of this daemon. */
 function reasonText({ reason = '' }: WorkerRow): string {
   const chars = [...oneLine(reason).replaceAll('"', "'")]
   const short = chars.length <= reasonCharsMax ? chars : [...chars.slice(0, reasonCharsMax), '…']

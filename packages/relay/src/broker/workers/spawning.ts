@@ -24,7 +24,7 @@ export interface SpawnWish {
 }
 
 /** Refuses what can be refused before anything is looked at on the disk. */
-export function mustMaySpawn(standing: Standing, policy: Pick<Policy, 'spawn'>, wish: SpawnWish = {}): SpawnRight {
+export function assertMaySpawn(standing: Standing, policy: Pick<Policy, 'spawn'>, wish: SpawnWish = {}): SpawnRight {
   const right = spawnRight(standing, policy)
   if (right === 'none') throw new RefusalError('spawn.denied', { why: whyNone(standing) })
   if (right === 'any') return right
@@ -49,8 +49,8 @@ export function workingPlace(runtime: WorkerRuntime | undefined, { standing, vie
 }
 
 /** Answers what starts the program, and where; refuses a session that may not. */
-export function mustMayStart(runtime: WorkerRuntime | undefined, { standing, view, parent, wish }: Start) {
-  const right = mustMaySpawn(standing, view.policy(), wish)
+export function assertMayStart(runtime: WorkerRuntime | undefined, { standing, view, parent, wish }: Start) {
+  const right = assertMaySpawn(standing, view.policy(), wish)
   // Messages to `project:lead` must not go to a worker that somebody with only a token has made the lead.
   const mayGiveRole = right === 'any' || view.agent(parent)?.role === 'lead'
   if (wish.role === 'lead' && !mayGiveRole) throw beyondClis('Leave `role` out: only the lead gives it.')
@@ -61,7 +61,7 @@ export function mustMayStart(runtime: WorkerRuntime | undefined, { standing, vie
     runtime,
     cwd,
     /** Its worktree may be outside the directory that it is made for. */
-    mustMayWorkIn: (worktree: string) => {
+    assertMayWorkIn: (worktree: string) => {
       if (isConfined) mustBeWithin({ directory: project }, worktree, { path: 'Its worktree', isWorktree: true })
     },
   }

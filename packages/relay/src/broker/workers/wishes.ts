@@ -1,5 +1,5 @@
-// What is wished of a worker that runs: that it ends, pauses or goes on. One that runs on another machine is asked for there. The supervisor of its
-// machine compares the wish with what is, and acts.
+// Wishes for a running worker: that it ends, pauses or goes on. The supervisor of the worker's machine compares wishes with what runs, and acts. A
+// wish for a worker on another machine is sent there as a request.
 
 import {
   daemonName,
@@ -17,17 +17,17 @@ import { type Asked, namesAs, type Requests, type WishName } from '../requests.t
 import { daemonStanding, type Standing } from '../sessions/standing.ts'
 import type { WorkerReports } from './worker-reports.ts'
 
-interface WishParts extends Pick<Parts, 'store' | 'engine' | 'hub' | 'nextCause'> {
+interface WishParts extends Pick<Parts, 'store' | 'engine' | 'hub' | 'ids'> {
   requests: Requests
   reports: Pick<WorkerReports, 'awaited'>
   describe(row: WorkerRow): Worker
-  /** The supervisor looks again. */
+  /** Makes the supervisor look again. */
   wake(): void
 }
 
 type Input = ParsedInputOf<'worker.release'>
 
-/** Who wishes: an agent by its call, or the daemon. */
+/** The origin of a wish: an agent's call, or the daemon. */
 export interface Wisher extends Pick<Asking, 'by' | 'id' | 'digest' | 'abandoned'> {
   readonly standing: Standing
 }
@@ -39,19 +39,19 @@ export class WorkerWishes {
     this.#parts = parts
   }
 
-  /** Resolves when the worker is as wished. */
+  /** Makes a wish and resolves when it is fulfilled. */
   give(rule: WishName, asking: Asking, input: Input): Promise<OutputOf<'worker.release'>> {
     return this.#give(rule, { ...asking, standing: asking.session.standing }, input)
   }
 
-  /** The daemon releases the worker, because what it was hired for is over. */
+  /** Releases a worker on the daemon's own behalf, because its work is over. */
   async dismiss(name: string): Promise<void> {
     const { signal: abandoned } = new AbortController()
-    const daemon = { by: daemonName, id: this.#parts.nextCause(), abandoned, standing: daemonStanding }
+    const daemon = { by: daemonName, id: this.#parts.ids('d'), abandoned, standing: daemonStanding }
     await this.#give('worker.release', daemon, { name })
   }
 
-  /** Another machine asks, which this one lets do so. That machine sees in the journal what comes of it. */
+  /** Makes a wish for another machine, which this machine's owner allows. That machine sees the result in the journal. */
   async giveFor(rule: WishName, { asker, standing, cause, digest }: Asked, { name, reason }: Input): Promise<void> {
     const { engine, wake } = this.#parts
     const input = { name, reason, standing, asker }
@@ -71,7 +71,7 @@ export class WorkerWishes {
     return this.#answer(rule, await workerUntil(this.#parts, reply.outcome.id as string, isFulfilled, abandoned))
   }
 
-  /** Its machine is asked, and once that has said yes, the journal tells when the worker is as wished. */
+  /** Asks the worker's machine. Once that agrees, the journal tells when the wish is fulfilled. */
   async #askFor(
     rule: WishName,
     { by, standing, id, abandoned }: Wisher,
@@ -82,7 +82,7 @@ export class WorkerWishes {
     const { store, requests, reports } = this.#parts
     const worker = store.view.workers.byName(input.name)
     if (refused.code !== 'worker.runs-elsewhere' || !worker) throw new RefusalError(refused)
-    // Before it is asked: the worker's end may come here before the answer does.
+    // Watch before asking: the worker's end may arrive before the answer.
     const awaited = worker.parent === by ? reports.awaited(worker.id) : undefined
     try {
       await requests.ask(refused, { op: rule, id, ...namesAs(by, standing), input }, again)
@@ -100,7 +100,7 @@ export class WorkerWishes {
   }
 }
 
-/** Resolves to the row once it is as it should be, or when nobody waits any more. */
+/** Resolves to the row once the wish is fulfilled, or when nobody waits any more. */
 export function workerUntil(
   { store, hub }: Pick<Parts, 'store' | 'hub'>,
   id: string,
@@ -142,7 +142,7 @@ const wishes: Record<WishName, WorkerRow['wish']> = {
   'worker.resume': 'run',
 }
 
-/** One that was released does not come back, whatever is wished later. */
+/** A released worker does not come back, whatever is wished later. */
 function isWished(rule: WishName, { wish, status }: WorkerRow): boolean {
   return status === 'exited' || wish === 'gone' || wish === wishes[rule]
 }

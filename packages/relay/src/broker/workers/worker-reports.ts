@@ -1,4 +1,4 @@
-// What the supervisor reads and reports of workers, and what their parents are told of it. What agents ask of workers is in workers.ts.
+// The supervisor's view of workers: it reads the wished ones and reports on them here, and their parents are told. workers.ts answers agents.
 
 import { lastScreen, reasonTexts } from '@agent-relay/sdk/internal/printed'
 import { daemonName, type Entry, noticeFixes } from '@agent-relay/sdk/protocol'
@@ -8,12 +8,12 @@ import { carriesOutRun } from '../../core/run-notice.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import type { WorkerReport } from '../../core/workers.ts'
 import type { Parts } from '../call.ts'
-import { holdMail } from '../held-mail.ts'
 import { hashOf, newSecret } from '../sessions/credentials.ts'
 import type { Session } from '../sessions/session.ts'
 import { daemonStanding } from '../sessions/standing.ts'
-import { noteSpend } from '../spend.ts'
-import type { HeldMail, MailRoom } from '../wake-runtime.ts'
+import { holdMail } from '../waking/held-mail.ts'
+import type { HeldMail, MailRoom } from '../waking/own-session-runtime.ts'
+import { noteSpend } from './spend.ts'
 import type { WorkerLedger, WorkerListener } from './worker-runtime.ts'
 
 export class WorkerReports implements WorkerLedger {
@@ -26,7 +26,7 @@ export class WorkerReports implements WorkerLedger {
     this.#parts = parts
   }
 
-  /** Somebody waits for this worker's first report, and needs no message that says the same, until `done` is called. */
+  /** Until `done` is called, the caller waits for this worker's first report and needs no message about it. */
   awaited(id: string): { readonly screen?: string; done(): void } {
     const awaited = { screen: undefined, done: () => void this.#awaited.delete(id) }
     this.#awaited.set(id, awaited)
@@ -49,8 +49,8 @@ export class WorkerReports implements WorkerLedger {
   }
 
   async forgetWorktree(id: string): Promise<void> {
-    const { engine, nextCause } = this.#parts
-    await engine.submit({ rule: 'worker.sweep', input: { ids: [id] }, by: daemonName, cause: nextCause() })
+    const { engine, ids } = this.#parts
+    await engine.submit({ rule: 'worker.sweep', input: { ids: [id] }, by: daemonName, cause: ids('d') })
   }
 
   taskOf(id: string): string | undefined {
@@ -61,36 +61,36 @@ export class WorkerReports implements WorkerLedger {
     const { store, sessions } = this.#parts
     const worker = this.wished().find(({ name }) => name === agent)
     const run = store.view.runs.byAgent(agent)
-    // A path on another machine means nothing here.
+    // Paths of other machines mean nothing here.
     const ofRun = run?.machine === sessions.machine ? run?.cwd : undefined
     return { own: worker?.cwd ?? ofRun, host: sessions.directoryOf(agent) }
   }
 
   async issueToken(id: string): Promise<string> {
-    const { engine, nextCause } = this.#parts
+    const { engine, ids } = this.#parts
     const token = newSecret('at')
     const input = { id, tokenHash: hashOf(token) }
-    const reply = await engine.submit({ rule: 'worker.issue-token', input, by: daemonName, cause: nextCause() })
+    const reply = await engine.submit({ rule: 'worker.issue-token', input, by: daemonName, cause: ids('d') })
     if ('refusal' in reply) throw new RefusalError(reply.refusal)
     return token
   }
 
-  /** The parent is told first, once: should the daemon die in between, the next one tells and reports again. */
+  /** Tells the parent first, once. If the daemon dies in between, the next one tells and reports again. */
   async report(report: WorkerReport): Promise<void> {
-    const { store, engine, nextCause } = this.#parts
+    const { store, engine, ids } = this.#parts
     const row = store.view.workers.byId(report.id)
     if (!row || row.status === 'exited' || (row.status === report.status && row.reason === report.reason)) return
     const awaited = this.#awaited.get(row.id)
     if (awaited) awaited.screen = report.screen
     const text = reportText(row, report, this.#reader(row))
-    // Who waits for the answer, hears of its run or has released it needs no message that says the same; work that it left is news.
+    // A parent that waits, hears of the run or released the worker needs no message, unless the worker left work behind.
     const isReleasedByParent = row.wish === 'gone' && row.wishedBy === row.parent && report.kept === undefined
     const isKnown = carriesOutRun(store.view, row) || isReleasedByParent
-    // Of what it asks by a door of its CLI its parent was told when it asked.
+    // The parent was already told of questions that came by the CLI's own interface.
     const isAsked = report.status === 'blocked' && this.#parts.isBlocked(row.name)
     const isTold = awaited !== undefined || isAsked || (report.status === 'exited' && isKnown)
     if (text !== undefined && !isTold) await this.#tell(row, text, onceOnly(report))
-    await engine.submit({ rule: 'worker.report', input: report, by: daemonName, cause: nextCause() })
+    await engine.submit({ rule: 'worker.report', input: report, by: daemonName, cause: ids('d') })
     this.#showPresence(row, report.status)
   }
 
@@ -108,32 +108,32 @@ export class WorkerReports implements WorkerLedger {
   }
 
   async fellBack({ id }: WorkerRow, why: string, hasTask: boolean): Promise<void> {
-    const { store, engine, nextCause } = this.#parts
+    const { store, engine, ids } = this.#parts
     const row = store.view.workers.byId(id)
     if (!row || row.status === 'exited') return
     const task = hasTask ? ' It gets its task there, from the beginning.' : ''
     const body = `Worker "${row.name}" cannot be spoken to over ACP (${why}): it is typed into in its terminal instead.${task}`
     await this.#tell(row, body)
     const input = { id, status: row.status, reason: row.reason, control: 'pty' as const }
-    await engine.submit({ rule: 'worker.report', input, by: daemonName, cause: nextCause() })
+    await engine.submit({ rule: 'worker.report', input, by: daemonName, cause: ids('d') })
   }
 
-  /** Where it carries out a run, the turn is the run's too. */
+  /** A turn of a worker that carries out a run belongs to the run, too. */
   async spent(worker: WorkerRow, n: number, spend: Parameters<WorkerLedger['spent']>[2]): Promise<void> {
     const { view } = this.#parts.store
-    // One that the turn itself has completed, too.
+    // The turn may have completed the run itself.
     const run = carriesOutRun(view, worker) ? view.runs.byAgent(worker.name)?.id : undefined
     const { id, name, model } = worker
     await noteSpend(this.#parts, name, `${id}/spend/${n}`, { worker: id, run, ...spend, model: spend.model ?? model })
   }
 
   async releaseHiredBy(name: string): Promise<void> {
-    const { store, engine, nextCause } = this.#parts
+    const { store, engine, ids } = this.#parts
     const reason = `its parent ${name} has exited`
-    // On whichever machine they run: each has its own supervisor, which follows the wish.
+    // Also workers on other machines: the supervisor there follows the wish.
     for (const hired of store.view.workers.running().filter(({ parent }) => parent === name)) {
       const input = { name: hired.name, reason, standing: daemonStanding }
-      await engine.submit({ rule: 'worker.release', input, by: daemonName, cause: nextCause() })
+      await engine.submit({ rule: 'worker.release', input, by: daemonName, cause: ids('d') })
     }
   }
 
@@ -155,7 +155,7 @@ export class WorkerReports implements WorkerLedger {
     return () => stops.forEach((stop) => void stop())
   }
 
-  /** As long as its program runs somebody is there under its name, whether or not it speaks MCP: what is typed reaches it. */
+  /** Keeps a session under the worker's name while its program runs, whether or not it speaks MCP: typed mail reaches it. */
   #showPresence({ id, name }: WorkerRow, status: WorkerReport['status']): void {
     const { sessions } = this.#parts
     const present = this.#present.get(id)
@@ -169,8 +169,8 @@ export class WorkerReports implements WorkerLedger {
     return this.#parts.store.view.agent(parent)?.type === 'human' ? 'person' : 'agent'
   }
 
-  /** A message of the daemon's own to the one who asked for the worker. */
-  async #tell({ parent }: WorkerRow, body: string, cause = this.#parts.nextCause()): Promise<void> {
+  /** Sends the daemon's message to the worker's parent. */
+  async #tell({ parent }: WorkerRow, body: string, cause = this.#parts.ids('d')): Promise<void> {
     const input = { to: parent, body, kind: 'status' as const }
     await this.#parts.engine.submit({ rule: 'message.send', input, by: daemonName, cause })
   }
@@ -181,7 +181,7 @@ function tellOf(entries: readonly Entry[], { onWish, onMessage }: WorkerListener
     for (const fact of facts) {
       if (fact.type === 'worker.wish-changed') onWish(fact.id, fact.wish, fact.reason)
       if (fact.type === 'message.created') onMessage(directMembers(fact.conversation))
-      // What came meanwhile was held.
+      // Mail that came meanwhile was held.
       if (fact.type === 'approval.closed') onMessage([fact.agent])
     }
   }
@@ -194,7 +194,7 @@ function onceOnly({ id, status }: WorkerReport): string | undefined {
 
 type NoticeReader = keyof typeof noticeFixes.blocked
 
-/** What the daemon tells a worker's parent. */
+/** The daemon's message to a worker's parent. */
 function reportText(
   { name, worktree }: WorkerRow,
   { status, reason, screen, kept }: WorkerReport,

@@ -4,7 +4,7 @@ import type { ControlName, SpendNoted, Worktree, WorktreeChanges } from '@agent-
 import type { WorkerRow } from '../../core/view.ts'
 import type { WorkerReport } from '../../core/workers.ts'
 import type { Sink, Watch } from '../call.ts'
-import type { HeldMail, MailRoom } from '../wake-runtime.ts'
+import type { HeldMail, MailRoom } from '../waking/own-session-runtime.ts'
 
 export type { Sink, Watch, WorkerReport }
 

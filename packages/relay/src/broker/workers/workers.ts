@@ -1,4 +1,4 @@
-// What agents ask of workers: start one, end it, see it, type into it. What becomes of the programs is reported in worker-reports.ts.
+// Workers as agents use them: start one, end it, see it, type into it. The supervisor reports on their programs in worker-reports.ts.
 
 import type { OutputOf, ParsedInputOf, Worker } from '@agent-relay/sdk/protocol'
 import { formerWorker } from '../../core/again.ts'
@@ -9,24 +9,24 @@ import type { WorkerRow } from '../../core/view.ts'
 import { notYours, type Repeated, unknownWorker } from '../../core/workers.ts'
 import type { Store } from '../../store/store.ts'
 import { type Asking, causeOf, type Parts, type Sink, type Watch } from '../call.ts'
-import type { Elsewhere, OutOfReach } from '../elsewhere.ts'
 import type { Engine } from '../engine.ts'
 import type { Hub } from '../hub.ts'
 import type { Requests } from '../requests.ts'
 import type { Session } from '../sessions/session.ts'
 import type { Standing } from '../sessions/standing.ts'
+import type { OtherMachines, OutOfReach } from '../sharing.ts'
 import { WholeTexts } from '../whole-texts.ts'
 import { tellOfHiredElsewhere } from './hired-elsewhere.ts'
-import { mustMaySpawn, mustMayStart, type SpawnWish, workingPlace } from './spawning.ts'
+import { assertMaySpawn, assertMayStart, type SpawnWish, workingPlace } from './spawning.ts'
 import { type Wisher, WorkerWishes, workerUntil } from './wishes.ts'
 import { WorkerReports } from './worker-reports.ts'
 import type { PlannedWorktree, WorkerRuntime, WorkerTerminal, WorktreeKeeper } from './worker-runtime.ts'
 import { WorkerWorktrees } from './worktrees.ts'
 
-/** How many workers `worker.list` returns when it is asked for all. */
+/** The most workers that `worker.list` returns if it is asked for all. */
 const workersMax = 200
 
-/** Who has a worker started: an agent by its call, or a run on behalf of who asked for it. */
+/** The origin of a start: an agent's call, or a run on behalf of its asker. */
 export type Hirer = Wisher
 
 const purposes = { look: 'see its screen', type: 'type into its terminal' } as const
@@ -37,8 +37,8 @@ export class Workers {
   readonly #engine: Engine
   readonly #hub: Hub
   readonly #machine: string | undefined
-  readonly #elsewhere: Elsewhere | undefined
-  /** What the supervisor reads and reports. */
+  readonly #otherMachines: OtherMachines | undefined
+  /** The supervisor reads and reports here. */
   readonly reports: WorkerReports
   readonly worktrees: WorkerWorktrees
   readonly wishes: WorkerWishes
@@ -50,7 +50,7 @@ export class Workers {
     this.#engine = parts.engine
     this.#hub = parts.hub
     this.#machine = parts.sessions.machine
-    this.#elsewhere = parts.elsewhere
+    this.#otherMachines = parts.otherMachines
     this.reports = new WorkerReports(parts)
     tellOfHiredElsewhere({ ...parts, isAwaited: (id) => this.reports.isAwaited(id) })
     const described = { ...parts, describe: (row: WorkerRow) => this.#worker(row) }
@@ -68,7 +68,7 @@ export class Workers {
     return this.hire({ ...asking, standing: asking.session.standing }, input)
   }
 
-  /** Resolves when its program has started and lives; rejects when it has ended at once. */
+  /** Resolves when the program has started and lives; rejects if it ended at once. */
   async hire(
     hirer: Hirer,
     input: ParsedInputOf<'worker.spawn'>,
@@ -76,10 +76,10 @@ export class Workers {
   ): Promise<OutputOf<'worker.spawn'>> {
     const { by, standing, abandoned } = hirer
     const { parent = by } = repeated
-    const { runtime, cwd, mustMayWorkIn } = this.mustMayStart(standing, parent, input)
+    const { runtime, cwd, assertMayWorkIn } = this.assertMayStart(standing, parent, input)
     const { note: checkNote, ...checked } = await runtime.check({ ...input, parent, cwd })
     const planned = await this.#plan(input, cwd)
-    mustMayWorkIn(planned.cwd)
+    assertMayWorkIn(planned.cwd)
     const note = [checkNote, planned.note].filter((text) => text !== undefined).join(' ') || undefined
     const { cli, command, args, control, worktree } = input
     const asked = { cli, command, args, control, cwd, worktree }
@@ -101,11 +101,11 @@ export class Workers {
     return { worker: this.#worker(row), note }
   }
 
-  /** The task of one that has exited, once more. */
+  /** Repeats the task of a worker that has exited. */
   retry(asking: Asking, { name }: ParsedInputOf<'worker.retry'>): Promise<OutputOf<'worker.retry'>> {
     const { standing } = asking.session
-    // Whoever may start nothing is not told what ran here.
-    mustMaySpawn(standing, this.#store.view.policy())
+    // A session that may start nothing does not learn what ran here.
+    assertMaySpawn(standing, this.#store.view.policy())
     const former = formerWorker(this.#store.view, asking.session, { name, machine: this.#machine })
     if ('refusal' in former) throw new RefusalError(former.refusal)
     const { id, asked, model, parent } = former.worker
@@ -113,7 +113,7 @@ export class Workers {
     return this.hire({ ...asking, standing }, input, { again: id, parent })
   }
 
-  /** Its own worktree, if it is to have one; else the directory as it is. */
+  /** The worker's working directory: its own worktree if it gets one, else the directory as it is. */
   async #plan(
     { name, worktree }: ParsedInputOf<'worker.spawn'>,
     cwd: string,
@@ -123,18 +123,18 @@ export class Workers {
     try {
       return await this.#keeper.plan({ name, directory: cwd })
     } catch (error) {
-      // The policy means workers in repositories; whoever asks for one outright is refused.
+      // The policy is about repositories; only an explicit wish for a worktree is refused outside one.
       if (worktree || !isNone(error)) throw error
       return { cwd, note: (error as Error).message }
     }
   }
 
-  /** Refuses what may not be started, before anything is written. */
-  mustMayStart(standing: Standing, parent: string, wish: SpawnWish) {
-    return mustMayStart(this.#runtime, { standing, view: this.#store.view, parent, wish })
+  /** Refuses a start that is not allowed, before anything is written. */
+  assertMayStart(standing: Standing, parent: string, wish: SpawnWish) {
+    return assertMayStart(this.#runtime, { standing, view: this.#store.view, parent, wish })
   }
 
-  /** Where a run works that starts no program, as it is asked for; refuses a directory that the asker may not name. */
+  /** The directory of a run that starts no program; refuses a directory that the asker may not name. */
   workingPlace(standing: Standing, parent: string, cwd: string): string {
     return workingPlace(this.#runtime, { standing, view: this.#store.view, parent, wish: { cwd } })
   }
@@ -153,7 +153,7 @@ export class Workers {
     return rows.filter((row) => sees(view, reader, 'worker', row)).map(described)
   }
 
-  /** The last one of this name. */
+  /** The last worker of this name. */
   find(reader: Reader, name: string): Worker {
     const { view } = this.#store
     const row = view.workers.byName(name)
@@ -171,7 +171,7 @@ export class Workers {
     const row = this.#allowed(asking, name, 'look')
     const terminal = this.#runtime?.terminal(row.id)
     if (terminal) return { text: await terminal.screen(lines) }
-    this.#mustRunHere(row, 'look')
+    this.#assertRunsHere(row, 'look')
     const exited = new RefusalError('worker.exited', { name, reason: row.reason })
     const text = this.lastScreenOf(row)
     if (text === undefined) throw exited
@@ -188,7 +188,7 @@ export class Workers {
     return {}
   }
 
-  /** What is typed now would answer a dialog, whether or not the queue knows it yet. */
+  /** Whether typed text would answer a dialog, even one that the queue of approvals does not know yet. */
   isBlocked(asking: Asking, { name }: ParsedInputOf<'worker.type'>): Promise<boolean> {
     return this.#terminal(asking, name, 'type').isBlocked()
   }
@@ -198,7 +198,7 @@ export class Workers {
     return {}
   }
 
-  /** The terminal of a program that runs. */
+  /** Watches the terminal of a running program. */
   terminalOf(name: string): WorkerTerminal | undefined {
     const row = this.#store.view.workers.byName(name)
     return row && this.#runtime?.terminal(row.id)
@@ -212,7 +212,7 @@ export class Workers {
   #terminal(asking: Pick<Asking, 'session'>, name: string, purpose: Purpose): WorkerTerminal {
     const row = this.#allowed(asking, name, purpose)
     const { id, reason } = row
-    this.#mustRunHere(row, purpose)
+    this.#assertRunsHere(row, purpose)
     const terminal = this.#runtime?.terminal(id)
     if (!terminal) throw new RefusalError('worker.exited', { name, reason })
     return terminal
@@ -223,22 +223,22 @@ export class Workers {
     const row = view.workers.byName(name)
     if (!row) throw new RefusalError(unknownWorker(view, session, name).refusal)
     if (purpose === 'look' ? sees(view, session, 'terminal', row) : isInCharge(view, session, row)) return row
-    // That it is a worker, and whose, every list of agents says to those who have shown a credential.
+    // Lists of agents tell every session with a credential that it is a worker, and whose.
     if (purpose === 'look' && seesPrograms(session))
       throw new RefusalError('worker.screen-hidden', { name, parent: row.parent, agent: session.agent })
     throw new RefusalError(notYours(view, session, row, purposes[purpose]).refusal)
   }
 
-  /** A terminal is on the machine of its program, and nothing of it comes here while that runs. */
-  #mustRunHere({ name, status, machine }: WorkerRow, purpose: Purpose): void {
+  /** Refuses a worker of another machine, where its terminal is as long as it runs. */
+  #assertRunsHere({ name, status, machine }: WorkerRow, purpose: Purpose): void {
     if (status !== 'exited' && machine !== undefined && machine !== this.#machine)
       throw new RefusalError('worker.runs-elsewhere', { name, machine, what: purposes[purpose] })
   }
 
-  /** Of a program that runs on a machine which cannot be asked. */
+  /** Set for a program on a machine that cannot be reached. */
   #lost({ status, machine }: WorkerRow): OutOfReach | undefined {
     if (status === 'exited' || machine === undefined || machine === this.#machine) return undefined
-    return this.#elsewhere?.outOfReach(machine)
+    return this.#otherMachines?.outOfReach(machine)
   }
 
   #statusOf(row: WorkerRow): Worker['status'] {
@@ -267,7 +267,7 @@ export class Workers {
   }
 }
 
-/** There can be no worktree for that directory, or on this machine, since git is not there. */
+/** Whether the directory can have no worktree, or this machine has no git. */
 function isNone(error: unknown): boolean {
   return error instanceof RefusalError && ['worktree.none', 'cli.not-installed'].includes(error.refusal.code)
 }

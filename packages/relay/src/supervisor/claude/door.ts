@@ -1,7 +1,7 @@
 // The way of messages into one session of Claude Code, by the session's own socket. Writing to it says nothing of the model: a message is offered
 // once the transcript shows that the model was given it. What the session holds or refuses by a setting of its own is told, and is not offered.
 
-import type { HeldMail } from '../../broker/wake-runtime.ts'
+import type { HeldMail } from '../../broker/waking/own-session-runtime.ts'
 import { type ClaudeInbox, type Fate, newLetterId } from './inbox.ts'
 import type { ClaudeSession } from './registry.ts'
 import { ClaudeTranscript } from './transcript.ts'

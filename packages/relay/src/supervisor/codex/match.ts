@@ -1,6 +1,6 @@
 // Which conversation of Codex's background server a session of ours belongs to. What is done with them is in threads.ts.
 
-import type { OwnSession } from '../../broker/wake-runtime.ts'
+import type { OwnSession } from '../../broker/waking/own-session-runtime.ts'
 import type { CodexThread } from './app-server.ts'
 
 /** A conversation of a person: neither one of Codex with itself, nor one that another conversation began. */

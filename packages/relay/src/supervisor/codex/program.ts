@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { cliOf } from '@agent-relay/sdk/internal/clis'
 import { injectionText } from '@agent-relay/sdk/internal/injection'
-import type { HeldMail, OpenedMail } from '../../broker/wake-runtime.ts'
+import type { HeldMail, OpenedMail } from '../../broker/waking/own-session-runtime.ts'
 import type { Answering, LastWords, OwnListener, OwnProgram } from '../own-program.ts'
 import type { AppServer, CodexThread } from './app-server.ts'
 import type { CodexQuestions } from './questions.ts'

@@ -1,7 +1,7 @@
 // The conversations (threads) of Codex's own background server: what each does, as the server says, and how a text gets before its model: by a turn of its
 // own, as soon as it is idle. Where the server is found and tried is in find-server.ts, which session of ours a conversation has in match.ts.
 
-import type { OwnSession } from '../../broker/wake-runtime.ts'
+import type { OwnSession } from '../../broker/waking/own-session-runtime.ts'
 import { NextLook } from '../../machine/next-look.ts'
 import type { Matches, OwnListener, OwnProgram, OwnVendor } from '../own-program.ts'
 import { startOf, wordsOf } from '../processes.ts'

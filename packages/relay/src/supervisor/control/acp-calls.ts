@@ -3,7 +3,7 @@
 
 import { askedText } from '@agent-relay/sdk/internal/asked'
 import { limits } from '@agent-relay/sdk/protocol'
-import { beginningOf } from '../../broker/approval-runtime.ts'
+import { beginningOf } from '../../broker/approvals/approval-runtime.ts'
 import type { ToolCall } from './acp-words.ts'
 
 /** The calls that are kept, the oldest going first. Each may have a text as long as an approval keeps. */

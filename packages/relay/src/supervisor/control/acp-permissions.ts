@@ -5,7 +5,7 @@
 import { wishOf } from '@agent-relay/sdk/internal/asked'
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import type { ApprovalChoice } from '@agent-relay/sdk/protocol'
-import { type ApprovalEnd, type ApprovalQueue, beginningOf } from '../../broker/approval-runtime.ts'
+import { type ApprovalEnd, type ApprovalQueue, beginningOf } from '../../broker/approvals/approval-runtime.ts'
 import type { AskedEdit } from '../../broker/claims/claim-runtime.ts'
 import type { AcpHarness } from '../harness/harness.ts'
 import type { Reply } from '../json-rpc.ts'

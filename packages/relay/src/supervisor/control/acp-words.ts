@@ -2,7 +2,7 @@
 // refused or passed over. packages/relay/tests/supervisor/acp-schema.json has the schemas of what we built against.
 
 import { z } from 'zod'
-import { beginningOf } from '../../broker/approval-runtime.ts'
+import { beginningOf } from '../../broker/approvals/approval-runtime.ts'
 
 export const protocolVersion = 1
 /** JSON-RPC's own numbers. */

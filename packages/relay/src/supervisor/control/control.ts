@@ -3,7 +3,7 @@
 // When something is said, and what, is decided in attention.ts.
 
 import type { ControlName, Route } from '@agent-relay/sdk/protocol'
-import type { MailRoom } from '../../broker/wake-runtime.ts'
+import type { MailRoom } from '../../broker/waking/own-session-runtime.ts'
 import type { Exit } from '../pty.ts'
 import type { TurnSpend } from './acp-usage.ts'
 

@@ -2,7 +2,7 @@
 // the keyboard does, and where it tells what its program does, that counts before the screen.
 
 import { limits } from '@agent-relay/sdk/protocol'
-import type { ApprovalQueue } from '../../broker/approval-runtime.ts'
+import type { ApprovalQueue } from '../../broker/approvals/approval-runtime.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import { type Dialog, DialogQuestions } from '../dialog.ts'
 import type { Harness } from '../harness/harness.ts'

@@ -1,0 +1,101 @@
+// The input of an approval as it is stored and shown: cleaned, cut if long, with a digest of all of it; and its end as the asker is told it.
+
+import { createHash } from 'node:crypto'
+import { clean, cleanLine } from '@agent-relay/sdk/internal/clean'
+import { type Approval, type ApprovalClosed, limits, type Question } from '@agent-relay/sdk/protocol'
+import type { OpenInput } from '../../core/approvals.ts'
+import type { ApprovalRow } from '../../core/view.ts'
+import { type ApprovalEnd, type AskedApproval, beginningOf } from './approval-runtime.ts'
+
+const labelCharsMax = 200
+
+export function openInputOf(asked: AskedApproval): OpenInput {
+  const { agent, vendor, tool, input, inputChars = 0, isCut, directory, choices, questions, mark } = asked
+  const all = [agent, vendor, tool, input, directory, choices, ...(questions ? [questions] : [])]
+  const digest = createHash('sha256').update(JSON.stringify(all))
+  const cut = clean(beginningOf(input, limits.approvalInputCharsMax))
+  const hiddenChars = Math.max(input.length, inputChars) - Math.min(input.length, limits.approvalInputCharsMax)
+  const hiddenLines = linesIn(input) - linesIn(beginningOf(input, limits.approvalInputCharsMax))
+  const isExact = cut === input && hiddenChars === 0 && !isCut
+  const whole =
+    input.length > limits.approvalInputCharsMax ? beginningOf(input, limits.approvalWholeCharsMax) : undefined
+  return {
+    ...{ agent, vendor, tool: labelOf(tool), input: cut, isExact, directory },
+    ...(hiddenChars > 0 ? { hiddenChars, hiddenLines } : {}),
+    ...(whole === undefined ? {} : wholeOf(whole, Math.max(input.length, inputChars))),
+    choices: choices.map(({ id, kind, label }) => ({ id, kind, ...(label ? { label: labelOf(label) } : {}) })),
+    ...(questions ? { questions: questions.map(cleanQuestion) } : {}),
+    ...(mark === undefined ? {} : { mark }),
+    digest: digest.digest('hex').slice(0, 32),
+  }
+}
+
+function wholeOf(text: string, chars: number): Pick<OpenInput, 'whole' | 'isWhole'> {
+  const whole = clean(text)
+  return { whole, isWhole: whole.length === chars && whole === text }
+}
+
+function linesIn(text: string): number {
+  let lines = 1
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++
+  return lines
+}
+
+/** An option that is shown otherwise than it is named could not be chosen: its label stays. */
+function cleanQuestion({ text, options, isMany }: Question): Question {
+  const shown = options.map((each) => ({
+    label: cleanLine(each.label),
+    ...(each.text ? { text: clean(each.text) } : {}),
+  }))
+  return { text: clean(text), options: shown, ...(isMany ? { isMany } : {}) }
+}
+
+function labelOf(text: string): string {
+  return cleanLine(beginningOf(text, 2 * labelCharsMax)).slice(0, labelCharsMax)
+}
+
+/** The approval as lists show it. */
+export function shown({ isExact, hiddenChars: chars = 0, hiddenLines: lines, ...row }: ApprovalRow): Approval {
+  const { id, agent, vendor, tool, input, directory, machine, choices, questions, at, digest } = row
+  const hidden = isExact ? {} : { hidden: { chars, ...(lines ? { lines } : {}) } }
+  const where = { ...(directory === undefined ? {} : { directory }), ...(machine === undefined ? {} : { machine }) }
+  return {
+    id,
+    agent,
+    vendor,
+    tool,
+    input,
+    ...hidden,
+    ...where,
+    choices,
+    ...(questions ? { questions } : {}),
+    since: new Date(at).toISOString(),
+    digest,
+  }
+}
+
+/** The approval with all of its input that is kept. `whole` is unset if the row has all of it. */
+export function shownWhole(row: ApprovalRow, whole: string | undefined): Approval {
+  if (whole === undefined) return shown(row)
+  const all = limits.approvalInputCharsMax + (row.hiddenChars ?? 0)
+  const hiddenChars = Math.max(0, all - limits.approvalWholeCharsMax)
+  const { isWhole: isExact = false } = row
+  return shown({ ...row, input: whole, isExact, hiddenChars, hiddenLines: undefined })
+}
+
+/** The end of an approval, as its asker is told it. */
+export function endOf({
+  how,
+  choice,
+  kind,
+  words,
+  answers,
+}: Omit<ApprovalClosed, 'type' | 'id' | 'agent'>): ApprovalEnd {
+  if (how !== 'answered' || choice === undefined || kind === undefined) return { how } as ApprovalEnd
+  return { how, choice, kind, ...(words === undefined ? {} : { words }), ...(answers ? { answers } : {}) }
+}
+
+/** The source includes the session, so that no session closes the approvals of another. */
+export function sourceOf({ id }: { id: string }, key: string): string {
+  return `${id}/${key}`
+}

@@ -1,0 +1,47 @@
+// Messages about approvals: to the hirer of an agent that is blocked, and to an agent whose CLI does not pass on why it was denied.
+
+import { wishOf } from '@agent-relay/sdk/internal/asked'
+import { cleanLine } from '@agent-relay/sdk/internal/clean'
+import { daemonName, limits } from '@agent-relay/sdk/protocol'
+import { type AnswerInput, delegationText, isHeldNow } from '../../core/approvals.ts'
+import type { ApprovalRow, View } from '../../core/view.ts'
+
+/** Messages and lists of agents show this much of an input. */
+const shortCharsMax = 80
+
+type Asked = Pick<ApprovalRow, 'id' | 'agent' | 'tool' | 'input'>
+
+/** The message to the hirer, with a cause that makes it unique across machines. Undefined if nobody hired the agent. */
+export function approvalNotice(view: View, { id, agent, tool, input }: Asked, now: number, where = '') {
+  const parent = view.agent(agent)?.parent
+  const hirer = parent === undefined ? undefined : view.agent(parent)
+  if (!hirer) return undefined
+  const isPerson = hirer.type === 'human'
+  const fix = isPerson
+    ? 'To answer it: agent-relay approvals'
+    : 'A person has to answer it. relay_who says when it goes on.'
+  const may = view.policy().approve.find((each) => each.agent === parent && isHeldNow(each, now))
+  const own = may ? ` You may answer for some of your workers (${delegationText(may)}): agent-relay approve ${id}` : ''
+  const body = `${agent}${where} is blocked: it ${shortWish({ tool, input })} (${id}). ${fix}${own}`
+  return { input: { to: hirer.name, body, kind: 'status' as const }, cause: `approval/${id}` }
+}
+
+/** The words of a denial as a message from the person, or the daemon, for CLIs that cannot pass them to their model. */
+export function wordsMessage(view: View, { id, words, asker }: AnswerInput, person: string) {
+  const row = view.approvals.byId(id)
+  if (words === undefined || !row) return undefined
+  const by = view.agent(person) ? person : daemonName
+  const who = by === daemonName ? (asker?.name ?? 'A person') : 'I'
+  return { input: { to: row.agent, body: `${who} denied ${id} (it ${shortWish(row)}): ${words}` }, by }
+}
+
+/** `wants to run "npm test"`, `wants to edit src/app.ts` */
+export function shortWish({ tool, input }: Pick<ApprovalRow, 'tool' | 'input'>): string {
+  const { wants, rest } = wishOf({ tool, input })
+  return cleanLine(rest === input ? `${wants} "${shortOf(input)}"` : wants)
+}
+
+export function shortOf(input: string): string {
+  const line = cleanLine(input.slice(0, limits.approvalInputCharsMax))
+  return line.length <= shortCharsMax ? line : `${line.slice(0, shortCharsMax - 1)}…`
+}

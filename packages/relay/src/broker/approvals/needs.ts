@@ -1,0 +1,160 @@
+// The list of things that need a person, computed from the tables for each call and the same in every session of that person. core/needs.ts decides
+// which things count.
+
+import type { Need, OutputOf, ParsedInputOf, Worker } from '@agent-relay/sdk/protocol'
+import { limits } from '@agent-relay/sdk/protocol'
+import { formerWorker } from '../../core/again.ts'
+import { firstLine } from '../../core/first-line.ts'
+import { byUrgency, hasFailed, needKeys } from '../../core/needs.ts'
+import { openQuestions } from '../../core/open-questions.ts'
+import { RefusalError } from '../../core/refusal-error.ts'
+import { type Reader, sees, seesAll } from '../../core/sight.ts'
+import type { Steps } from '../../core/steps.ts'
+import type { MessageHead, WorkerRow } from '../../core/view.ts'
+import { type Asking, actorOf, causeOf, type WorkspaceCore } from '../call.ts'
+import { Budget } from '../long-reads.ts'
+import { shortWish } from './approval-notice.ts'
+import type { Approvals } from './approvals.ts'
+import type { Mentions } from './mentions.ts'
+
+const needsDefault = 200
+/** Failed workers are looked for among this many of the newest. */
+const failedAmongMax = 200
+/** Enough of a body for its first line. */
+const headChars = 200
+
+type Needing = WorkspaceCore & {
+  approvals: Approvals
+  mentions: Mentions
+  waits: { about(agent: string): string[] }
+  workers: { list(reader: Reader, input: object): Worker[] }
+}
+
+/** A need before its message is read. */
+type Found = Omit<Need, 'message'> & { head?: MessageHead }
+
+export function* needs(
+  { workspace }: { workspace: Needing },
+  asking: Asking,
+  { limit = needsDefault }: ParsedInputOf<'need.list'>,
+): Steps<OutputOf<'need.list'>> {
+  const found = yield* needsOf(workspace, asking)
+  const shown: Need[] = []
+  let bytes = 0
+  for (const { head, ...need } of found.slice(0, limit)) {
+    const message = head && workspace.store.queries.whole(head)
+    bytes += message === undefined ? 0 : Buffer.byteLength(message.body)
+    if (bytes > limits.pageBytesMax && shown.length > 0) break
+    shown.push(message === undefined ? need : { ...need, message })
+    yield
+  }
+  return { needs: shown, more: found.length - shown.length }
+}
+
+/** Accepts keys of the list only, so that the table does not grow by names that mean nothing. Idempotent. */
+export async function dismiss(
+  { workspace }: { workspace: Needing },
+  asking: Asking,
+  { key, through = Number.MAX_SAFE_INTEGER }: ParsedInputOf<'need.dismiss'>,
+): Promise<OutputOf<'need.dismiss'>> {
+  const { store, engine, reads } = workspace
+  const by = actorOf(asking)
+  const found = await reads.run(needsOf(workspace, asking), new Budget(), asking.abandoned)
+  const need = found.find((each) => each.key === key)
+  if (!need && !store.needs.isDismissed(by, key)) throw new RefusalError('need.unknown', { key })
+  const input = { key, through: need && Math.min(through, need.head?.seq ?? 0) }
+  const reply = await engine.submit({ rule: 'need.dismiss', input, by, ...causeOf(asking) })
+  if ('refusal' in reply) throw new RefusalError(reply.refusal)
+  return {}
+}
+
+function* needsOf(workspace: Needing, asking: Asking): Steps<Found[]> {
+  const told = yield* toldTo(workspace, asking)
+  return [...approvalsFor(workspace, asking), ...workersFor(workspace, asking), ...told].sort(byUrgency)
+}
+
+function approvalsFor({ store: { view } }: Needing, { session }: Asking): Found[] {
+  const open = view.approvals.open().filter((row) => sees(view, session, 'approval', row))
+  return open.map((row) => ({
+    key: needKeys.approval(row.id),
+    kind: 'approval',
+    who: row.agent,
+    text: shortWish(row),
+    since: timeOf(row.at),
+    approval: row.id,
+  }))
+}
+
+/** An agent that waits for an approval has a row for that already, also in the moment after the answer. */
+function workersFor(workspace: Needing, { session, by }: Asking): Found[] {
+  const { store, workers, approvals, sessions, clock } = workspace
+  const { view } = store
+  const isAsking = (name: string) => view.approvals.of(name).length > 0 || approvals.isJustOver(name)
+  const blocked = workers.list(session, {}).filter(({ name, status }) => status === 'blocked' && !isAsking(name))
+  const done = store.needs.dismissed(by)
+  const isLast = ({ id, name }: WorkerRow) => view.workers.byName(name)?.id === id
+  const failed = view.workers
+    .latest(failedAmongMax)
+    .filter((row) => hasFailed(row, clock.now()) && isLast(row) && sees(view, session, 'worker', row))
+    .filter(({ id }) => !done.has(needKeys.failed(id)))
+  return [
+    ...blocked.map(({ id, name, reason, changedAt }): Found => {
+      const run = view.runs.busyWith(name)?.id
+      const key = needKeys.blocked({ id, changedAt })
+      const need = { key, kind: 'blocked', who: name, text: reason ?? 'a dialog is open', since: changedAt } as const
+      return { ...need, worker: id, ...(run === undefined ? {} : { run }) }
+    }),
+    ...failed.map(({ id, name, reason, code, changedAt }): Found => {
+      const text = reason ?? `it ended with code ${code}`
+      const need = { key: needKeys.failed(id), kind: 'failed', who: name, text, since: timeOf(changedAt) } as const
+      const former = formerWorker(view, session, { name, machine: sessions.machine })
+      return { ...need, worker: id, ...('refusal' in former ? {} : { canRetry: true }) }
+    }),
+  ]
+}
+
+/** Messages to the person that are neither answered nor dismissed, read or not. */
+function* toldTo({ store, waits, mentions }: Needing, { session, by }: Asking): Steps<Found[]> {
+  const { view, needs: rows } = store
+  const done = rows.dismissed(by)
+  const open = yield* openQuestions(view, by, waits.about(by))
+  const questions = new Map(open.filter(({ from }) => from !== by).map((head) => [head.id, head]))
+  const told = new Map<string, MessageHead[]>()
+  // On the page and at the command line a person sees every channel, and may be named in any.
+  const isEverywhere = seesAll(session) && view.agent(by)?.type === 'human'
+  for (const { head, kind } of yield* mentions.since(by, isEverywhere)) {
+    const { conversation, id, seq } = head
+    const heads = told.get(conversation)
+    if (kind === 'question') questions.set(id, head)
+    else if (questions.has(id) || seq <= (done.get(needKeys.told(conversation)) ?? 0)) continue
+    else if (heads) heads.push(head)
+    else told.set(conversation, [head])
+  }
+  const needOf = (head: MessageHead) => ({
+    who: head.from,
+    text: firstLine(view.beginning(head, headChars)),
+    since: timeOf(head.at),
+    head,
+  })
+  // By number: several may have the same time.
+  const asked = [...questions.values()].sort(bySeq).map((head): Found => {
+    return { ...needOf(head), key: needKeys.question(head.id), kind: 'question' }
+  })
+  return [
+    ...asked.filter(({ key }) => !done.has(key)),
+    // One need for each conversation: ten messages in a row need the person once.
+    ...[...told].map(([conversation, heads]): Found => {
+      const [newest, oldest] = [heads[0], heads.at(-1)] as [MessageHead, MessageHead]
+      const many = { key: needKeys.told(conversation), kind: 'mention', count: heads.length } as const
+      return { ...needOf(newest), ...many, since: timeOf(oldest.at) }
+    }),
+  ]
+}
+
+function bySeq(a: MessageHead, b: MessageHead): number {
+  return a.seq - b.seq
+}
+
+function timeOf(at: number): string {
+  return new Date(at).toISOString()
+}

@@ -1,0 +1,56 @@
+// Edits of workers that the supervisor drives over a protocol meet the same claims as edits that a hook reports. Such a protocol denies without words,
+// so the reason is sent as a message.
+
+import { createHash } from 'node:crypto'
+import { daemonName } from '@agent-relay/sdk/protocol'
+import type { WorkspaceCore } from '../call.ts'
+import type { AskedEdit, EditDesk } from './claim-runtime.ts'
+import type { Claims } from './claims.ts'
+
+/** After this time the edit goes ahead without a verdict. The agent waits for a person anyway, so it may be long. */
+const verdictMs = 10_000
+
+type Open = Pick<WorkspaceCore, 'engine' | 'clock' | 'ids'> & { claims: Claims }
+
+export class WorkerEdits implements EditDesk {
+  readonly editsOf: EditDesk['editsOf']
+  readonly #workspace: Open
+  readonly #socketPath: string
+
+  constructor(workspace: Open, socketPath: string, editsOf: EditDesk['editsOf']) {
+    this.#workspace = workspace
+    this.#socketPath = socketPath
+    this.editsOf = editsOf
+  }
+
+  async ask(agent: string, edit: AskedEdit): Promise<string | undefined> {
+    const { claims, clock, ids } = this.#workspace
+    let isLate = false
+    const decided = claims.edit({ by: agent, id: ids('d') }, edit, this.#socketPath).then(async (verdict) => {
+      if (!verdict.isDenied) return undefined
+      if (isLate) await this.made(agent, edit)
+      else this.#tell(agent, verdict.text as string)
+      return verdict.text
+    })
+    const late = new Promise<undefined>((resolve) => {
+      const alarm = clock.after(verdictMs, () => {
+        isLate = true
+        resolve(undefined)
+      })
+      void decided.finally(() => alarm.cancel()).catch(() => {})
+    })
+    // A workspace that cannot decide, such as one that is being closed, denies nothing.
+    return Promise.race([decided, late]).catch(() => undefined)
+  }
+
+  made(agent: string, edit: AskedEdit): Promise<void> {
+    return this.#workspace.claims.made(agent, edit)
+  }
+
+  /** Sends one message for each claim that the edit meets. */
+  #tell(agent: string, body: string): void {
+    const cause = `claim/${agent}/denied/${createHash('sha256').update(body).digest('hex')}`
+    const input = { to: agent, body, kind: 'status' as const }
+    void this.#workspace.engine.submit({ rule: 'message.send', input, by: daemonName, cause })
+  }
+}

@@ -1,0 +1,192 @@
+// Addresses that name another workspace of this daemon: `frontend:Designer`, `frontend:lead`, `frontend:*`, `*:*`.
+
+import {
+  type NotReached,
+  type ParsedInputOf,
+  type Refusal,
+  type RefusalCode,
+  refusal,
+  type Unreachable,
+} from '@agent-relay/sdk/protocol'
+import { leadOf } from '../../core/agents.ts'
+import { broadcast, directKey, isChannel } from '../../core/conversations.ts'
+import { bareText, RefusalError } from '../../core/refusal-error.ts'
+import { type Asking, causeOf, type WorkspaceCore } from '../call.ts'
+import { reuseOf } from '../engine.ts'
+import { isThere, notReached, outOfReach, unreachableAs } from '../presence/availability.ts'
+import { mayWriteToOthers, type Neighbours } from '../presence/other-workspaces.ts'
+import { settleNamed } from '../presence/provisional-names.ts'
+import type { Session } from '../sessions/session.ts'
+
+/** Refuses a sender that may not write to the workspace over the network, in the same words as for an unknown workspace. */
+export async function assertMayWriteTo(
+  session: Session,
+  home: WorkspaceCore,
+  reach: Neighbours,
+  to: string,
+): Promise<void> {
+  if (!mayWriteToOthers(session)) {
+    const why = 'other workspaces can be written to on the local socket, or with the workspace key.'
+    throw new RefusalError('auth.denied', { why })
+  }
+  const { workspace } = outward(to) as { workspace: string }
+  if (workspace === '*' || (await reach.visit(workspace, () => true))) return
+  const why =
+    `no workspace "${workspace}" takes messages from ${home.name}. Its owner may allow it: ` +
+    `agent-relay workspace policy set --writers ${home.name} --project ${workspace}`
+  throw new RefusalError('auth.denied', { why })
+}
+
+export interface Away {
+  to: string
+  code: RefusalCode
+  message: string
+}
+
+export interface WideOutcome {
+  id: string
+  seq: number
+  to: string
+  away: string[]
+  unreachable?: Unreachable[]
+  notReached?: NotReached[]
+  failed?: Away[]
+}
+
+/** Undefined if the address names no workspace and so means the sender's own. */
+export function outward(to: string | string[]): { workspace: string; rest: string } | undefined {
+  const colon = typeof to === 'string' ? to.indexOf(':') : -1
+  if (typeof to !== 'string' || colon < 0) return undefined
+  return { workspace: to.slice(0, colon), rest: to.slice(colon + 1) }
+}
+
+/** The address without the sender's own workspace in front, and with names in place of `lead` and handles, so that a wait knows its agent. */
+export function resolved(
+  to: string | string[],
+  home: WorkspaceCore,
+  neighbours: Neighbours,
+): string | string[] | Promise<string> {
+  const address = outward(to)
+  if (!address) return typeof to === 'string' ? nameOf(home, to) : to
+  const { workspace, rest } = address
+  const named = (other: WorkspaceCore) =>
+    rest === 'lead' ? (leadOf(other.store.view, (name) => isThere(other, name))?.name ?? rest) : nameOf(other, rest)
+  // Answered at once: the sender's next message must not overtake this one.
+  if (workspace === home.name) return named(home)
+  const isPlain = rest !== 'lead' && !rest.startsWith('@')
+  return isPlain ? to : neighbours.visit(workspace, named).then((name = rest) => `${workspace}:${name}`)
+}
+
+/** `@planner` is the agent that has this handle. No name begins so: what was a name, or is one, is never taken for a handle. */
+function nameOf({ store: { view } }: WorkspaceCore, to: string): string {
+  if (!to.startsWith('@')) return to
+  const bare = (handle: string | undefined) => handle?.replace(/^@/, '')
+  return view.agentsCalled(to).find(({ handle }) => bare(handle) === bare(to))?.name ?? to
+}
+
+/** Writes one entry in every target, all with one id. Targets that could not be reached are named; if none could, the send is refused. */
+export async function sendWide(
+  home: WorkspaceCore,
+  neighbours: Neighbours,
+  asking: Asking,
+  input: ParsedInputOf<'message.send'>,
+): Promise<WideOutcome> {
+  const to = input.to as string
+  const { workspace, rest } = outward(to) as { workspace: string; rest: string }
+  if (workspace === '*' && rest !== '*') throw new RefusalError('workspace.unknown', { workspace })
+  // The sender's own workspace comes first: it knows the id of an earlier attempt.
+  const others = workspace === '*' ? neighbours.names().filter((name) => name !== home.name) : [workspace]
+  const targets = workspace === '*' ? [home.name, ...others] : others
+  const outcome: WideOutcome = { id: '', seq: home.store.journal.lastSeq, to, away: [] }
+  const failed: Away[] = []
+  let tried = 0
+  for (const name of targets) {
+    const stored = neighbours.visit(name, (target) => sendTo(target, home, asking, input, rest, outcome))
+    const reached = await stored.catch(refusedBy)
+    // The workspace is gone, or closed to the sender: workspaces that the sender did not name are not mentioned.
+    if (!reached && workspace === '*') continue
+    tried++
+    const reply = reached ?? { refusal: refusal('workspace.unknown', { workspace: name }) }
+    if ('refusal' in reply)
+      failed.push({ to: `${name}:${rest}`, code: reply.refusal.code, message: failureText(reply.refusal) })
+  }
+  if (failed.length === tried) {
+    const [only] = failed
+    if (failed.length === 1 && only) throw new RefusalError({ ...refusal('message.undelivered'), ...only, details: {} })
+    throw new RefusalError('message.undelivered', { failures: failed.map(({ message }) => message) })
+  }
+  return failed.length > 0 ? { ...outcome, failed } : outcome
+}
+
+async function sendTo(
+  target: WorkspaceCore,
+  home: WorkspaceCore,
+  asking: Asking,
+  input: ParsedInputOf<'message.send'>,
+  rest: string,
+  outcome: WideOutcome,
+) {
+  // `resolved` has put in the name of a lead, if there is one.
+  if (rest === 'lead' && !target.store.view.agent(rest))
+    return { refusal: refusal('agent.unknown', { name: `${target.name}:lead` }) }
+  await settleNamed(target, rest)
+  outcome.id ||= idOf(target, home, asking)
+  const isHome = target === home
+  // A message is known only where it is stored, so a reply travels as a thread with that message's id.
+  const thread = input.replyTo ?? input.thread
+  const { body, kind } = input
+  const reply = await target.engine.submit({
+    rule: 'message.send',
+    input: { to: rest, body, kind, thread },
+    by: isHome ? asking.by : `${home.name}:${asking.by}`,
+    ...causeOf(asking),
+    mint: outcome.id,
+  })
+  if ('refusal' in reply) return { refusal: addressed(target, reply.refusal) }
+  const isAgent = rest !== broadcast && !isChannel(rest)
+  const lost = isAgent && outOfReach(target, rest)
+  if (lost) outcome.unreachable = [unreachableAs(`${target.name}:${rest}`, lost)]
+  else if (isAgent && !isThere(target, rest)) outcome.away.push(`${target.name}:${rest}`)
+  const shut = isAgent ? notReached(target, rest) : []
+  if (shut.length > 0) outcome.notReached = shut.map(({ why }) => ({ name: `${target.name}:${rest}`, why }))
+  return reply
+}
+
+/** The refusal with names as the sender would write them. */
+function addressed({ name: workspace }: WorkspaceCore, refused: Refusal): Refusal {
+  const { name, nearest } = refused.details ?? {}
+  if (refused.code !== 'agent.unknown') return refused
+  const there = Array.isArray(nearest) ? nearest.map((each) => `${workspace}:${each}`) : []
+  return refusal('agent.unknown', { name: `${workspace}:${name}`, nearest: there })
+}
+
+/** The id of an earlier attempt, if the target has seen one; otherwise a new id. */
+function idOf(target: WorkspaceCore, home: WorkspaceCore, { by, id, digest }: Asking): string {
+  const before = target.store.journal.answered(target === home ? by : `${home.name}:${by}`, id)
+  if (!before) return home.ids('m')
+  // Refused here already: a target that has not seen the first message would store this one with its id.
+  const reused = reuseOf(before, { rule: 'message.send', cause: id, digest })
+  if (reused) throw new ReusedError(reused)
+  return before.outcome.id as string
+}
+
+/** Ends the whole send; any other refusal concerns one target. */
+class ReusedError extends RefusalError {}
+
+/** The fix in a refusal names tools of the sender's own workspace, so it is left out. */
+function failureText(refused: Refusal): string {
+  return refused.code === 'workspace.unknown' ? refused.message : bareText(refused)
+}
+
+/** A workspace that cannot be opened counts as not reached. */
+function refusedBy(error: unknown): { refusal: Refusal } {
+  if (!(error instanceof RefusalError) || error instanceof ReusedError) throw error
+  return { refusal: error.refusal }
+}
+
+/** Answers to a message that went to another workspace arrive in the sender's own, from the address it was sent to. */
+export function awaitedFrom(home: WorkspaceCore, by: string, to: string) {
+  const conversation = directKey([by, to])
+  const { view, journal } = home.store
+  return { conversation, afterSeq: journal.lastSeq, afterN: view.lastNumber(conversation) ?? 0 }
+}

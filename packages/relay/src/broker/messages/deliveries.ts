@@ -1,0 +1,155 @@
+// Sessions that want each message as it comes. A hint wakes them; they take from the inbox like anyone else and send what they took.
+
+import { type Entry, limits, type Refusal } from '@agent-relay/sdk/protocol'
+import { directMembers } from '../../core/conversations.ts'
+import { RefusalError, refusalOf } from '../../core/refusal-error.ts'
+import type { Clock } from '../../machine/clock.ts'
+import type { Store } from '../../store/store.ts'
+import type { Parts, Sink, Watch } from '../call.ts'
+import type { Session } from '../sessions/session.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { submitTake } from './inbox.ts'
+
+const deliveryBatchMax = 64
+
+export class Deliveries {
+  readonly #parts: Parts
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #sessions: Sessions
+  readonly #byAgent = new Map<string, Set<Follower>>()
+  readonly #byConversation = new Map<string, Set<Follower>>()
+
+  constructor(options: Parts) {
+    this.#parts = options
+    this.#store = options.store
+    this.#clock = options.clock
+    this.#sessions = options.sessions
+    options.hub.listen((entries) => this.#wakeFor(entries))
+    // Messages that a vanished session held are free again.
+    options.sessions.onChange((agent) => this.#wake(this.#byAgent.get(agent)))
+  }
+
+  follow(session: Session, since: number | undefined, sink: Sink): Watch {
+    const agent = session.agent as string
+    const hold = this.#sessions.hold(session)
+    const end = (refused: Refusal) => {
+      watch.stop()
+      sink.end(refused)
+    }
+    const whom = { agent, hold: hold.id, since }
+    const follower = new Follower(this.#parts, whom, { ...sink, end })
+    put(this.#byAgent, agent, follower)
+    for (const conversation of this.#store.queries.conversationsOf(agent))
+      put(this.#byConversation, conversation, follower)
+    const lookAgain = () => {
+      follower.wake()
+      alarm = this.#clock.after(limits.lookAgainMs, lookAgain)
+    }
+    let alarm = this.#clock.after(0, lookAgain)
+    const watch = {
+      seq: this.#store.journal.lastSeq,
+      drained: () => follower.wake(),
+      stop: () => {
+        alarm.cancel()
+        follower.stop()
+        hold.release()
+        drop(this.#byAgent, agent, follower)
+        for (const conversation of [...this.#byConversation.keys()]) drop(this.#byConversation, conversation, follower)
+      },
+    }
+    return watch
+  }
+
+  /** Whether somebody follows the agent's inbox, so that mail is sent to it at once. */
+  isFollowed(agent: string): boolean {
+    return this.#byAgent.has(agent)
+  }
+
+  #wakeFor(entries: Entry[]): void {
+    for (const { facts } of entries) {
+      for (const fact of facts) {
+        if (fact.type === 'channel.joined') this.#admit(fact.agent, fact.channel)
+        else if (fact.type === 'conversation.opened') {
+          for (const agent of directMembers(fact.conversation)) this.#admit(agent, fact.conversation)
+        } else if (fact.type === 'message.created') this.#wake(this.#byConversation.get(fact.conversation))
+        else if (fact.type === 'delivery.released') this.#wake(this.#byAgent.get(fact.agent))
+      }
+    }
+  }
+
+  #admit(agent: string, conversation: string): void {
+    for (const follower of this.#byAgent.get(agent) ?? []) put(this.#byConversation, conversation, follower)
+  }
+
+  #wake(followers: Set<Follower> | undefined): void {
+    for (const follower of followers ?? []) follower.wake()
+  }
+}
+
+interface Followed {
+  agent: string
+  hold: string
+  /** Earlier entries are left out. */
+  since: number | undefined
+}
+
+class Follower {
+  readonly #parts: Parts
+  readonly #for: Followed
+  readonly #sink: Sink
+  readonly #stopped = new AbortController()
+  #isTaking = false
+  #again = false
+
+  constructor(parts: Parts, whom: Followed, sink: Sink) {
+    this.#parts = parts
+    this.#for = whom
+    this.#sink = sink
+  }
+
+  wake(): void {
+    this.#again = true
+    if (!this.#isTaking) this.#take().catch((error: unknown) => this.#isRunning && this.#sink.end(refusalOf(error)))
+  }
+
+  stop(): void {
+    this.#stopped.abort()
+  }
+
+  get #isRunning(): boolean {
+    return !this.#stopped.signal.aborted
+  }
+
+  async #take(): Promise<void> {
+    this.#isTaking = true
+    const { agent: by, since: after } = this.#for
+    const { ids, store } = this.#parts
+    while (this.#isRunning && this.#again && this.#sink.isReady()) {
+      this.#again = false
+      const input = { route: 'deliver', limit: deliveryBatchMax, uncounted: true, after } as const
+      const submission = { rule: 'inbox.take', input, by, cause: ids('d'), session: this.#for.hold } as const
+      const reply = await submitTake(this.#parts, submission, this.#stopped.signal)
+      // On a full disk the messages wait and the next look tries again. A damaged file stays damaged, so the follower is ended with the reason.
+      if ('refusal' in reply && !reply.refusal.retry) throw new RefusalError(reply.refusal)
+      if ('refusal' in reply || !this.#isRunning) break
+      const { messages, more } = reply.outcome as { messages: string[]; more: number }
+      const { queries } = store
+      const found = reply.found ? queries.offered(reply.found, 'deliver') : queries.inboxMessages(by, messages)
+      for (const message of found) this.#sink.item(message)
+      if (more > 0) this.#again = true
+    }
+    this.#isTaking = false
+  }
+}
+
+function put(map: Map<string, Set<Follower>>, key: string, follower: Follower): void {
+  const set = map.get(key)
+  if (set) set.add(follower)
+  else map.set(key, new Set([follower]))
+}
+
+function drop(map: Map<string, Set<Follower>>, key: string, follower: Follower): void {
+  const set = map.get(key)
+  if (set?.delete(follower) && set.size === 0) map.delete(key)
+}

@@ -1,0 +1,220 @@
+// Looking back: lists of conversations, the messages of a conversation or thread, one agent's mail, and the receipts of a message.
+
+import {
+  type HistoryMessage,
+  type InboxMessage,
+  limits,
+  type Message,
+  type OutputOf,
+  type ParsedInputOf,
+  type Receipt,
+} from '@agent-relay/sdk/protocol'
+import { unknownChannel } from '../../core/channels.ts'
+import { addressOf, directMembers, isChannel } from '../../core/conversations.ts'
+import { homeElsewhere } from '../../core/homes.ts'
+import { isHeld, pageSteps } from '../../core/inbox.ts'
+import { openQuestions } from '../../core/open-questions.ts'
+import { RefusalError } from '../../core/refusal-error.ts'
+import { sees, seesAll } from '../../core/sight.ts'
+import type { Steps } from '../../core/steps.ts'
+import type { MessageHead, Waiting } from '../../core/view.ts'
+import { unreadCountMax } from '../../store/queries.ts'
+import type { Asking, WorkspaceCore } from '../call.ts'
+import { Budget, type Pace } from '../long-reads.ts'
+import { type CallScope, mayWriteToOthers, workspacesToSearch } from '../presence/other-workspaces.ts'
+import type { Waits } from '../presence/waits.ts'
+
+const [conversationsDefault, historyDefault, mailDefault] = [200, 100, 50]
+
+export function* conversations(
+  { workspace: { store } }: CallScope,
+  { session, by }: Asking,
+  { limit = conversationsDefault }: ParsedInputOf<'conversation.list'>,
+): Steps<OutputOf<'conversation.list'>> {
+  const { history, view, queries } = store
+  const [own, ever] = [new Set(queries.conversationsOf(by)), new Set(queries.conversationsEver(by))]
+  const seen = yield* history.latest(seesAll(session) ? undefined : new Set([...view.channels(), ...own]))
+  const shown: OutputOf<'conversation.list'>['conversations'] = []
+  for (const { name, seq } of seen.slice(0, limit)) {
+    const members = directMembers(name)
+    const joined = own.has(name)
+    // A reader that was never in the conversation sees none of its messages.
+    const head = seq === 0 || !(ever.has(name) || seesAll(session)) ? undefined : queries.headAt(seq)
+    const last = head && sees(view, session, 'message', head) ? head : undefined
+    shown.push({
+      name,
+      members: members.length > 0 ? members : queries.memberCount(name),
+      messages: view.lastNumber(name) ?? 0,
+      joined,
+      unread: joined ? yield* view.inbox.unreadCount(by, unreadCountMax, name) : 0,
+      last: last && { ...withoutBody(last), preview: history.preview(last.seq, limits.lastWordsCharsMax) },
+    })
+    yield
+  }
+  return { conversations: shown, more: seen.length - shown.length }
+}
+
+export function* messages(
+  { workspace: { store } }: CallScope,
+  { session, by }: Asking,
+  input: ParsedInputOf<'message.list'>,
+): Steps<OutputOf<'message.list'>> {
+  const { history, view } = store
+  const { around, limit = historyDefault } = input
+  const middle = around === undefined ? undefined : view.message(around)
+  if (around !== undefined && !(middle && sees(view, session, 'message', middle)))
+    throw new RefusalError('message.unknown', { message: around })
+  const conversation = middle?.conversation ?? (input.conversation as string)
+  const last = view.lastNumber(conversation)
+  if (last === undefined || !sees(view, session, 'conversation', conversation))
+    throw new RefusalError(unknownChannel(view, conversation).refusal)
+  const { lastSeq: seq } = store.journal
+  const heads = history.span(conversation, {
+    after: middle ? Math.max(0, middle.n - Math.ceil(limit / 2)) : (input.after ?? 0),
+    before: input.before ?? last + 1,
+    limit,
+    bytesMax: limits.pageBytesMax,
+    isUpward: middle !== undefined || input.after !== undefined,
+    reader: seesAll(session) ? undefined : by,
+  })
+  const shown: HistoryMessage[] = []
+  for (const head of heads) {
+    shown.push(history.whole(head, by))
+    yield
+  }
+  return { conversation, last, seq, messages: shown }
+}
+
+export function* mail(
+  { workspace: { store } }: CallScope,
+  { session }: Asking,
+  { agent, box, limit = mailDefault }: ParsedInputOf<'agent.mail'>,
+): Steps<OutputOf<'agent.mail'>> {
+  if (!sees(store.view, session, 'mail', agent))
+    throw new RefusalError('auth.denied', { why: `the mail of ${agent} is for ${agent} and the key's holder.` })
+  if (!store.view.agent(agent)) throw new RefusalError('agent.unknown', { name: agent, nearest: [] })
+  if (box === 'inbox') return yield* store.queries.peek(agent, { limit })
+  // An agent has sent nothing before its first stay.
+  const { lastSeq } = store.journal
+  let first = lastSeq + 1
+  for (const span of store.visible.spans(agent)) {
+    if (span) first = Math.min(first, span.firstSeq)
+    yield
+  }
+  const { waiting, more } = yield* pageSteps(store.history.sent(agent, first - 1, lastSeq), { limit }, () => true)
+  const sent: InboxMessage[] = []
+  for (const { head } of waiting) {
+    const { n: _, offered, read, reactions: __, ...message } = store.history.whole(head, agent)
+    sent.push({ ...message, receipt: read > 0 ? 'read' : offered > 0 ? 'offered' : 'stored' })
+    yield
+  }
+  return { messages: sent, more }
+}
+
+/** The open questions of others to this agent, as the brief counts them. */
+export function* owed(
+  { workspace: { store, waits } }: CallScope<WorkspaceCore & { waits: Waits }>,
+  { by }: Asking,
+  { limit = mailDefault }: ParsedInputOf<'inbox.owed'>,
+): Steps<OutputOf<'inbox.owed'>> {
+  const open = yield* openQuestions(store.view, by, waits.about(by))
+  const asked = open.filter(({ from }) => from !== by)
+  const messages: Message[] = []
+  for (const head of asked.slice(0, limit)) {
+    const { n: _, offered: __, read: ___, reactions: ____, receipt: _____, ...message } = store.history.whole(head, by)
+    messages.push(message)
+    yield
+  }
+  return { messages, more: asked.length - messages.length }
+}
+
+/** Stops when the reader's time is spent: a thread may be long and hold little that the reader sees. */
+export function* thread(
+  { workspace: { store } }: CallScope,
+  { session, by }: Asking,
+  { thread: name, after = 0, limit = limits.threadMessagesDefault }: ParsedInputOf<'message.thread'>,
+  pace: Pace,
+): Steps<OutputOf<'message.thread'>> {
+  const { queries } = store
+  let reached = after
+  let isCut = false
+  const source = function* (): Iterable<Waiting | undefined> {
+    for (const { seq, waiting } of queries.thread(name, after, seesAll(session) ? undefined : by)) {
+      yield waiting
+      reached = seq
+      isCut = pace.isSpent
+      if (isCut) return
+    }
+  }
+  const { waiting, more } = yield* pageSteps(source(), { limit }, () => true)
+  const shown: Message[] = []
+  for (const { head } of waiting) {
+    shown.push(queries.whole(head))
+    yield
+  }
+  if (more > 0) return { messages: shown, more, next: waiting[waiting.length - 1]?.head.seq }
+  return isCut ? { messages: shown, more: 1, next: reached } : { messages: shown, more }
+}
+
+/** The receipts of a message, for each recipient. */
+export function receipts(
+  scope: CallScope,
+  asking: Asking,
+  { message }: ParsedInputOf<'message.receipts'>,
+): Steps<Received> | Promise<Received> {
+  const { view } = scope.workspace.store
+  const head = view.message(message)
+  if (head && sees(view, asking.session, 'message', head)) return ownReceipts(scope.workspace, head)
+  return receiptsElsewhere(scope, asking, message)
+}
+
+type Received = OutputOf<'message.receipts'>
+
+function* ownReceipts(workspace: WorkspaceCore, head: MessageHead): Steps<Received> {
+  const { store, sessions, otherMachines } = workspace
+  const receipts = yield* receiptsIn(workspace, head)
+  if (!otherMachines) return { message: head.id, receipts }
+  const told = receipts.map((receipt) => {
+    const machine = homeElsewhere(store.view, sessions, receipt.agent)?.machine
+    return machine === undefined ? receipt : { ...receipt, machine }
+  })
+  return { message: head.id, receipts: told }
+}
+
+function receiptsIn({ store, sessions, clock }: WorkspaceCore, head: MessageHead): Steps<Receipt[]> {
+  return store.queries.receipts(head, (by, receipt) => isHeld({ by, at: clock.now(), world: sessions }, receipt))
+}
+
+/** A message sent to other workspaces is stored there; its sender may know its receipts, and nothing else. */
+async function receiptsElsewhere(
+  { workspace: home, neighbours }: CallScope,
+  { session, by, abandoned }: Asking,
+  message: string,
+): Promise<Received> {
+  const receipts: Receipt[] = []
+  for (const name of mayWriteToOthers(session) ? workspacesToSearch(neighbours) : []) {
+    await neighbours.visit(name, async (workspace) => {
+      const head = workspace.store.view.message(message)
+      if (head?.from !== `${home.name}:${by}`) return
+      for (const receipt of await workspace.reads.run(receiptsIn(workspace, head), new Budget(), abandoned))
+        receipts.push({ ...receipt, agent: `${name}:${receipt.agent}` })
+    })
+  }
+  if (receipts.length === 0) throw new RefusalError('message.unknown', { message })
+  return { message, receipts }
+}
+
+function withoutBody(head: MessageHead) {
+  const { id, seq, at, conversation, from, kind, thread, replyTo } = head
+  return {
+    id,
+    seq,
+    ts: new Date(at).toISOString(),
+    from,
+    to: addressOf(conversation, from),
+    kind,
+    ...(isChannel(conversation) ? { channel: conversation } : {}),
+    ...(thread === undefined ? {} : { thread }),
+    ...(replyTo === undefined ? {} : { replyTo }),
+  }
+}

@@ -1,0 +1,167 @@
+// Taking messages from the inbox and marking them as read. The rule picks and marks messages; this file adds the bodies and wakes a waiting take. If the
+// rule would look through more rows than a commit can wait for, the messages are found first, in steps and in turn with all other reads, and the
+// rule decides again on those.
+
+import { type Fact, type InboxMessage, limits, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
+import { looksBack, pick, readMax, type TakeInput, unreadOf } from '../../core/inbox.ts'
+import { RefusalError } from '../../core/refusal-error.ts'
+import { type Asking, causeOf, type Parts } from '../call.ts'
+import type { Reply, Submission } from '../engine.ts'
+import { Budget } from '../long-reads.ts'
+import type { Waits } from '../presence/waits.ts'
+
+type Input = ParsedInputOf<'inbox.take'>
+type Taken = OutputOf<'inbox.take'>
+
+const nothing: Taken = { messages: [], more: 0 }
+
+export class Inboxes {
+  readonly #parts: Parts
+  readonly #waits: Waits
+  /** The newest waiting take of each agent. */
+  readonly #waiting = new Map<string, AbortController>()
+
+  constructor(parts: Parts, waits: Waits) {
+    this.#parts = parts
+    this.#waits = waits
+  }
+
+  take(asking: Asking, { wait, ...input }: Input): Promise<Taken> {
+    return wait === undefined ? this.#take(asking, input, asking.abandoned) : this.#wait(asking, input, wait)
+  }
+
+  /** Whether a take waits for the agent, so that mail is handed to it at once. */
+  isWaiting(agent: string): boolean {
+    return this.#waiting.has(agent)
+  }
+
+  async #take(asking: Asking, asked: Input, abandoned: AbortSignal, id = asking.id): Promise<Taken> {
+    const { session, by } = asking
+    if (asked.route === 'hook' && this.#parts.isBlocked(by)) return nothing
+    const { queries } = this.#parts.store
+    // The model has just begun again: its next call does not show that it received earlier mail.
+    if (asked.route === 'hook' && asked.again) this.#parts.sessions.received(session)
+    const input: TakeInput = session.standing.kind === 'model' ? { ...asked, route: asked.route ?? 'tool' } : asked
+    const submission = { rule: 'inbox.take', input, by, ...causeOf({ ...asking, id }), session: session.id } as const
+    const reply = await submitTake(this.#parts, submission, abandoned)
+    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    const { messages: ids, more, shown = [] } = reply.outcome as { messages: string[]; more: number; shown?: string[] }
+    const isHook = input.route === 'hook'
+    const found: InboxMessage[] = reply.found
+      ? queries.offered(reply.found, isHook ? undefined : (input.route ?? 'take'))
+      : queries.inboxMessages(by, ids)
+    // The answer to a question goes to the call that waits for it, and is not shown a second time.
+    const isWaiters = (message: InboxMessage) => this.#waits.isAwaited(by, message, isHook)
+    const isForModel = (isHook || input.route === 'tool') && !looksBack(input)
+    const messages = isForModel ? found.filter((message) => !isWaiters(message)) : found
+    // A hook reports by inbox.offer what it has shown to the agent: it may end before it could.
+    if (isHook) return { messages, more }
+    const isHanded = ({ id, receipt }: InboxMessage) => receipt !== 'read' && !shown.includes(id)
+    asking.handed = messages.filter(isHanded).map(({ id }) => id)
+    return { messages, more }
+  }
+
+  /** Hosts start one waiter per event and do not say when they give one up: only the newest one is answered. */
+  async #wait(asking: Asking, input: Input, waitMs: number): Promise<Taken> {
+    const { by, id, abandoned } = asking
+    const { clock } = this.#parts
+    this.#waiting.get(by)?.abort()
+    const own = new AbortController()
+    this.#waiting.set(by, own)
+    const over = AbortSignal.any([own.signal, abandoned, this.#waits.stopped])
+    const until = clock.steady() + waitMs
+    try {
+      for (let look = 0; !over.aborted && clock.steady() < until; look++) {
+        const hint = messageFor(this.#parts, by, Math.min(limits.lookAgainMs, until - clock.steady()), over)
+        const taken = await this.#take(asking, input, over, look === 0 ? id : `${id}/${look}`)
+        if (taken.messages.length > 0) {
+          hint.cancel()
+          return taken
+        }
+        await hint.came
+      }
+      return nothing
+    } catch (error) {
+      // The take was given up during a long look.
+      if (over.aborted) return nothing
+      throw error
+    } finally {
+      if (this.#waiting.get(by) === own) this.#waiting.delete(by)
+    }
+  }
+}
+
+/** Resolves when a message may have come for the agent, after `ms`, or when nobody waits any more. */
+function messageFor({ hub, sessions, store, clock }: Parts, agent: string, ms: number, over: AbortSignal) {
+  let cancel = () => {}
+  const came = new Promise<void>((resolve) => {
+    const done = () => {
+      for (const stop of listening) stop()
+      alarm.cancel()
+      over.removeEventListener('abort', done)
+      resolve()
+    }
+    const isForIt = (fact: Fact) =>
+      fact.type === 'message.created'
+        ? store.view.isMember(agent, fact.conversation)
+        : (fact.type === 'delivery.released' || fact.type === 'approval.closed') && fact.agent === agent
+    const listening = [
+      hub.listen((entries) => entries.some(({ facts }) => facts.some(isForIt)) && done()),
+      // What a vanished session held is free again.
+      sessions.onChange((changed) => changed === agent && done()),
+    ]
+    const alarm = clock.after(ms, done)
+    over.addEventListener('abort', done)
+    cancel = done
+  })
+  return { came, cancel }
+}
+
+/** Rejects once `abandoned`; nothing is handed out then. */
+export async function submitTake(
+  { store, engine, sessions, clock, reads }: Pick<Parts, 'store' | 'engine' | 'sessions' | 'clock' | 'reads'>,
+  submission: Submission<'inbox.take'>,
+  abandoned: AbortSignal,
+): Promise<Reply> {
+  const { input, by } = submission
+  let reply = await engine.submit(submission)
+  while (isUnfinished(reply)) {
+    const now = { input, by, at: clock.now(), world: sessions }
+    const found = await reads.run(pick(store.view, now), new Budget(), abandoned)
+    reply = await engine.submit({ ...submission, input: { ...input, found } })
+    // All of them went to other sessions meanwhile: what comes after them is looked for.
+    if (found.waiting.length > 0 && isNothingNew(reply)) reply = unfinished
+  }
+  return reply
+}
+
+/** A long thread takes several commands; the last bears the call's id and counts them all, so that a repeat is answered alike. */
+export async function submitRead(
+  { store, engine, reads, ids }: Pick<Parts, 'store' | 'engine' | 'reads'> & { ids: (prefix: string) => string },
+  submission: Submission<'inbox.read'>,
+  abandoned: AbortSignal,
+): Promise<Reply> {
+  const { input, by } = submission
+  const { thread } = input
+  const reply = await engine.submit(submission)
+  if (!isUnfinished(reply) || thread === undefined) return reply
+  const unread = await reads.run(unreadOf(store.view, by, thread), new Budget(), abandoned)
+  let [at, marked] = [0, 0]
+  for (; unread.length - at > readMax; at += readMax) {
+    const found = { messages: unread.slice(at, at + readMax), marked: 0 }
+    const part = await engine.submit({ rule: 'inbox.read', input: { found }, by, cause: ids('d') })
+    if ('refusal' in part) return part
+    marked += part.outcome.read as number
+  }
+  return engine.submit({ ...submission, input: { ...input, found: { messages: unread.slice(at), marked } } })
+}
+
+const unfinished: Reply = { seq: 0, outcome: { isUnfinished: true }, repeat: false }
+
+function isUnfinished(reply: Reply): boolean {
+  return 'outcome' in reply && reply.outcome.isUnfinished === true
+}
+
+function isNothingNew(reply: Reply): boolean {
+  return 'outcome' in reply && !reply.repeat && (reply.outcome.messages as string[]).length === 0
+}

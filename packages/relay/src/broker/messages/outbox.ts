@@ -1,0 +1,175 @@
+// The outbox: sends that somebody wanted kept on this machine while the shared workspace cannot be reached. They are sent in their order once it is,
+// each once. What cannot be sent even then is told to its sender.
+
+import { oneLine } from '@agent-relay/sdk/internal/clean'
+import {
+  daemonName,
+  limits,
+  type OutputOf,
+  type ParsedInputOf,
+  type Refusal,
+  type RefusalCode,
+} from '@agent-relay/sdk/protocol'
+import { bareText, RefusalError } from '../../core/refusal-error.ts'
+import { seesAll } from '../../core/sight.ts'
+import type { Alarm } from '../../machine/clock.ts'
+import type { QueuedSend } from '../../store/outbox-rows.ts'
+import { type Asking, causeOf, type Parts } from '../call.ts'
+
+/** Interval of attempts to reach the workspace again. */
+const lookMs = 1_000
+/** Older messages are no longer sent. */
+const waitMsMax = 24 * 60 * 60_000
+
+/** Refusals that say nothing of the message itself: the same send may be stored later. */
+const passing: readonly RefusalCode[] = [
+  ...(['cluster.unreachable', 'cluster.unknown', 'cluster.unusable', 'cluster.diverged'] as const),
+  ...(['cluster.newer', 'cluster.older', 'cluster.forged'] as const),
+]
+
+type Send = ParsedInputOf<'message.send'> & { to: string | string[] }
+
+export class Outbox {
+  readonly #parts: Parts
+  #alarm: Alarm | undefined
+  /** The row that is being sent. */
+  #sending: number | undefined
+  #isClosed = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    if (this.count > 0) this.#plan()
+  }
+
+  get #rows() {
+    return this.#parts.store.outbox
+  }
+
+  /** The number of waiting messages. */
+  get count(): number {
+    return this.#rows.waiting().messages
+  }
+
+  /** Whether a send that was refused so may wait. */
+  mayWait({ code }: Refusal): boolean {
+    return passing.includes(code)
+  }
+
+  /** Whether messages of this sender wait; later ones must not overtake them. */
+  isWaiting(by: string): boolean {
+    return this.#rows.waiting(by).messages > 0
+  }
+
+  /** When this returns, the message is on the disk of this machine. */
+  put(asking: Asking, { wait: _, ...input }: Send): OutputOf<'message.queue'>['queued'] {
+    const { store, clock, ids } = this.#parts
+    const { by } = asking
+    const { cause, digest } = causeOf(asking)
+    const row = { id: ids('q'), at: clock.now(), by, cause, digest: digest?.(), input: JSON.stringify(input) }
+    const before = this.#rows.of(by, cause)
+    if (before && before.digest !== row.digest)
+      throw new RefusalError('call.reused', { id: cause, operation: 'message.queue' })
+    if (!before) this.#assertRoom(by, Buffer.byteLength(row.input))
+    const { n, id, at } = store.transact(() => this.#rows.put(row))
+    this.#plan()
+    return { id, since: new Date(at).toISOString(), ahead: this.#rows.before(n) }
+  }
+
+  /** One sender never takes all of the room from the others. */
+  #assertRoom(by: string, bytes: number): void {
+    const rooms = [
+      {
+        of: 'yours',
+        has: this.#rows.waiting(by),
+        messages: limits.outboxOfSenderMax,
+        most: limits.outboxBytesOfSenderMax,
+      },
+      { of: 'this workspace', has: this.#rows.waiting(), messages: limits.outboxMax, most: limits.outboxBytesMax },
+    ]
+    for (const { of, has, messages, most } of rooms) {
+      if (has.messages < messages && has.bytes + bytes <= most) continue
+      throw new RefusalError('outbox.full', { of, messages, size: `${most / 2 ** 20} MiB` })
+    }
+  }
+
+  list({ session, by }: Asking): OutputOf<'outbox.list'> {
+    const heads = this.#rows.list(limits.lastWordsCharsMax, seesAll(session) ? undefined : by)
+    return { queued: heads.map(({ at, by: from, ...head }) => ({ ...head, since: new Date(at).toISOString(), from })) }
+  }
+
+  drop({ session, by }: Asking, { id }: ParsedInputOf<'outbox.drop'>): OutputOf<'outbox.drop'> {
+    const { store } = this.#parts
+    const row = this.#rows.byId(id)
+    // A message that is just being sent cannot be called back.
+    if (!row || row.n === this.#sending || !(row.by === by || seesAll(session)))
+      throw new RefusalError('outbox.unknown', { id })
+    store.transact(() => this.#rows.drop(row.n))
+    return shown(row)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#alarm?.cancel()
+  }
+
+  #plan(): void {
+    if (this.#alarm || this.#isClosed) return
+    this.#alarm = this.#parts.clock.after(lookMs, () => {
+      this.#alarm = undefined
+      void this.#send().finally(() => this.#isClosed || this.count === 0 || this.#plan())
+    })
+  }
+
+  async #send(): Promise<void> {
+    const { engine } = this.#parts
+    while (!this.#isClosed && this.#sending === undefined && engine.trouble === undefined) {
+      const first = this.#rows.next()
+      if (!first) return
+      this.#sending = first.n
+      const isDone = await this.#isDone(first).finally(() => (this.#sending = undefined))
+      if (!isDone || this.#isClosed) return
+      this.#parts.store.transact(() => this.#rows.drop(first.n))
+    }
+  }
+
+  /** False: the message waits on. After a crash before its row is gone it is sent again, and found stored. */
+  async #isDone(row: QueuedSend): Promise<boolean> {
+    const { engine, clock } = this.#parts
+    const { by, cause, digest } = row
+    const input = JSON.parse(row.input) as Send
+    if (clock.now() - row.at > waitMsMax) return this.#tell(row, 'it has waited for more than a day.')
+    const given = {
+      rule: 'message.send',
+      input,
+      by,
+      cause,
+      ...(digest === undefined ? {} : { digest: () => digest }),
+    } as const
+    const reply = await engine.submit(given)
+    if (!('refusal' in reply)) return true
+    return this.mayWait(reply.refusal) || isClosing(reply.refusal) ? false : this.#tell(row, bareText(reply.refusal))
+  }
+
+  /** Tells the sender, who believes that the message will be sent. */
+  async #tell({ by, at, cause, input }: QueuedSend, why: string): Promise<boolean> {
+    const { to } = JSON.parse(input) as Send
+    const names = oneLine(typeof to === 'string' ? to : to.join(', '))
+    const body = `Your message to ${names}, queued at ${new Date(at).toISOString()}, was not sent: ${why}`
+    const reply = await this.#parts.engine.submit({
+      rule: 'message.send',
+      input: { to: by, body, kind: 'status' },
+      by: daemonName,
+      cause: `${cause} unsent`,
+    })
+    return !('refusal' in reply) || !(this.mayWait(reply.refusal) || isClosing(reply.refusal))
+  }
+}
+
+function isClosing({ code }: Refusal): boolean {
+  return code === 'daemon.stopping' || code === 'fault'
+}
+
+function shown({ id, at, by, input }: QueuedSend) {
+  const { to, body, kind } = JSON.parse(input) as Send
+  return { id, since: new Date(at).toISOString(), from: by, to, body, ...(kind === undefined ? {} : { kind }) }
+}

@@ -1,0 +1,215 @@
+// Searching goes through the parts of the index that can hold something for the reader, newest first, as far as its time allows. The index is
+// filled after replies have left and while nothing waits; a part is filled to its end before it is searched.
+
+import { statSync } from 'node:fs'
+import { limits, type Message, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
+import { type Reader, sees, seesAll } from '../../core/sight.ts'
+import type { Steps } from '../../core/steps.ts'
+import { LoadMeter } from '../../machine/event-loop.ts'
+import { SearchIndex } from '../../store/search.ts'
+import { conversationMark, queryOf, questionsOf, senderMark } from '../../store/search-query.ts'
+import type { Store } from '../../store/store.ts'
+import type { Engine } from '../engine.ts'
+import type { Hub } from '../hub.ts'
+import type { LongReads, Pace } from '../long-reads.ts'
+
+/** Filling waits until a burst has passed: an index that lags half a second harms nobody. */
+const fillRestMs = 500
+/** How soon the next attempt to fill comes while the daemon is busy. */
+const busyRestMs = 50
+/** Up to this many conversations are looked for by their marks. A reader who sees more of them in a part sees much of the part. */
+const marksMax = 32
+
+type Asked = ParsedInputOf<'message.search'> & { limit: number }
+type Found = OutputOf<'message.search'>
+
+/** Where to look: in one conversation or in all, from one entry to another. */
+interface Field {
+  conversation: number | undefined
+  firstSeq: number
+  lastSeq: number
+}
+
+interface Options {
+  store: Store
+  engine: Engine
+  hub: Hub
+  reads: LongReads
+  path: string
+  /** Entries of one part of the index. */
+  partEntries?: number
+}
+
+export class Search {
+  readonly #store: Store
+  readonly #engine: Engine
+  readonly #reads: LongReads
+  readonly #load = new LoadMeter()
+  readonly #path: string
+  readonly #partEntries: number | undefined
+  #opened: SearchIndex | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  /** Of the index, on the disk. */
+  get bytes(): number {
+    return statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0
+  }
+
+  constructor({ store, engine, hub, reads, path, partEntries }: Options) {
+    this.#partEntries = partEntries
+    this.#store = store
+    this.#engine = engine
+    this.#reads = reads
+    this.#path = path
+    hub.listen(() => this.#scheduleFill(fillRestMs))
+  }
+
+  *find(reader: Reader, asked: Asked, pace: Pace): Steps<Found> {
+    const top = Math.min(this.#store.journal.lastSeq, (asked.before ?? Number.MAX_SAFE_INTEGER) - 1)
+    const fields = yield* this.#fields(reader, asked.channel, top)
+    const page = new Page(asked.limit)
+    if (fields.length === 0 || top < 1) return page.end()
+    let [newest, oldest] = [0, top]
+    for (const { firstSeq, lastSeq } of fields) {
+      newest = Math.max(newest, Math.min(lastSeq, top))
+      oldest = Math.min(oldest, firstSeq)
+    }
+    const index = this.#index()
+    const last = index.partOf(oldest)
+    for (let part = index.partOf(newest); part >= last; part--) {
+      const [low, high] = [index.before(part), index.before(part + 1)]
+      const here = fields.filter(({ firstSeq, lastSeq }) => firstSeq <= high && lastSeq > low)
+      for (const seq of here.length === 0 ? [] : yield* this.#matches(part, asked, here)) {
+        yield
+        if (seq > top || !here.some(({ firstSeq, lastSeq }) => seq >= firstSeq && seq <= lastSeq)) continue
+        const message = this.#shown(reader, seq, asked)
+        if (message && !page.add(message)) return page.end(page.lastSeq)
+        if (pace.isSpent) return page.end(seq)
+      }
+      if (pace.isSpent && part > last) return page.end(low + 1)
+    }
+    return page.end()
+  }
+
+  /** Everything for the key's holder; for anybody else their stays. */
+  *#fields(reader: Reader, channel: string | undefined, top: number): Steps<Field[]> {
+    const { visible, view } = this.#store
+    const isAll = seesAll(reader)
+    if (isAll && channel === undefined) return [{ conversation: undefined, firstSeq: 1, lastSeq: top }]
+    if (isAll) {
+      const conversation = view.conversationKey(channel as string)
+      return conversation === undefined ? [] : [{ conversation, firstSeq: 1, lastSeq: top }]
+    }
+    const fields: Field[] = []
+    for (const span of reader.agent === undefined ? [] : visible.spans(reader.agent, channel)) {
+      if (span && span.firstSeq <= top) fields.push(span)
+      yield
+    }
+    return fields
+  }
+
+  /** Entries of the part, newest first, that answer every question. */
+  *#matches(part: number, { text, from }: Asked, fields: Field[]): Steps<number[]> {
+    const index = this.#index()
+    const keys = new Set(fields.map(({ conversation }) => conversation))
+    const some =
+      keys.has(undefined) || keys.size > marksMax ? [] : [...keys].map((key) => conversationMark(key as number))
+    const every = from === undefined ? [] : [senderMark(from)]
+    let found: number[] | undefined
+    for (const question of questionsOf(text)) {
+      let rows: number[] | undefined
+      // Repeated if the index was found damaged and has been deleted.
+      while (rows === undefined) {
+        while (index.fill(part)) yield
+        rows = index.find(part, queryOf(question, every, some))
+        yield
+      }
+      const those = found && new Set(rows)
+      found = found ? found.filter((seq) => those?.has(seq)) : rows
+      if (found.length === 0) break
+    }
+    return found ?? []
+  }
+
+  /** The index says where to look; the rule decides whether the reader sees it. */
+  #shown(reader: Reader, seq: number, { from, channel }: Asked): Message | undefined {
+    const { queries, view } = this.#store
+    const head = queries.headAt(seq)
+    if (!head || !sees(view, reader, 'message', head)) return undefined
+    if ((from !== undefined && head.from !== from) || (channel !== undefined && head.conversation !== channel))
+      return undefined
+    return queries.whole(head)
+  }
+
+  /** Messages up to this entry were pruned: the index gives back what it has of them, a part at a time. */
+  async forget(through: number): Promise<void> {
+    if (!this.#opened && this.bytes === 0) return
+    for (const part of this.#isClosed ? [] : this.#index().begunBelow(through)) {
+      await new Promise(setImmediate)
+      if (this.#isClosed) return
+      this.#index().forget(part)
+    }
+    this.#scheduleFill(fillRestMs)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    this.#opened?.close()
+  }
+
+  /** Opened when it is first needed: an idle workspace keeps no second database open. */
+  #index(): SearchIndex {
+    const { database, journal } = this.#store
+    this.#opened ??= new SearchIndex(database, this.#path, () => journal.lastSeq, this.#partEntries)
+    return this.#opened
+  }
+
+  #scheduleFill(ms: number): void {
+    if (this.#timer || this.#isClosed) return
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      if (this.#isClosed) return
+      // Whatever waits goes first, and a busy daemon has no time: a search fills what it looks into by itself.
+      const isBusy = !this.#engine.isIdle || this.#reads.size > 0 || this.#load.isHigh(performance.now())
+      if (isBusy) return this.#scheduleFill(busyRestMs)
+      try {
+        const part = this.#index().unfilled
+        if (part !== undefined && this.#index().fill(part)) this.#scheduleFill(0)
+      } catch {
+        // A full disk, for example. The messages themselves are stored. The next message or search tries again, and a search reports the error.
+      }
+    }, ms)
+    this.#timer.unref()
+  }
+}
+
+/** Messages up to a number and up to a page's bytes, but at least one. */
+class Page {
+  readonly #limit: number
+  readonly #messages: Message[] = []
+  #bytes = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** The entry of the last message that fitted. */
+  get lastSeq(): number {
+    return this.#messages[this.#messages.length - 1]?.seq as number
+  }
+
+  add(message: Message): boolean {
+    this.#bytes += Buffer.byteLength(message.body)
+    const isFull =
+      this.#messages.length === this.#limit || (this.#messages.length > 0 && this.#bytes > limits.pageBytesMax)
+    if (!isFull) this.#messages.push(message)
+    return !isFull
+  }
+
+  /** `next` continues the search. */
+  end(next?: number): Found {
+    return next === undefined ? { messages: this.#messages, more: 0 } : { messages: this.#messages, more: 1, next }
+  }
+}

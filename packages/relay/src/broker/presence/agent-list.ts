@@ -1,0 +1,129 @@
+// The list of agents, in this workspace or another one of the daemon: their status, their work, and how much mail waits for them.
+
+import type { Agent, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
+import { unknownAgent } from '../../core/agents.ts'
+import { RefusalError } from '../../core/refusal-error.ts'
+import { type Reader, sees } from '../../core/sight.ts'
+import type { Steps } from '../../core/steps.ts'
+import { taskOf } from '../../core/tasks.ts'
+import type { AgentRow } from '../../core/view.ts'
+import type { Asking, WorkspaceCore } from '../call.ts'
+import { Budget } from '../long-reads.ts'
+import type { Session } from '../sessions/session.ts'
+import { WholeTexts } from '../whole-texts.ts'
+import { outOfReach, type Reachable, statusOf, type WorkerStates } from './availability.ts'
+import { agentsIn, agentsInOthers, type CallScope } from './other-workspaces.ts'
+import { heardSince } from './provisional-names.ts'
+import type { Waits } from './waits.ts'
+
+type Describing = WorkspaceCore &
+  Reachable & {
+    waits: Waits
+    workers: WorkerStates
+    approvals: { blockedOf(reader: Reader, agent: string): Agent['blocked'] }
+  }
+type Filter = Omit<ParsedInputOf<'agent.list'>, 'project'>
+type Listed = OutputOf<'agent.list'>
+
+export function agents(
+  scope: CallScope<Describing>,
+  { session, abandoned }: Asking,
+  { project, ...filter }: ParsedInputOf<'agent.list'>,
+): Steps<Listed> | Promise<Listed> {
+  const { workspace, neighbours } = scope
+  if (project === undefined || project === workspace.name) return agentsHere(scope, session, filter)
+  if (session.standing.door !== 'owner') throw new RefusalError('workspace.unknown', { workspace: project })
+  const read = (other: Describing) =>
+    other.reads.run(agentsOf(other, { standing: session.standing }, filter), new Budget(), abandoned)
+  return neighbours.visit(project, read).then((found) => {
+    if (!found) throw new RefusalError('workspace.unknown', { workspace: project })
+    return found
+  })
+}
+
+/** An agent without other agents here is told of those in other workspaces. */
+function* agentsHere(scope: CallScope<Describing>, session: Session, filter: Filter): Steps<Listed> {
+  const found = yield* agentsOf(scope.workspace, session, filter)
+  if (filter.name !== undefined) return found
+  const isOther = ({ name, status, type }: Agent) => name !== session.agent && status !== 'offline' && type !== 'human'
+  // Agents that the filter leaves out are company, too.
+  const hasCompany = found.agents.some(isOther) || agentsIn(scope.workspace).some((name) => name !== session.agent)
+  const abroad = hasCompany ? [] : agentsInOthers(scope, session)
+  return abroad.length === 0 ? found : { ...found, abroad }
+}
+
+function* agentsOf(
+  workspace: Describing,
+  reader: Reader,
+  { includeIdle = true, includeOffline = false, whole = false, name: wanted }: Filter,
+): Steps<{ agents: Agent[] }> {
+  const { store, sessions, otherMachines } = workspace
+  /** An agent of an unreachable machine may still be there if it was when the machine was last heard of. */
+  const isWanted = (status: Agent['status'], wasThere: boolean) =>
+    status === 'active' || (status === 'idle' ? includeIdle : includeOffline || (status === 'unreachable' && wasThere))
+  if (wanted !== undefined && !store.view.agent(wanted) && !sessions.provisional(wanted))
+    throw new RefusalError(unknownAgent(store.view, wanted).refusal)
+  const known = () => [...store.view.agents()].map((agent) => agent.name).concat(...sessions.provisionalNames())
+  const names: string[] = []
+  for (const name of wanted === undefined ? known() : [wanted]) {
+    yield
+    // Filter before describing: thousands may be away, and counting the mail of each would be wasted.
+    if (name === wanted || isWanted(statusOf(workspace, name), otherMachines?.last(name) !== undefined))
+      names.push(name)
+  }
+  // The latest caller comes first. Two machines have no steady clock in common.
+  const calledAt = (name: string) => {
+    const { steady, at } = sessions.lastCall(name) ?? {}
+    return (otherMachines ? (at ?? otherMachines.of(name)?.lastCallAt) : steady) ?? -1
+  }
+  names.sort((a, b) => calledAt(b) - calledAt(a))
+  const shown: Agent[] = []
+  const texts = new WholeTexts(whole)
+  for (const name of names) {
+    const agent = yield* describe(workspace, reader, { name, texts })
+    if (agent) shown.push(agent)
+  }
+  return { agents: shown }
+}
+
+/** Undefined for a provisional name whose session has ended since it was listed. */
+function* describe(
+  workspace: Describing,
+  reader: Reader,
+  { name, texts }: { name: string; texts: WholeTexts },
+): Steps<Agent | undefined> {
+  const { store, sessions, waits, workers, reach, approvals } = workspace
+  const there = sessions.isLive(name) ? undefined : workspace.otherMachines?.of(name)
+  const provisional = sessions.provisional(name)?.provisional
+  const unstored: AgentRow | undefined = provisional && { id: provisional.id, type: 'agent', ...provisional.profile }
+  const row = store.view.agent(name) ?? unstored
+  if (!row) return undefined
+  const { id, type, cli, model, parent, handle, role } = row
+  const lastCallAt = there?.lastCallAt ?? sessions.lastCall(name)?.at ?? workspace.otherMachines?.last(name)?.lastCallAt
+  const unread = provisional ? heardSince(workspace, provisional) : yield* store.queries.unreadCount(name)
+  const wait = waits.of(name)
+  const lost = outOfReach(workspace, name)
+  return {
+    id,
+    name,
+    type,
+    cli,
+    model,
+    parent,
+    handle,
+    role,
+    status: statusOf(workspace, name),
+    waitingFor: wait && { agent: wait.on as string, since: new Date(wait.since.at).toISOString() },
+    unread,
+    lastCallAt: lastCallAt === undefined ? undefined : new Date(lastCallAt).toISOString(),
+    reached: there ? there.reached : reach.of(name),
+    doing: sessions.shown(name)?.doing,
+    notReached: sessions.shown(name)?.note,
+    blocked: approvals.blockedOf(reader, name),
+    worker: workers.stateOf(name),
+    task: texts.add(taskOf(store.view, reader, name, texts.haveRoom)),
+    machine: there?.machine ?? store.view.home(name)?.machine,
+    machineSeenAt: lost?.since === undefined ? undefined : new Date(lost.since).toISOString(),
+    spend: sees(store.view, reader, 'spend', { agent: name }) ? store.spend.ofAgent(name) : undefined,
+  }
+}

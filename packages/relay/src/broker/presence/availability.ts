@@ -1,0 +1,150 @@
+// Whether an agent can answer: its status, how long it has been away, and why it cannot be reached. The route that a message takes to an agent is
+// decided in waking/reach.ts.
+
+import type { Agent, NotReached, ReachName, Unreachable } from '@agent-relay/sdk/protocol'
+import { isInUse } from '../../core/agents.ts'
+import { homeElsewhere } from '../../core/homes.ts'
+import type { Seen } from '../../core/notices.ts'
+import type { WorkspaceCore } from '../call.ts'
+import type { Moment } from '../sessions/session.ts'
+import type { AgentHere, OutOfReach, ToldWait } from '../sharing.ts'
+
+/** An agent that has been away this long does not answer soon. */
+export const goneMs = 60_000
+/** A lost connection may come back within this time. */
+const leftMs = 5_000
+/** Other machines are told times this coarsely, or every call of every agent would be news. */
+const toldMs = 10_000
+/** Nobody is looked for in a larger channel: a sender there waits. */
+const membersMax = 256
+
+type Here = Pick<WorkspaceCore, 'store' | 'sessions' | 'otherMachines'>
+export type Reachable = Here & { reach: { of(agent: string): ReachName | undefined } }
+
+type Watched = Reachable & {
+  waits: { of(agent: string): unknown; told(agent: string): ToldWait[] | undefined }
+  workers: WorkerStates
+}
+
+/** The workers as lists of agents show them. */
+export interface WorkerStates {
+  stateOf(agent: string): Agent['worker']
+}
+
+/** Whether somebody is connected as the agent, on any machine. */
+export function isThere({ sessions, otherMachines }: Pick<Here, 'sessions' | 'otherMachines'>, agent: string): boolean {
+  return sessions.isLive(agent) || otherMachines?.of(agent) !== undefined
+}
+
+/** The status that lists show: of the agent's sessions on this machine, or else on another. */
+export function statusOf(workspace: Here, name: string): Agent['status'] {
+  const { sessions, otherMachines } = workspace
+  const here = sessions.statusOf(name)
+  if (here !== 'offline') return here
+  return otherMachines?.of(name)?.status ?? (outOfReach(workspace, name) ? 'unreachable' : here)
+}
+
+/** idle: the agent neither works nor waits for anybody. away: it has left and is not just coming back, also after a restart of the daemon. */
+export function seenOf(workspace: Watched, name: string): Seen {
+  const { store, sessions, waits, workers } = workspace
+  const { view } = store
+  const status = statusOf(workspace, name)
+  if (status === 'offline') {
+    const absence = view.agent(name)?.type === 'human' ? sessions.unseen(name) : absenceOf(workspace, name)
+    return absence && absence.ms >= (absence.isAtLeast ? goneMs : leftMs) ? 'away' : undefined
+  }
+  if (status === 'unreachable' || view.approvals.of(name).length > 0 || waits.of(name)) return undefined
+  const worker = workers.stateOf(name)?.status ?? 'ready'
+  const state = worker === 'ready' ? (sessions.shown(name)?.doing?.state ?? status) : worker
+  return state === 'idle' ? 'idle' : undefined
+}
+
+/** The agents on this machine, as other machines may be told. A name that is not stored yet means nothing to them. */
+export function agentsHere(workspace: Watched): AgentHere[] {
+  const { sessions, reach, waits } = workspace
+  const named = sessions.all().flatMap(({ agent, provisional }) => (agent === undefined || provisional ? [] : [agent]))
+  return [...new Set(named)].map((name) => {
+    // The other machines know no more than this: an agent that is busy or asks is not idle to them.
+    const isIdle = sessions.statusOf(name) === 'idle' && seenOf(workspace, name) === 'idle'
+    const lastCallAt = Math.floor((sessions.lastCall(name) as Moment).at / toldMs) * toldMs
+    const status = isIdle ? 'idle' : 'active'
+    return { name, status, lastCallAt, reached: reach.of(name), waits: waits.told(name) }
+  })
+}
+
+/** The unreachable machine where the agent lives. Undefined if its sessions are known: they are here, or their machine says who is there. */
+export function outOfReach({ store, sessions, otherMachines }: Here, agent: string): OutOfReach | undefined {
+  if (!otherMachines || sessions.isLive(agent)) return undefined
+  const home = homeElsewhere(store.view, sessions, agent)
+  return home && otherMachines.outOfReach(home.machine)
+}
+
+/** The unreachable agent as a caller is told of it, with the time as text. */
+export function unreachableAs(name: string, { machine, since }: OutOfReach): Unreachable {
+  return { name, machine, ...(since === undefined ? {} : { since: new Date(since).toISOString() }) }
+}
+
+/** Why the agent's program takes no messages now. An agent that has our tools finds them at its next call. */
+export function notReached({ sessions }: Pick<Here, 'sessions'>, name: string): NotReached[] {
+  const { note: why, isOnlyWay } = sessions.shown(name) ?? {}
+  return why === undefined || !isOnlyWay ? [] : [{ name, why }]
+}
+
+export interface Absence {
+  /** All who are away; `ms` is the time since the last of them left. */
+  names: string[]
+  ms: number
+  /** The agent was not seen since the daemon started, so it has been away for longer than `ms`. */
+  isAtLeast: boolean
+}
+
+/**
+ * Undefined if the agent can be reached or is expected at once, if it is not of this workspace, and for people: they come back when they like.
+ */
+export function absenceOf(workspace: Reachable, agent: string): Absence | undefined {
+  const { store, sessions, reach, otherMachines } = workspace
+  const { view } = store
+  const type = view.agent(agent)?.type
+  if (type === undefined || type === 'human' || reach.of(agent) !== undefined || otherMachines?.of(agent))
+    return undefined
+  // Nothing is known of an unreachable machine: the agent may be there.
+  if (outOfReach(workspace, agent)) return undefined
+  // The agent's program is still starting.
+  const run = view.runs.byAgent(agent)
+  if (isInUse(view, sessions, agent) || (run !== undefined && run.endedAt === undefined)) return undefined
+  return { names: [agent], ...sessions.unseen(agent) }
+}
+
+/** The absence of all recipients together. Undefined as soon as one of them is not away, and if there are none. */
+export function absenceOfAll(workspace: Reachable, recipients: Iterable<string | undefined>): Absence | undefined {
+  let all: Absence | undefined
+  for (const name of recipients) {
+    if (name === undefined) continue
+    const one = absenceOf(workspace, name)
+    if (!one || all?.names.length === membersMax) return undefined
+    const names = [...(all?.names ?? []), name]
+    all = all && all.ms <= one.ms ? { ...all, names } : { ...one, names }
+  }
+  return all
+}
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
+
+const namesShown = 8
+
+/** The absence as its sender is told of it: `12 min`, `3 h`, `2 d`, with the names if there are several. */
+export function absenceText({ names, ms, isAtLeast }: Absence): { away: string; all?: string; several?: true } {
+  const [unitMs, unit] = ms < 2 * hourMs ? [minuteMs, 'min'] : ms < 2 * dayMs ? [hourMs, 'h'] : [dayMs, 'd']
+  const time = `${Math.floor(ms / unitMs)} ${unit}`
+  if (names.length === 1) return { away: `${isAtLeast ? 'more than ' : ''}${time}` }
+  return { away: `${isAtLeast ? 'more than' : 'at least'} ${time}`, all: namesText(names), several: true }
+}
+
+/** `Ann, Bob and 3 more`. */
+export function namesText(names: readonly string[]): string {
+  const [shown, rest] = [names.slice(0, namesShown), names.length - namesShown]
+  const last = rest > 0 ? `${rest} more` : shown.pop()
+  return shown.length === 0 ? `${last}` : `${shown.join(', ')} and ${last}`
+}

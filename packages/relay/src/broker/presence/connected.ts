@@ -1,0 +1,71 @@
+// The agents that are connected on this machine, and events when they connect and leave. These events are not in the journal: a watch reports each
+// agent's latest state, and a slow reader misses the states in between.
+
+import { daemonName, type EventOf } from '@agent-relay/sdk/protocol'
+import type { Sink, Watch } from '../call.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+
+const sessionEvent = 'session.event'
+
+/** The daemon's own session in each workspace is left out. */
+export function connectedTo(sessions: Sessions): string[] {
+  const names = new Set(sessions.all().map(({ agent }) => agent ?? daemonName))
+  names.delete(daemonName)
+  return [...names]
+}
+
+/** Session events must be named: a watch of all types is a watch of the journal. */
+export function asksForSessions(types: readonly string[] | undefined): boolean {
+  return types?.some((type) => type === sessionEvent || type === 'session.*') ?? false
+}
+
+/** Adds session events to a watch of the journal, which `follow` begins with the sink that it is given. Both end together. */
+export function withSessions(sessions: Sessions, now: () => number, sink: Sink, follow: (sink: Sink) => Watch): Watch {
+  const beside = followSessions(sessions, now, sink)
+  const watch = follow({
+    isReady: () => sink.isReady(),
+    item: (item) => sink.item(item),
+    end: (refusal) => {
+      beside.stop()
+      sink.end(refusal)
+    },
+  })
+  const both = (what: 'drained' | 'stop') => () => {
+    watch[what]()
+    beside[what]()
+  }
+  return { seq: watch.seq, drained: both('drained'), stop: both('stop') }
+}
+
+function followSessions(sessions: Sessions, now: () => number, sink: Sink): Pick<Watch, 'drained' | 'stop'> {
+  const told = new Set(connectedTo(sessions))
+  const changed = new Set<string>()
+  let isStopped = false
+  const tell = () => {
+    for (const agent of changed) {
+      if (isStopped || !sink.isReady()) return
+      changed.delete(agent)
+      const isHere = sessions.isLive(agent)
+      if (isHere === told.has(agent)) continue
+      if (isHere) told.add(agent)
+      else told.delete(agent)
+      sink.item(eventOf(agent, isHere, now()))
+    }
+  }
+  const unlisten = sessions.onChange((agent) => {
+    if (agent === daemonName) return
+    // Not at once: the caller is still binding or ending the session.
+    if (changed.size === 0) queueMicrotask(tell)
+    changed.add(agent)
+  })
+  const stop = () => {
+    isStopped = true
+    unlisten()
+  }
+  return { drained: tell, stop }
+}
+
+function eventOf(agent: string, isHere: boolean, at: number): EventOf<typeof sessionEvent> {
+  const state = isHere ? 'connected' : 'away'
+  return { seq: 0, ts: new Date(at).toISOString(), by: agent, type: sessionEvent, fact: { agent, state } }
+}

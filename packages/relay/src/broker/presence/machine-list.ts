@@ -1,0 +1,79 @@
+// The list of machines that share a workspace: their entry in the cluster, whether each is reached, and the agents at home there.
+
+import type { OutputOf } from '@agent-relay/sdk/protocol'
+import { troubleTexts } from '../../core/shared-trouble.ts'
+import type { Steps } from '../../core/steps.ts'
+import type { Asking, WorkspaceCore } from '../call.ts'
+import { Budget } from '../long-reads.ts'
+import type { ClusterMachine, Sharing } from '../sharing.ts'
+import { statusOf } from './availability.ts'
+
+type SharedCore = WorkspaceCore & { sharing: Sharing | undefined }
+type Listed = OutputOf<'machine.list'>
+type Row = Listed['machines'][number]
+
+/** Homes and presence are known here, so the list works even if the cluster does not answer. */
+export async function machines(workspace: SharedCore, { abandoned }: Asking): Promise<Listed> {
+  const { sharing, name, reads, engine } = workspace
+  if (!sharing) return { machines: [] }
+  const known = new Map((await sharing.machines()).map((each) => [each.name, each]))
+  const homes = await reads.run(homesIn(workspace), new Budget(), abandoned)
+  const owner = workspace.store.view.owner()
+  const names = new Set([sharing.machine, ...known.keys(), ...homes.keys(), ...(owner === undefined ? [] : [owner])])
+  const [trouble] = troubleTexts({ name, ...engine.trouble })
+  return {
+    machines: [...names].sort().map((each) => describe(workspace, each, known.get(each), homes.get(each))),
+    ...engine.trouble,
+    ...(trouble === undefined ? {} : { trouble }),
+  }
+}
+
+/** The agents of each machine, connected ones first, then by name. */
+function* homesIn(workspace: SharedCore): Steps<Map<string, Row['agents']>> {
+  const { view } = workspace.store
+  const homes = new Map<string, Row['agents']>()
+  for (const { name } of [...view.agents()]) {
+    yield
+    const machine = view.home(name)?.machine
+    if (machine === undefined) continue
+    const agents = homes.get(machine) ?? []
+    agents.push({ name, status: statusOf(workspace, name) })
+    homes.set(machine, agents)
+  }
+  const isAway = ({ status }: Row['agents'][number]) => Number(status === 'offline')
+  for (const agents of homes.values()) agents.sort((a, b) => isAway(a) - isAway(b) || a.name.localeCompare(b.name))
+  return homes
+}
+
+function describe(
+  workspace: SharedCore,
+  name: string,
+  known: ClusterMachine | undefined,
+  agents: Row['agents'] = [],
+): Row {
+  const { state, since } = stateOf(workspace, name, known, agents.length > 0)
+  const { version, joinedAt, revokedAt, may } = known ?? {}
+  const seenAt = since === undefined ? known?.seenAt : new Date(since).toISOString()
+  return {
+    ...{ name, version, joinedAt, revokedAt, state, agents, owns: workspace.store.view.owner() === name, seenAt },
+    ...(state === 'here' || state === 'removed' || !may ? {} : { may }),
+  }
+}
+
+/** `since`: the last sign of life that arrived here. */
+function stateOf(
+  { sharing, otherMachines, engine, store }: SharedCore,
+  name: string,
+  known: ClusterMachine | undefined,
+  isHome: boolean,
+): { state: Row['state']; since?: number } {
+  if (name === sharing?.machine) return { state: 'here' }
+  const isRemoved = known?.revokedAt !== undefined || otherMachines?.isRemoved(name) || store.view.isRevoked(name)
+  if (isRemoved) return { state: 'removed' }
+  if (otherMachines?.isSeen(name)) return { state: 'reached' }
+  const lost = otherMachines?.outOfReach(name)
+  // A machine that never came into this workspace is not missed. While the database does not answer, it may have come meanwhile.
+  const mayHaveCome = engine.trouble !== undefined && (known === undefined || known.version !== undefined)
+  const isMissed = isHome || lost?.since !== undefined || mayHaveCome
+  return lost && isMissed ? { state: 'unreachable', since: lost.since } : { state: 'closed' }
+}

@@ -1,0 +1,99 @@
+// Names that a session was given and did not choose. The name belongs to the session as long as it lives, and is stored once its agent sends
+// or is sent something. A session that only looks around leaves nothing behind, and its name is free for the next.
+
+import { broadcast, generalChannel } from '../../core/conversations.ts'
+import { handleOwner, readsLikeDaemon } from '../../core/handles.ts'
+import { freeNameOf } from '../../core/name-family.ts'
+import { RefusalError } from '../../core/refusal-error.ts'
+import { register } from '../admission.ts'
+import type { WorkspaceCore } from '../call.ts'
+import type { Provisional, Session } from '../sessions/session.ts'
+
+/** Binds the session to a free name of the family. */
+export function nameProvisionally(
+  workspace: WorkspaceCore,
+  session: Session,
+  { name, cli }: { name: string; cli?: string },
+  onStored?: Provisional['onStored'],
+): string {
+  const { sessions, store, ids } = workspace
+  const { view } = store
+  const isTaken = (each: string) =>
+    readsLikeDaemon(each) ||
+    sessions.isLive(each) ||
+    !!view.agent(each) ||
+    view.isRetired(each) ||
+    !!handleOwner(view, each)
+  const free = freeNameOf(name, isTaken)
+  if (free === undefined) throw new RefusalError('agent.name-taken', { name })
+  const heardFrom = { general: lastOf(workspace, generalChannel), broadcast: lastOf(workspace, broadcast) }
+  sessions.bind(session, free, { id: ids('a'), profile: { name: free, cli }, heardFrom, onStored })
+  return free
+}
+
+/** The number of messages to everybody since the session came. */
+export function heardSince(workspace: WorkspaceCore, { heardFrom }: Provisional): number {
+  return lastOf(workspace, generalChannel) - heardFrom.general + (lastOf(workspace, broadcast) - heardFrom.broadcast)
+}
+
+/** Read-only operations that need no agent in the tables. */
+const looks = new Set(['agent.list', 'workspace.status', 'action.list'])
+const inboxLooks = new Set(['inbox.count', 'inbox.peek', 'inbox.take'])
+
+/** Before a call is answered, stores the caller's name, unless the call only looks, and every name in its input. Undefined: nothing to do. */
+export function settleBefore(
+  workspace: WorkspaceCore,
+  session: Session,
+  operation: string,
+  input: object,
+): Promise<unknown> | undefined {
+  const { sessions } = workspace
+  if (sessions.provisionals === 0) return undefined
+  // A hook of the session's host acts under the same name.
+  const own = session.provisional ? session : sessions.provisional(session.agent ?? '')
+  const named = new Set<Session | undefined>(namesIn(input).map((name) => sessions.provisional(name)))
+  // A registration gives up its session's own name for another, or stores it itself.
+  if (operation === 'agent.register') named.delete(session)
+  else if (own?.provisional && !onlyLooks(workspace, own.provisional, operation, input)) named.add(own)
+  const settling = [...named].flatMap((each) => (each ? [settle(workspace, each)] : []))
+  return settling.length > 0 ? Promise.all(settling) : undefined
+}
+
+export function settleNamed(workspace: WorkspaceCore, name: string): Promise<unknown> | undefined {
+  const session = workspace.sessions.provisional(name)
+  return session && settle(workspace, session)
+}
+
+export async function settle(workspace: WorkspaceCore, session: Session): Promise<void> {
+  const { provisional } = session
+  if (!provisional) return
+  provisional.settling ??= stored(workspace, session, provisional)
+  try {
+    await provisional.settling
+  } finally {
+    provisional.settling = undefined
+  }
+}
+
+async function stored(workspace: WorkspaceCore, session: Session, provisional: Provisional) {
+  const registered = await register(workspace, session, provisional.profile, { isGiven: true })
+  provisional.onStored?.(registered)
+  return registered
+}
+
+function onlyLooks(workspace: WorkspaceCore, provisional: Provisional, operation: string, input: object): boolean {
+  if (looks.has(operation)) return true
+  // Messages to everybody are in its inbox too, and then it needs a stored agent. So does one that waits for mail or enters a channel.
+  const isPlain = !('wait' in input) && !('channel' in input)
+  return inboxLooks.has(operation) && isPlain && heardSince(workspace, provisional) === 0
+}
+
+function namesIn(input: object): string[] {
+  return Object.values(input)
+    .flat()
+    .filter((value): value is string => typeof value === 'string')
+}
+
+function lastOf({ store }: WorkspaceCore, conversation: string): number {
+  return store.view.lastNumber(conversation) ?? 0
+}

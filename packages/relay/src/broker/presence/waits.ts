@@ -1,0 +1,268 @@
+// Senders that wait for a reply, as edges of a graph: an edge that would close a circle is refused, naming it.
+
+import { setMaxListeners } from 'node:events'
+import type { Message } from '@agent-relay/sdk/protocol'
+import { answerPlaces } from '../../core/answers.ts'
+import { RefusalError } from '../../core/refusal-error.ts'
+import type { Clock } from '../../machine/clock.ts'
+import type { Store } from '../../store/store.ts'
+import type { Hub } from '../hub.ts'
+import type { Moment } from '../sessions/session.ts'
+import type { OtherMachines, RemoteWait, ToldWait } from '../sharing.ts'
+import { type Absence, absenceText, goneMs, namesText } from './availability.ts'
+
+const agentAddress = /^[^#*][^*]*$/
+
+export interface Wait {
+  by: string
+  /** The awaited agent, if the message goes to one agent; an agent of another workspace as `frontend:Designer`. */
+  on?: string
+  since: Moment
+  /** The sent message, once it is stored. */
+  awaited?: Awaited
+  /** Ends the wait because it is part of this circle. */
+  end?(circle: string): void
+}
+
+/** The message whose answer is awaited, and the place from which to look for the answer. */
+export interface Awaited {
+  id: string
+  conversation: string
+  afterSeq: number
+  afterN: number
+  /** The thread that the sender named; a reply's place in an older thread does not count. */
+  thread?: string
+}
+
+/** The limits of one wait. */
+export interface Patience {
+  timeoutMs: number
+  /** The sender gave a time, so it waits even for an agent that is not there. */
+  expectsBack: boolean
+  /** The absence of the awaited agent, or of all recipients together. */
+  absence(): Absence | undefined
+  /** The recipients without a session at this moment. */
+  away(): string[]
+}
+
+type EndCode = 'wait.timeout' | 'wait.gone' | 'wait.cycle' | 'wait.cancelled' | 'daemon.stopping'
+
+export class Waits {
+  readonly #store: Store
+  readonly #hub: Hub
+  readonly #clock: Clock
+  readonly #otherMachines: OtherMachines | undefined
+  readonly #open = new Set<Wait>()
+  readonly #changed = new Set<() => void>()
+  readonly #stop = new AbortController()
+
+  constructor(store: Store, hub: Hub, clock: Clock, otherMachines?: OtherMachines) {
+    this.#store = store
+    this.#hub = hub
+    this.#clock = clock
+    this.#otherMachines = otherMachines
+    otherMachines?.onNews(() => this.#endCircles())
+    // Every wait listens to it. Many listeners are not a leak here, but Node would warn at the eleventh.
+    setMaxListeners(0, this.#stop.signal)
+  }
+
+  /** Draws the edge before the message is sent, so that of two agents who ask each other at once the second is refused. */
+  open(by: string, to: string | string[]): Wait {
+    const on = typeof to === 'string' && agentAddress.test(to) ? to : undefined
+    const circle = on === undefined ? undefined : this.#path(on, by)
+    if (circle) throw new RefusalError('wait.cycle', { to: on, circle: [circleText(by, circle)] })
+    const wait: Wait = { by, on, since: { at: this.#clock.now(), steady: this.#clock.steady() } }
+    this.#open.add(wait)
+    return wait
+  }
+
+  close(wait: Wait): void {
+    this.#open.delete(wait)
+    this.#tell()
+  }
+
+  /** Calls the listener when `told` may have changed. */
+  onChange(listener: () => void): void {
+    this.#changed.add(listener)
+  }
+
+  /** The waits of an agent of this machine, as other machines may be told. */
+  told(agent: string): ToldWait[] | undefined {
+    const own = [...this.#open].filter(({ by }) => by === agent)
+    const told = own.flatMap(({ on, since, awaited }): ToldWait[] => {
+      if (on === undefined || !awaited) return []
+      const { id, thread } = awaited
+      return [{ on, since: since.at, message: id, ...(thread === undefined ? {} : { thread }) }]
+    })
+    return told.length === 0 ? undefined : told
+  }
+
+  /** The daemon stops: every wait ends. A client that asks the next daemon again continues its wait there. */
+  stopAll(): void {
+    this.#stop.abort()
+  }
+
+  /** Aborted when the daemon stops. */
+  get stopped(): AbortSignal {
+    return this.#stop.signal
+  }
+
+  /** The agent's wait for another agent whose question is stored. */
+  of(agent: string): Wait | undefined {
+    for (const wait of this.#all()) if (wait.by === agent && wait.on !== undefined && wait.awaited) return wait
+    return undefined
+  }
+
+  /** The messages to which this agent awaits an answer, or another agent awaits one from it. */
+  about(agent: string): string[] {
+    return [...this.#all()].flatMap(({ by, on, awaited }) =>
+      awaited !== undefined && (by === agent || on === agent) ? [awaited.id] : [],
+    )
+  }
+
+  /** All messages to which an answer is awaited now. */
+  awaited(): string[] {
+    return [...this.#all()].flatMap(({ awaited }) => (awaited === undefined ? [] : [awaited.id]))
+  }
+
+  /** Whether a call of the agent waits for this message. `maybe`: also if it could, because the question is just being stored. */
+  isAwaited(agent: string, { id, from }: Pick<Message, 'id' | 'from'>, maybe = false): boolean {
+    const own = [...this.#open].filter(({ by }) => by === agent)
+    return own.some((wait) =>
+      wait.awaited ? this.#find(wait, wait.awaited)?.id === id : maybe && (wait.on ?? from) === from,
+    )
+  }
+
+  /** Resolves with the reply. Rejects at the deadline, if the awaited agent is gone, or if the caller is. */
+  reply(wait: Wait, awaited: Awaited, patience: Patience, ended: AbortSignal): Promise<Message> {
+    wait.awaited = awaited
+    this.#tell()
+    return new Promise((resolve, reject) => {
+      const finish = (settle: () => void) => {
+        stopListening()
+        deadline.cancel()
+        gone.cancel()
+        ended.removeEventListener('abort', abandon)
+        this.#stop.signal.removeEventListener('abort', stop)
+        settle()
+      }
+      const look = () => {
+        const reply = this.#find(wait, awaited)
+        if (reply) finish(() => resolve(reply))
+        return reply !== undefined
+      }
+      const fail = (code: EndCode, details = {}) =>
+        finish(() =>
+          reject(new RefusalError(code, { to: wait.on ?? awaited.conversation, message: awaited.id, ...details })),
+        )
+      wait.end = (circle) => fail('wait.cycle', { circle: [circle] })
+      const abandon = () => fail('wait.cancelled')
+      const stop = () => fail('daemon.stopping')
+      const stopListening = this.#hub.listen((entries) => {
+        if (entries.some(({ facts }) => facts.some(({ type }) => type === 'message.created'))) look()
+      })
+      const { timeoutMs } = patience
+      const deadline = this.#clock.after(timeoutMs, () =>
+        fail('wait.timeout', { ms: timeoutMs, ...awayDetails(patience.away()) }),
+      )
+      const checkGone = () => {
+        const absence = this.#absence(wait, patience)
+        const ms = absence?.ms ?? 0
+        if (absence && ms >= goneMs) return fail('wait.gone', { ...absenceText(absence), awayMs: ms })
+        gone = this.#clock.after(goneMs - ms, checkGone)
+      }
+      let gone = this.#clock.after(goneMs, checkGone)
+      ended.addEventListener('abort', abandon)
+      this.#stop.signal.addEventListener('abort', stop)
+      // The caller gave up while the message was being written; no further signal would come.
+      if (ended.aborted) abandon()
+      else if (this.#stop.signal.aborted) stop()
+      // The reply may have come already: in the same commit, or before the daemon was restarted.
+      else if (!look()) {
+        gone.cancel()
+        checkGone()
+        this.#endCircles()
+      }
+    })
+  }
+
+  /** A sender that expects the agent back waits until the agent has been there once. */
+  #absence({ since }: Wait, { expectsBack, absence }: Patience): Absence | undefined {
+    const found = absence()
+    const isSince = found !== undefined && !found.isAtLeast && found.ms <= this.#clock.steady() - since.steady
+    return expectsBack && !isSince ? undefined : found
+  }
+
+  /** The answer, as core/answers.ts defines it. The next direct message counts only if one agent alone was asked. */
+  #find({ by, on }: Wait, { id, conversation, afterSeq, afterN, thread }: Awaited): Message | undefined {
+    const { queries, view } = this.#store
+    const asked = { id, conversation, thread: thread ?? view.message(id)?.thread }
+    const sent = { conversation, n: afterN, seq: afterSeq, from: by }
+    const places = answerPlaces(asked, thread !== undefined).filter((place) => place !== 'pair' || on !== undefined)
+    const replies = places.flatMap((place) => view.saidAfter(place, sent)).filter((head) => view.isRecipient(by, head))
+    const first = replies.sort((a, b) => a.seq - b.seq)[0]
+    return first && queries.whole(first)
+  }
+
+  /** The waits of this machine and of the others. */
+  *#all(): Generator<Wait> {
+    yield* this.#open
+    for (const told of this.#otherMachines?.waits() ?? []) {
+      const wait = this.#asHere(told)
+      if (wait) yield wait
+    }
+  }
+
+  /** Undefined if the answer has come and the waiting machine has not said so yet, or if that machine is not the sender's home. */
+  #asHere({ by, machine, on, since, message, thread }: RemoteWait): Wait | undefined {
+    const { view } = this.#store
+    if (view.home(by)?.machine !== machine) return undefined
+    const wait: Wait = { by, on, since: { at: since, steady: 0 } }
+    const head = view.message(message)
+    if (!head) return wait
+    const { conversation, seq: afterSeq, n: afterN } = head
+    const awaited = { id: message, conversation, afterSeq, afterN, thread }
+    return this.#find(wait, awaited) ? undefined : { ...wait, awaited }
+  }
+
+  /**
+   * Two machines may each have drawn an edge before they heard of the other's. Every machine finds the same circle, and the wait for the youngest
+   * message of it ends, on its own machine.
+   */
+  #endCircles(): void {
+    for (const wait of this.#otherMachines ? [...this.#open] : []) {
+      const { by, on, awaited, end } = wait
+      const circle = on === undefined || !awaited ? undefined : this.#path(on, by)
+      const isYoungest = circle?.every(
+        (other) => other.awaited && other.awaited.afterSeq < (awaited as Awaited).afterSeq,
+      )
+      if (circle && isYoungest) end?.(circleText(by, circle))
+    }
+  }
+
+  #tell(): void {
+    for (const listener of this.#changed) listener()
+  }
+
+  /** The edges from one agent to another; undefined if there is no such path. */
+  #path(from: string, target: string, seen = new Set<string>()): Wait[] | undefined {
+    if (from === target) return []
+    if (seen.has(from)) return undefined
+    seen.add(from)
+    for (const wait of this.#all()) {
+      if (wait.by !== from || wait.on === undefined) continue
+      const rest = this.#path(wait.on, target, seen)
+      if (rest) return [wait, ...rest]
+    }
+    return undefined
+  }
+}
+
+function circleText(by: string, path: readonly Wait[]): string {
+  return [by, ...path.map((wait) => wait.by), by].join(' → ')
+}
+
+/** `bob is away`, `bob and cy are away` */
+function awayDetails(away: string[]): { away?: string } {
+  return away.length === 0 ? {} : { away: `${namesText(away)} ${away.length > 1 ? 'are' : 'is'} away` }
+}

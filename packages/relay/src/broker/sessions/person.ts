@@ -1,0 +1,59 @@
+// Tells people from agents: a person is somebody on the page, or at a terminal of their own. A key or a name proves nothing, since an agent's shell can
+// read the one and say the other. A caller whose process stands inside the processes of a connected agent is that agent. docs/SECURITY.md lists the
+// cases that this cannot tell apart.
+
+import { RefusalError } from '../../core/refusal-error.ts'
+import { placeOfProcess } from '../../machine/process-tree.ts'
+import type { Session } from './session.ts'
+
+/** An agent whose host or worker runs on this machine. */
+export interface AgentProcess {
+  workspace: string
+  agent: string
+}
+
+/** The processes of agents, in all workspaces of the daemon. */
+export type AgentProcesses = () => ReadonlyMap<number, AgentProcess>
+
+/** The caller as far as it can be known: a person, an agent, or unknown. `isOutside`: its process is known and not inside an agent's processes. */
+export type Speaker = { surface: 'page' | 'terminal' } | { inside: AgentProcess } | { why: string; isOutside?: boolean }
+
+/** The process that a connection claims to be, with its proof. */
+export type ProcessClaim = Pick<Session, 'process' | 'ticket'>
+
+export async function speakerAt({ process: pid, ticket }: ProcessClaim, agents: AgentProcesses): Promise<Speaker> {
+  if (pid === undefined) return { why: 'a program asks, which says nothing of itself' }
+  const place = await placeOfProcess(pid, ticket)
+  if (!place) return { why: 'it cannot be told which process asks' }
+  const known = agents()
+  const nearest = place.line.find((each) => known.has(each))
+  if (nearest !== undefined) return { inside: known.get(nearest) as AgentProcess }
+  if (place.isDetached) return { why: 'the process that asks has cut itself off from what started it', isOutside: true }
+  return place.hasTerminal ? { surface: 'terminal' } : { why: 'the process that asks has no terminal', isOutside: true }
+}
+
+export async function speakerOf(session: Session, agents: AgentProcesses): Promise<Speaker> {
+  if (session.standing.isPage) return { surface: 'page' }
+  if (session.standing.door !== 'owner') return { why: 'over the network only the page is a person' }
+  return speakerAt(session, agents)
+}
+
+/**
+ * Refuses a caller that is not a person. While no agent has a process on this machine a script counts, too: the entry point of a container has no
+ * terminal. `isStrict`: no exception. `takesScript`: a script is enough at any time, unless it stands inside an agent.
+ */
+export async function assertPerson(
+  speaker: Promise<Speaker>,
+  agents: AgentProcesses,
+  { isStrict = false, takesScript = false } = {},
+): Promise<void> {
+  const who = await speaker
+  if ('surface' in who || (!isStrict && agents().size === 0)) return
+  if (takesScript && 'isOutside' in who) return
+  throw new RefusalError('person.required', { why: whyNot(who) })
+}
+
+export function whyNot(speaker: Exclude<Speaker, { surface: unknown }>): string {
+  if ('inside' in speaker) return `it was asked from inside the processes of the agent ${speaker.inside.agent}`
+  return speaker.why
+}

@@ -1,0 +1,56 @@
+// Briefs: an agent whose memory was cut is told its own situation. Most CLIs run a hook then, which asks for the brief; if a CLI only says that it has
+// cut the memory, the brief goes with the agent's next mail. core/brief.ts writes it.
+
+import type { AgentBriefed, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
+import { brief } from '../../core/brief.ts'
+import { RefusalError } from '../../core/refusal-error.ts'
+import { type Asking, causeOf, type Parts } from '../call.ts'
+import { Budget } from '../long-reads.ts'
+import type { Waits } from '../presence/waits.ts'
+import { mailToolsOf } from '../sessions/session.ts'
+
+/** Within this time the agent is told once: a CLI may run our hook twice at one event, from two of its files. */
+const onceMs = 2_000
+const nothing = { text: '' }
+
+export class Briefs {
+  readonly #parts: Parts
+  readonly #waits: Waits
+  /** The time of each agent's last brief. */
+  readonly #told = new Map<string, number>()
+  readonly #due = new Map<string, AgentBriefed['after']>()
+
+  constructor(parts: Parts, waits: Waits) {
+    this.#parts = parts
+    this.#waits = waits
+  }
+
+  /** The agent's memory was cut, and nobody has asked for it yet. */
+  isNowDue(agent: string, after: AgentBriefed['after']): void {
+    this.#due.set(agent, after)
+  }
+
+  isDue(agent: string): boolean {
+    return this.#due.has(agent)
+  }
+
+  async tell(asking: Asking, input: ParsedInputOf<'agent.brief'>): Promise<OutputOf<'agent.brief'>> {
+    const { store, engine, sessions, clock, reads } = this.#parts
+    const { by, session, abandoned } = asking
+    const now = clock.steady()
+    const isRepeat = store.answered(by, asking.id) !== undefined
+    const { after = isRepeat ? 'compact' : this.#due.get(by) } = input
+    if (after === undefined) return nothing
+    if (!isRepeat) this.#due.delete(by)
+    if (!isRepeat && now - (this.#told.get(by) ?? Number.NEGATIVE_INFINITY) < onceMs) return nothing
+    this.#told.set(by, now)
+    const { inbox: inboxTool } = mailToolsOf(sessions.ofAgent(by))
+    const told = { by, at: clock.now(), session: session.id, world: sessions, after, inboxTool }
+    // A repeated call gets the first answer, whatever a new brief would say.
+    const telling = brief(store.view, told, this.#waits.about(by))
+    const text = isRepeat ? '' : await reads.run(telling, new Budget(), abandoned)
+    const reply = await engine.submit({ rule: 'agent.brief', input: { after, text }, by, ...causeOf(asking) })
+    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    return reply.outcome as OutputOf<'agent.brief'>
+  }
+}

@@ -1,0 +1,200 @@
+// The waiters of idle sessions: a hook, or opencode's plugin, leaves a small shell beside the session (mcp/src/launcher/hook-guard.ts), which reads from a
+// fifo in the data directory. This file writes there that mail has come; the hook then takes the mail like any other. A waiter needs no connection,
+// so it outlives the daemon, and a lost line is written again at the next look. Hooks also learn which sessions have no mail: they start no Node
+// there.
+
+import { setMaxListeners } from 'node:events'
+import { closeSync, constants, fstatSync, openSync, readdirSync, statSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Fact, limits } from '@agent-relay/sdk/protocol'
+import { directMembers } from '../../core/conversations.ts'
+import { pick } from '../../core/inbox.ts'
+import type { Alarm } from '../../machine/clock.ts'
+import type { HooksFolder } from '../../machine/hooks-folder.ts'
+import type { Parts } from '../call.ts'
+import { Budget } from '../long-reads.ts'
+import { hostedAmong } from '../sessions/session.ts'
+
+/** Hints within this time share one look. */
+const soonMs = 10
+/** Some file systems date a folder's change in whole seconds: a second change within them would go unseen. */
+const grainMs = 2_000
+
+/** A fifo is named after the awaiting program's process and the waiter's own. */
+const fifoName = /^(\d+)\.\d+$/
+
+export class HookWaiters {
+  readonly #parts: Pick<Parts, 'store' | 'sessions' | 'clock' | 'reads' | 'name'>
+  readonly #hooks: HooksFolder | undefined
+  /** The agents whose programs are known, by program. */
+  readonly #agentsAt = new Map<number, Set<string>>()
+  readonly #hostsOf = new Map<string, number[]>()
+  #soon: Alarm | undefined
+  #later: Alarm | undefined
+  /** The agents that may have mail now, those whose sessions have changed, and the conversations of many in which something was said. */
+  readonly #addressed = new Set<string>()
+  readonly #changed = new Set<string>()
+  readonly #spoken = new Set<string>()
+  /** The agents that hooks believe to have no mail. */
+  readonly #quiet = new Set<string>()
+  /** The agents whose inboxes are being searched, and whether mail has come meanwhile. */
+  readonly #looking = new Map<string, boolean>()
+  readonly #closed = new AbortController()
+  #listed: { changedMs: number; names: Map<number, string[]> } | undefined
+
+  constructor(parts: Parts, hooks?: HooksFolder) {
+    this.#parts = parts
+    this.#hooks = hooks
+    setMaxListeners(0, this.#closed.signal)
+    parts.hub.listen((entries) => {
+      for (const { facts } of entries) for (const fact of facts) this.#hear(fact)
+    })
+    parts.sessions.onChange((agent) => this.#onSession(agent))
+  }
+
+  /** Whether a waiter stands beside one of the agent's sessions, or has just woken it. */
+  has(agent: string): boolean {
+    return (this.#hostsOf.get(agent) ?? []).some((host) => this.#names().has(host))
+  }
+
+  close(): void {
+    this.#soon?.cancel()
+    this.#later?.cancel()
+    this.#closed.abort()
+    for (const [agent, hosts] of this.#hostsOf) this.#note(agent, undefined, hosts)
+  }
+
+  #hear(fact: Fact): void {
+    if (fact.type === 'delivery.released' || fact.type === 'approval.closed') this.#lookSoon(fact.agent)
+    else if (fact.type === 'message.created' && this.#hostsOf.size > 0) {
+      const direct = directMembers(fact.conversation)
+      for (const agent of direct) this.#lookSoon(agent)
+      if (direct.length > 0) return
+      this.#spoken.add(fact.conversation)
+      this.#wakeSoon()
+    }
+  }
+
+  #onSession(agent: string): void {
+    const hosts = hostedAmong([...this.#parts.sessions.ofAgent(agent)]).map(({ host }) => host)
+    const before = this.#hostsOf.get(agent) ?? []
+    for (const host of before) {
+      const agents = this.#agentsAt.get(host)
+      if (agents?.delete(agent) && agents.size === 0) this.#agentsAt.delete(host)
+    }
+    if (String(hosts) !== String(before)) this.#note(agent, undefined, before)
+    if (hosts.length === 0) return void this.#hostsOf.delete(agent)
+    this.#hostsOf.set(agent, hosts)
+    for (const host of hosts) this.#agentsAt.set(host, (this.#agentsAt.get(host) ?? new Set()).add(agent))
+    // Mail that a session held when it ended waits again.
+    this.#note(agent, false)
+    this.#changed.add(agent)
+    this.#wakeSoon()
+  }
+
+  #lookSoon(agent: string): void {
+    if (!this.#hostsOf.has(agent)) return
+    // At once, since a turn may end at this moment.
+    if (this.#quiet.has(agent)) this.#note(agent, false)
+    this.#addressed.add(agent)
+    this.#wakeSoon()
+  }
+
+  #wakeSoon(): void {
+    this.#soon ??= this.#parts.clock.after(soonMs, () => {
+      this.#soon = undefined
+      this.#look()
+    })
+  }
+
+  /** Looks at the agents with a waiter that may have mail; `all`: at every agent, since a line may have been lost. */
+  #look(all = false): void {
+    const { clock, store } = this.#parts
+    const [addressed, changed, spoken] = [this.#addressed, this.#changed, this.#spoken].map((set) => [...set])
+    for (const set of [this.#addressed, this.#changed, this.#spoken]) set.clear()
+    if (this.#hostsOf.size === 0 || !this.#hooks) return
+    this.#later ??= clock.after(limits.lookAgainMs, () => {
+      this.#later = undefined
+      this.#look(true)
+    })
+    const { path } = this.#hooks
+    const isSpokenTo = (agent: string) => spoken?.some((name) => store.view.isMember(agent, name)) ?? false
+    // Before listing the waiters: a new one is either in the list, or finds that mail may wait.
+    for (const agent of [...this.#quiet].filter(isSpokenTo)) this.#note(agent, false)
+    const names = this.#names()
+    const waiting = [...names.keys()].flatMap((host) => [...(this.#agentsAt.get(host) ?? [])])
+    const isWaiting = (agent: string) => waiting.includes(agent) || this.#looking.has(agent)
+    const meant = [
+      ...(addressed ?? []).filter(isWaiting),
+      ...(changed ?? []).filter((agent) => this.#hostsOf.has(agent)),
+      ...(all ? this.#hostsOf.keys() : [...waiting, ...this.#looking.keys()].filter(isSpokenTo)),
+    ]
+    for (const agent of new Set(meant)) {
+      const fifos = (this.#hostsOf.get(agent) ?? []).flatMap((host) => names.get(host) ?? [])
+      const paths = fifos.filter((name) => fifoName.test(name)).map((name) => join(path, name))
+      void this.#lookFor(agent, paths)
+    }
+  }
+
+  async #lookFor(agent: string, fifos: readonly string[]): Promise<void> {
+    const isLooking = this.#looking.has(agent)
+    this.#looking.set(agent, isLooking)
+    if (isLooking) return
+    try {
+      const hasMail = await this.#hasMail(agent)
+      if (hasMail) for (const fifo of fifos) tell(fifo)
+      const isOld = this.#looking.get(agent) || this.#addressed.has(agent) || this.#spoken.size > 0
+      if (!isOld) this.#note(agent, !hasMail)
+    } catch {
+      // The workspace is closed, or the next look finds the mail.
+    }
+    const isWanted = this.#looking.get(agent) && !this.#closed.signal.aborted
+    this.#looking.delete(agent)
+    if (isWanted) void this.#lookFor(agent, fifos)
+  }
+
+  /** Tells hooks whether the agent has no mail; undefined: the agent has left these programs. */
+  #note(agent: string, isQuiet: boolean | undefined, hosts = this.#hostsOf.get(agent) ?? []): void {
+    if (isQuiet && hosts.length > 0) this.#quiet.add(agent)
+    else this.#quiet.delete(agent)
+    for (const host of hosts) this.#hooks?.note(host, `${this.#parts.name} ${agent}`, isQuiet)
+  }
+
+  /** Whether a hook would be handed mail. Many messages may be shown but unread, so the search takes turns with all other reads. */
+  async #hasMail(by: string): Promise<boolean> {
+    const { store, sessions, clock, reads } = this.#parts
+    const asked = { input: { route: 'hook', limit: 1, uncounted: true }, by, at: clock.now(), world: sessions } as const
+    return (await reads.run(pick(store.view, asked), new Budget(), this.#closed.signal)).waiting.length > 0
+  }
+
+  /** The fifos by the program that each waits for. Empty if no hook is installed, or the folder cannot be read. */
+  #names(): Map<number, string[]> {
+    const names = new Map<number, string[]>()
+    if (this.#hooks === undefined) return names
+    const folder = this.#hooks.path
+    try {
+      const changedMs = statSync(folder).mtimeMs
+      if (this.#listed?.changedMs === changedMs) return this.#listed.names
+      for (const name of readdirSync(folder)) {
+        const host = Number.parseInt(name, 10)
+        if (host > 0) names.set(host, [...(names.get(host) ?? []), name])
+      }
+      this.#listed = Date.now() - changedMs > grainMs ? { changedMs, names } : undefined
+    } catch {
+      this.#listed = undefined
+    }
+    return names
+  }
+}
+
+/** Never blocks and follows no link. A fifo without a reader is skipped. */
+function tell(path: string): void {
+  let fifo: number | undefined
+  try {
+    fifo = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+    if (fstatSync(fifo).isFIFO()) writeSync(fifo, 'mail\n')
+  } catch {
+  } finally {
+    if (fifo !== undefined) closeSync(fifo)
+  }
+}

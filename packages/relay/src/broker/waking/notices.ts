@@ -1,0 +1,100 @@
+// Notices that agents ask for: looks whether the awaited thing has happened, and has the asker told. core/notices.ts decides about both. Each
+// machine serves the askers that are at home there.
+
+import { daemonName, type Entry, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
+import { homeElsewhere } from '../../core/homes.ts'
+import { newsOf, type Seen } from '../../core/notices.ts'
+import { RefusalError } from '../../core/refusal-error.ts'
+import type { NoticeRow } from '../../core/view.ts'
+import type { Alarm } from '../../machine/clock.ts'
+import { type Asking, actorOf, causeOf, type Parts } from '../call.ts'
+
+/** Interval of looks while somebody waits for a notice: no event tells that an agent has become idle. */
+const noticeLookMs = 1_000
+
+type NoticeParts = Pick<Parts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'ids' | 'world'> & {
+  seen(agent: string): Seen
+}
+
+export class Notices {
+  readonly #parts: NoticeParts
+  /** The open notices of askers on this machine. */
+  #awaited: NoticeRow[] = []
+  readonly #telling = new Set<string>()
+  #alarm: Alarm | undefined
+  #isClosed = false
+
+  constructor(parts: NoticeParts) {
+    this.#parts = parts
+    parts.hub.listen((entries) => this.#heard(entries))
+    parts.sessions.onChange((agent) => this.#look((row) => row.agent === agent))
+  }
+
+  /** Loads the notices that are open, also those from an earlier daemon. */
+  begin(): void {
+    const { store, sessions } = this.#parts
+    if (this.#isClosed) return
+    this.#awaited = store.view.notices.all().filter(({ asker }) => !homeElsewhere(store.view, sessions, asker))
+    this.#look()
+    this.#goOn()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#awaited = []
+    this.#alarm?.cancel()
+  }
+
+  async ask(asking: Asking, input: ParsedInputOf<'notice.ask'>): Promise<OutputOf<'notice.ask'>> {
+    const { engine, seen } = this.#parts
+    const asked = { ...input, seen: seen(input.agent) }
+    const reply = await engine.submit({ rule: 'notice.ask', input: asked, by: actorOf(asking), ...causeOf(asking) })
+    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    return reply.outcome as OutputOf<'notice.ask'>
+  }
+
+  list(asker: string): OutputOf<'notice.list'> {
+    const own = this.#parts.store.view.notices.of(asker)
+    const shown = ({ agent, when, message, at }: NoticeRow) => ({
+      ...{ agent, when, message },
+      since: new Date(at).toISOString(),
+    })
+    return { notices: own.map(shown) }
+  }
+
+  #heard(entries: readonly Entry[]): void {
+    for (const fact of entries.flatMap(({ facts }) => facts)) {
+      if (fact.type === 'notice.asked' || fact.type === 'notice.ended' || fact.type === 'agent.homed')
+        return this.begin()
+      if (fact.type === 'message.created') this.#look(({ agent, when }) => when === 'answered' && agent === fact.from)
+    }
+  }
+
+  #look(isMeant: (row: NoticeRow) => boolean = () => true): void {
+    const { store, world, clock, seen } = this.#parts
+    for (const row of this.#awaited.filter(isMeant)) {
+      const sight = seen(row.agent)
+      if (newsOf(store.view, { at: clock.now(), world }, row, sight) !== undefined) void this.#tell(row, sight)
+    }
+  }
+
+  /** A failure is tried again at the next look. */
+  async #tell({ asker, agent, when, message }: NoticeRow, seen: Seen): Promise<void> {
+    const { engine, ids } = this.#parts
+    const key = JSON.stringify([asker, agent, when, message])
+    if (this.#telling.has(key)) return
+    this.#telling.add(key)
+    const input = { asker, agent, when, message, seen }
+    await engine.submit({ rule: 'notice.tell', input, by: daemonName, cause: ids('d') }).catch(() => undefined)
+    this.#telling.delete(key)
+  }
+
+  #goOn(): void {
+    if (this.#alarm || this.#awaited.length === 0) return
+    this.#alarm = this.#parts.clock.after(noticeLookMs, () => {
+      this.#alarm = undefined
+      this.#look()
+      this.#goOn()
+    })
+  }
+}

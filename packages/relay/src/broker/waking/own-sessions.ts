@@ -1,0 +1,96 @@
+// The sessions that people started themselves: lists them for those who wake them, tells when mail comes, and holds it. The vendors' ways to wake
+// a session live in supervisor/.
+
+import type { Fact } from '@agent-relay/sdk/protocol'
+import type { Parts } from '../call.ts'
+import type { WorkerStates } from '../presence/availability.ts'
+import type { Session } from '../sessions/session.ts'
+import type { OwnWord } from '../sessions/sessions.ts'
+import type { Briefs } from './briefs.ts'
+import { holdMail } from './held-mail.ts'
+import type { OpenedMail, OwnSession } from './own-session-runtime.ts'
+import type { Reach } from './reach.ts'
+
+/** One wake-up is one text for the model; further messages come with the next one. */
+const batchMax = 32
+
+export class OwnSessions {
+  readonly #parts: Parts
+  readonly #workers: WorkerStates
+  readonly #reach: Reach
+  readonly #briefs: Briefs
+
+  constructor(parts: Parts, workers: WorkerStates, reach: Reach, briefs: Briefs) {
+    this.#parts = parts
+    this.#workers = workers
+    this.#reach = reach
+    this.#briefs = briefs
+  }
+
+  /** The sessions of this CLI, without those of our own workers. */
+  sessionsOf(cli: string): OwnSession[] {
+    const sessions: OwnSession[] = []
+    for (const { id, agent, host, directory, codexThread, mailTools } of this.#parts.sessions.ofCli(cli))
+      if (agent !== undefined && !this.#workers.stateOf(agent))
+        sessions.push({ id, agent, host, directory, codexThread, sendTool: mailTools?.send })
+    return sessions
+  }
+
+  /** Calls the listener when some of them may have come, gone or made their first call. */
+  onSessions(cli: string, listener: () => void): () => void {
+    const { sessions } = this.#parts
+    let known = 0
+    return sessions.onChange((agent) => {
+      const here = sessions.ofCli(cli)
+      const isTheirs = here.size !== known || [...here].some((session) => session.agent === agent)
+      known = here.size
+      if (isTheirs) listener()
+    })
+  }
+
+  /** Calls the listener when mail may have come; `isFor` tells whether it is in an agent's inbox. */
+  onMail(listener: (isFor: (agent: string) => boolean) => void): () => void {
+    const { hub, store } = this.#parts
+    const tell = (fact: Fact) => {
+      if (fact.type === 'message.created') listener((agent) => store.view.isMember(agent, fact.conversation))
+      else if (fact.type === 'delivery.released' || fact.type === 'approval.closed')
+        listener((agent) => agent === fact.agent)
+    }
+    return hub.listen((entries) => entries.forEach(({ facts }) => void facts.forEach(tell)))
+  }
+
+  /** Undefined where nothing waits that was not put before the agent already. */
+  async hold({ id, agent }: OwnSession, limit = batchMax): Promise<OpenedMail | undefined> {
+    const session = this.#parts.sessions.live(id)
+    const held = session?.agent === agent ? await holdMail(this.#parts, session, { limit }) : undefined
+    if (!session || !held || held === 'young') return undefined
+    // A brief names tools of ours, which the session must have.
+    const opening = session.isInitialized ? await this.#opening(session, agent) : ''
+    const release = () => {
+      if (opening !== '') this.#briefs.isNowDue(agent, 'compact')
+      held.release()
+    }
+    return { messages: held.messages, opening, offered: (route) => held.offered(route), release }
+  }
+
+  /** The session's memory was cut: its agent is told its situation with the next mail. */
+  wasCompacted({ agent }: OwnSession): void {
+    this.#briefs.isNowDue(agent, 'compact')
+  }
+
+  async #opening(session: Session, agent: string): Promise<string> {
+    const asking = { session, by: agent, id: this.#parts.ids('d'), abandoned: session.ended }
+    return (await this.#briefs.tell(asking, {})).text
+  }
+
+  /** Sets what lists of agents say of the session: what its program does, and why its program's own door is shut. */
+  shows({ id, agent }: OwnSession, word: OwnWord): void {
+    const { sessions } = this.#parts
+    if (sessions.live(id)?.agent === agent) sessions.shows(agent, word)
+  }
+
+  /** From now on a message wakes the agent, until the returned function is called. */
+  wakes(agent: string): () => void {
+    return this.#reach.wakes(agent)
+  }
+}

@@ -1,0 +1,53 @@
+// Reach: the route by which a message gets to a connected agent. One function decides it, for lists of agents and for senders that wait. Each
+// route puts messages before the agent in a file of its own.
+
+import type { ReachName } from '@agent-relay/sdk/protocol'
+import type { Deliveries } from '../messages/deliveries.ts'
+import type { Inboxes } from '../messages/inbox.ts'
+import type { WorkerStates } from '../presence/availability.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { HookWaiters } from './hook-waiters.ts'
+
+export interface ReachParts {
+  sessions: Sessions
+  deliveries: Deliveries
+  inboxes: Inboxes
+  workers: WorkerStates
+  waiters: HookWaiters
+}
+
+export class Reach {
+  readonly #parts: ReachParts
+  /** The agents whose CLI lets us wake them, with the number of sessions that do. */
+  readonly #woken = new Map<string, number>()
+
+  constructor(parts: ReachParts) {
+    this.#parts = parts
+  }
+
+  /** Undefined if nobody is connected as this agent. */
+  of(agent: string): ReachName | undefined {
+    const { sessions, deliveries, inboxes, workers, waiters } = this.#parts
+    if (!sessions.isLive(agent)) return undefined
+    if (deliveries.isFollowed(agent) || inboxes.isWaiting(agent) || this.#woken.has(agent)) return 'wakes'
+    if (waiters.has(agent)) return 'wakes'
+    if (sessions.shown(agent)?.isOnlyWay) return 'not now'
+    const worker = workers.stateOf(agent)
+    // A worker is typed to whenever its prompt is free, except while its program is stopped.
+    if (worker) return worker.status === 'paused' ? 'at next turn' : 'wakes'
+    return sessions.hasHooks(agent) ? 'at next turn' : 'at next call'
+  }
+
+  /** From now on a message wakes the agent through its CLI, until the returned function is called. */
+  wakes(agent: string): () => void {
+    this.#woken.set(agent, (this.#woken.get(agent) ?? 0) + 1)
+    let isOver = false
+    return () => {
+      const left = (this.#woken.get(agent) ?? 1) - 1
+      if (isOver) return
+      isOver = true
+      if (left === 0) this.#woken.delete(agent)
+      else this.#woken.set(agent, left)
+    }
+  }
+}

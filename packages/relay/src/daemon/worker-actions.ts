@@ -1,0 +1,110 @@
+// Actions that the daemon itself offers: hiring workers, asking for their status, releasing, pausing and resuming them, for hosts that know only
+// generated tools. They run in the caller's own session, with the rights that it has for the operations.
+
+import { clisWith } from '@agent-relay/sdk/internal/clis'
+import {
+  type ActionErrorCode,
+  daemonName,
+  type Invocation,
+  refusal,
+  refusals,
+  type Worker,
+} from '@agent-relay/sdk/protocol'
+import { z } from 'zod'
+import { assertReaches } from '../broker/dispatch.ts'
+import { parse } from '../broker/operation-input.ts'
+import type { Session } from '../broker/sessions/session.ts'
+import type { Workspace } from '../broker/workspace.ts'
+import { bareText, RefusalError, refusalOf } from '../core/refusal-error.ts'
+
+/** Long enough for a release, which may take half a minute until nothing of the worker is left. */
+const timeoutMs = 60_000
+
+const named = z.object({ name: z.string().describe('Name of the worker') })
+/** CLIs with our tools, which can message their hirer; the others are for people at a terminal. */
+const clis = clisWith('worker').filter(({ worker }) => worker === 'mcp')
+
+/** The input schemas that models are shown, shorter than those of the operations, which check the input. */
+const offers = {
+  'agent.create': {
+    op: 'worker.spawn',
+    description: 'Start a worker of yours: a CLI agent in its own terminal.',
+    input: named.extend({
+      cli: z.enum(clis.map(({ name }) => name)).describe('CLI to run'),
+      task: z.string().optional().describe('What it should do'),
+      model: z.string().optional().describe('Model override'),
+      cwd: z.string().optional().describe('Working directory'),
+      worktree: z.boolean().optional().describe('In a git worktree of its own'),
+      args: z.array(z.string()).optional().describe('More arguments of the CLI'),
+    }),
+  },
+  'agent.release': {
+    op: 'worker.release',
+    description: 'End a worker and everything it started.',
+    input: named.extend({ reason: z.string().optional().describe('Why, for the record') }),
+  },
+  'agent.status': { op: 'worker.list', description: 'What a worker is doing: its status and why.', input: named },
+  'agent.pause': { op: 'worker.pause', description: 'Stop a worker where it is; its mail waits.', input: named },
+  'agent.resume': { op: 'worker.resume', description: 'Let a paused worker go on.', input: named },
+} as const
+
+type Offer = keyof typeof offers
+
+/** Offers the actions until the workspace is closed. */
+export async function offerDaemonActions(workspace: Workspace): Promise<void> {
+  const { sessions, actions, ids } = workspace
+  const session = sessions.openOwn(daemonName)
+  const waiting = { isReady: () => true, end: () => {} }
+  actions.follow(session, { ...waiting, item: (item) => void serve(workspace, session, item as Invocation) })
+  // Together: one commit, not four, for every workspace that a daemon opens at its start.
+  await Promise.all(
+    (Object.keys(offers) as Offer[]).map((name) => {
+      const { description, input } = offers[name]
+      const inputSchema = z.toJSONSchema(input, { io: 'input' }) as Record<string, unknown>
+      const asking = { session, by: daemonName, id: ids('d'), abandoned: session.ended }
+      return actions.register(asking, { name, description, inputSchema, timeoutMs })
+    }),
+  )
+}
+
+async function serve(workspace: Workspace, session: Session, call: Invocation): Promise<void> {
+  const { invocation } = call
+  const answer = await work(workspace, call, session.ended).then(
+    (output) => ({ invocation, output }),
+    (error) => ({ invocation, error: errorOf(error, call.action) }),
+  )
+  const asking = { session, by: daemonName, id: `${invocation}/answer`, abandoned: session.ended }
+  // If this fails, the call is over or the daemon stops, and nobody waits for the answer.
+  await workspace.actions.answer(asking, answer).catch(() => {})
+}
+
+/** Async, so that invalid input becomes an answer, too: an exception in the committing engine would end the daemon. */
+async function work(workspace: Workspace, call: Invocation, abandoned: AbortSignal): Promise<{ worker: Worker }> {
+  const { workers, actions } = workspace
+  const { op } = offers[call.action as Offer]
+  const session = actions.callerOf(call.invocation)
+  if (!session) throw new RefusalError('wait.cancelled')
+  assertReaches(workspace, session.standing, op)
+  const asking = { session, by: call.caller.name, id: call.invocation, abandoned }
+  if (op === 'worker.list') return { worker: workers.find(session, parse('worker.screen', call.input).name) }
+  if (op === 'worker.spawn') return workers.spawn(asking, parse(op, call.input))
+  return workers.wishes.give(op, asking, parse(op, call.input))
+}
+
+/** The error code by the kind of the refusal: invalid or denied calls, and any other failure of the work itself. */
+function errorOf(error: unknown, action: string): { code: ActionErrorCode; message: string } {
+  const refused = refusalOf(error)
+  const { http } = refusals[refused.code]
+  // The named CLI is valid; its program is missing.
+  const code = refused.code === 'cli.not-installed' ? 'handler_failed' : (codes[http] ?? 'handler_failed')
+  // The caller knows the action's name, not the operation's.
+  if (refused.code !== 'input.invalid') return { code, message: bareText(refused) }
+  return { code, message: bareText(refusal('input.invalid', { ...refused.details, operation: action })) }
+}
+
+const codes: Record<number, ActionErrorCode> = {
+  400: 'invalid_input',
+  401: 'permission_denied',
+  403: 'permission_denied',
+  404: 'invalid_input',
+}
