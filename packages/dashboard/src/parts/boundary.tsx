@@ -8,7 +8,7 @@ interface BoundaryProps {
   children: ReactNode
 }
 
-/** With a `key` that changes, it tries again: each view has its own. */
+/** Tries again when its `key` changes; each view has its own key. */
 export class Boundary extends Component<BoundaryProps, { error?: Error }> {
   override state: { error?: Error } = {}
 

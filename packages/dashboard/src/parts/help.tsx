@@ -3,6 +3,7 @@
 import { isHelpOpen, keyTexts } from '../store/keys.ts'
 import { IconButton } from './bits.tsx'
 import { Overlay } from './overlay.tsx'
+import './help.css'
 
 export function Help() {
   const close = (): void => isHelpOpen.set(false)

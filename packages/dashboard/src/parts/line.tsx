@@ -1,9 +1,10 @@
-// The state of the connection: the agent and the delay while it stands, or since when it is lost.
+// The state of the connection: agent and delay while it is up, or the time since it was lost.
 
 import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'
 import { lagMs } from '../store/fleet.ts'
 import { Since } from './time.tsx'
+import './line.css'
 
 export function Line() {
   const { phase, agent, since, version } = useCell(connection)

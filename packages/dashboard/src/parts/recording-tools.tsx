@@ -8,6 +8,7 @@ import { refine } from '../store/page-address.ts'
 import { openRecording, recording, recordingText } from '../store/recording.ts'
 import { Failure } from './bits.tsx'
 import { download } from './download.ts'
+import './recording-tools.css'
 
 export function RecordingTools({ events }: { events: readonly RelayEvent[] }) {
   const { workspace } = useCell(connection)
@@ -22,14 +23,14 @@ export function RecordingTools({ events }: { events: readonly RelayEvent[] }) {
     setWhy(undefined)
     if (!chosen) return
     openRecording(chosen).then(
-      // All of it: whoever saved it has chosen already.
+      // The whole file: its stretch was chosen when it was saved.
       () => refine('recorder', [], { types: '*' }),
       (error) => setWhy(error.message),
     )
   }
   const choose = (): void => {
     if (!field.current) return
-    // Otherwise the same file could not be opened twice.
+    // Lets the same file be opened twice.
     field.current.value = ''
     field.current.click()
   }

@@ -2,7 +2,7 @@
 
 import { countText, type Spend, usdText } from '@agent-relay/sdk/internal/page'
 
-/** `12k tok $0.42`; nothing where nothing is known. */
+/** `12k tok $0.42`, or nothing if unknown. */
 export function Spent({ spend }: { spend: Spend | undefined }) {
   if (!spend) return null
   const { tokens, usd } = spend

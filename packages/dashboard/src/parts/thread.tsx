@@ -1,4 +1,4 @@
-// One thread beside the conversation it belongs to, and a field to go on with it.
+// One thread beside its conversation, and a field to answer in it.
 
 import type { Message } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
@@ -10,6 +10,9 @@ import { Empty, Face, Failure, IconButton, Kind } from './bits.tsx'
 import { Composer } from './composer.tsx'
 import { Markdown } from './markdown.tsx'
 import { Clock } from './time.tsx'
+import './message-list.css'
+import './message-row.css'
+import './thread.css'
 
 const [threadMax, askMs] = [500, 100]
 

@@ -1,6 +1,7 @@
-// Who waits for whom, as arrows beside the rows. All rows have the same height, so the place of an arrow is computed, not measured.
+// Arrows beside the rows: who waits for whom. All rows have the same height, so the place of an arrow is computed, not measured.
 
 import type { Branch } from '../store/fleet.ts'
+import './waits.css'
 
 const [rowPx, gutterPx, lanePx] = [48, 40, 7]
 

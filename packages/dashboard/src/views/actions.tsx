@@ -11,8 +11,11 @@ import { useCell } from '../store/cell.ts'
 import { client } from '../store/connection.ts'
 import type { StateText } from '../store/fleet.ts'
 import { linkTo, usePageAddress } from '../store/page-address.ts'
+import '../parts/form.css'
+import '../parts/split.css'
+import './actions.css'
 
-export function Actions() {
+export default function Actions() {
   useEffect(() => followActions(), [])
   const { parts } = usePageAddress()
   const list = useCell(actions)
@@ -34,7 +37,7 @@ export function Actions() {
             <li key={each.name}>
               <a
                 data-item
-                className="pick"
+                className="list-row pick"
                 href={linkTo('actions', [each.name])}
                 aria-current={each.name === name ? 'true' : undefined}
               >
@@ -111,7 +114,7 @@ function Calls({ name }: { name: string }) {
       {list.length === 0 ? (
         <p className="muted">{name === '' ? 'No action was called lately.' : 'Nobody has called it lately.'}</p>
       ) : (
-        <table className="table">
+        <table className="table calls">
           <thead>
             <tr>
               <th scope="col">Time</th>

@@ -1,4 +1,4 @@
-// Everywhere: what waits for the person in all workspaces, each with the way into it.
+// Everywhere: all workspaces with everything that waits for the person, and links to it.
 
 import { cleanLine, type Need } from '@agent-relay/sdk/internal/page'
 import { useEffect } from 'react'
@@ -13,8 +13,9 @@ import { conversationOf } from '../store/conversations.ts'
 import { everywhere, followEverywhere, type OtherWorkspace } from '../store/everywhere.ts'
 import { pathOf } from '../store/own-place.ts'
 import { linkTo } from '../store/page-address.ts'
+import './everywhere.css'
 
-export function Everywhere() {
+export default function Everywhere() {
   useEffect(() => followEverywhere(), [])
   const all = useCell(everywhere)
   return (
@@ -74,7 +75,7 @@ function Row({ workspace, need }: { workspace: string; need: Need }) {
   )
 }
 
-/** An approval is answered where it is shown as a whole. */
+/** Approvals are answered on Now, which shows them in full. */
 function addressOf({ kind, who, message }: Need): string {
   if (message) return linkTo('talk', [conversationOf(message), message.id])
   return kind === 'approval' ? linkTo('now') : linkTo('agent', [who, 'terminal'])

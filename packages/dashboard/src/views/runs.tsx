@@ -1,4 +1,4 @@
-// Runs: contracts given to agents, their status, and what they hand over; a form that starts one.
+// Runs: contracts given to agents, with status and results; a form that starts one.
 
 import { clean, type Run } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
@@ -15,6 +15,8 @@ import { client } from '../store/connection.ts'
 import type { StateText } from '../store/fleet.ts'
 import { linkTo, usePageAddress } from '../store/page-address.ts'
 import { followRuns, retryRun, runs, type TitledRun } from '../store/runs.ts'
+import '../parts/split.css'
+import './runs.css'
 
 const tones: Record<Run['status'], StateText['tone']> = {
   ready: 'calm',
@@ -30,7 +32,7 @@ function stateOfRun({ status, stopReason, blocked }: Run): StateText {
 
 const endOf = ({ completedAt, stoppedAt }: Run): string | undefined => completedAt ?? stoppedAt
 
-export function Runs() {
+export default function Runs() {
   useEffect(() => followRuns(), [])
   const { parts, query } = usePageAddress()
   const list = useCell(runs)
@@ -57,7 +59,7 @@ export function Runs() {
             <li key={each.id}>
               <a
                 data-item
-                className="pick"
+                className="list-row pick"
                 href={linkTo('runs', [each.id])}
                 aria-current={each.id === id ? 'true' : undefined}
               >
@@ -211,7 +213,7 @@ function Contract({ run }: { run: string }) {
   )
 }
 
-/** One agent's: the one under way first. */
+/** The agent's current run, or else its latest. */
 export function AgentRuns({ agent }: { agent: string }) {
   useEffect(() => followRuns(), [])
   const list = useCell(runs)?.filter((run) => run.agent === agent)
