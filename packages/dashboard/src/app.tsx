@@ -1,4 +1,4 @@
-// The frame around every view: the menu, what needs the person, the state of the connection, and the overlays.
+// The frame around every view: menu, state of the connection, and overlays.
 
 import { type ComponentType, lazy, Suspense } from 'react'
 import { Login } from './login.tsx'
@@ -108,7 +108,7 @@ function Rail({ view }: { view: PageAddress['view'] }) {
     <header className="rail">
       <div className="brand">
         <Workspaces />
-        <span className="muted brand-sub">Agent Relay</span>
+        <span className="muted brand-sub wide-only">Agent Relay</span>
       </div>
       <nav aria-label="Views">
         {menu.map((each) => (
@@ -131,7 +131,7 @@ function Rail({ view }: { view: PageAddress['view'] }) {
             ?
           </button>
           {!isOpen && (
-            <button type="button" className="link muted log-out" onClick={() => void logOut()}>
+            <button type="button" className="link muted log-out wide-only" onClick={() => void logOut()}>
               log out
             </button>
           )}
@@ -153,7 +153,7 @@ function ViewLink({
       <Icon name={name} />
       <span className="nav-name">{title}</span>
       <Count value={count?.use() ?? 0} label={count?.label ?? ''} />
-      <kbd>g {key}</kbd>
+      <kbd className="wide-only">g {key}</kbd>
     </a>
   )
 }

@@ -58,7 +58,7 @@ export function Empty(props: { title: string; children?: ReactNode; command?: st
       {[command, other].map(
         (line) =>
           line && (
-            <div key={line} className="command-line">
+            <div key={line} className="bar command-line">
               <code className="command">{line}</code>
               <Copy text={line} label="Copy" />
             </div>

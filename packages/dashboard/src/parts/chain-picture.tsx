@@ -86,7 +86,7 @@ function Row({ step: { seq, from, to, text, look, isHere }, columns, y, width }:
   )
 }
 
-/** A channel has a column of its own: who is in it may be hundreds. */
+/** A channel is one column, since it may have hundreds of members. */
 function stepOfMessage({ id, seq, from, to, channel, body }: Message): Step {
   const places = channel === undefined ? [to].flat().map((name) => (name === '*' ? 'everyone' : name)) : [channel]
   return {

@@ -20,7 +20,7 @@ export function Code({ text, language }: { text: string; language: string }) {
   const isDiff = /^(?:diff|patch)$/i.test(language) || /^(?:diff --git |--- [^\n]+\n\+\+\+ |@@ -\d)/.test(code)
   return (
     <div className="code">
-      <div className="code-head">
+      <div className="bar code-head">
         <span className="muted small clip">{language}</span>
         <Copy text={code} label="Copy" />
       </div>

@@ -33,7 +33,8 @@ export function Composer({ conversation, thread }: { conversation: string; threa
   const { agent: me } = useCell(connection)
   const found = useCell(conversations)?.find(({ name }) => name === conversation)
   const to = addressOf(conversation, me)
-  if (me === '') return <p className="composer-note muted">You are looking on: only a person with a name can write.</p>
+  if (me === '')
+    return <p className="bar composer-note muted">You are looking on: only a person with a name can write.</p>
   if (to === undefined) return <Outside conversation={conversation} me={me} />
   const isOutside = conversation.startsWith('#') && found?.joined !== true
   return <Field conversation={conversation} to={to} thread={thread} isOutside={isOutside} />
@@ -42,7 +43,7 @@ export function Composer({ conversation, thread }: { conversation: string; threa
 /** Other agents talk here. To speak with them, the person opens a conversation with one of them. */
 function Outside({ conversation, me }: { conversation: string; me: string }) {
   return (
-    <p className="composer-note muted">
+    <p className="bar composer-note muted">
       You are looking on. Write to
       {conversation
         .slice(1)
@@ -171,7 +172,7 @@ interface Waits {
 function AwaitReply({ to, waiting: { isAwaiting, setAwaiting } }: { to: string | string[]; waiting: Waits }) {
   if (Array.isArray(to) || /^[#*]/.test(to)) return null
   return (
-    <label className="await small" title="You are shown as waiting until there is an answer">
+    <label className="bar await small" title="You are shown as waiting until there is an answer">
       <input type="checkbox" checked={isAwaiting} onChange={(event) => setAwaiting(event.target.checked)} />
       await reply
     </label>
@@ -188,7 +189,7 @@ function Waiting({ to, since }: { to: string | string[]; since: string | undefin
 
 function Answered({ message }: { message: { from: string; body: string } }) {
   return (
-    <p className="answered small">
+    <p className="bar answered small">
       <span className="muted">Answer to {message.from}:</span> <bdi className="clip">{previewOf(message.body)}</bdi>
       <IconButton icon="close" label="No answer" onClick={() => answering.set(undefined)} />
     </p>

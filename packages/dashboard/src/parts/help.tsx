@@ -9,7 +9,7 @@ export function Help() {
   const close = (): void => isHelpOpen.set(false)
   return (
     <Overlay label="Keys" onClose={close}>
-      <div className="sheet-head">
+      <div className="bar sheet-head">
         <h2>Keys</h2>
         <IconButton icon="close" label="Close" onClick={close} />
       </div>

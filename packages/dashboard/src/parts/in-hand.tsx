@@ -30,7 +30,7 @@ export function InHand() {
   const holders = [...new Set(held.map(({ agent }) => agent))]
   return (
     <section aria-labelledby="in-hand">
-      <div className="section-head">
+      <div className="bar section-head">
         <h2 id="in-hand">Files in hand</h2>
         <span className="muted num small">{held.length}</span>
       </div>
@@ -49,7 +49,7 @@ function Holder({ agent, held }: { agent: string; held: Claims }) {
   return (
     <li>
       <a data-item className="latest-item" href={linkTo('agent', [agent])}>
-        <span className="latest-head">
+        <span className="bar latest-head">
           <b className="clip">{agent}</b>
           <span className="muted small">
             <Ago ts={held.map(({ since }) => since).sort()[0]} />

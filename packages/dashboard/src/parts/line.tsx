@@ -11,17 +11,17 @@ export function Line() {
   const lag = useCell(lagMs)
   if (phase !== 'up')
     return (
-      <p className="line lost" role="status">
+      <p className="bar line lost" role="status">
         <i className="dot" aria-hidden="true" />
         <span>Reconnecting … {since !== undefined && <Since ts={new Date(since).toISOString()} />}</span>
       </p>
     )
   return (
-    <p className="line" role="status" title={`agent-relay ${version}`}>
+    <p className="bar line" role="status" title={`agent-relay ${version}`}>
       <i className="dot" aria-hidden="true" />
       <span className="clip">
         {agent ? `you are ${agent}` : 'looking on'}
-        {lag !== undefined && <span className="muted num lag"> · {Math.max(1, Math.round(lag))} ms</span>}
+        {lag !== undefined && <span className="muted num wide-only"> · {Math.max(1, Math.round(lag))} ms</span>}
       </span>
     </p>
   )

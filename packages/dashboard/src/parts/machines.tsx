@@ -46,7 +46,7 @@ export function Machines() {
   if (machines.length === 0) return null
   return (
     <section aria-labelledby="machines">
-      <div className="section-head">
+      <div className="bar section-head">
         <h2 id="machines">Machines</h2>
         <span className="muted num small">{machines.filter(({ state }) => state !== 'removed').length}</span>
       </div>
@@ -72,7 +72,7 @@ function Row({ machine }: { machine: Shown }) {
   const { name, state, version, owns, agents, may } = machine
   return (
     <li className="machine">
-      <span className="machine-head">
+      <span className="bar machine-head">
         <b className="clip">{name}</b>
         <span className={`state ${tones[state]}`}>
           <i className="dot" aria-hidden="true" />
@@ -113,7 +113,7 @@ function Agents({ agents }: Pick<Shown, 'agents'>) {
   const away = agents.length - there.length
   if (agents.length === 0) return <span className="muted small">nobody is at home there</span>
   return (
-    <span className="machine-agents">
+    <span className="bar machine-agents">
       {shown.map(({ name }) => (
         <a key={name} className="clip" href={linkTo('agent', [name])}>
           {name}

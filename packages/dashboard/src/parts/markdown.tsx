@@ -88,7 +88,7 @@ function Item({ nodes }: { nodes: MarkdownNode[] }) {
   const [first, ...rest] = nodes
   const words = first?.children[0]
   const found = first?.kind === 'paragraph' && words?.kind === 'text' ? box.exec(words.text) : null
-  // The paragraphs of a tight list are only there to be counted.
+  // The text of a list item is drawn without its paragraph.
   const inner = (node: MarkdownNode): readonly MarkdownNode[] => (node.kind === 'paragraph' ? node.children : [node])
   if (!first || !words || !found) return <li>{drawn(first ? [...inner(first), ...rest] : rest)}</li>
   const isDone = found[1] !== ' '

@@ -68,7 +68,7 @@ export const MessageRow = memo(function MessageRow({ message, before, conversati
           </a>
         )}
         <Markdown text={message.body} />
-        <footer className="message-foot small">
+        <footer className="bar message-foot small">
           <Fate message={message} conversation={conversation} isOpen={isOpen} onToggle={() => setOpen(!isOpen)} />
           {message.thread && (
             <a className="muted" href={linkTo('talk', [conversation], { thread })}>

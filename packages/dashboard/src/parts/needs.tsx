@@ -33,7 +33,7 @@ export function Needs() {
   const shown = useHeld(list, isHeld)
   return (
     <section aria-labelledby="needs">
-      <div className="section-head">
+      <div className="bar section-head">
         <h2 id="needs">Needs you</h2>
         {later > 0 && <span className="muted small num">{later} snoozed</span>}
         <NotifyMe />
@@ -122,7 +122,7 @@ function Row({ need, isOver }: Held) {
       className={`need need-${kind} ${isOver ? 'is-over' : ''}`}
       style={isOver ? { minHeight: height.current } : undefined}
     >
-      <div className="need-head">
+      <div className="bar need-head">
         <Icon name={isWorker ? 'alert' : 'talk'} />
         <a className="need-title clip" href={linkTo('agent', [who])}>
           {who}
@@ -169,7 +169,7 @@ const Stuck = ({ need: { key, who, text } }: { need: ShownNeed }) => (
 function Tools({ need, onReply }: { need: ShownNeed; onReply(): void }) {
   const { kind, message, approval } = need
   return (
-    <div className="need-tools">
+    <div className="bar need-tools">
       {approval && <ApprovalTools approval={approval} />}
       {message && (
         <button type="button" className="quiet" data-key="reply" onClick={onReply}>
@@ -238,7 +238,7 @@ function Reply({ need, onClose }: { need: ShownNeed; onClose(): void }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each thing that is answered
   useEffect(() => field.current?.focus({ preventScroll: true }), [key])
   return (
-    <form className="need-reply" onSubmit={(event) => void send(event)}>
+    <form className="bar need-reply" onSubmit={(event) => void send(event)}>
       <textarea
         ref={field}
         aria-label={`Reply to ${who}`}

@@ -58,7 +58,7 @@ const Place = memo(function Place({ place, isChosen }: { place: Conversation; is
         href={linkTo('talk', [name])}
         aria-current={isChosen ? 'true' : undefined}
       >
-        <span className="place-head">
+        <span className="bar place-head">
           <span className="place-name clip">{titleOf(name, me)}</span>
           <Count value={unread} label="unread" />
         </span>

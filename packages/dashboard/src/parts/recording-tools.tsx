@@ -1,4 +1,4 @@
-// Saving a stretch of the journal as a file, and opening such a file in place of the journal.
+// Saves a stretch of the journal as a file, and opens such a file in place of the journal.
 
 import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { useRef, useState } from 'react'
@@ -35,7 +35,7 @@ export function RecordingTools({ events }: { events: readonly RelayEvent[] }) {
     field.current.click()
   }
   return (
-    <div className="recording-tools">
+    <div className="bar recording-tools">
       <button type="button" className="quiet" disabled={events.length === 0} onClick={save}>
         Save {events.length.toLocaleString()} event{events.length === 1 ? '' : 's'}
       </button>

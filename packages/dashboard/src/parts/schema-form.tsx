@@ -3,7 +3,7 @@
 import { useId } from 'react'
 
 type Schema = Record<string, unknown>
-/** What the fields hold: text as it is typed, a switch, or the fields of an object. */
+/** The fields' values: typed text, a switch, or the fields of an object. */
 export type Draft = string | boolean | { [name: string]: Draft }
 
 type FieldKind = 'object' | 'choice' | 'switch' | 'number' | 'text' | 'json'

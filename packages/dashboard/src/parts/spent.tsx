@@ -1,4 +1,4 @@
-// What an agent, a worker or a run has used of its model: short in a row, with its parts for whoever points at it.
+// The tokens and cost of an agent, a worker or a run: short in a row, with details under the pointer.
 
 import { countText, type Spend, usdText } from '@agent-relay/sdk/internal/page'
 

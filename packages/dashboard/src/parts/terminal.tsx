@@ -1,4 +1,4 @@
-// A worker's terminal: what it printed and prints. Keys go to it only after a switch, so that nobody types into an agent by mistake.
+// A worker's terminal, with its output so far. Keys go to it only after a switch, so that nobody types into an agent by mistake.
 
 import { boundRepeats } from '@agent-relay/sdk/internal/page'
 import { FitAddon } from '@xterm/addon-fit'
@@ -64,7 +64,7 @@ export function TerminalView({ name }: { name: string }) {
   }, [isTyping, name, shown])
   return (
     <div className={`terminal-view ${isTyping ? 'is-typing' : ''}`}>
-      <div className="terminal-bar">
+      <div className="bar terminal-bar">
         <label className="switch">
           <input
             type="checkbox"
@@ -97,7 +97,7 @@ interface Shown {
   search: SearchAddon
 }
 
-/** Programs draw for 80 columns: on a narrow screen the terminal scrolls instead of wrapping what they drew. */
+/** Programs draw for 80 columns: on a narrow screen the terminal scrolls instead of wrapping. */
 const colsMin = 80
 
 function fitInto({ terminal, fit }: Pick<Shown, 'terminal' | 'fit'>): void {

@@ -35,7 +35,7 @@ export function Thread({ name, thread }: { name: string; thread: string }) {
   }, [thread])
   return (
     <aside className="thread" aria-label="Thread">
-      <header className="chat-head">
+      <header className="bar chat-head">
         <h2 className="title clip">Thread{thread.startsWith('m_') ? '' : `: ${thread}`}</h2>
         <IconButton icon="close" label="Close the thread" onClick={() => go('talk', [name])} />
       </header>

@@ -32,7 +32,7 @@ export function WorkDiff({ worker: { name, worktree } }: { worker: ListedWorker 
   if (text === undefined) return <p className="hello muted">Asking git …</p>
   return (
     <div className="work-diff">
-      <div className="code-head">
+      <div className="bar code-head">
         <span className="muted small clip mono" title={worktree?.path}>
           {worktree?.branch}
         </span>

@@ -1,4 +1,4 @@
-// Actions: what programs offer, a form for each made from its schema, the result of a call, and who called what.
+// Actions: the list that programs offer, a form for each made from its schema, the result of a call, and the latest calls.
 
 import { type ActionEnvelope, type ActionInfo, clean, cleanLine, sizeText } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useEffect, useState } from 'react'
@@ -24,7 +24,7 @@ export default function Actions() {
   return (
     <div className={`split ${name === '' ? '' : 'is-chosen'}`}>
       <nav className="split-list" aria-label="Actions">
-        <div className="split-head">
+        <div className="bar split-head">
           <h1 className="title">Actions</h1>
         </div>
         {list?.length === 0 && (
@@ -77,7 +77,7 @@ function Call({ action }: { action: ActionInfo }) {
   }
   return (
     <form className="form" onSubmit={(event) => void invoke(event)}>
-      <div className="form-head">
+      <div className="bar form-head">
         <a className="icon-button only-narrow" href={linkTo('actions')} aria-label="All actions">
           ‹
         </a>

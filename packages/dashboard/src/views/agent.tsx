@@ -48,7 +48,7 @@ export default function Agents() {
   return (
     <div className={`split ${name !== '' || isSpawning ? 'is-chosen' : ''}`}>
       <nav className="split-list" aria-label="Agents">
-        <div className="split-head">
+        <div className="bar split-head">
           <h1 className="title">Agents</h1>
           <a className="quiet" href={linkTo('agent', [], { spawn: '1' })}>
             <Icon name="plus" />
@@ -88,7 +88,7 @@ function One({ agent, worker, tab }: { agent: Agent; worker: ListedWorker | unde
   const { agent: me } = useCell(connection)
   return (
     <>
-      <header className="agent-head">
+      <header className="bar agent-head">
         <a className="icon-button only-narrow" href={linkTo('agent')} aria-label="All agents">
           ‹
         </a>
@@ -169,7 +169,7 @@ function Asked({ agent }: { agent: string }) {
         {agent} {wishOf(approval).wants} · <Since ts={approval.since} />
       </p>
       <ApprovalText approval={approval} />
-      <div className="need-tools">
+      <div className="bar need-tools">
         <ApprovalTools approval={approval} />
       </div>
     </section>
@@ -183,7 +183,7 @@ function Program({ agent, worker }: { agent: Agent; worker: ListedWorker | undef
   if (agent.name === me || (!worker && agent.status !== 'offline')) return null
   const isOver = worker?.status === 'exited'
   return (
-    <div className="panel program">
+    <div className="bar panel program">
       {worker?.task && (
         <bdi className="program-task clip" title={worker.task}>
           {previewOf(worker.task)}

@@ -34,7 +34,7 @@ function One({ workspace: { name, present, needs, more, why } }: { workspace: Ot
   const isCalm = present !== undefined && count === 0
   return (
     <section aria-label={name}>
-      <div className="section-head">
+      <div className="bar section-head">
         <h2>
           <a data-item href={`${pathOf(name)}${linkTo('now')}`}>
             {name}
@@ -62,7 +62,7 @@ function Row({ workspace, need }: { workspace: string; need: Need }) {
   const { kind, who, text, since, message, count = 1 } = need
   return (
     <li className={`need need-${kind}`}>
-      <a data-item className="need-head" href={`${pathOf(workspace)}${addressOf(need)}`}>
+      <a data-item className="bar need-head" href={`${pathOf(workspace)}${addressOf(need)}`}>
         <Icon name={message ? 'talk' : 'alert'} />
         <b>{who}</b>
         <span className="muted need-what clip">

@@ -63,7 +63,7 @@ function Agents() {
   const gone = agents.filter(({ status }) => status === 'offline').length
   return (
     <section aria-labelledby="agents">
-      <div className="section-head">
+      <div className="bar section-head">
         <h2 id="agents">Agents</h2>
         {others.length > 0 && (
           <span className="muted num small">
@@ -116,7 +116,7 @@ function Welcome() {
       >
         This command connects your editors and CLIs. {!hasDemo && 'The second shows the relay at work without any.'}
       </Empty>
-      <div className="welcome-tools">
+      <div className="bar welcome-tools">
         {hasDemo && (
           <button type="button" className="main-button" onClick={demo}>
             Play the demo here
@@ -145,7 +145,7 @@ const Row = memo(function Row({ branch: { agent, depth }, isMe, worker, word }: 
   return (
     <li className="agent-row-item">
       <a data-item className={`list-row agent-row depth-${Math.min(depth, 3)}`} href={linkTo('agent', [agent.name])}>
-        <span className={`agent-id ${depth > 0 ? 'branch' : ''}`}>
+        <span className={`bar agent-id ${depth > 0 ? 'branch' : ''}`}>
           <Face name={agent.name} />
           <span className="agent-who">
             <b className="clip">{agent.name}</b>
@@ -210,7 +210,7 @@ function Latest() {
   const spoken = (list ?? []).filter(({ last }) => last).slice(0, latestShown)
   return (
     <section className="latest" aria-labelledby="latest">
-      <div className="section-head">
+      <div className="bar section-head">
         <h2 id="latest">Conversations</h2>
       </div>
       {list && spoken.length === 0 && (
@@ -222,7 +222,7 @@ function Latest() {
         {spoken.map(({ name, last, unread }) => (
           <li key={name}>
             <a data-item className="latest-item" href={linkTo('talk', [name])}>
-              <span className="latest-head">
+              <span className="bar latest-head">
                 <b className="clip">{titleOf(name, me)}</b>
                 {last && <Kind kind={last.kind} />}
                 <Count value={unread} label="unread" />

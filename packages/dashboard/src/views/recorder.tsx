@@ -60,7 +60,7 @@ export default function Recorder() {
   useEffect(() => setStretch(undefined), [events])
   return (
     <div className="recorder">
-      <div className="recorder-bar">
+      <div className="bar recorder-bar">
         <h1 className="title">Flight recorder</h1>
         <Transport tape={tape} />
         <Jump onJump={tape.jump} />
@@ -150,7 +150,7 @@ function EventList({
             onClick={() => onChoose(i)}
           >
             <span className="num muted small">{clockText(event.ts)}</span>
-            <span className="event-type small">{event.type}</span>
+            <span className="event-type small wide-only">{event.type}</span>
             <bdi className="clip">{eventText(event, bodies)}</bdi>
           </button>
         </li>

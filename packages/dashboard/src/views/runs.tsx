@@ -42,7 +42,7 @@ export default function Runs() {
   return (
     <div className={`split ${id !== '' || isStarting ? 'is-chosen' : ''}`}>
       <nav className="split-list" aria-label="Runs">
-        <div className="split-head">
+        <div className="bar split-head">
           <h1 className="title">Runs</h1>
           <a className="quiet" href={linkTo('runs', [], { start: '1' })}>
             <Icon name="plus" />
@@ -97,7 +97,7 @@ function Head({ run, onFailure }: { run: TitledRun; onFailure(why: string): void
     retryRun(run.id).catch((error) => onFailure(error.message))
   }
   return (
-    <header className="agent-head">
+    <header className="bar agent-head">
       <a className="icon-button only-narrow" href={linkTo('runs')} aria-label="All runs">
         ‹
       </a>

@@ -58,14 +58,14 @@ function Head({ name }: { name: string }) {
   const isChannel = name.startsWith('#')
   const leave = (): void => void client.call('channel.leave', { channel: name }).catch(() => {})
   return (
-    <header className="chat-head">
+    <header className="bar chat-head">
       <a className="icon-button only-narrow" href={linkTo('talk')} aria-label="All conversations">
         ‹
       </a>
       <h1 className="title clip" title={name}>
         {titleOf(name, me)}
       </h1>
-      <span className="muted small chat-facts num">
+      <span className="muted small chat-facts num wide-only">
         {size !== undefined && counted(size, 'agent')}
         {found && `, ${counted(found.messages, 'message')}`}
       </span>
