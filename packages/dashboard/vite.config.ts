@@ -18,6 +18,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // A small picture as a data: address would need its own line in the policy.
     assetsInlineLimit: 0,
+    // One sheet, in the order of the imports: a view that is opened later cannot change how another one looks.
+    cssCodeSplit: false,
     reportCompressedSize: false,
   },
 })

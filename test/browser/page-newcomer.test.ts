@@ -20,7 +20,7 @@ const tooWide = (page: Page): Promise<string[]> =>
     ]
       .filter((element) => {
         const { right } = element.getBoundingClientRect()
-        const column = element.closest('.places, .split-list, .now, .chat, .thread, .letter')
+        const column = element.closest('.split-list, .now, .chat, .thread, .letter')
         return right > Math.min(innerWidth, column?.getBoundingClientRect().right ?? innerWidth) + 1
       })
       .map((element) => element.outerHTML.slice(0, 120)),

@@ -1,6 +1,7 @@
-// The frame around every view: the menu, what needs the person, the state of the connection, and the overlays.
+// The frame around every view: menu, state of the connection, and overlays.
 
-import { lazy, Suspense } from 'react'
+import { type ComponentType, lazy, Suspense } from 'react'
+import { Login } from './login.tsx'
 import { Count, Empty, IconButton } from './parts/bits.tsx'
 import { Boundary } from './parts/boundary.tsx'
 import { Help } from './parts/help.tsx'
@@ -10,21 +11,19 @@ import { Palette } from './parts/palette.tsx'
 import { Search } from './parts/search.tsx'
 import { useCell } from './store/cell.ts'
 import { connection, findWorkspaces, logOut } from './store/connection.ts'
-import { conversations } from './store/conversations.ts'
-import { isHelpOpen, isPaletteOpen, isSearchOpen, places } from './store/keys.ts'
-import { needs } from './store/needs.ts'
+import { isHelpOpen, isPaletteOpen, isSearchOpen } from './store/keys.ts'
 import { pathOf } from './store/own-place.ts'
-import { go, linkTo, type PageAddress, usePageAddress, type ViewName } from './store/page-address.ts'
+import { go, linkTo, type PageAddress, usePageAddress } from './store/page-address.ts'
 import { isDark, nextTheme } from './store/theme.ts'
-import { Login } from './views/login.tsx'
-import { Now } from './views/now.tsx'
-import { Talk } from './views/talk.tsx'
+import { menu } from './store/views.ts'
+import Now from './views/now.tsx'
+import Talk from './views/talk.tsx'
+import './app.css'
 
-const Agents = lazy(() => import('./views/agent.tsx').then(({ Agents }) => ({ default: Agents })))
-const Runs = lazy(() => import('./views/runs.tsx').then(({ Runs }) => ({ default: Runs })))
-const Actions = lazy(() => import('./views/actions.tsx').then(({ Actions }) => ({ default: Actions })))
-const Everywhere = lazy(() => import('./views/everywhere.tsx').then(({ Everywhere }) => ({ default: Everywhere })))
-const Recorder = lazy(() => import('./views/recorder.tsx').then(({ Recorder }) => ({ default: Recorder })))
+/** Now and Talk come with the page; the code of every other view is fetched when it is first shown. */
+const shown = new Map<string, ComponentType>(Object.entries({ now: Now, talk: Talk }))
+const others = import.meta.glob<{ default: ComponentType }>(['./views/*.tsx', '!./views/{now,talk}.tsx'])
+for (const [path, load] of Object.entries(others)) shown.set(path.slice('./views/'.length, -'.tsx'.length), lazy(load))
 
 export function App() {
   const { phase } = useCell(connection)
@@ -67,31 +66,16 @@ function Frame() {
 }
 
 function Shown({ view }: { view: PageAddress['view'] }) {
-  switch (view) {
-    case 'now':
-      return <Now />
-    case 'talk':
-      return <Talk />
-    case 'agent':
-      return <Agents />
-    case 'runs':
-      return <Runs />
-    case 'actions':
-      return <Actions />
-    case 'recorder':
-      return <Recorder />
-    case 'everywhere':
-      return <Everywhere />
-    case 'nowhere':
-      return (
-        <Empty title="There is nothing at this address">
-          The views are in the menu; begin with <a href={linkTo('now')}>Now</a>.
-        </Empty>
-      )
-  }
+  const View = shown.get(view)
+  if (View) return <View />
+  return (
+    <Empty title="There is nothing at this address">
+      The views are in the menu; begin with <a href={linkTo('now')}>Now</a>.
+    </Empty>
+  )
 }
 
-/** Each workspace has its own address: choosing one goes there. */
+/** Each workspace has its own address, so choosing one loads that page. */
 function Workspaces() {
   const { workspace, workspaces } = useCell(connection)
   const { view } = usePageAddress()
@@ -120,23 +104,15 @@ function Workspaces() {
 function Rail({ view }: { view: PageAddress['view'] }) {
   const { isOpen } = useCell(connection)
   const dark = useCell(isDark)
-  const waiting = useCell(needs).length
-  const unread = (useCell(conversations) ?? []).reduce((sum, each) => sum + each.unread, 0)
-  const counts: Partial<Record<ViewName, number>> = { now: waiting, talk: unread }
   return (
     <header className="rail">
       <div className="brand">
         <Workspaces />
-        <span className="muted brand-sub">Agent Relay</span>
+        <span className="muted brand-sub wide-only">Agent Relay</span>
       </div>
       <nav aria-label="Views">
-        {Object.entries(places).map(([key, { view: each, name }]) => (
-          <a key={each} href={linkTo(each)} className="nav" aria-current={each === view ? 'page' : undefined}>
-            <Icon name={each} />
-            <span className="nav-name">{name}</span>
-            <Count value={counts[each] ?? 0} label={each === 'now' ? 'need you' : 'unread'} />
-            <kbd>g {key}</kbd>
-          </a>
+        {menu.map((each) => (
+          <ViewLink key={each.name} view={each} isCurrent={each.name === view} />
         ))}
       </nav>
       <div className="rail-end">
@@ -155,12 +131,29 @@ function Rail({ view }: { view: PageAddress['view'] }) {
             ?
           </button>
           {!isOpen && (
-            <button type="button" className="link muted log-out" onClick={() => void logOut()}>
+            <button type="button" className="link muted log-out wide-only" onClick={() => void logOut()}>
               log out
             </button>
           )}
         </div>
       </div>
     </header>
+  )
+}
+
+function ViewLink({
+  view: { name, title, key, count },
+  isCurrent,
+}: {
+  view: (typeof menu)[number]
+  isCurrent: boolean
+}) {
+  return (
+    <a href={linkTo(name)} className="nav" aria-current={isCurrent ? 'page' : undefined}>
+      <Icon name={name} />
+      <span className="nav-name">{title}</span>
+      <Count value={count?.use() ?? 0} label={count?.label ?? ''} />
+      <kbd className="wide-only">g {key}</kbd>
+    </a>
   )
 }

@@ -1,5 +1,6 @@
-// Where the page starts: the stores begin to follow, then the views are shown.
+// Starts the page: first the stores, then the views.
 
+import './style/base.css'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
 import { Boundary } from './parts/boundary.tsx'
@@ -12,10 +13,6 @@ import { followHistories } from './store/history.ts'
 import { followKeys } from './store/keys.ts'
 import { followNeeds } from './store/needs.ts'
 import { followTheme } from './store/theme.ts'
-import './style/base.css'
-import './style/shell.css'
-import './style/parts.css'
-import './style/views.css'
 
 followTheme()
 followKeys()

@@ -1,4 +1,4 @@
-// One agent in the list from which one is chosen.
+// One row in the list of agents.
 
 import { type Branch, type ListedWorker, stateOf } from '../store/fleet.ts'
 import { linkTo } from '../store/page-address.ts'
@@ -18,7 +18,7 @@ export function AgentPick({ branch: { agent, depth }, chosen, me, workers }: Age
     <li>
       <a
         data-item
-        className={`pick depth-${Math.min(depth, 3)}`}
+        className={`list-row pick depth-${Math.min(depth, 3)} ${depth > 0 ? 'branch' : ''}`}
         href={linkTo('agent', [name])}
         aria-current={name === chosen ? 'true' : undefined}
       >

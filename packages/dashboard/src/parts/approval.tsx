@@ -1,5 +1,5 @@
-// What an agent may not do until somebody says so, and the choices: what lets something happen is held for a moment, in which it can be taken
-// back, and a refusal may come with words for the model.
+// An approval and its choices. A choice that allows something is held for a moment, in which it can be taken
+// back, and a denial may carry words for the model.
 
 import { wishOf } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useEffect, useState } from 'react'
@@ -17,8 +17,10 @@ import { armed } from '../store/keys.ts'
 import { Failure } from './bits.tsx'
 import { Choice } from './choice.tsx'
 import { diffLines } from './code.tsx'
+import './needs.css'
+import './screen.css'
 
-/** Long enough to see what was pressed, and to press again. */
+/** Long enough to notice a wrong choice and to take it back. */
 const heldMs = 1_500
 
 const names: Record<ApprovalChoice['kind'], string> = {
@@ -43,7 +45,7 @@ const howsDone: Readonly<Record<string, string>> = {
   restart: 'Over: the daemon was started again.',
 }
 
-/** How it ended, for a row that is still in its place. */
+/** The outcome of a finished approval whose row still stands. */
 export function Ended({ approval: { id } }: { approval: Approval }) {
   const closing = useCell(closings).get(id)
   const { agent: me } = useCell(connection)
@@ -64,7 +66,7 @@ const hiddenText = ({ chars, lines = 0 }: NonNullable<Approval['hidden']>): stri
   return count === 1 ? `1 more ${name} is not shown.` : `${count.toLocaleString('en')} more ${name}s are not shown.`
 }
 
-/** What is asked, without what its row has said already. What is long is fetched when the person asks for it. */
+/** The request itself, without the words of its row. Long text is fetched on demand. */
 export function ApprovalText({ approval }: { approval: Approval }) {
   const [whole, setWhole] = useState<Approval>()
   const [why, setWhy] = useState<string>()
@@ -108,7 +110,7 @@ export function ApprovalTools({ approval }: { approval: Approval }) {
       setWhy(error.message)
     })
   }
-  // Not sent where the row goes meanwhile: whoever comes back decides again.
+  // Cancelled when the row goes away first: the person then decides again.
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each choice
   useEffect(() => {
     if (!held) return
@@ -165,7 +167,7 @@ function Buttons({ approval, onPress }: { approval: Approval; onPress(choice: Ap
   )
 }
 
-/** Only the first of a kind has a key; and what is not shown in full is not allowed by one. */
+/** Only the first choice of a kind has a key, and only if the request is shown in full. */
 function keyFor(choice: ApprovalChoice, { choices, hidden }: Approval): string | undefined {
   const { kind } = choice
   if (kind === 'allow' && hidden) return undefined

@@ -1,10 +1,11 @@
-// The small pieces that every view is made of: a dot, a tag, a face, an empty place, a failure, text that may be long.
+// Small pieces that all views use: state, tag, face, count, empty place, failure, long text.
 
 import { clean } from '@agent-relay/sdk/internal/page'
 import { type ReactNode, useMemo, useState } from 'react'
 import type { StateText } from '../store/fleet.ts'
 import { Icon, type IconName } from './icons.tsx'
 import { Since } from './time.tsx'
+import './bits.css'
 
 export function State({ state, since }: { state: StateText; since?: string }) {
   return (
@@ -22,7 +23,7 @@ export function State({ state, since }: { state: StateText; since?: string }) {
   )
 }
 
-/** Two letters of a name, to find it again in a column. */
+/** Two letters of a name, easy to find in a column. */
 export function Face({ name }: { name: string }) {
   const words = name.split(/[^A-Za-z0-9]+/).filter(Boolean)
   const letters = words.length > 1 ? `${words[0]?.[0]}${words[1]?.[0]}` : (words[0] ?? '?').slice(0, 2)
@@ -37,7 +38,7 @@ export function Kind({ kind }: { kind: string }) {
   return kind === 'free' ? null : <span className={`tag kind-${kind}`}>{kind}</span>
 }
 
-/** Quiet: a count that concerns others. The person's own counts stand out. */
+/** `isQuiet` marks counts of other agents; the person's own stand out. */
 export function Count({ value, label, isQuiet = false }: { value: number; label: string; isQuiet?: boolean }) {
   if (value === 0) return null
   return (
@@ -47,7 +48,7 @@ export function Count({ value, label, isQuiet = false }: { value: number; label:
   )
 }
 
-/** Says what would be here, and the commands to try next, ready to be copied. */
+/** An empty place: its usual content, and commands to try next, ready to be copied. */
 export function Empty(props: { title: string; children?: ReactNode; command?: string; other?: string }) {
   const { title, children, command, other } = props
   return (
@@ -57,7 +58,7 @@ export function Empty(props: { title: string; children?: ReactNode; command?: st
       {[command, other].map(
         (line) =>
           line && (
-            <div key={line} className="command-line">
+            <div key={line} className="bar command-line">
               <code className="command">{line}</code>
               <Copy text={line} label="Copy" />
             </div>
@@ -101,7 +102,7 @@ export function IconButton(props: {
 const foldedLinesMax = 18
 const charsMax = 2_400
 
-/** Plain text, never markup. Long text is folded. */
+/** Plain text, never markup; folded if long. */
 export function LongText({ text: given, className = '' }: { text: string; className?: string }) {
   const text = useMemo(() => clean(given), [given])
   const [isOpen, setOpen] = useState(false)

@@ -1,14 +1,14 @@
-// What is shown in place of a part of the page that failed: the rest stays usable, and whoever reports it can say what happened.
+// Replaces a part of the page that failed with a text to report; the rest stays usable.
 
 import { Component, type ReactNode } from 'react'
 
 interface BoundaryProps {
-  /** What failed, for people. */
+  /** The name of the part, for people. */
   name: string
   children: ReactNode
 }
 
-/** With a `key` that changes, it tries again: each view has its own. */
+/** Tries again when its `key` changes; each view has its own key. */
 export class Boundary extends Component<BoundaryProps, { error?: Error }> {
   override state: { error?: Error } = {}
 

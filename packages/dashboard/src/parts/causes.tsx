@@ -1,4 +1,4 @@
-// One event looked at closely: all it says, and for a message the chain of causes around it.
+// One event in detail, and for a message the chain of causes around it.
 
 import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
@@ -16,6 +16,7 @@ import { Markdown } from './markdown.tsx'
 import { previewOf } from './markdown-tree.ts'
 import { Receipts } from './receipts.tsx'
 import { Clock, clockText } from './time.tsx'
+import './causes.css'
 
 export function Closely({ event }: { event: RelayEvent }) {
   const { message } = event

@@ -1,5 +1,5 @@
-// The chain of causes around a message as a picture: a column for each agent or channel, and from top to bottom who wrote to whom, to whom it
-// was shown, and what was called because of it. The list beside it says the same in words, and has the keys.
+// The chain of causes around a message as a picture: a column for each agent or channel, and from top to bottom its messages, receipts and
+// calls. The list beside it says the same in words, and has the keys.
 
 import type { Message, RelayEvent } from '@agent-relay/sdk/internal/page'
 import { fieldsOf } from '../store/concerns.ts'
@@ -7,9 +7,10 @@ import { go } from '../store/page-address.ts'
 import type { Causes } from '../store/recorder.ts'
 import { eventText, toText } from './event-text.ts'
 import { previewOf } from './markdown-tree.ts'
+import './chain-picture.css'
 
 const [columnPx, rowPx, headPx, nameChars] = [86, 24, 24, 12]
-/** More columns could not be told apart; whoever has none is left out of the picture, not of the list. */
+/** More columns could not be told apart; agents without one are only in the list. */
 const [columnsMax, rowsMax] = [8, 40]
 
 interface Step {
@@ -85,7 +86,7 @@ function Row({ step: { seq, from, to, text, look, isHere }, columns, y, width }:
   )
 }
 
-/** A channel has a column of its own: who is in it may be hundreds. */
+/** A channel is one column, since it may have hundreds of members. */
 function stepOfMessage({ id, seq, from, to, channel, body }: Message): Step {
   const places = channel === undefined ? [to].flat().map((name) => (name === '*' ? 'everyone' : name)) : [channel]
   return {

@@ -1,4 +1,4 @@
-// Questions of an agent, with options: each is answered by one of them, by several where it says so, or by words of the person's own.
+// An agent's questions with options: the person chooses one, several where a question allows it, or writes an answer.
 
 import { type FormEvent, useState } from 'react'
 import type { Question } from '../store/approvals.ts'

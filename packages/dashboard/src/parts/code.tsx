@@ -1,15 +1,16 @@
-// Code as it was written: it scrolls instead of wrapping, can be copied, and has its colours where its language is known. Diffs are coloured by
+// A block of code: it scrolls instead of wrapping, can be copied, and is coloured if its language is known. Diffs are coloured by
 // their lines.
 
 import { createElement, Fragment, type ReactNode, useEffect, useState } from 'react'
 import { Copy } from './bits.tsx'
 import { Colours, type ColourThread } from './colours.ts'
 import type { CodeNode } from './highlight.ts'
+import './code.css'
 
-/** Longer code has no colours: even as text it is long enough to draw. */
+/** Longer code stays uncoloured: drawing it as plain text takes long enough. */
 const colouredCharsMax = 10_000
 
-/** Its thread is started when the first code with a language is shown. */
+/** The colouring thread starts with the first code that has a language. */
 const colours = new Colours(
   () => new Worker(new URL('./colours-thread.ts', import.meta.url), { type: 'module' }) as ColourThread,
 )
@@ -19,7 +20,7 @@ export function Code({ text, language }: { text: string; language: string }) {
   const isDiff = /^(?:diff|patch)$/i.test(language) || /^(?:diff --git |--- [^\n]+\n\+\+\+ |@@ -\d)/.test(code)
   return (
     <div className="code">
-      <div className="code-head">
+      <div className="bar code-head">
         <span className="muted small clip">{language}</span>
         <Copy text={code} label="Copy" />
       </div>
@@ -45,7 +46,7 @@ function Coloured({ code, language }: { code: string; language: string }) {
   return nodes ? coloured(nodes) : code
 }
 
-/** As single children, which need no keys: the parts of one text keep their places. */
+/** Passed as single children, which need no keys: the parts of a text keep their places. */
 const inOrder = (parts: readonly ReactNode[]): ReactNode => createElement(Fragment, null, ...parts)
 
 const coloured = (nodes: readonly CodeNode[]): ReactNode =>

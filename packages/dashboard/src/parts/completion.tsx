@@ -1,16 +1,17 @@
-// Completing the name of an agent behind an @: which names fit what stands before the caret, and the list to choose from.
+// Completes the name of an agent behind an @: finds the names that fit the text before the caret, and shows them as a list.
 
 import { type KeyboardEvent, type RefObject, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'
 import { fleet } from '../store/fleet.ts'
+import './completion.css'
 
 const shownMax = 6
 
 export interface Completion {
   names: readonly string[]
   chosen: number
-  /** True: the key was for the list. */
+  /** Returns true if the list has used the key. */
   press(event: KeyboardEvent): boolean
   choose(name: string): void
 }
@@ -23,7 +24,7 @@ export function useCompletion(
   const { agents } = useCell(fleet)
   const { agent: me } = useCell(connection)
   const [chosen, setChosen] = useState(0)
-  /** What it was closed at: it opens again with the next letter. */
+  /** The text at which the list was closed; it opens again with the next letter. */
   const [closedAt, setClosedAt] = useState<string>()
   const caret = field.current?.selectionStart ?? text.length
   const begun = /(?:^|[\s(])@([\w.-]*)$/.exec(text.slice(0, caret))?.[1]
@@ -41,7 +42,7 @@ export function useCompletion(
     const start = caret - (begun ?? '').length
     onText(`${text.slice(0, start)}${name} ${text.slice(caret)}`)
     setChosen(0)
-    // Behind the name, once the field holds it.
+    // The caret goes behind the name, once the field holds it.
     requestAnimationFrame(() => {
       field.current?.focus()
       field.current?.setSelectionRange(start + name.length + 1, start + name.length + 1)

@@ -12,6 +12,7 @@ import { Completions, useCompletion } from './completion.tsx'
 import { previewOf } from './markdown-tree.ts'
 import { answering } from './message-row.tsx'
 import { Since } from './time.tsx'
+import './composer.css'
 
 const kinds = ['free', 'question', 'directive', 'status'] as const
 type MessageKind = (typeof kinds)[number]
@@ -19,7 +20,7 @@ type MessageKind = (typeof kinds)[number]
 /** The conversation in which the person wrote last: its list scrolls to the new message. A message in a thread is seen there. */
 export const written = new Cell<{ conversation: string } | undefined>(undefined)
 
-/** The recipients of a message written in a conversation; undefined where the person is not in it. */
+/** The recipients of a message in a conversation; undefined if the person is not in it. */
 function addressOf(conversation: string, me: string): string | string[] | undefined {
   if (!conversation.startsWith('@')) return conversation
   const members = conversation.slice(1).split(',')
@@ -32,7 +33,8 @@ export function Composer({ conversation, thread }: { conversation: string; threa
   const { agent: me } = useCell(connection)
   const found = useCell(conversations)?.find(({ name }) => name === conversation)
   const to = addressOf(conversation, me)
-  if (me === '') return <p className="composer-note muted">You are looking on: only a person with a name can write.</p>
+  if (me === '')
+    return <p className="bar composer-note muted">You are looking on: only a person with a name can write.</p>
   if (to === undefined) return <Outside conversation={conversation} me={me} />
   const isOutside = conversation.startsWith('#') && found?.joined !== true
   return <Field conversation={conversation} to={to} thread={thread} isOutside={isOutside} />
@@ -41,7 +43,7 @@ export function Composer({ conversation, thread }: { conversation: string; threa
 /** Other agents talk here. To speak with them, the person opens a conversation with one of them. */
 function Outside({ conversation, me }: { conversation: string; me: string }) {
   return (
-    <p className="composer-note muted">
+    <p className="bar composer-note muted">
       You are looking on. Write to
       {conversation
         .slice(1)
@@ -87,7 +89,7 @@ function useSending({ conversation, to, thread, isOutside }: FieldProps) {
       await client.sendAndWait(to, body, { ...options, timeoutMs: answerMs })
     } catch (error) {
       if (error instanceof TimeoutError) return setWhy('Nobody has answered yet. The message stays where it is.')
-      // Nothing is lost: put the text back into the field, and what it answers.
+      // Nothing is lost: the text and its reply go back into the field.
       if (answered) answering.set({ conversation, message: answered })
       draft.set(draft.value === '' ? body : `${body}\n${draft.value}`)
       setWhy((error as Error).message)
@@ -166,11 +168,11 @@ interface Waits {
   setAwaiting(isAwaiting: boolean): void
 }
 
-/** Of one agent alone: who waits for everybody waits for nobody. */
+/** Only for a message to one agent: nobody in particular answers a message to all. */
 function AwaitReply({ to, waiting: { isAwaiting, setAwaiting } }: { to: string | string[]; waiting: Waits }) {
   if (Array.isArray(to) || /^[#*]/.test(to)) return null
   return (
-    <label className="await small" title="You are shown as waiting until there is an answer">
+    <label className="bar await small" title="You are shown as waiting until there is an answer">
       <input type="checkbox" checked={isAwaiting} onChange={(event) => setAwaiting(event.target.checked)} />
       await reply
     </label>
@@ -187,7 +189,7 @@ function Waiting({ to, since }: { to: string | string[]; since: string | undefin
 
 function Answered({ message }: { message: { from: string; body: string } }) {
   return (
-    <p className="answered small">
+    <p className="bar answered small">
       <span className="muted">Answer to {message.from}:</span> <bdi className="clip">{previewOf(message.body)}</bdi>
       <IconButton icon="close" label="No answer" onClick={() => answering.set(undefined)} />
     </p>

@@ -3,12 +3,13 @@
 import { isHelpOpen, keyTexts } from '../store/keys.ts'
 import { IconButton } from './bits.tsx'
 import { Overlay } from './overlay.tsx'
+import './help.css'
 
 export function Help() {
   const close = (): void => isHelpOpen.set(false)
   return (
     <Overlay label="Keys" onClose={close}>
-      <div className="sheet-head">
+      <div className="bar sheet-head">
         <h2>Keys</h2>
         <IconButton icon="close" label="Close" onClick={close} />
       </div>

@@ -1,12 +1,9 @@
-// The page's few pictures, drawn in the colour of the text beside them.
+// The page's icons, drawn in the colour of the text beside them. Those of the views are in the table of views.
+
+import { type LinkedViewName, menu } from '../store/views.ts'
 
 const paths = {
-  now: 'M4 12h4l2.5-7 4 14 2.5-7H21',
-  talk: 'M4 5h16v11H10l-5 4v-4H4z',
-  agent: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM5 20c1-4 4-5 7-5s6 1 7 5',
-  runs: 'M7 5v14l11-7z',
-  actions: 'M13 3 5 14h6l-1 7 8-11h-6z',
-  recorder: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 8v4l3 2',
+  ...(Object.fromEntries(menu.map(({ name, picture }) => [name, picture])) as Record<LinkedViewName, string>),
   search: 'M11 17a6 6 0 1 0 0-12 6 6 0 0 0 0 12zM20 20l-4.5-4.5',
   sun: 'M12 16a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.4 1.4M17.6 17.6 19 19M19 5l-1.4 1.4M6.4 17.6 5 19',
   moon: 'M20 14A8 8 0 1 1 10 4a6.5 6.5 0 0 0 10 10z',
@@ -22,7 +19,7 @@ const paths = {
   forward: 'M9 5l7 7-7 7',
   palette: 'M5 8l4 4-4 4M11 17h8',
   plus: 'M12 5v14M5 12h14',
-} as const
+}
 
 export type IconName = keyof typeof paths
 

@@ -1,4 +1,4 @@
-// Files in hand: which agent is editing which files, since when, and what it was asked to do. Nothing where nobody has claimed a file.
+// Files in hand: each agent with the files that it is editing, and its task. Hidden while nobody claims a file.
 
 import { cleanLine, type OutputOf } from '@agent-relay/sdk/internal/page'
 import { useEffect } from 'react'
@@ -8,10 +8,11 @@ import { onEvents } from '../store/events.ts'
 import { linkTo } from '../store/page-address.ts'
 import { Refresh } from '../store/refresh.ts'
 import { Ago } from './time.tsx'
+import './in-hand.css'
 
 type Claims = OutputOf<'claim.list'>['claims']
 
-/** Of one agent, those that are shown. */
+/** More claims of one agent are only counted. */
 const filesShown = 8
 
 const claims = new Cell<Claims>([])
@@ -29,7 +30,7 @@ export function InHand() {
   const holders = [...new Set(held.map(({ agent }) => agent))]
   return (
     <section aria-labelledby="in-hand">
-      <div className="section-head">
+      <div className="bar section-head">
         <h2 id="in-hand">Files in hand</h2>
         <span className="muted num small">{held.length}</span>
       </div>
@@ -48,7 +49,7 @@ function Holder({ agent, held }: { agent: string; held: Claims }) {
   return (
     <li>
       <a data-item className="latest-item" href={linkTo('agent', [agent])}>
-        <span className="latest-head">
+        <span className="bar latest-head">
           <b className="clip">{agent}</b>
           <span className="muted small">
             <Ago ts={held.map(({ since }) => since).sort()[0]} />

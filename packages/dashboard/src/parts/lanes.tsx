@@ -4,10 +4,11 @@ import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { type PointerEvent, useLayoutEffect, useRef } from 'react'
 import { authorOf, eventKey, partiesOf, placeOf } from '../store/concerns.ts'
 import { eventText } from './event-text.ts'
+import './lanes.css'
 
 const [columnPx, lanePx, topPx, lanesMax] = [13, 22, 10, 12]
 
-/** From one event to another, both included. */
+/** A range of events, with both ends included. */
 export type Stretch = readonly [first: number, last: number]
 
 interface LanesProps {

@@ -1,26 +1,27 @@
-// The state of the connection: the agent and the delay while it stands, or since when it is lost.
+// The state of the connection: agent and delay while it is up, or the time since it was lost.
 
 import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'
 import { lagMs } from '../store/fleet.ts'
 import { Since } from './time.tsx'
+import './line.css'
 
 export function Line() {
   const { phase, agent, since, version } = useCell(connection)
   const lag = useCell(lagMs)
   if (phase !== 'up')
     return (
-      <p className="line lost" role="status">
+      <p className="bar line lost" role="status">
         <i className="dot" aria-hidden="true" />
         <span>Reconnecting … {since !== undefined && <Since ts={new Date(since).toISOString()} />}</span>
       </p>
     )
   return (
-    <p className="line" role="status" title={`agent-relay ${version}`}>
+    <p className="bar line" role="status" title={`agent-relay ${version}`}>
       <i className="dot" aria-hidden="true" />
       <span className="clip">
         {agent ? `you are ${agent}` : 'looking on'}
-        {lag !== undefined && <span className="muted num lag"> · {Math.max(1, Math.round(lag))} ms</span>}
+        {lag !== undefined && <span className="muted num wide-only"> · {Math.max(1, Math.round(lag))} ms</span>}
       </span>
     </p>
   )

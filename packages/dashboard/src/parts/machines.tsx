@@ -1,4 +1,4 @@
-// Machines: which ones share this workspace, whether each is reached, who is at home there, and what it may ask here. Nothing where it is not shared.
+// Machines that share this workspace: whether each can be reached, its agents, and its permissions here. Hidden for a workspace of one machine.
 
 import { type OutputOf, requestKinds } from '@agent-relay/sdk/internal/page'
 import { useEffect } from 'react'
@@ -9,12 +9,13 @@ import { linkTo } from '../store/page-address.ts'
 import { Refresh } from '../store/refresh.ts'
 import { Failure } from './bits.tsx'
 import { Clock, LastHeard } from './time.tsx'
+import './machines.css'
 
 type Listed = OutputOf<'machine.list'>
 type Shown = Listed['machines'][number]
 
 const reachLookMs = 5_000
-/** Of one machine, those that are shown. */
+/** More agents of one machine are only counted. */
 const agentsShown = 12
 
 const listed = new Cell<Listed>({ machines: [] })
@@ -24,11 +25,11 @@ connection.listen(() => connection.value.phase === 'up' && refresh.hint())
 async function ask(): Promise<void> {
   const before = listed.value.trouble
   listed.set(await client.call('machine.list', {}))
-  // The same words stand above everything else, for a login that may see them there.
+  // The list of workspaces has the same warning, for a login that may see it.
   if (listed.value.trouble !== before) await findWorkspaces()
 }
 
-/** Who is reached may change without an event. */
+/** A machine may come or go without an event. */
 function follow(): () => void {
   refresh.hint()
   const look = (): void => {
@@ -45,12 +46,12 @@ export function Machines() {
   if (machines.length === 0) return null
   return (
     <section aria-labelledby="machines">
-      <div className="section-head">
+      <div className="bar section-head">
         <h2 id="machines">Machines</h2>
         <span className="muted num small">{machines.filter(({ state }) => state !== 'removed').length}</span>
       </div>
       {trouble !== undefined && !faults.includes(trouble) && <Failure text={trouble} />}
-      <ul className="machines">
+      <ul className="panel">
         {machines.map((each) => (
           <Row key={each.name} machine={each} />
         ))}
@@ -71,7 +72,7 @@ function Row({ machine }: { machine: Shown }) {
   const { name, state, version, owns, agents, may } = machine
   return (
     <li className="machine">
-      <span className="machine-head">
+      <span className="bar machine-head">
         <b className="clip">{name}</b>
         <span className={`state ${tones[state]}`}>
           <i className="dot" aria-hidden="true" />
@@ -105,14 +106,14 @@ function StateText({ machine: { state, version, seenAt, revokedAt } }: { machine
   return state
 }
 
-/** Links to those that are there, or may be. */
+/** Links to the agents that are connected or may be. */
 function Agents({ agents }: Pick<Shown, 'agents'>) {
   const there = agents.filter(({ status }) => status !== 'offline')
   const shown = there.slice(0, agentsShown)
   const away = agents.length - there.length
   if (agents.length === 0) return <span className="muted small">nobody is at home there</span>
   return (
-    <span className="machine-agents">
+    <span className="bar machine-agents">
       {shown.map(({ name }) => (
         <a key={name} className="clip" href={linkTo('agent', [name])}>
           {name}
@@ -124,7 +125,7 @@ function Agents({ agents }: Pick<Shown, 'agents'>) {
   )
 }
 
-/** With the command that changes it: the owner of a machine allows something there, and nobody on this page. */
+/** Permissions of another machine here, with the command that changes them: only the owner of a machine can, and not on this page. */
 function May({ name, may }: { name: string; may: NonNullable<Shown['may']> }) {
   const missing = requestKinds.filter((kind) => !may.includes(kind))
   const [aim, change] =

@@ -1,10 +1,11 @@
-// Text as its writer meant it: Markdown drawn as elements of our own choosing, so that nothing of it can be more than text, a link or code. Long
-// text is folded at the end of a block. What it is made of: see markdown-tree.ts.
+// Markdown drawn as elements of our own choosing, so that nothing in it can be more than text, a link or code. Long
+// text is folded at the end of a block. The parser is in markdown-tree.ts.
 
 import { clean } from '@agent-relay/sdk/internal/page'
 import { createElement, Fragment, type ReactNode, useMemo, useState } from 'react'
 import { Code } from './code.tsx'
 import { foldedOf, type MarkdownNode, markdownOf, plainOf } from './markdown-tree.ts'
+import './markdown.css'
 
 export function Markdown({ text: given, className = '' }: { text: string; className?: string }) {
   const text = useMemo(
@@ -33,11 +34,11 @@ export function Markdown({ text: given, className = '' }: { text: string; classN
   )
 }
 
-/** As single children, which need no keys: the nodes of one text keep their places. */
+/** Passed as single children, which need no keys: the nodes of a text keep their places. */
 const drawn = (nodes: readonly MarkdownNode[]): ReactNode =>
   createElement(Fragment, null, ...nodes.map((node) => createElement(Drawn, { node })))
 
-/** Those that become an element with their children in it, and nothing else. */
+/** Nodes that become an element around their children. */
 const simple = new Set(['paragraph', 'strong', 'em', 's', 'blockquote', 'bullet_list', 'thead', 'tbody', 'tr'])
 
 function Drawn({ node }: { node: MarkdownNode }) {
@@ -55,7 +56,7 @@ function Drawn({ node }: { node: MarkdownNode }) {
     case 'hr':
       return <hr />
     case 'heading':
-      // Below the headings of the page itself.
+      // The page's own headings have the first levels.
       return createElement(`h${Math.min(6, Number(tag.slice(1)) + 3)}`, { className: `is-${tag}` }, drawn(children))
     case 'ordered_list':
       return <ol start={Number(node.attrs.start ?? 1)}>{drawn(children)}</ol>
@@ -87,7 +88,7 @@ function Item({ nodes }: { nodes: MarkdownNode[] }) {
   const [first, ...rest] = nodes
   const words = first?.children[0]
   const found = first?.kind === 'paragraph' && words?.kind === 'text' ? box.exec(words.text) : null
-  // The paragraphs of a tight list are only there to be counted.
+  // The text of a list item is drawn without its paragraph.
   const inner = (node: MarkdownNode): readonly MarkdownNode[] => (node.kind === 'paragraph' ? node.children : [node])
   if (!first || !words || !found) return <li>{drawn(first ? [...inner(first), ...rest] : rest)}</li>
   const isDone = found[1] !== ' '
@@ -102,7 +103,7 @@ function Item({ nodes }: { nodes: MarkdownNode[] }) {
   )
 }
 
-/** Says where it goes: by its own text, or behind it. Only addresses of the web and of mail can be opened. */
+/** Shows the target of a link, as its text or behind it. Only web and mail addresses can be opened. */
 function Link({ address, said, nodes }: { address: string; said: string; nodes?: readonly MarkdownNode[] }) {
   const text = nodes ? drawn(nodes) : said
   const url = urlOf(address)
@@ -113,7 +114,7 @@ function Link({ address, said, nodes }: { address: string; said: string; nodes?:
       </>
     )
   const place = url.host || url.pathname
-  // A user name before the host reads like another host.
+  // A user name before the host looks like another host.
   const isSaid = !url.username && (said === place || (urlOf(said)?.host === place && !urlOf(said)?.username))
   return (
     <a href={url.href} title={url.href} target="_blank" rel="noopener noreferrer">

@@ -1,4 +1,4 @@
-// A conversation of any length. Only the rows in sight are drawn, and messages are loaded as they are needed. The list stays at its end while the reader is there.
+// A conversation of any length: draws only the rows in sight, loads messages as needed, and stays at the end while the reader is there.
 
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
@@ -11,12 +11,13 @@ import { written } from './composer.tsx'
 import { weightOf } from './markdown-tree.ts'
 import { isRunOn, MessageRow } from './message-row.tsx'
 import { dayText } from './time.tsx'
+import './message-list.css'
 
 const [overscanRows, startPx, endPx] = [6, 8, 60]
-/** The same as in the style sheet: a row whose height is guessed right is laid out once. */
+/** Must match the style sheet: a row whose height is guessed right is laid out once. */
 const [linePx, headPx, runOnPx] = [20, 52, 24]
 
-/** Always the same function: with a new one every row would be measured again. */
+/** One constant function: a new one would have every row measured again. */
 const getItemKey = (index: number): number => index + 1
 
 function guessPx(history: History, n: number): number {
@@ -96,7 +97,7 @@ function Rows({ history, target }: { history: History; target: string | undefine
   )
 }
 
-/** Stays at the end while the reader is there, and counts the messages that come while the reader is elsewhere. */
+/** Keeps the list at its end while the reader is there, and counts new messages while the reader is elsewhere. */
 function useEnd(
   scroller: { current: HTMLDivElement | null },
   history: History,
@@ -173,7 +174,7 @@ function useLanding(history: History, target: string | undefined, land: (n: numb
   }, [history, target])
 }
 
-/** Messages in sight count as read. */
+/** Marks messages in sight as read. */
 function useRead(history: History, low: number, high: number): void {
   const version = useCell(history.version)
   const { phase } = useCell(connection)

@@ -1,4 +1,4 @@
-// One message: who, when, of which kind, what; its reactions, what became of it, and what can be done with it.
+// One message: sender, time, kind and text; its reactions, receipts and buttons.
 
 import type { HistoryMessage } from '@agent-relay/sdk/internal/page'
 import { memo, useState } from 'react'
@@ -10,6 +10,7 @@ import { Markdown } from './markdown.tsx'
 import { previewOf } from './markdown-tree.ts'
 import { Fate, Receipts } from './receipts.tsx'
 import { Clock, minuteText } from './time.tsx'
+import './message-row.css'
 
 /** The message that the composer answers, by conversation. */
 export const answering = new Cell<{ conversation: string; message: HistoryMessage } | undefined>(undefined)
@@ -22,7 +23,7 @@ interface RowProps {
   message: HistoryMessage
   before: HistoryMessage | undefined
   conversation: string
-  /** The message that it answers, where that is loaded. */
+  /** The message under answer, if it is loaded. */
   answered: HistoryMessage | undefined
   isMarked: boolean
 }
@@ -67,7 +68,7 @@ export const MessageRow = memo(function MessageRow({ message, before, conversati
           </a>
         )}
         <Markdown text={message.body} />
-        <footer className="message-foot small">
+        <footer className="bar message-foot small">
           <Fate message={message} conversation={conversation} isOpen={isOpen} onToggle={() => setOpen(!isOpen)} />
           {message.thread && (
             <a className="muted" href={linkTo('talk', [conversation], { thread })}>

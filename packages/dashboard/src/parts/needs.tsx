@@ -1,4 +1,4 @@
-// Needs you: one row for each thing that waits for the person, with what it is about, and what can be done about it in the row itself.
+// Needs you: one row for each thing that waits for the person, with its subject and its buttons.
 
 import { wishOf } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from 'react'
@@ -16,13 +16,14 @@ import { Icon } from './icons.tsx'
 import { Markdown } from './markdown.tsx'
 import { Screen } from './screen.tsx'
 import { Ago } from './time.tsx'
+import './needs.css'
 
 export function Needs() {
   const list = useCell(needs)
   const later = useCell(snoozed)
   const [isHeld, setHeld] = useState(false)
   const rows = useRef<HTMLUListElement>(null)
-  // Not by its leaving alone: a button that goes while the pointer is over it takes that event along.
+  // `pointerleave` is not enough: a button that is removed under the pointer swallows it.
   useEffect(() => {
     if (!isHeld) return
     const look = ({ target }: PointerEvent): void => setHeld(rows.current?.contains(target as Node) ?? false)
@@ -32,7 +33,7 @@ export function Needs() {
   const shown = useHeld(list, isHeld)
   return (
     <section aria-labelledby="needs">
-      <div className="section-head">
+      <div className="bar section-head">
         <h2 id="needs">Needs you</h2>
         {later > 0 && <span className="muted small num">{later} snoozed</span>}
         <NotifyMe />
@@ -64,11 +65,11 @@ function NotifyMe() {
 
 interface Held {
   need: ShownNeed
-  /** Answered, or no more to be answered. */
+  /** The need is answered or gone. */
   isOver: boolean
 }
 
-/** While the pointer is over the rows none of them moves: what is over stays in its place, and what is new comes at the end. */
+/** No row moves while the pointer is over the list: finished rows stay, new ones come at the end. */
 function useHeld(list: readonly ShownNeed[], isHeld: boolean): readonly Held[] {
   const before = useRef<readonly Held[]>([])
   const now = new Map(list.map((need) => [need.key, need]))
@@ -83,7 +84,7 @@ function useHeld(list: readonly ShownNeed[], isHeld: boolean): readonly Held[] {
   return shown
 }
 
-/** What somebody does, after their name. Where an approval is at hand, it says what is wanted. */
+/** The verb after an agent's name; an approval has its own text. */
 export const saying: Record<ShownNeed['kind'], string> = {
   approval: 'waits for your answer',
   blocked: 'is blocked',
@@ -92,7 +93,7 @@ export const saying: Record<ShownNeed['kind'], string> = {
   mention: 'writes to you',
 }
 
-/** Of a row that is still in its place. */
+/** The text of a finished row that still stands. */
 const overTexts: Record<ShownNeed['kind'], string> = {
   approval: 'Closed.',
   blocked: 'It goes on.',
@@ -106,7 +107,7 @@ function Row({ need, isOver }: Held) {
   const { agent: me } = useCell(connection)
   const [isWriting, setWriting] = useState(() => message !== undefined && draftOf(`reply ${need.key}`).value !== '')
   const box = useRef<HTMLLIElement>(null)
-  // One that is over keeps its height, so that those below it stay where they are.
+  // A finished row keeps its height, so that the rows below it do not move.
   const height = useRef(0)
   useLayoutEffect(() => {
     if (!isOver) height.current = box.current?.getBoundingClientRect().height ?? 0
@@ -121,7 +122,7 @@ function Row({ need, isOver }: Held) {
       className={`need need-${kind} ${isOver ? 'is-over' : ''}`}
       style={isOver ? { minHeight: height.current } : undefined}
     >
-      <div className="need-head">
+      <div className="bar need-head">
         <Icon name={isWorker ? 'alert' : 'talk'} />
         <a className="need-title clip" href={linkTo('agent', [who])}>
           {who}
@@ -168,7 +169,7 @@ const Stuck = ({ need: { key, who, text } }: { need: ShownNeed }) => (
 function Tools({ need, onReply }: { need: ShownNeed; onReply(): void }) {
   const { kind, message, approval } = need
   return (
-    <div className="need-tools">
+    <div className="bar need-tools">
       {approval && <ApprovalTools approval={approval} />}
       {message && (
         <button type="button" className="quiet" data-key="reply" onClick={onReply}>
@@ -191,7 +192,7 @@ function Tools({ need, onReply }: { need: ShownNeed; onReply(): void }) {
   )
 }
 
-/** Nothing but its terminal can answer it: the way there leads to its keyboard. */
+/** True if only the terminal can answer: the link then leads to its keyboard. */
 const isAtTerminal = ({ kind, approval }: ShownNeed): boolean => kind === 'blocked' || approval?.choices.length === 0
 
 function addressOf(need: ShownNeed): string {
@@ -200,7 +201,7 @@ function addressOf(need: ShownNeed): string {
   return linkTo('agent', [who, 'terminal'], isAtTerminal(need) ? { type: '1' } : {})
 }
 
-/** Enter sends, Shift+Enter starts a new line, Escape closes; what was begun is kept. */
+/** Enter sends, Shift+Enter starts a new line, Escape closes and keeps the text. */
 function Reply({ need, onClose }: { need: ShownNeed; onClose(): void }) {
   const { key, who, message } = need
   const draft = draftOf(`reply ${key}`)
@@ -237,7 +238,7 @@ function Reply({ need, onClose }: { need: ShownNeed; onClose(): void }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each thing that is answered
   useEffect(() => field.current?.focus({ preventScroll: true }), [key])
   return (
-    <form className="need-reply" onSubmit={(event) => void send(event)}>
+    <form className="bar need-reply" onSubmit={(event) => void send(event)}>
       <textarea
         ref={field}
         aria-label={`Reply to ${who}`}

@@ -1,16 +1,17 @@
 // A sheet over the page: takes the focus, closes with Escape, beside it or when the page goes elsewhere, and gives the focus back.
 
 import { type ReactNode, useEffect, useLayoutEffect, useRef } from 'react'
+import './overlay.css'
 
 export function Overlay({ label, onClose, children }: { label: string; onClose(): void; children: ReactNode }) {
   const sheet = useRef<HTMLDialogElement>(null)
   const before = useRef<Element>(null)
-  // Before the next key: what is typed after the key that asked for the window goes into it.
+  // Before the next key, which is meant for the window.
   useLayoutEffect(() => {
     before.current = document.activeElement
     sheet.current?.showModal()
   }, [])
-  // Once the window is gone: nothing below it takes the focus while it is there.
+  // After the window has closed, since nothing below it can take the focus before.
   useEffect(() => () => (before.current as HTMLElement | null)?.focus?.(), [])
   useEffect(() => {
     addEventListener('hashchange', onClose)

@@ -1,22 +1,23 @@
-// What the palette offers, made from what the page knows, and which of it fits some words. Drawing and keys: see palette.tsx.
+// The palette's choices, made from the page's state, and the search among them. Drawing and keys are in palette.tsx.
 
 import type { Agent, Conversation } from '@agent-relay/sdk/internal/page'
 import { client, connection, logOut, playDemo } from '../store/connection.ts'
 import { titleOf } from '../store/conversations.ts'
 import type { ListedWorker } from '../store/fleet.ts'
-import { isHelpOpen, isSearchOpen, places } from '../store/keys.ts'
+import { isHelpOpen, isSearchOpen } from '../store/keys.ts'
 import { pathOf } from '../store/own-place.ts'
 import { go } from '../store/page-address.ts'
 import { retryRun, type TitledRun } from '../store/runs.ts'
 import { nextTheme } from '../store/theme.ts'
+import { menu } from '../store/views.ts'
 import { actsOn, perform } from '../store/worker-acts.ts'
 import { previewOf } from './markdown-tree.ts'
 
 export interface Choice {
-  /** Its own among all. */
+  /** Unique among all choices. */
   name: string
   hint?: string
-  /** The keys that do the same without the palette. */
+  /** Keys that do the same without the palette. */
   keys?: string
   /** It cannot be undone: ask once more. */
   isFinal?: boolean
@@ -35,7 +36,7 @@ const choicesMax = 60
 
 export function choicesOf(known: Known): Choice[] {
   return [
-    ...Object.entries(places).map(([key, { view, name }]) => ({ name, keys: `g ${key}`, run: () => go(view) })),
+    ...menu.map(({ name, title, key }) => ({ name: title, keys: `g ${key}`, run: () => go(name) })),
     ...general(),
     ...otherWorkspaces(),
     ...known.agents.filter(({ name }) => name !== known.me).flatMap((agent) => actsFor(agent, known.workers)),

@@ -10,6 +10,7 @@ import { followRuns, runs } from '../store/runs.ts'
 import { Failure } from './bits.tsx'
 import { Overlay } from './overlay.tsx'
 import { type Choice, choicesOf, fitting } from './palette-choices.ts'
+import './palette.css'
 
 const close = (): void => isPaletteOpen.set(false)
 
@@ -51,7 +52,7 @@ export function Palette() {
   )
 }
 
-/** What stands in the field, which choice is meant by it, and taking one. */
+/** The state of the palette: its text, the fitting choices, the selected one. */
 function usePalette() {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
@@ -71,7 +72,7 @@ function usePalette() {
     if (choice.isFinal && asked !== choice.name) return setAsked(choice.name)
     setAsked(undefined)
     setWhy(undefined)
-    // What can fail is waited for.
+    // Close only after success: a failure is shown in the palette.
     Promise.resolve(choice.run()).then(close, (error: Error) => setWhy(error.message))
   }
   const press = (event: KeyboardEvent): void => {

@@ -1,4 +1,4 @@
-// What a run handed over: fetched when asked, shown file by file, as JSON or as text, and kept as a file if wanted.
+// The payload of a run: fetched on request, shown file by file, as JSON or as text, and saved as a file if wanted.
 
 import { cleanLine, sizeText } from '@agent-relay/sdk/internal/page'
 import { useMemo, useState } from 'react'
@@ -7,6 +7,7 @@ import { Failure, LongText } from './bits.tsx'
 import { Code } from './code.tsx'
 import { download } from './download.ts'
 import { filesOf, type PayloadFile } from './payload-files.ts'
+import './payload.css'
 
 export function Payload({ run, bytes }: { run: string; bytes: number }) {
   const [text, setText] = useState<string>()
@@ -52,10 +53,10 @@ function Shown({ run, text }: { run: string; text: string }) {
   )
 }
 
-/** More would hold up the page; the download has all of it. */
+/** Longer text would block the page; the download has all of it. */
 const shownChars = 100_000
 
-/** Drawn when it is opened: a payload may have hundreds. */
+/** Draws its content only once opened: a payload may have hundreds of files. */
 function OneFile({ file: { path, text }, isOpen }: { file: PayloadFile; isOpen: boolean }) {
   const [isShown, setShown] = useState(isOpen)
   const [, language = ''] = /\.(\w+)$/.exec(path) ?? []
@@ -71,7 +72,7 @@ function OneFile({ file: { path, text }, isOpen }: { file: PayloadFile; isOpen: 
   )
 }
 
-/** Laid out, if it is JSON. */
+/** Indented if it is JSON. */
 function asJson(text: string): string | undefined {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)

@@ -1,4 +1,4 @@
-// The list of conversations: the person's own first, then what the others say among themselves.
+// The list of conversations: channels, the person's own, then those between agents.
 
 import type { Conversation } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, memo, useState } from 'react'
@@ -9,6 +9,7 @@ import { fleet } from '../store/fleet.ts'
 import { go, linkTo } from '../store/page-address.ts'
 import { Count, Empty, Failure } from './bits.tsx'
 import { previewOf } from './markdown-tree.ts'
+import './places.css'
 
 export function Places({ chosen }: { chosen: string }) {
   const list = useCell(conversations)
@@ -19,7 +20,7 @@ export function Places({ chosen }: { chosen: string }) {
     ['Between agents', pick(list, ({ name, joined }) => name.startsWith('@') && !joined)],
   ]
   return (
-    <nav className="places" aria-label="Conversations">
+    <nav className="split-list" aria-label="Conversations">
       <NewPlace />
       {list?.length === 0 && <Empty title="Nothing yet" command="agent-relay channels create build" />}
       {groups.map(([title, group]) =>
@@ -45,7 +46,7 @@ function pick(list: readonly Conversation[] | undefined, test: (each: Conversati
   return (list ?? []).filter(test)
 }
 
-/** Drawn again only when something was said there: a list has hundreds. */
+/** Memoized, since a list has hundreds of rows. */
 const Place = memo(function Place({ place, isChosen }: { place: Conversation; isChosen: boolean }) {
   const { name, last, unread } = place
   const { agent: me } = useCell(connection)
@@ -53,11 +54,11 @@ const Place = memo(function Place({ place, isChosen }: { place: Conversation; is
     <li>
       <a
         data-item
-        className={`place ${unread > 0 ? 'is-unread' : ''}`}
+        className={`list-row place ${unread > 0 ? 'is-unread' : ''}`}
         href={linkTo('talk', [name])}
         aria-current={isChosen ? 'true' : undefined}
       >
-        <span className="place-head">
+        <span className="bar place-head">
           <span className="place-name clip">{titleOf(name, me)}</span>
           <Count value={unread} label="unread" />
         </span>
@@ -67,7 +68,7 @@ const Place = memo(function Place({ place, isChosen }: { place: Conversation; is
   )
 })
 
-/** A message to anyone, to everyone, or to a channel, which is made if there is none. */
+/** Opens a conversation with an agent, with everyone, or a channel, which is created if missing. */
 function NewPlace() {
   const { agent: me } = useCell(connection)
   const { agents } = useCell(fleet)

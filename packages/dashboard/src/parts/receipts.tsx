@@ -1,4 +1,4 @@
-// The receipts of a message: one word under it and, on request, each recipient with times and routes.
+// Receipts of a message: one word under it and, on request, each recipient with times and routes.
 
 import type { HistoryMessage, Receipt } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
@@ -10,6 +10,7 @@ import { onEvents } from '../store/events.ts'
 import { fleet } from '../store/fleet.ts'
 import { Failure } from './bits.tsx'
 import { clockText, durationText } from './time.tsx'
+import './receipts.css'
 
 interface FateProps {
   message: HistoryMessage
@@ -26,7 +27,7 @@ export function Fate({ message, conversation, isOpen, onToggle }: FateProps) {
   return (
     <button
       type="button"
-      className={`fate ${fateOf(message)} ${isLate(message) ? 'is-late' : ''}`}
+      className={`link muted fate ${fateOf(message)} ${isLate(message) ? 'is-late' : ''}`}
       aria-expanded={isOpen}
       title="Receipts"
       onClick={onToggle}
@@ -36,7 +37,7 @@ export function Fate({ message, conversation, isOpen, onToggle }: FateProps) {
   )
 }
 
-/** An agent that is there reads sooner. */
+/** An unread message is late after this time: a connected agent reads sooner. */
 const lateMs = 10 * 60_000
 
 const isLate = (message: HistoryMessage): boolean =>
@@ -73,7 +74,7 @@ export function Receipts({ id }: { id: string }) {
   return (
     <>
       <SeenBy receipts={receipts} />
-      <table className="receipts small">
+      <table className="table receipts small">
         <thead>
           <tr>
             <th scope="col">To</th>
@@ -92,7 +93,7 @@ export function Receipts({ id }: { id: string }) {
   )
 }
 
-/** People see, programs read: who of them has seen it stands first. */
+/** The people who have seen the message; programs are in the table below. */
 function SeenBy({ receipts }: { receipts: readonly Receipt[] }) {
   const { agents } = useCell(fleet)
   const people = new Set(agents.flatMap(({ name, type }) => (type === 'human' ? [name] : [])))
@@ -117,7 +118,7 @@ function Row({ receipt }: { receipt: Receipt }) {
         {readAt ? (
           clockText(readAt)
         ) : waitedMs > lateMs ? (
-          <span className="fate is-late">not for {durationText(waitedMs)}</span>
+          <span className="link muted fate is-late">not for {durationText(waitedMs)}</span>
         ) : (
           '–'
         )}

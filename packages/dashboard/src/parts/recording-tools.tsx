@@ -1,4 +1,4 @@
-// Saving a stretch of the journal as a file, and opening such a file in place of the journal.
+// Saves a stretch of the journal as a file, and opens such a file in place of the journal.
 
 import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { useRef, useState } from 'react'
@@ -8,6 +8,7 @@ import { refine } from '../store/page-address.ts'
 import { openRecording, recording, recordingText } from '../store/recording.ts'
 import { Failure } from './bits.tsx'
 import { download } from './download.ts'
+import './recording-tools.css'
 
 export function RecordingTools({ events }: { events: readonly RelayEvent[] }) {
   const { workspace } = useCell(connection)
@@ -22,19 +23,19 @@ export function RecordingTools({ events }: { events: readonly RelayEvent[] }) {
     setWhy(undefined)
     if (!chosen) return
     openRecording(chosen).then(
-      // All of it: whoever saved it has chosen already.
+      // The whole file: its stretch was chosen when it was saved.
       () => refine('recorder', [], { types: '*' }),
       (error) => setWhy(error.message),
     )
   }
   const choose = (): void => {
     if (!field.current) return
-    // Otherwise the same file could not be opened twice.
+    // Lets the same file be opened twice.
     field.current.value = ''
     field.current.click()
   }
   return (
-    <div className="recording-tools">
+    <div className="bar recording-tools">
       <button type="button" className="quiet" disabled={events.length === 0} onClick={save}>
         Save {events.length.toLocaleString()} event{events.length === 1 ? '' : 's'}
       </button>

@@ -1,9 +1,9 @@
-// A form made from a JSON Schema: fields for what can be a field, JSON as text for the rest. The daemon checks what comes out.
+// A form made from a JSON Schema: fields where possible, JSON as text for the rest. The daemon checks the values.
 
 import { useId } from 'react'
 
 type Schema = Record<string, unknown>
-/** What the fields hold: text as it is typed, a switch, or the fields of an object. */
+/** The fields' values: typed text, a switch, or the fields of an object. */
 export type Draft = string | boolean | { [name: string]: Draft }
 
 type FieldKind = 'object' | 'choice' | 'switch' | 'number' | 'text' | 'json'
@@ -35,7 +35,7 @@ export function draftOf(schema: Schema): Draft {
   return typeof schema.default === 'string' ? schema.default : JSON.stringify(schema.default)
 }
 
-/** Throws what cannot be read. A field that is left empty and not required is left out. */
+/** Throws on a value that cannot be parsed. An empty field that is not required is left out. */
 export function readDraft(schema: Schema, draft: Draft): unknown {
   const kind = kindOf(schema)
   if (kind === 'object') {

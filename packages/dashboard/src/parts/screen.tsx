@@ -1,12 +1,13 @@
-// The end of a worker's screen as text: the dialog that is open, or what stood there last.
+// The end of a worker's screen as text: its open dialog, or its last lines.
 
 import { clean } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
 import { client } from '../store/connection.ts'
+import './screen.css'
 
 const screenLines = 12
 
-/** Nothing, where there is no screen to be seen. */
+/** Draws nothing without a screen. */
 export function Screen({ name }: { name: string }) {
   const [text, setText] = useState('')
   useEffect(() => {

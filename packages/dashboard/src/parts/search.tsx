@@ -1,4 +1,4 @@
-// Search over every message, with filters; what is found leads to the message in its conversation.
+// Search over every message, with filters; a result links to the message in its conversation.
 
 import { type Message, searchMessages } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useEffect, useState } from 'react'
@@ -12,12 +12,13 @@ import { Empty, Failure, Kind } from './bits.tsx'
 import { previewOf } from './markdown-tree.ts'
 import { Overlay } from './overlay.tsx'
 import { Clock, useRested } from './time.tsx'
+import './search.css'
 
 const typingRestMs = 150
 const foundMax = 50
 
 interface Found {
-  /** The question that this answers. */
+  /** The question under answer. */
   question: string
   messages: readonly Message[]
   more: number
@@ -70,7 +71,7 @@ function land(message: Message): void {
 
 const questionOf = (text: string, from: string, channel: string): string => JSON.stringify([text, from, channel])
 
-/** Enter opens the first result; pressed before the answer is there, it waits for the answer to what is in the fields. */
+/** Enter opens the first result; pressed early, it waits for the results of the current text. */
 function useFirst(found: Found | undefined, question: string): (event: FormEvent) => void {
   const [entered, setEntered] = useState<string>()
   useEffect(() => {
@@ -127,7 +128,7 @@ function Results({ asked, found }: { asked: string; found: Found | undefined }) 
                 <Clock ts={message.ts} />
               </span>
             </span>
-            <bdi className="result-text">{previewOf(message.body)}</bdi>
+            <bdi className="clip-2">{previewOf(message.body)}</bdi>
           </button>
         </li>
       ))}

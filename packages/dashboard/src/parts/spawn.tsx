@@ -1,4 +1,4 @@
-// A form that starts a worker: which CLI, which task, where.
+// A form that starts a worker: its CLI, task and directory.
 
 import { clisWith } from '@agent-relay/sdk/internal/clis'
 import { wordsOf } from '@agent-relay/sdk/internal/page'
@@ -7,6 +7,7 @@ import { client } from '../store/connection.ts'
 import { hintFleet } from '../store/fleet.ts'
 import { go, linkTo } from '../store/page-address.ts'
 import { Failure } from './bits.tsx'
+import './form.css'
 
 const clis = [...clisWith('worker').map(({ name }) => name), 'plain']
 

@@ -1,8 +1,8 @@
-// What an agent, a worker or a run has used of its model: short in a row, with its parts for whoever points at it.
+// The tokens and cost of an agent, a worker or a run: short in a row, with details under the pointer.
 
 import { countText, type Spend, usdText } from '@agent-relay/sdk/internal/page'
 
-/** `12k tok $0.42`; nothing where nothing is known. */
+/** `12k tok $0.42`, or nothing if unknown. */
 export function Spent({ spend }: { spend: Spend | undefined }) {
   if (!spend) return null
   const { tokens, usd } = spend

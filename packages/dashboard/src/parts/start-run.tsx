@@ -8,10 +8,11 @@ import { fleet } from '../store/fleet.ts'
 import { go, linkTo, usePageAddress } from '../store/page-address.ts'
 import { runs } from '../store/runs.ts'
 import { Failure } from './bits.tsx'
+import './form.css'
 
 type HarnessName = (typeof runHarnesses)[number]
 
-/** What the fields hold at first: of a run that is started again, or the agent that was chosen. */
+/** The form's first values: those of the run to start again, or the chosen agent. */
 interface Begun {
   harness: HarnessName
   contract?: string
@@ -19,7 +20,7 @@ interface Begun {
   agent?: string
 }
 
-/** Undefined while the contract of the run that is started again is fetched. */
+/** Undefined while the contract of the earlier run is fetched. */
 function useBegun(): Begun | undefined {
   const { query } = usePageAddress()
   const [again, agent] = [query.get('again'), query.get('agent') ?? undefined]

@@ -1,4 +1,4 @@
-// One thread beside the conversation it belongs to, and a field to go on with it.
+// One thread beside its conversation, and a field to answer in it.
 
 import type { Message } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
@@ -10,6 +10,9 @@ import { Empty, Face, Failure, IconButton, Kind } from './bits.tsx'
 import { Composer } from './composer.tsx'
 import { Markdown } from './markdown.tsx'
 import { Clock } from './time.tsx'
+import './message-list.css'
+import './message-row.css'
+import './thread.css'
 
 const [threadMax, askMs] = [500, 100]
 
@@ -32,7 +35,7 @@ export function Thread({ name, thread }: { name: string; thread: string }) {
   }, [thread])
   return (
     <aside className="thread" aria-label="Thread">
-      <header className="chat-head">
+      <header className="bar chat-head">
         <h2 className="title clip">Thread{thread.startsWith('m_') ? '' : `: ${thread}`}</h2>
         <IconButton icon="close" label="Close the thread" onClick={() => go('talk', [name])} />
       </header>

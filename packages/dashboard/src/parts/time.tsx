@@ -4,7 +4,7 @@ import { lastHeardText } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
 import { Cell, useCell } from '../store/cell.ts'
 
-/** Ticks once a second while the page is seen. */
+/** Ticks once a second while the page is visible. */
 const now = new Cell(Date.now())
 setInterval(() => document.hidden || now.set(Date.now()), 1_000)
 
@@ -77,7 +77,7 @@ export function LastHeard({ ts }: { ts?: string }) {
   return lastHeardText(ts, useCell(now))
 }
 
-/** A value that follows another one only after it has rested. */
+/** A debounced copy of a value. */
 export function useRested<T>(value: T, ms: number): T {
   const [rested, setRested] = useState(value)
   useEffect(() => {

@@ -1,6 +1,7 @@
-// Who waits for whom, as arrows beside the rows. All rows have the same height, so the place of an arrow is computed, not measured.
+// Arrows beside the rows: who waits for whom. All rows have the same height, so the place of an arrow is computed, not measured.
 
 import type { Branch } from '../store/fleet.ts'
+import './waits.css'
 
 const [rowPx, gutterPx, lanePx] = [48, 40, 7]
 
@@ -15,7 +16,7 @@ export function Waits({ rows }: { rows: readonly Branch[] }) {
   if (arrows.length === 0) return null
   const label = arrows.map(({ text }) => text).join(', ')
   return (
-    <svg className="waits" width={gutterPx} height={rows.length * rowPx} role="img" aria-label={label}>
+    <svg className="waits wide-only" width={gutterPx} height={rows.length * rowPx} role="img" aria-label={label}>
       <defs>
         <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
           <path d="M0 0 8 4 0 8z" />

@@ -1,4 +1,4 @@
-// What a worker has changed in its worktree, as git's diff with its colours.
+// A worker's changes in its worktree, as git's diff with its colours.
 
 import { clean } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
@@ -6,8 +6,9 @@ import { client } from '../store/connection.ts'
 import type { ListedWorker } from '../store/fleet.ts'
 import { Copy, Empty, Failure } from './bits.tsx'
 import { diffLines } from './code.tsx'
+import './work-diff.css'
 
-/** More is not drawn: `agent-relay diff` shows all of it. */
+/** Longer diffs are cut here; `agent-relay diff` prints all. */
 const shownChars = 200_000
 
 export function WorkDiff({ worker: { name, worktree } }: { worker: ListedWorker }) {
@@ -15,7 +16,7 @@ export function WorkDiff({ worker: { name, worktree } }: { worker: ListedWorker 
   const [isCut, setCut] = useState(false)
   const [why, setWhy] = useState<string>()
   const ask = (): void => {
-    // By its branch: an earlier worker of the same name may have left a worktree too.
+    // By branch, since an earlier worker of the same name may have left a worktree too.
     client.call('worker.diff', { name: worktree?.branch ?? name }).then(
       (answer) => {
         setWhy(undefined)
@@ -31,7 +32,7 @@ export function WorkDiff({ worker: { name, worktree } }: { worker: ListedWorker 
   if (text === undefined) return <p className="hello muted">Asking git …</p>
   return (
     <div className="work-diff">
-      <div className="code-head">
+      <div className="bar code-head">
         <span className="muted small clip mono" title={worktree?.path}>
           {worktree?.branch}
         </span>

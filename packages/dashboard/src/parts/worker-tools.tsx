@@ -1,11 +1,12 @@
-// The buttons for an agent and its program, in its row and in its own view. What cannot be undone is asked once more in the same place.
+// Buttons for an agent and its program, in its row and in its own view. Actions that cannot be undone ask once more in the same place.
 
 import type { Agent } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
 import type { ListedWorker } from '../store/fleet.ts'
 import { actsOn, perform, type WorkerAct } from '../store/worker-acts.ts'
+import './worker-tools.css'
 
-/** A question that nobody answers is taken back: a later click must not be the answer to it. */
+/** The question "really?" expires, so that a later click is no answer to it. */
 const sureMs = 4_000
 
 interface WorkerToolsProps {

@@ -1,29 +1,21 @@
-// The keyboard: Ctrl+K opens the palette, `?` lists the keys, `/` searches, `g` and a letter goes to a view. Not while something is being typed,
-// and not from the moment on that a window over the page was asked for: what is typed then is meant for that window.
+// The keyboard: Ctrl+K opens the palette, `?` lists the keys, `/` searches, `g` and a letter goes to a view. Keys do nothing here while
+// somebody types into a field, or once a window over the page was asked for: from then on they are meant for that window.
 
 import { Cell } from './cell.ts'
-import { go, pageAddress, type ViewName } from './page-address.ts'
+import { go, pageAddress } from './page-address.ts'
+import { menu } from './views.ts'
 
 export const isHelpOpen = new Cell(false)
 export const isSearchOpen = new Cell(false)
 export const isPaletteOpen = new Cell(false)
-/** The approval that the next `a` allows: one `a` alone allows nothing. */
+/** The approval that the next `a` allows; a single `a` allows nothing. */
 export const armed = new Cell<string | undefined>(undefined)
-
-export const places: Record<string, { view: Exclude<ViewName, 'everywhere'>; name: string }> = {
-  n: { view: 'now', name: 'Now' },
-  t: { view: 'talk', name: 'Talk' },
-  a: { view: 'agent', name: 'Agents' },
-  r: { view: 'runs', name: 'Runs' },
-  c: { view: 'actions', name: 'Actions' },
-  f: { view: 'recorder', name: 'Recorder' },
-}
 
 export const keyTexts: [keys: string, text: string][] = [
   ['?', 'this list'],
   ['Ctrl K', 'every place and action by its name'],
   ['/', 'search all messages'],
-  ...Object.entries(places).map(([key, { name }]): [string, string] => [`g ${key}`, name]),
+  ...menu.map(({ key, title }): [string, string] => [`g ${key}`, title]),
   ['j  k', 'next, previous in a list (↓ ↑ in a search)'],
   ['Enter  r', 'open, or answer what is chosen (Now)'],
   ['a', 'allow what is chosen (Now), when it is pressed twice'],
@@ -38,7 +30,7 @@ const chordMs = 1_200
 let isChord = false
 let timer: ReturnType<typeof setTimeout> | undefined
 
-/** How long a first `a` counts. */
+/** A first `a` is forgotten after this time. */
 const armedMs = 4_000
 let disarming: ReturnType<typeof setTimeout> | undefined
 
@@ -47,7 +39,7 @@ function isTyping(target: EventTarget | null): boolean {
   return element?.closest?.('input, textarea, select, [contenteditable], .xterm') != null
 }
 
-/** A key is for the page, not for something that is typed into, or for a window that is open or about to open. */
+/** False for a key that is typed into a field, or into a window that is open or about to open. */
 export function isForPage({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
   const isWindow = [isPaletteOpen, isHelpOpen, isSearchOpen].some((isOpen) => isOpen.value)
   return !(ctrlKey || metaKey || altKey || isWindow || isTyping(target))
@@ -71,10 +63,10 @@ export function followKeys(): void {
     if (!isForPage(event)) return
     if (isChord) {
       isChord = false
-      const place = places[event.key]
-      if (place) {
+      const view = menu.find(({ key }) => key === event.key)
+      if (view) {
         event.preventDefault()
-        go(place.view)
+        go(view.name)
       }
       return
     }
@@ -82,7 +74,7 @@ export function followKeys(): void {
   })
 }
 
-/** Also while something is typed; but a terminal has its own Ctrl+K. */
+/** Ctrl+K works in every field, except in a terminal, which has its own. */
 function isPaletteKey({ key, ctrlKey, metaKey, altKey, shiftKey, target }: KeyboardEvent): boolean {
   const isChosen = key.toLowerCase() === 'k' && ctrlKey !== metaKey && !altKey && !shiftKey
   return isChosen && (target as HTMLElement | null)?.closest?.('.xterm') == null
@@ -122,7 +114,7 @@ function step(by: number): void {
   next?.scrollIntoView({ block: 'nearest' })
 }
 
-/** On the item that has the focus, by the part of it that is marked for the key; `r` also without one, on the first that can be answered. */
+/** Clicks the part of the focused item that is marked for the key; without a focused item, `r` takes the first that can be answered. */
 function act(event: KeyboardEvent, key: 'open' | 'reply' | 'deny'): void {
   const part = partFor(key)
   if (!part) return
@@ -136,7 +128,7 @@ function partFor(key: string): HTMLElement | null | undefined {
   return within?.querySelector<HTMLElement>(`[data-key="${key}"]`)
 }
 
-/** The first `a` asks for a second one, which its row says; a key that is held down is one `a`. */
+/** The first `a` arms the row, which then asks for a second one; a key that is held down counts once. */
 function allow(event: KeyboardEvent): void {
   const part = partFor('allow')
   const id = part?.dataset.approval

@@ -1,9 +1,7 @@
-// Where the page is: everything that can be linked to is in the address behind the #.
+// The page's address: everything that can be linked to is behind the #.
 
 import { Cell, useCell } from './cell.ts'
-
-export const views = ['now', 'talk', 'agent', 'runs', 'actions', 'recorder', 'everywhere'] as const
-export type ViewName = (typeof views)[number]
+import { findView, type ViewName } from './views.ts'
 
 export interface PageAddress {
   /** nowhere: the address names no view. */
@@ -16,7 +14,7 @@ export interface PageAddress {
 function read(): PageAddress {
   const [path = '', search = ''] = location.hash.replace(/^#\/?/, '').split('?')
   const [name = '', ...parts] = path.split('/').map(decode)
-  const view = name === '' ? 'now' : (views.find((each) => each === name) ?? 'nowhere')
+  const view = name === '' ? 'now' : (findView(name) ?? 'nowhere')
   return { view, parts, query: new URLSearchParams(search) }
 }
 
@@ -33,7 +31,7 @@ addEventListener('hashchange', () => pageAddress.set(read()))
 
 export const usePageAddress = (): PageAddress => useCell(pageAddress)
 
-/** Half a character, as a file of anybody's may hold, has no place in an address. */
+/** Replaces half characters, which any file may hold and `encodeURIComponent` refuses. */
 const wellFormed = (part: string | number): string => String(part).replace(/\p{Cs}/gu, '\ufffd')
 
 export function linkTo(

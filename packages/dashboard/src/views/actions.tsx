@@ -1,4 +1,4 @@
-// Actions: what programs offer, a form for each made from its schema, the result of a call, and who called what.
+// Actions: the list that programs offer, a form for each made from its schema, the result of a call, and the latest calls.
 
 import { type ActionEnvelope, type ActionInfo, clean, cleanLine, sizeText } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useEffect, useState } from 'react'
@@ -11,8 +11,11 @@ import { useCell } from '../store/cell.ts'
 import { client } from '../store/connection.ts'
 import type { StateText } from '../store/fleet.ts'
 import { linkTo, usePageAddress } from '../store/page-address.ts'
+import '../parts/form.css'
+import '../parts/split.css'
+import './actions.css'
 
-export function Actions() {
+export default function Actions() {
   useEffect(() => followActions(), [])
   const { parts } = usePageAddress()
   const list = useCell(actions)
@@ -21,7 +24,7 @@ export function Actions() {
   return (
     <div className={`split ${name === '' ? '' : 'is-chosen'}`}>
       <nav className="split-list" aria-label="Actions">
-        <div className="split-head">
+        <div className="bar split-head">
           <h1 className="title">Actions</h1>
         </div>
         {list?.length === 0 && (
@@ -34,7 +37,7 @@ export function Actions() {
             <li key={each.name}>
               <a
                 data-item
-                className="pick"
+                className="list-row pick"
                 href={linkTo('actions', [each.name])}
                 aria-current={each.name === name ? 'true' : undefined}
               >
@@ -74,7 +77,7 @@ function Call({ action }: { action: ActionInfo }) {
   }
   return (
     <form className="form" onSubmit={(event) => void invoke(event)}>
-      <div className="form-head">
+      <div className="bar form-head">
         <a className="icon-button only-narrow" href={linkTo('actions')} aria-label="All actions">
           ‹
         </a>
@@ -111,7 +114,7 @@ function Calls({ name }: { name: string }) {
       {list.length === 0 ? (
         <p className="muted">{name === '' ? 'No action was called lately.' : 'Nobody has called it lately.'}</p>
       ) : (
-        <table className="table">
+        <table className="table calls">
           <thead>
             <tr>
               <th scope="col">Time</th>

@@ -1,4 +1,4 @@
-// Agents: one of them with its inbox, what it sent, its contract and its terminal; and a form that spawns a worker.
+// Agents: the list, and one agent with its inbox, sent messages, contract and terminal; and a form that spawns a worker.
 
 import { type Agent, type InboxMessage, type OutputOf, wishOf } from '@agent-relay/sdk/internal/page'
 import { lazy, Suspense, useEffect, useState } from 'react'
@@ -25,13 +25,15 @@ import { fleet, isPresent, type ListedWorker, sinceOf, stateOf, treeOf, withLead
 import { linkTo, usePageAddress } from '../store/page-address.ts'
 import { Refresh } from '../store/refresh.ts'
 import { AgentRuns } from './runs.tsx'
+import '../parts/split.css'
+import './agent.css'
 
-const TerminalView = lazy(() => import('./terminal.tsx').then(({ TerminalView }) => ({ default: TerminalView })))
+const TerminalView = lazy(() => import('../parts/terminal.tsx').then(({ TerminalView }) => ({ default: TerminalView })))
 
 const tabs = ['inbox', 'sent', 'contract', 'terminal', 'diff'] as const
 type Tab = (typeof tabs)[number]
 
-export function Agents() {
+export default function Agents() {
   const { parts, query } = usePageAddress()
   const { agents, isKnown, workers } = useCell(fleet)
   const { agent: me } = useCell(connection)
@@ -39,14 +41,14 @@ export function Agents() {
   const agent = agents.find((each) => each.name === name)
   const isSpawning = query.has('spawn')
   const [isAll, setAll] = useState(false)
-  // The one that is looked at is shown wherever it is.
+  // The chosen agent stays in the list even when it is away.
   const present = withLeads(agents, (each) => isPresent(each) || each.name === name)
   const shown = treeOf(isAll ? agents : agents.filter((each) => present.has(each.name)))
   const away = agents.length - present.size
   return (
     <div className={`split ${name !== '' || isSpawning ? 'is-chosen' : ''}`}>
       <nav className="split-list" aria-label="Agents">
-        <div className="split-head">
+        <div className="bar split-head">
           <h1 className="title">Agents</h1>
           <a className="quiet" href={linkTo('agent', [], { spawn: '1' })}>
             <Icon name="plus" />
@@ -78,7 +80,7 @@ export function Agents() {
   )
 }
 
-/** Without one in the address: a worker opens on its terminal, where its dialog and its last screen are. */
+/** The default tab of a worker is its terminal, with its dialog and its last screen. */
 const tabOf = (text: string, worker: ListedWorker | undefined): Tab =>
   tabs.find((each) => each === text) ?? (worker ? 'terminal' : 'inbox')
 
@@ -86,7 +88,7 @@ function One({ agent, worker, tab }: { agent: Agent; worker: ListedWorker | unde
   const { agent: me } = useCell(connection)
   return (
     <>
-      <header className="agent-head">
+      <header className="bar agent-head">
         <a className="icon-button only-narrow" href={linkTo('agent')} aria-label="All agents">
           ‹
         </a>
@@ -143,7 +145,7 @@ function Tabbed({ agent, worker, tab }: { agent: Agent; worker: ListedWorker | u
   return <Mail key={`${agent.name} ${tab}`} agent={agent.name} box={tab} />
 }
 
-/** In place of a terminal: how it ended, with what stood there last. */
+/** Replaces the terminal of an ended program: the reason, and its last screen. */
 function Ended({ agent, worker }: { agent: string; worker: ListedWorker | undefined }) {
   return (
     <>
@@ -158,7 +160,7 @@ function Ended({ agent, worker }: { agent: string; worker: ListedWorker | undefi
   )
 }
 
-/** The most urgent first: what it may not do until the person says so. */
+/** The agent's open approvals, above everything else. */
 function Asked({ agent }: { agent: string }) {
   const asked = useCell(approvals).filter((each) => each.agent === agent)
   return asked.map((approval) => (
@@ -167,21 +169,21 @@ function Asked({ agent }: { agent: string }) {
         {agent} {wishOf(approval).wants} · <Since ts={approval.since} />
       </p>
       <ApprovalText approval={approval} />
-      <div className="need-tools">
+      <div className="bar need-tools">
         <ApprovalTools approval={approval} />
       </div>
     </section>
   ))
 }
 
-/** What the daemon runs for it, and what can be done with both. */
+/** The agent's program, with the buttons for agent and program. */
 function Program({ agent, worker }: { agent: Agent; worker: ListedWorker | undefined }) {
   const [why, setWhy] = useState<string>()
   const { agent: me } = useCell(connection)
   if (agent.name === me || (!worker && agent.status !== 'offline')) return null
   const isOver = worker?.status === 'exited'
   return (
-    <div className="program">
+    <div className="bar panel program">
       {worker?.task && (
         <bdi className="program-task clip" title={worker.task}>
           {previewOf(worker.task)}
@@ -205,7 +207,7 @@ function Program({ agent, worker }: { agent: Agent; worker: ListedWorker | undef
   )
 }
 
-/** Not with every message of a rush. */
+/** At most one request in this time, however many messages arrive. */
 const askMs = 300
 
 type MailPage = OutputOf<'agent.mail'>
@@ -236,7 +238,7 @@ function Mail({ agent, box }: { agent: string; box: 'inbox' | 'sent' }) {
       </Empty>
     )
   return (
-    <ul className="mail">
+    <ul className="panel mail">
       {page.messages.map((message) => (
         <Letter key={message.id} message={message} isSent={box === 'sent'} />
       ))}
@@ -263,7 +265,7 @@ function Letter({ message, isSent }: { message: InboxMessage; isSent: boolean })
         <Kind kind={message.kind} />
         <button
           type="button"
-          className={`fate ${message.receipt}`}
+          className={`link muted fate ${message.receipt}`}
           aria-expanded={isOpen}
           onClick={() => setOpen(!isOpen)}
         >

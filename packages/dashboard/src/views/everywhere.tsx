@@ -1,4 +1,4 @@
-// Everywhere: what waits for the person in all workspaces, each with the way into it.
+// Everywhere: all workspaces with everything that waits for the person, and links to it.
 
 import { cleanLine, type Need } from '@agent-relay/sdk/internal/page'
 import { useEffect } from 'react'
@@ -13,8 +13,9 @@ import { conversationOf } from '../store/conversations.ts'
 import { everywhere, followEverywhere, type OtherWorkspace } from '../store/everywhere.ts'
 import { pathOf } from '../store/own-place.ts'
 import { linkTo } from '../store/page-address.ts'
+import './everywhere.css'
 
-export function Everywhere() {
+export default function Everywhere() {
   useEffect(() => followEverywhere(), [])
   const all = useCell(everywhere)
   return (
@@ -33,7 +34,7 @@ function One({ workspace: { name, present, needs, more, why } }: { workspace: Ot
   const isCalm = present !== undefined && count === 0
   return (
     <section aria-label={name}>
-      <div className="section-head">
+      <div className="bar section-head">
         <h2>
           <a data-item href={`${pathOf(name)}${linkTo('now')}`}>
             {name}
@@ -61,7 +62,7 @@ function Row({ workspace, need }: { workspace: string; need: Need }) {
   const { kind, who, text, since, message, count = 1 } = need
   return (
     <li className={`need need-${kind}`}>
-      <a data-item className="need-head" href={`${pathOf(workspace)}${addressOf(need)}`}>
+      <a data-item className="bar need-head" href={`${pathOf(workspace)}${addressOf(need)}`}>
         <Icon name={message ? 'talk' : 'alert'} />
         <b>{who}</b>
         <span className="muted need-what clip">
@@ -74,7 +75,7 @@ function Row({ workspace, need }: { workspace: string; need: Need }) {
   )
 }
 
-/** An approval is answered where it is shown as a whole. */
+/** Approvals are answered on Now, which shows them in full. */
 function addressOf({ kind, who, message }: Need): string {
   if (message) return linkTo('talk', [conversationOf(message), message.id])
   return kind === 'approval' ? linkTo('now') : linkTo('agent', [who, 'terminal'])

@@ -1,4 +1,4 @@
-// Now: what needs the person first, every agent with its state, workers under their lead, the machines, who waits for whom, and the latest words.
+// Now: first everything that needs the person, then every agent with its state and who waits for whom, the machines, and the latest messages.
 
 import { type Conversation, cleanLine } from '@agent-relay/sdk/internal/page'
 import { memo, useMemo, useState } from 'react'
@@ -27,8 +27,9 @@ import {
   withLeads,
 } from '../store/fleet.ts'
 import { linkTo } from '../store/page-address.ts'
+import './now.css'
 
-export function Now() {
+export default function Now() {
   return (
     <div className="now">
       <div className="now-main">
@@ -62,7 +63,7 @@ function Agents() {
   const gone = agents.filter(({ status }) => status === 'offline').length
   return (
     <section aria-labelledby="agents">
-      <div className="section-head">
+      <div className="bar section-head">
         <h2 id="agents">Agents</h2>
         {others.length > 0 && (
           <span className="muted num small">
@@ -77,7 +78,7 @@ function Agents() {
       {isKnown && others.length === 0 ? (
         <Welcome />
       ) : (
-        <div className="agents">
+        <div className="panel agents">
           <Waits rows={shown} />
           <ul className="agent-rows">
             {shown.map((branch) => (
@@ -101,7 +102,7 @@ function Agents() {
   )
 }
 
-/** What a person can do who comes for the first time. */
+/** First steps for a newcomer. */
 function Welcome() {
   const { hasDemo } = useCell(connection)
   const [why, setWhy] = useState<string>()
@@ -115,7 +116,7 @@ function Welcome() {
       >
         This command connects your editors and CLIs. {!hasDemo && 'The second shows the relay at work without any.'}
       </Empty>
-      <div className="welcome-tools">
+      <div className="bar welcome-tools">
         {hasDemo && (
           <button type="button" className="main-button" onClick={demo}>
             Play the demo here
@@ -137,14 +138,14 @@ interface RowProps {
   word: string | undefined
 }
 
-/** Drawn again only when something about it has changed: there may be hundreds. */
+/** Memoized, since there may be hundreds of rows. */
 const Row = memo(function Row({ branch: { agent, depth }, isMe, worker, word }: RowProps) {
   const [why, setWhy] = useState<string>()
   const model = cleanLine([agent.cli, agent.model].filter(Boolean).join(' · '))
   return (
     <li className="agent-row-item">
-      <a data-item className={`agent-row depth-${Math.min(depth, 3)}`} href={linkTo('agent', [agent.name])}>
-        <span className="agent-id">
+      <a data-item className={`list-row agent-row depth-${Math.min(depth, 3)}`} href={linkTo('agent', [agent.name])}>
+        <span className={`bar agent-id ${depth > 0 ? 'branch' : ''}`}>
           <Face name={agent.name} />
           <span className="agent-who">
             <b className="clip">{agent.name}</b>
@@ -194,7 +195,7 @@ function isSameRow(a: RowProps, b: RowProps): boolean {
   return isSameAgent && a.isMe === b.isMe && a.worker === b.worker && a.word === b.word
 }
 
-/** The last message of each agent, where it is also the last one of its conversation. */
+/** The last message of each agent, if it is also the last one of its conversation. */
 function lastWords(list: readonly Conversation[]): Map<string, string> {
   const words = new Map<string, string>()
   for (const { last } of list) if (last && !words.has(last.from)) words.set(last.from, previewOf(last.preview))
@@ -209,7 +210,7 @@ function Latest() {
   const spoken = (list ?? []).filter(({ last }) => last).slice(0, latestShown)
   return (
     <section className="latest" aria-labelledby="latest">
-      <div className="section-head">
+      <div className="bar section-head">
         <h2 id="latest">Conversations</h2>
       </div>
       {list && spoken.length === 0 && (
@@ -221,7 +222,7 @@ function Latest() {
         {spoken.map(({ name, last, unread }) => (
           <li key={name}>
             <a data-item className="latest-item" href={linkTo('talk', [name])}>
-              <span className="latest-head">
+              <span className="bar latest-head">
                 <b className="clip">{titleOf(name, me)}</b>
                 {last && <Kind kind={last.kind} />}
                 <Count value={unread} label="unread" />

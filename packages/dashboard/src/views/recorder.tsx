@@ -19,6 +19,7 @@ import { isForPage } from '../store/keys.ts'
 import { refine, usePageAddress } from '../store/page-address.ts'
 import type { Filter } from '../store/recorder.ts'
 import { seqAt } from '../store/recorder.ts'
+import './recorder.css'
 
 const speeds = [1, 2, 4, 8, 16, 32, 64]
 const zooms = [0.25, 0.5, 1, 2, 4]
@@ -42,7 +43,7 @@ function useFilter(): Filter {
   return { agent: query.get('agent') ?? '', conversation: query.get('in') ?? '', types: query.get('types') ?? '' }
 }
 
-export function Recorder() {
+export default function Recorder() {
   const { parts } = usePageAddress()
   const filter = useFilter()
   const seq = parts[0] === undefined || parts[0] === '' ? undefined : Number(parts[0])
@@ -54,12 +55,12 @@ export function Recorder() {
   const chosen = events[current]
   useKeys(tape)
   const chosenEvents = stretch ? events.slice(stretch[0], stretch[1] + 1) : events
-  // Its ends are places in these events.
+  // A stretch is given as indexes of these events.
   // biome-ignore lint/correctness/useExhaustiveDependencies: other events are the reason
   useEffect(() => setStretch(undefined), [events])
   return (
     <div className="recorder">
-      <div className="recorder-bar">
+      <div className="bar recorder-bar">
         <h1 className="title">Flight recorder</h1>
         <Transport tape={tape} />
         <Jump onJump={tape.jump} />
@@ -96,7 +97,7 @@ export function Recorder() {
 
 function Transport({ tape: { isPlaying, speed, step, toggle, setSpeed } }: { tape: Tape }) {
   return (
-    <div className="transport" role="toolbar" aria-label="Replay">
+    <div className="panel transport" role="toolbar" aria-label="Replay">
       <IconButton icon="back" label="Step back ( ← )" onClick={() => step(-1)} />
       <IconButton
         icon={isPlaying ? 'pause' : 'play'}
@@ -144,12 +145,12 @@ function EventList({
             data-item
             data-seq={event.seq}
             data-type={event.type}
-            className={`event ${familyOf(event)} ${i > current ? 'is-ahead' : ''}`}
+            className={`list-row event ${familyOf(event)} ${i > current ? 'is-ahead' : ''}`}
             aria-current={i === current ? 'true' : undefined}
             onClick={() => onChoose(i)}
           >
             <span className="num muted small">{clockText(event.ts)}</span>
-            <span className="event-type small">{event.type}</span>
+            <span className="event-type small wide-only">{event.type}</span>
             <bdi className="clip">{eventText(event, bodies)}</bdi>
           </button>
         </li>

@@ -1,4 +1,4 @@
-// Runs: contracts given to agents, their status, and what they hand over; a form that starts one.
+// Runs: contracts given to agents, with status and results; a form that starts one.
 
 import { clean, type Run } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
@@ -15,6 +15,8 @@ import { client } from '../store/connection.ts'
 import type { StateText } from '../store/fleet.ts'
 import { linkTo, usePageAddress } from '../store/page-address.ts'
 import { followRuns, retryRun, runs, type TitledRun } from '../store/runs.ts'
+import '../parts/split.css'
+import './runs.css'
 
 const tones: Record<Run['status'], StateText['tone']> = {
   ready: 'calm',
@@ -30,7 +32,7 @@ function stateOfRun({ status, stopReason, blocked }: Run): StateText {
 
 const endOf = ({ completedAt, stoppedAt }: Run): string | undefined => completedAt ?? stoppedAt
 
-export function Runs() {
+export default function Runs() {
   useEffect(() => followRuns(), [])
   const { parts, query } = usePageAddress()
   const list = useCell(runs)
@@ -40,7 +42,7 @@ export function Runs() {
   return (
     <div className={`split ${id !== '' || isStarting ? 'is-chosen' : ''}`}>
       <nav className="split-list" aria-label="Runs">
-        <div className="split-head">
+        <div className="bar split-head">
           <h1 className="title">Runs</h1>
           <a className="quiet" href={linkTo('runs', [], { start: '1' })}>
             <Icon name="plus" />
@@ -57,7 +59,7 @@ export function Runs() {
             <li key={each.id}>
               <a
                 data-item
-                className="pick"
+                className="list-row pick"
                 href={linkTo('runs', [each.id])}
                 aria-current={each.id === id ? 'true' : undefined}
               >
@@ -95,7 +97,7 @@ function Head({ run, onFailure }: { run: TitledRun; onFailure(why: string): void
     retryRun(run.id).catch((error) => onFailure(error.message))
   }
   return (
-    <header className="agent-head">
+    <header className="bar agent-head">
       <a className="icon-button only-narrow" href={linkTo('runs')} aria-label="All runs">
         ‹
       </a>
@@ -211,7 +213,7 @@ function Contract({ run }: { run: string }) {
   )
 }
 
-/** One agent's: the one under way first. */
+/** The agent's current run, or else its latest. */
 export function AgentRuns({ agent }: { agent: string }) {
   useEffect(() => followRuns(), [])
   const list = useCell(runs)?.filter((run) => run.agent === agent)

@@ -1,4 +1,4 @@
-// Talk: the conversations, one of them as a chat, and the thread that is looked at.
+// Talk: the conversations, the chosen one as a chat, and the open thread.
 
 import { useEffect, useRef } from 'react'
 import { Empty, IconButton } from '../parts/bits.tsx'
@@ -10,15 +10,17 @@ import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
 import { conversationOf, conversations, titleOf } from '../store/conversations.ts'
 import { go, linkTo, refine, usePageAddress } from '../store/page-address.ts'
+import '../parts/split.css'
+import './talk.css'
 
-export function Talk() {
+export default function Talk() {
   const { parts, query } = usePageAddress()
   const [name = '', message] = parts
   const thread = query.get('thread') ?? undefined
   const isChosen = name !== ''
   useNewestUnread(isChosen)
   return (
-    <div className={`talk ${isChosen ? 'is-chosen' : ''} ${thread ? 'has-thread' : ''}`}>
+    <div className={`split talk ${isChosen ? 'is-chosen' : ''} ${thread ? 'has-thread' : ''}`}>
       <Places chosen={name} />
       {isChosen ? (
         <section className="chat" aria-label={name}>
@@ -36,7 +38,7 @@ export function Talk() {
   )
 }
 
-/** Without a place in the address it opens on what was said last and is not read; on a narrow screen the list stands first. */
+/** Without a conversation in the address, opens the latest unread one; a narrow screen shows the list first. */
 function useNewestUnread(isChosen: boolean): void {
   const list = useCell(conversations)
   const isDecided = useRef(false)
@@ -56,14 +58,14 @@ function Head({ name }: { name: string }) {
   const isChannel = name.startsWith('#')
   const leave = (): void => void client.call('channel.leave', { channel: name }).catch(() => {})
   return (
-    <header className="chat-head">
+    <header className="bar chat-head">
       <a className="icon-button only-narrow" href={linkTo('talk')} aria-label="All conversations">
         ‹
       </a>
       <h1 className="title clip" title={name}>
         {titleOf(name, me)}
       </h1>
-      <span className="muted small chat-facts num">
+      <span className="muted small chat-facts num wide-only">
         {size !== undefined && counted(size, 'agent')}
         {found && `, ${counted(found.messages, 'message')}`}
       </span>
@@ -93,7 +95,7 @@ function otherOf(name: string, me: string): string {
 
 const readPageMax = 500
 
-/** Page by page: what is unread may be more than one call can mark. */
+/** In pages, since one call may not mark everything. */
 async function readAll(name: string): Promise<void> {
   const isChannel = name.startsWith('#')
   for (;;) {

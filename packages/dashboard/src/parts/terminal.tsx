@@ -1,4 +1,4 @@
-// A worker's terminal: what it printed and prints. Keys go to it only after a switch, so that nobody types into an agent by mistake.
+// A worker's terminal, with its output so far. Keys go to it only after a switch, so that nobody types into an agent by mistake.
 
 import { boundRepeats } from '@agent-relay/sdk/internal/page'
 import { FitAddon } from '@xterm/addon-fit'
@@ -6,12 +6,13 @@ import { SearchAddon } from '@xterm/addon-search'
 import { Terminal } from '@xterm/xterm'
 import { useEffect, useRef, useState } from 'react'
 import '@xterm/xterm/css/xterm.css'
-import { Failure } from '../parts/bits.tsx'
-import { shelterSpans, withSheltered } from '../parts/sheltered-styles.ts'
 import { useCell } from '../store/cell.ts'
 import { client } from '../store/connection.ts'
 import { usePageAddress } from '../store/page-address.ts'
 import { isDark } from '../store/theme.ts'
+import { Failure } from './bits.tsx'
+import { shelterSpans, withSheltered } from './sheltered-styles.ts'
+import './terminal.css'
 
 shelterSpans()
 
@@ -35,7 +36,7 @@ const dark = { background: '#101113', foreground: '#dfe1e5', cursor: '#4cc2d4', 
 
 export function TerminalView({ name }: { name: string }) {
   const { query } = usePageAddress()
-  // Whoever comes to answer its dialog has chosen to type.
+  // A link to the terminal's dialog turns typing on.
   const [isTyping, setTyping] = useState(query.has('type'))
   const [text, setText] = useState('')
   const [why, setWhy] = useState<string>()
@@ -53,7 +54,7 @@ export function TerminalView({ name }: { name: string }) {
     held.terminal.options.cursorBlink = isTyping
     if (!isTyping) return
     held.terminal.focus()
-    // A person who types also sets the size of the terminal; one who only watches does not.
+    // Only a person who types sets the terminal's size.
     fitInto(held)
     client.call('worker.resize', { name, cols: held.terminal.cols, rows: held.terminal.rows }).catch(() => {})
     const keys = held.terminal.onData((data) => {
@@ -63,7 +64,7 @@ export function TerminalView({ name }: { name: string }) {
   }, [isTyping, name, shown])
   return (
     <div className={`terminal-view ${isTyping ? 'is-typing' : ''}`}>
-      <div className="terminal-bar">
+      <div className="bar terminal-bar">
         <label className="switch">
           <input
             type="checkbox"
@@ -96,12 +97,12 @@ interface Shown {
   search: SearchAddon
 }
 
-/** Programs draw for 80 columns: on a narrow screen the terminal scrolls instead of wrapping what they drew. */
+/** Programs draw for 80 columns: on a narrow screen the terminal scrolls instead of wrapping. */
 const colsMin = 80
 
 function fitInto({ terminal, fit }: Pick<Shown, 'terminal' | 'fit'>): void {
   const size = fit.proposeDimensions()
-  // Not a number while it is not shown.
+  // NaN while the terminal is hidden.
   if (size && size.cols > 0 && size.rows > 0) terminal.resize(Math.max(colsMin, size.cols), size.rows)
 }
 
@@ -122,7 +123,7 @@ function useTerminal(
       lineHeight: 1.2,
       fontFamily: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace',
       theme: isDark.value ? dark : light,
-      // A worker's output must not open anything by a click.
+      // A click on a worker's output must not open anything.
       linkHandler: { activate: (_, address) => onNote(`A link of the worker, not opened: ${address}`) },
       minimumContrastRatio: 4.5,
     })
@@ -135,7 +136,7 @@ function useTerminal(
     shown.current = { terminal, fit, search }
     const watch = new ResizeObserver(() => fitInto({ terminal, fit }))
     watch.observe(element)
-    // The output so far is sent again on every new connection.
+    // Every new connection sends all output again.
     let isAnew = true
     const stop = client.follow('worker.follow', {
       input: () => {

@@ -1,9 +1,10 @@
-// Shown without a session: why the page is locked, and the command that opens it.
+// The login: shown without a session, with the reason and the command that opens the page.
 
 import { type FormEvent, useState } from 'react'
-import { Failure } from '../parts/bits.tsx'
-import { useCell } from '../store/cell.ts'
-import { connection, show } from '../store/connection.ts'
+import { Failure } from './parts/bits.tsx'
+import { useCell } from './store/cell.ts'
+import { connection, show } from './store/connection.ts'
+import './login.css'
 
 export function Login() {
   const { why, linkCommand } = useCell(connection)
