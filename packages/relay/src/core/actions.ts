@@ -21,11 +21,11 @@ import { mayCall } from './sight.ts'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { InvocationRow, View } from './view.ts'
 
-/** Agents are shown unasked only what these register: whoever else reaches a port would write into every agent's context. */
+/** Authorities whose actions are shown to agents unasked: anybody else who reaches a port could write into every agent's context. */
 export const unaskedAuthorities = ['owner', 'key'] as const
 
 export interface OfferInput extends ParsedInputOf<'action.register'> {
-  /** As the session's standing says; without it the action is not shown unasked. */
+  /** The authority of the provider's session; an action without one is not shown unasked. */
   authority?: ActionRegistered['authority']
 }
 
@@ -36,7 +36,7 @@ export function offer(view: View, { input, by, session, world }: Command<OfferIn
   // The daemon's own agent.status is listed only where the tool of that name is not.
   if (ownTools.has(tool) && by !== daemonName) return refuse('action.name-taken', { name, tool, by: "the relay's own" })
   const other = view.actionOfTool(tool)
-  // The same name from the same session is the program's own, registered again. Another name would silently take the first one's place.
+  // A session may register its own action again. Under another name it would silently replace the action that has the tool's name.
   const isOwn = other?.session === session && other?.name === name
   if (other && !isOwn && (world.holder(other.session) !== undefined || isElsewhere(view, world, other))) {
     return refuse('action.name-taken', { name, tool, by: `offered by ${other.provider} as ${other.name}` })
@@ -49,12 +49,12 @@ export function offer(view: View, { input, by, session, world }: Command<OfferIn
 }
 
 export interface WithdrawInput {
-  /** One action by its name, or all of these sessions. */
+  /** The only action to withdraw; without a name, all actions of the sessions. */
   name?: string
   sessions?: string[]
 }
 
-/** The actions that a provider no longer offers. Their calls that are under way end too. */
+/** Withdraws the actions of sessions, by default the caller's own, and ends their running calls. */
 export function withdraw(view: View, command: Command<WithdrawInput>): Verdict {
   const { input, by, session } = command
   const sessions = new Set(input.sessions ?? [session])
@@ -113,7 +113,7 @@ export interface InvocationAnswerInput {
   error?: { code: ActionErrorCode; message: string }
 }
 
-/** The first answer counts; a second one, or one that comes too late, changes nothing. */
+/** Records a provider's answer to a call. The first answer counts; a second or late one changes nothing. */
 export function answer(view: View, command: Command<InvocationAnswerInput>): Verdict {
   const { input, by } = command
   const running = view.invocation(input.invocation)
@@ -138,7 +138,7 @@ export interface ExpireInput {
   invocation: string
 }
 
-/** The daemon gives this command when the time of a call is over. */
+/** Ends a call whose time is over. The daemon gives this command. */
 export function expire(view: View, command: Command<ExpireInput>): Verdict {
   const running = view.invocation(command.input.invocation)
   if (!running || running.isDone) return record([])

@@ -1,4 +1,5 @@
-// Doing it again: who may give a worker's task or a run's contract a second time, and what is known of it. The start itself is decided as any other.
+// Starting work again: who may give a worker's task or a run's contract a second time, and what the first time recorded. The start itself is decided
+// as any other.
 
 import { nearest } from './nearest.ts'
 import { carriesOutRun } from './run-notice.ts'
@@ -8,7 +9,7 @@ import type { RunRow, View, WorkerRow } from './view.ts'
 import { notYours } from './workers.ts'
 import { backupMachine } from './world.ts'
 
-/** How many former workers are looked through for a name like the one that was given. */
+/** Number of former workers searched for a name like the one that was given. */
 const formerMax = 200
 
 export interface FormerWorker {
@@ -16,7 +17,7 @@ export interface FormerWorker {
   task: string
 }
 
-/** Whether it still runs is decided with the start, so that a call which comes twice is answered twice alike. */
+/** The worker whose task is to be given again. The start checks whether it still runs, so that a repeated call gets the same answer. */
 export function formerWorker(
   view: View,
   reader: Reader,
@@ -34,14 +35,14 @@ export function formerWorker(
   return { worker: { ...worker, asked }, task }
 }
 
-/** Also of those that have exited: one of them is meant. */
+/** The refusal of an unknown worker. Suggestions include workers that have exited, since the caller means one of them. */
 function noSuchWorker(view: View, reader: Reader, name: string): Refused {
   const seen = view.workers.latest(formerMax).filter((worker) => sees(view, reader, 'worker', worker))
   const names = [...new Set(seen.map((worker) => worker.name))]
   return refuse('worker.unknown', { name, nearest: nearest(name, names) })
 }
 
-/** By its id, or by the name of the agent that was made for it. */
+/** The run whose contract is to be given again, found by its id or by the name of the agent that was made for it. */
 export function formerRun(
   view: View,
   reader: Reader,
@@ -50,17 +51,20 @@ export function formerRun(
   const run = view.runs.byId(id) ?? view.runs.byAgent(id)
   if (!run || !sees(view, reader, 'run', run)) return refuse('run.unknown', { run: id })
   const { agent, parent, status } = run
-  // The contract is given once more in the name of who gave it.
+  // The contract is given again in the name of its first parent.
   if (parent !== reader.agent && !seesAllRuns(view, reader))
     return refuse('run.not-yours', { run: run.id, agent, parent })
-  // Who carries out an external run is told of it, wherever they are.
+  // The agent that carries out an external run is told of it on whichever machine it is.
   if (run.harness !== 'external' && ranElsewhere(run, machine))
     return refuse('run.elsewhere', { run: run.id, machine: run.machine })
   if (status === 'ready' || status === 'running') return refuse('run.running', { run: run.id })
   return { run, contract: view.runs.contract(run.id) }
 }
 
-/** What ran before its workspace was shared, or after it was taken back, is of no machine by name. What came with a backup is never of this one: whoever made that chose its words. */
+/**
+ * Whether a worker or run was on another machine. One from before its workspace was shared, or after it was taken back, names no machine. One from a
+ * backup never counts as this machine's: whoever made the backup chose its text.
+ */
 function ranElsewhere(former: { machine?: string }, machine: string | undefined): boolean {
   if (former.machine === backupMachine) return true
   return former.machine !== undefined && machine !== undefined && former.machine !== machine

@@ -1,4 +1,4 @@
-// Who may take which name. Whether a credential is valid was checked when the session opened (broker/admission.ts).
+// Agent names: who may take which one. Whether a credential is valid was checked when the session opened (broker/admission.ts).
 
 import type { AgentProfile, Fact, ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { enter } from './channels.ts'
@@ -23,9 +23,9 @@ export interface RegisterInput extends Omit<ParsedInputOf<'agent.register'>, 'to
   tokenHash: string
   /** When set, a token that ends at this time is issued, also to a caller that has proven the name already. */
   tokenUntil?: number
-  /** A new agent gets what was said to everybody after these numbers. By default it gets what is said from now on. */
+  /** A new agent gets the messages to everybody after these numbers; by default, those sent from now on. */
   heardFrom?: HeardFrom
-  /** The name that the caller gives up for this one. The relay had given it to the caller; it is free from now on. */
+  /** The name that the relay had given to the caller, which gives it up for this one; it becomes free. */
   givesUp?: string
 }
 
@@ -34,7 +34,7 @@ interface HeardFrom {
   broadcast?: number
 }
 
-/** How many names of a family are checked for an offline one that may be taken again. After that, a free name is found without checking each. */
+/** Number of names in a family checked for an offline one to take again. Beyond it, a free name is found without checking each. */
 const retakeLooksMax = 1_000
 
 export function register(view: View, command: Command<RegisterInput>): Verdict {
@@ -82,7 +82,7 @@ function registerNumbered(view: View, command: Command<RegisterInput>): Verdict 
   return free === undefined ? refuse('agent.name-taken', { name: input.name }) : registerNew(view, command, free)
 }
 
-/** A person who comes from a second machine has a second name, since each machine shows its people their mail by itself. */
+/** Registers a person, at home on another machine, under a second name: each machine shows its people their mail by itself. */
 function registerSecond(view: View, command: Command<RegisterInput>, first: AgentRow, home: HomeRow): Verdict {
   const name = secondName(first.name, command.world.machine as string)
   const input = { ...command.input, name, type: 'human' as const }
@@ -97,20 +97,20 @@ function registerSecond(view: View, command: Command<RegisterInput>, first: Agen
   return { ...verdict, outcome: { ...verdict.outcome, because } }
 }
 
-/** Where the name is held, if that is elsewhere. A person who has a second name here keeps to it. */
+/** The home of an agent whose name another machine holds. A person who has a second name here keeps to it. */
 function homeOf(view: View, world: World, { name, type }: AgentRow): HomeRow | undefined {
   const { machine } = world
   const hasSecond = type === 'human' && machine !== undefined && view.agent(secondName(name, machine)) !== undefined
   return (hasSecond ? homeElsewhere : heldElsewhere)(view, world, name)
 }
 
-/** In use by a live session, or by a worker's program that may not have connected yet. */
+/** Whether a name is in use: by a live session, or by a worker's program that may not have connected yet. */
 export function isInUse(view: View, world: World, name: string): boolean {
   const worker = view.workers.byName(name)
   return world.isLive(name) || (worker !== undefined && worker.status !== 'exited' && !isLost(world, worker))
 }
 
-/** Nobody will tell any more what has become of its program. */
+/** Whether the worker's machine was removed, so that nobody will report what became of its program. */
 export function isLost(world: World, { machine }: Pick<WorkerRow, 'machine'>): boolean {
   return machine !== undefined && world.isRemoved?.(machine) === true
 }
@@ -126,7 +126,7 @@ function registerNew(view: View, command: Command<RegisterInput>, name: string):
   return record(facts, { agent: name, id: mint, issued: true })
 }
 
-/** A new agent. It gets what is said to everybody from now on. */
+/** The facts that make a new agent. By default it gets the messages sent to everybody from now on. */
 export function newcomer(
   view: View,
   { mint: id, world }: Pick<Command<unknown>, 'mint' | 'world'>,
@@ -148,7 +148,7 @@ export function newcomer(
   return [registered, ...homed, enters(generalChannel, heardFrom?.general), enters(broadcast, heardFrom?.broadcast)]
 }
 
-/** An offline name is taken again. The caller does not know the former token, so it gets a new one; it also gets one when it asks for one. */
+/** Takes an offline name again. The caller does not know the former token, so a new one is issued; also if the caller asks for one. */
 function retake(view: View, command: Command<RegisterInput>, agent: AgentRow): Verdict {
   const verdict = reregister(view, command, agent)
   if ('refusal' in verdict) return verdict
@@ -179,8 +179,8 @@ export function revoke(view: View, { input }: Command<ParsedInputOf<'agent.revok
 }
 
 /**
- * The name is free only if nothing that is kept names the agent: whoever took it would read its mail and its runs, and command its workers.
- * Where machines share a workspace, a session counts as connected only on its own machine.
+ * Retires an agent. Its name becomes free only if no stored row names the agent: whoever took the name would read its mail and its runs, and command
+ * its workers. Where machines share a workspace, a session counts as connected only on its own machine.
  */
 export function retire(view: View, { input, at, world }: Command<ParsedInputOf<'agent.retire'>>): Verdict {
   const { name } = input
@@ -191,7 +191,7 @@ export function retire(view: View, { input, at, world }: Command<ParsedInputOf<'
   if (run) return refuse('agent.in-use', { name, why: `its run ${run.id} has not ended` })
   const worker = view.workers.running().find(({ parent }) => parent === name)
   if (worker) return refuse('agent.in-use', { name, why: `its worker ${worker.name} runs` })
-  // Whoever waits for a notice of it is told that it was retired, and not of another agent that takes the name.
+  // A name that somebody awaits a notice of stays taken: the notice must tell of the retirement, not of another agent with the name.
   const isNamed = view.isNamed(name) || view.notices.about(name) || Object.hasOwn(view.policy().terminal, name)
   const isFree = !isNamed
   const left = [broadcast, ...view.channels()].flatMap((channel): Fact[] =>
@@ -209,7 +209,7 @@ export function retire(view: View, { input, at, world }: Command<ParsedInputOf<'
   return record(facts, { agent: name, isFree })
 }
 
-/** Nobody is there any more to be told. */
+/** Ends a notice whose asker was retired and cannot be told. */
 function noticeEnd({ asker, agent, when, message }: NoticeRow): Fact {
   return { type: 'notice.ended', asker, agent, when, message, why: 'retired' }
 }
@@ -230,7 +230,7 @@ export function unknownAgent(view: View, name: string): Refused {
 }
 
 /**
- * Who gets what is sent to `project:lead`: the agent of that name, else the one that has the role, else the first that registered. Agents come
+ * The recipient of messages to `project:lead`: the agent of that name, else the one that has the role, else the first that registered. Agents come
  * before people, and those that are there before those that are away.
  */
 export function leadOf(view: View, isThere: (name: string) => boolean): AgentRow | undefined {
@@ -240,7 +240,7 @@ export function leadOf(view: View, isThere: (name: string) => boolean): AgentRow
   return view.agent('lead') ?? ranked.toSorted((a, b) => a.rank - b.rank)[0]?.agent
 }
 
-/** The same registration once more, with the same token. Undefined where none was issued: then its caller holds one, or the key. */
+/** The input that repeats a registration with the same token. Undefined if no token was issued: the caller has one already, or the key. */
 export function registeredAgain(
   registered: Extract<Fact, { type: 'agent.registered' }> | undefined,
   issued: Extract<Fact, { type: 'agent.token-issued' }> | undefined,

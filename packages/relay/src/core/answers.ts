@@ -1,8 +1,8 @@
-// What counts as an answer to a message: for those who wait for it, and for those who are told later whom they still owe one.
+// What counts as an answer to a message, both for senders that wait and for agents that are told later which answers they owe.
 
 import { isPair } from './conversations.ts'
 
-/** Where an answer may stand: in a thread, there perhaps only as a reply to the message itself, or in the pair that the message was sent in. */
+/** A place where an answer may stand: a thread (with `replyTo`, only replies to that message), or the pair that the message was sent in. */
 export type AnswerPlace = 'pair' | { thread: string; replyTo?: string }
 
 interface Asked {
@@ -12,8 +12,9 @@ interface Asked {
 }
 
 /**
- * A reply to it; a message of the thread that its sender named; or, between two and without such a thread, the next direct message. `named`: the
- * sender chose the thread. The place of a reply in an older thread is not one it chose: what others say there need not be for it.
+ * The places where an answer counts: a reply to the message; a message of the thread that its sender named; or, between two agents and without such a
+ * thread, the next direct message. `named`: the sender chose the thread. A reply inherits an older thread, where messages of others need not be
+ * answers to it.
  */
 export function answerPlaces({ id, conversation, thread }: Asked, named: boolean): AnswerPlace[] {
   const places: AnswerPlace[] = [{ thread: id }]

@@ -1,5 +1,5 @@
-// Approvals: what an agent may not do until somebody with authority says yes. The first answer wins, wherever it is given. Who is a person is
-// asked elsewhere (broker/sessions/person.ts); here is decided what follows from it, and what an agent may answer under a delegation.
+// Approvals: actions that an agent may not take until somebody with authority says yes. The first answer wins, wherever it is given.
+// broker/authority.ts finds out who is a person; this file decides what follows from it, and what an agent may answer under a delegation.
 //
 //   (none) → open → closed      closed → closed: nothing, or told how it was closed
 
@@ -19,7 +19,7 @@ import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { ApprovalRow, View } from './view.ts'
 
 export interface OpenInput extends Omit<ApprovalOpened, 'type' | 'id' | 'machine'> {
-  /** All of it, where the input is only its beginning. */
+  /** The whole input, where `input` is only its beginning. */
   whole?: string
 }
 
@@ -30,7 +30,7 @@ export function open(view: View, { input: { whole, ...input }, world }: Command<
   const own = view.approvals.of(agent).length
   if (own >= limits.approvalsOfAgentMax) return refuse('approval.too-many', { count: own })
   if (count >= limits.approvalsMax) return refuse('approval.too-many', { count })
-  // Short, since people type it; never given twice.
+  // The id is short, since people type it, and never given twice.
   const id = `ap-${view.approvals.last() + 1}`
   return record([{ type: 'approval.opened', id, ...input, machine: world.machine }], { id }, whole)
 }
@@ -41,13 +41,13 @@ export interface AnswerInput {
   digest: string
   words?: string
   answers?: string[]
-  /** Where the person is who answers; unset for an agent. */
+  /** Where the answering person is; unset for an agent. */
   surface?: 'page' | 'terminal'
-  /** Why the one who answers is not such a person. */
+  /** Why the caller does not count as such a person. */
   why?: string
-  /** Of who asks. */
+  /** The caller's standing. */
   standing: Reader['standing']
-  /** Another machine asks. */
+  /** The caller, if it is on another machine. */
   asker?: Asker
 }
 
@@ -68,7 +68,7 @@ export function answer(view: View, command: Command<AnswerInput>): Verdict {
   if (digest !== row.digest) return refuse('approval.changed', { id })
   const isAnswered = chosen?.kind === 'deny' || answers?.length === row.questions?.length
   if (!chosen || !isAnswered) return refuse('approval.choice', { id, why: choicesText(row) })
-  // Last: what speaks against it is said here, and only what may be done is asked of the other machine.
+  // Checked last: refusals are given here, and the other machine is asked only for what may be done.
   if (isElsewhere(view, world, row)) return refuse('approval.elsewhere', { id, machine: row.machine })
   const closed: ApprovalClosed = {
     type: 'approval.closed',
@@ -80,7 +80,7 @@ export function answer(view: View, command: Command<AnswerInput>): Verdict {
 }
 
 export interface CloseInput {
-  /** Those that are open already closed are passed over. */
+  /** Approvals that are already closed are passed over. */
   ids: readonly string[]
   how: Exclude<ApprovalClosed['how'], 'answered'>
   kind?: ApprovalChoice['kind']
@@ -91,15 +91,18 @@ export function close(view: View, { input: { ids, how, kind } }: Command<CloseIn
   return record(rows.map(({ id, agent }): ApprovalClosed => ({ type: 'approval.closed', id, agent, how, kind })))
 }
 
-/** What begins or changes another command in a shell. */
+/** Characters that begin or change another command in a shell. */
 const ends = /[;&|<>$`()\\{}!#\r\n]/
 
 export function isHeldNow({ until }: Delegation, at: number): boolean {
-  // One that would last longer than any was made before the clock was set back.
+  // A delegation that ends later than any new one could was made before the clock was set back.
   return until > at && until - at <= limits.delegationMsMax
 }
 
-/** Never for itself, and only for workers that it has hired; never for good, since nobody would see what follows. */
+/**
+ * The delegation by which an agent may answer: never for itself, and only for workers that it has hired; never with `always`, since nobody would see
+ * what follows.
+ */
 function delegationFor(
   view: View,
   { agent, tool, input, isExact }: ApprovalRow,
@@ -115,8 +118,9 @@ function delegationFor(
 }
 
 /**
- * `*` stands for anything but what begins another command in a shell: `npm test*` is not `npm test; rm -rf .` Each part is looked for at the
- * first place where it can be: if the rest fits behind a later one, it fits behind that one too, unless a sign that ends it stands between.
+ * Whether an input fits a pattern. `*` stands for anything but what begins another command in a shell: `npm test*` is not `npm test; rm -rf .` Each
+ * part is looked for at the first place where it can be: if the rest fits behind a later place, it fits behind the first too, unless a character in
+ * `ends` stands between.
  */
 function fits(pattern: string, input: string): boolean {
   const [first = '', ...parts] = pattern.split('*')

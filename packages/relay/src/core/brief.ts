@@ -1,8 +1,9 @@
-// The brief: what an agent is told of its own situation after its model's memory was cut. It is decided here, from the tables and the open waits.
-// Who asks for it, and when: see broker/waking/briefs.ts and mcp/src/hooks/mail.cts.
+// The brief: what an agent is told of its own situation after its model's memory was cut. This file composes it from the tables and the open waits;
+// broker/briefs.ts and mcp/hook.cts ask for it.
 //
-// An answer is owed where a question was sent to one agent or to a group, or where its sender waits for the answer now, and none has come that
-// core/answers.ts counts as one. What is asked in a channel or of everybody is owed by nobody in particular; a person whom it names: see needs.ts.
+// An answer is owed if a question was sent to one agent or to a group, or if its sender waits for the answer now, and nothing has come that
+// core/answers.ts counts as one. Nobody in particular owes an answer to a question in a channel or to everybody; for people whom it names see
+// needs.ts.
 
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { type AgentBriefed, isWithinBytes, limits, outsideRoutes } from '@agent-relay/sdk/protocol'
@@ -14,33 +15,33 @@ import type { Steps } from './steps.ts'
 import { type Command, record, type Verdict } from './verdict.ts'
 import type { MessageHead, ReceiptRow, View } from './view.ts'
 
-/** Of a task, and of a message. */
+/** The longest quotes of a task and of a message, in characters. */
 const [taskChars, quoteChars] = [280, 100]
 const namesMax = 3
 const linesMax = 4
 /** Beyond this number unread messages are not counted. */
 const unreadMax = 1_000
-/** What was put before the agent so lately is in the turn that the brief opens, or in what its model kept. After a clear it kept nothing. */
+/** Messages shown this recently are in the turn that the brief opens, or in what the agent's model kept. After a clear it kept nothing. */
 const justNowMs = 60_000
-/** Kept free for the line that says how much was left out. */
+/** Bytes kept free for the line that says how much was left out. */
 const restBytes = 60
 
-/** Who is told, and after what. `session`: the one that asks, which may have been handed messages just now. */
+/** The agent that is briefed, and after what. `session`: the one that asks, which may have been handed messages just now. */
 export type Told = Pick<Command<unknown>, 'by' | 'at' | 'world' | 'session'> &
   Pick<AgentBriefed, 'after'> & {
-    /** The tool by which it reads its mail. */
+    /** The tool with which the agent reads its mail. */
     inboxTool: string
   }
 
 export type BriefInput = Pick<AgentBriefed, 'after' | 'text'>
 
-/** Written when it has been put together: finding it out may take longer than a commit may. */
+/** Records a finished brief. It is composed before, since that may take longer than a commit may. */
 export function recordBrief(_: View, { input, by }: Command<BriefInput>): Verdict {
   const { after, text } = input
   return record([{ type: 'agent.briefed', agent: by, after, text }], { text })
 }
 
-/** `awaited`: the messages to which somebody waits for the answer now. */
+/** Composes the brief. `awaited`: the messages to which somebody waits for the answer now. */
 export function* brief(view: View, told: Told, awaited: readonly string[]): Steps<string> {
   const open = yield* openQuestions(view, told.by, awaited)
   const owes = open.filter(({ from }) => from !== told.by).map((head) => oweLine(view, told, head))
@@ -79,7 +80,10 @@ function owedLine(view: View, { by, at }: Told, head: MessageHead): string {
   return `${list(others, 'or')} ${others.length > 1 ? 'owe' : 'owes'} you an answer: ${words(view, head)} (${ago(at, head.at)}).`
 }
 
-/** What this session was handed follows the brief; the rest waits. What another session of the agent holds is with that one. */
+/**
+ * Counts unread messages. Those handed to this session follow the brief, the rest waits; those that another session of the agent holds are left to
+ * that one.
+ */
 function* unreadLines(view: View, told: Told): Steps<string[]> {
   const sources = new Set<string>()
   let [follow, wait] = [0, 0]
@@ -104,12 +108,12 @@ function* unreadLines(view: View, told: Told): Steps<string[]> {
 
 function isJustShown({ at }: Told, receipt: ReceiptRow | undefined): boolean {
   const { route, offeredAt = 0 } = receipt ?? {}
-  // A later time was stamped before the clock was set back.
+  // A time in the future was stamped before the clock was set back.
   const isJustNow = offeredAt <= at && at - offeredAt < justNowMs
   return route !== undefined && outsideRoutes.includes(route) && isJustNow
 }
 
-/** Where it works, if that is a worktree of its own. */
+/** The worktree in which the agent works, if it has one of its own. */
 function placeLines(view: View, by: string): string[] {
   const worker = view.workers.byName(by)
   if (!worker?.worktree || worker.status === 'exited') return []
@@ -117,12 +121,12 @@ function placeLines(view: View, by: string): string[] {
   return [`You work on branch ${line(branch)}, in a git worktree of your own: ${line(path)}`]
 }
 
-/** What it is in charge of. */
+/** The workers and runs that the agent is in charge of, and the runs that it carries out. */
 function holdLines(view: View, by: string): string[] {
   const workers = view.workers.running().filter(({ parent }) => parent === by)
   const running = view.runs.running()
   const given = running.filter(({ parent, agent }) => parent === by && agent !== by)
-  // The one that it was made for stands in the first line.
+  // The run that the agent was made for stands in the first line.
   const own = running.filter(({ agent, harness }) => agent === by && harness === 'external')
   return [
     ...(workers.length === 0
@@ -135,7 +139,7 @@ function holdLines(view: View, by: string): string[] {
   ]
 }
 
-/** The first lines as far as they fit, then of the lists the newest of each; what is left out is counted. */
+/** Joins the first lines as far as they fit, then the newest lines of each list. The last line counts what is left out. */
 function within({ inboxTool }: Told, first: string[], lists: string[][]): string {
   const shown: string[] = []
   let left = 0
@@ -152,7 +156,7 @@ function within({ inboxTool }: Told, first: string[], lists: string[][]): string
   return (left === 0 ? shown : [...shown, `${left} more like these: see ${inboxTool}(unread_only=false).`]).join('\n')
 }
 
-/** Others chose these words: on one line, clean, and in quotes that they cannot close. */
+/** Quotes the words of others: on one line, clean, and in quotes that they cannot close. */
 function quote(text: string, chars: number): string {
   // A long text is cut before it is cleaned, which takes time, and again after: cleaning may make it longer.
   const clean = [...cleanLineForModel(text.slice(0, 4 * chars))]

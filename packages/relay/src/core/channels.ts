@@ -17,7 +17,7 @@ export function create(view: View, { input, by }: Command<ChannelInput>): Verdic
 
 interface JoinInput extends ChannelInput {
   create?: boolean
-  /** A stay that a failover has lost begins after this number. By default it begins now. */
+  /** The message number after which a stay begins that a failover has lost. By default a stay begins now. */
   after?: number
 }
 
@@ -57,10 +57,10 @@ export function enter(view: View, agent: string, channel: string, after?: number
   return n === undefined ? [{ type: 'channel.created', channel }, joined] : [joined]
 }
 
-/** A workspace may have thousands of channels: the nearest name comes first, then as many as a reader takes in. */
+/** The most channels that a refusal names: the nearest name first, then as many as a reader takes in. There may be thousands. */
 const channelsNamedMax = 20
 
-/** `canMake`: the caller could make the channel. */
+/** The refusal of an unknown channel. `canMake`: the caller could make it. */
 export function unknownChannel(view: View, channel: string, canMake = true): Refused {
   const all = view.channels()
   const channels = [...new Set([...nearest(channel, all), ...all.slice(0, channelsNamedMax)])].slice(

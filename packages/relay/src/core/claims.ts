@@ -1,5 +1,5 @@
-// Claims: which agent is editing which file, and what becomes of an edit by another. A claim is made by the edit itself; it ends when its holder
-// releases it, when the file is committed, when its holder is gone, or by itself when its time has passed. What is a file, is asked elsewhere.
+// Claims: which agent is editing which file, and what becomes of another agent's edit. The edit itself makes the claim; it ends when its holder
+// releases it, when the file is committed, when its holder is gone, or when its time has passed. Callers find out which files a path means.
 //
 //   (none) → held → (none)      held → held by the same agent: renewed
 
@@ -8,45 +8,45 @@ import { type Reader, seesAllRuns } from './sight.ts'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { ClaimRow, View } from './view.ts'
 
-/** A file of a checkout. `path` is the same however the file is spelled. */
+/** A file of a checkout. `path` is the same however the caller spells it. */
 export interface Place {
   path: string
   root: string
   file: string
-  /** What all checkouts of one repository share. */
+  /** The repository, the same for all of its checkouts. */
   repository: string
 }
 
 export interface EditInput {
   places: readonly Place[]
-  /** Directories of which everything is touched. */
+  /** Directories of which the edit touches everything. */
   trees?: readonly string[]
   /** The checkout in which a git command is about to touch files that it does not name. */
   sweeps?: string
-  /** A path of it that names another file for each process: nobody can say whether that file is claimed. */
+  /** A path of the edit that names another file for each process: nobody can say whether that file is claimed. */
   unclear?: string
-  /** Another agent is live: while there is none, nothing is claimed. */
+  /** Whether another agent is live; while there is none, edits claim nothing. */
   hasOthers: boolean
   /** The agent has been warned of this git command. */
   isWarned?: boolean
-  /** The edit has happened: the relay did not answer in time. */
+  /** The edit has already happened, since the relay did not answer in time. */
   isLate?: boolean
 }
 
-/** Claims of others that an edit meets. */
+/** Claims of other agents that an edit meets. */
 export interface Met {
-  /** On the files it is about, and below the directories. */
+  /** Claims on the files that the edit names, and below its directories. */
   named: ClaimRow[]
-  /** In the checkout that a git command sweeps. */
+  /** Claims in the checkout that a git command sweeps. */
   swept: ClaimRow[]
-  /** On the same files in other checkouts of the repository. */
+  /** Claims on the same files in other checkouts of the repository. */
   elsewhere: ClaimRow[]
 }
 
-/** A fact names no more claims than these. */
+/** The most claims that one fact names. */
 const namedMax = 20
 
-/** Whether it stands. One that would last longer than any is from before the clock was set back. */
+/** Whether a claim is in force. A claim that ends later than any new one could was made before the clock was set back, and is over. */
 export function stands({ until }: Pick<ClaimRow, 'until'>, at: number): boolean {
   return until > at && until - at <= limits.claimMs
 }
@@ -62,7 +62,7 @@ export function met(view: View, { by, at, world, input }: Omit<Command<EditInput
   return { named, swept, elsewhere: named.length > 0 ? [] : elsewhereOf(view, places).filter(isOther) }
 }
 
-/** On the same files in other checkouts. */
+/** Claims on the same files in other checkouts of their repositories. */
 function elsewhereOf(view: View, places: readonly Place[]): ClaimRow[] {
   const own = new Set(places.map(({ path }) => path))
   const repositories = new Set(places.map(({ repository }) => repository))
@@ -78,7 +78,7 @@ export function edit(view: View, command: Command<EditInput>): Verdict {
   const { input, by, at } = command
   const { claims: policy } = view.policy()
   if (policy === 'off') return record([], { isDenied: false })
-  // Most that are denied are so for the files they name: of a thousand of them nothing more has to be known.
+  // Most denied edits meet claims on files that they name: then the first claim and their number suffice, also for a thousand files.
   if (policy !== 'warn' && !input.isLate) {
     const paths = input.places.map(({ path }) => path)
     const { first, count } = view.claims.othersAmong(paths, { agent: by, machine: command.world.machine, at })
@@ -103,19 +103,19 @@ export function edit(view: View, command: Command<EditInput>): Verdict {
   const room = free.length === 0 ? 0 : roomFor(view, by, at)
   const made = claimed(view, command, free, 'edit')
   const kept = made.filter((fact, n) => fact.type !== 'claim.made' || n < room)
-  // Of the same file in another checkout both are told, when the claim is made.
+  // If the same file is claimed in another checkout, both agents are told when this claim is made.
   const fresh = new Set(kept.map((fact) => fact.type === 'claim.made' && fact.file))
   const news = elsewhere.filter(({ file }) => fresh.has(file))
   if (news.length > 0) facts.push({ type: 'claim.passed', what: 'edit', why: 'worktree', ...crossing(by, news) })
   return record([...facts, ...kept], { isDenied: false })
 }
 
-/** Whether anybody else has any file of this machine in hand. */
+/** Whether another agent has a claim on any file of this machine. */
 function hasOtherClaims(view: View, { by, at, world }: Command<EditInput>): boolean {
   return view.claims.below('/', world.machine).some((claim) => claim.agent !== by && stands(claim, at))
 }
 
-/** How many more claims the agent may have. */
+/** Number of further claims the agent may have. */
 function roomFor(view: View, agent: string, at: number): number {
   const own = limits.claimsOfAgentMax - view.claims.countOf(agent, at)
   return Math.min(own, limits.claimsMax - view.claims.count(at))
@@ -135,17 +135,17 @@ function claimed(view: View, command: Command<unknown>, places: readonly Place[]
   const own = new Set(held.map(({ path }) => path))
   return places.flatMap(({ path, root, file, repository }): Fact[] => {
     if (!own.has(path)) return [{ type: 'claim.made', path, root, file, repository, agent, how, until, machine }]
-    // Whoever edits again does so many times a minute: see `renew`.
+    // Agents edit the same file many times a minute: `renew` extends such claims.
     return how === 'edit' ? [] : [{ type: 'claim.renewed', path, agent, until, machine }]
   })
 }
 
 export interface RenewInput {
-  /** When its holder last edited the file. */
+  /** The last edit of each file by its holder. */
   edits: readonly { path: string; agent: string; at: number }[]
 }
 
-/** Edits by holders since it was last written down. */
+/** Extends claims by their holders' edits since the last renewal. */
 export function renew(view: View, { input, at: now, world: { machine } }: Command<RenewInput>): Verdict {
   const facts: Fact[] = []
   for (const { path, agent, at } of input.edits) {
@@ -160,7 +160,7 @@ export interface AddInput {
   places: readonly Place[]
 }
 
-/** By hand: all of them, or none. */
+/** Claims files by hand: all of them, or none. */
 export function add(view: View, command: Command<AddInput>): Verdict {
   const { input, by, at, world } = command
   const places = [...new Map(input.places.map((place) => [place.path, place])).values()]
@@ -179,7 +179,7 @@ export function add(view: View, command: Command<AddInput>): Verdict {
 }
 
 export interface DropInput extends AddInput {
-  /** Of who asks. */
+  /** The caller's standing. */
   standing: Reader['standing']
 }
 
@@ -196,9 +196,9 @@ export function drop(view: View, { input, by, at, world }: Command<DropInput>): 
 }
 
 export interface EndInput {
-  /** The claims of an agent that is gone: those that edits made. One made by hand lasts its time, whoever typed it. */
+  /** Ends the claims that this agent's edits made, if it is gone. A claim made by hand lasts its time, whoever typed it. */
   agent?: string
-  /** Claims on files that were committed, as they were when that was found out. */
+  /** Claims on files that were committed, as the claims were when the commit was found. */
   committed?: readonly Pick<ClaimRow, 'path' | 'agent' | 'editedAt'>[]
 }
 
@@ -213,7 +213,7 @@ export function end(view: View, { input, at, world }: Command<EndInput>): Verdic
   return record(facts)
 }
 
-/** The facts that end what an agent claimed by its edits; `all`: also what it claimed by hand. */
+/** The facts that end an agent's claims made by edits; with `all`, also those made by hand. */
 export function endsOf(view: View, agent: string, at: number, all = false): Fact[] {
   const held = view.claims.of(agent).filter((claim) => (all || claim.how === 'edit') && stands(claim, at))
   return held.map((claim) => ended(claim, 'gone'))
@@ -223,7 +223,7 @@ function ended({ path, root, file, agent, machine }: ClaimRow, why: 'released' |
   return { type: 'claim.ended', path, root, file, agent, why, machine }
 }
 
-/** `12:04 UTC`: rules have no clock, and a number of milliseconds needs none. */
+/** Formats a time as `12:04 UTC`, by arithmetic alone: rules have no clock. */
 export function timeText(ms: number): string {
   const minutes = Math.floor(ms / 60_000) % 1_440
   const two = (n: number) => String(n).padStart(2, '0')

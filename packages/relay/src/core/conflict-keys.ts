@@ -1,6 +1,6 @@
-// Conflict keys: names for the parts of a workspace that a decision reads and a fact changes. Where two machines decide at once, the cluster
-// compares them: a decision stands if nobody has written a key that it read (cluster/keys.ts). A key is a letter for its kind and what is
-// meant; the letter alone is the whole kind, which every fact of that kind writes.
+// Conflict keys: names for the parts of a workspace that a decision reads and a fact changes. Where two machines decide at once, the cluster compares
+// keys: a decision stands if nobody has written a key that it read (cluster/keys.ts). A key is a letter for a kind and the name of one thing; the
+// letter alone stands for the whole kind, and every fact of that kind writes it.
 
 import { toolNameOf } from '@agent-relay/sdk/protocol'
 import { handleKey } from './handles.ts'
@@ -11,13 +11,13 @@ export const keys = {
   machines: 'o',
   agents: 'a',
   agent: (name: string) => `a:${name}`,
-  /** Names and handles, by what they read like. */
+  /** Names and handles; those that read alike have the same key. */
   calledAny: 'h',
   called: (text: string) => `h:${handleKey(text)}`,
   channels: '#',
   /** A conversation's last number. */
   conversation: (name: string) => `c:${name}`,
-  /** Whether there is such a conversation. */
+  /** Whether a conversation exists. */
   existence: (name: string) => `e:${name}`,
   stay: (agent: string, conversation: string) => `m:${agent} ${conversation}`,
   reactions: (message: string) => `t:${message}`,

@@ -1,9 +1,9 @@
-// How a conversation is named: `#build` a channel, `*` the broadcast, `@Alice,Bob` a pair or group. The name says who is in it.
+// Names of conversations: `#build` is a channel, `*` the broadcast, `@Alice,Bob` a pair or group, which names its members.
 
 export const generalChannel = '#general'
 export const broadcast = '*'
 
-/** Sorted, so that a pair has one conversation whoever writes first. */
+/** The name of a pair or group. Members are sorted, so that a pair has one conversation whoever writes first. */
 export function directKey(agents: Iterable<string>): string {
   return `@${[...new Set(agents)].sort().join(',')}`
 }
@@ -12,12 +12,12 @@ export function isChannel(conversation: string): boolean {
   return conversation.startsWith('#')
 }
 
-/** Who is in a pair or group; empty for a channel or the broadcast, whose members change. */
+/** The members of a pair or group; empty for a channel or the broadcast, whose members change. */
 export function directMembers(conversation: string): string[] {
   return conversation.startsWith('@') ? conversation.slice(1).split(',') : []
 }
 
-/** An agent of another workspace, `notes:Kim`. No name in this one holds a colon. */
+/** Whether a name is of an agent of another workspace, as `notes:Kim`. No name in this one holds a colon. */
 export function isAbroad(name: string): boolean {
   return name.includes(':')
 }

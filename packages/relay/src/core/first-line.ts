@@ -1,8 +1,8 @@
-// The first line of a text, by which a task or a contract is called in a list.
+// The first line of a task or a contract, which stands for it in lists.
 
 const lineChars = 160
 
-/** Without the signs that make it a heading. */
+/** The first line without the Markdown signs of a heading, shortened. */
 export function firstLine(text: string): string {
   const line = text.trimStart().split('\n', 1)[0] ?? ''
   const words = line.replace(/^#{1,6}\s+/, '').trim()

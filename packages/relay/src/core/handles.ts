@@ -1,4 +1,4 @@
-// Handles and the role of the lead: what an agent may be called besides its name. No agent can pass for another by them.
+// Handles and the role `lead`: what an agent may be called besides its name. Neither lets an agent pass for another.
 
 import { daemonName } from '@agent-relay/sdk/protocol'
 import { type Refused, refuse } from './verdict.ts'
@@ -7,7 +7,7 @@ import type { World } from './world.ts'
 
 const leadHandle = 'lead'
 
-/** Equal for two names that a reader takes for the same: case, accents, wide forms and signs between the letters do not count. */
+/** A key that is equal for names a reader takes for the same: case, accents, wide forms and signs between the letters do not count. */
 export function handleKey(text: string): string {
   const letters = text
     .normalize('NFKD')
@@ -25,7 +25,7 @@ export interface Called {
   givesUp?: string
 }
 
-/** Why `name` may not have this handle or role: the handle is the name or handle of another agent or of the daemon, or the lead's role must be given. */
+/** Refuses `name` a handle or role: the handle is the name or handle of another agent or of the daemon, or the role of lead must be given. */
 export function handleClash(view: View, world: World, called: Called, name: string): Refused | undefined {
   const { handle, role, isHolder, givesUp } = called
   const mayLead = isHolder || view.agent(name)?.role === 'lead'
@@ -39,7 +39,7 @@ export function handleClash(view: View, world: World, called: Called, name: stri
   return other && refuse('agent.handle-taken', { handle, name: other.name })
 }
 
-/** Whom a reader would take the name for: the agent that has it as a handle, or a person. Nobody else may take it, except a person with the key. */
+/** The agent that a reader would take the name for, which has it as a handle or is a person. Nobody else may take it, except a person with the key. */
 export function handleOwner(view: View, name: string, isHolder = false): AgentRow | undefined {
   const isPerson = (agent: AgentRow) => !isHolder && agent.type === 'human'
   const isOwner = (agent: AgentRow) =>
@@ -47,12 +47,12 @@ export function handleOwner(view: View, name: string, isHolder = false): AgentRo
   return view.agentsCalled(name).find((agent) => agent.name !== name && isOwner(agent))
 }
 
-/** `Agent-Relay` and `agent_relay` are refused too, because agents believe what the daemon says. */
+/** Whether a name reads like the daemon's, as `Agent-Relay` and `agent_relay` do. Such names are refused, since agents believe what the daemon says. */
 export function readsLikeDaemon(name: string): boolean {
   return handleKey(name) === handleKey(daemonName)
 }
 
-/** Messages to `project:lead` go to the agent that has this role, so an agent cannot take the role by itself. */
+/** Refuses the role of lead: messages to `project:lead` go to the agent that has it, so an agent cannot take it by itself. */
 function leadDenied(): Refused {
   const why = 'the role lead is given by who spawns an agent (role in worker.spawn), or taken with the workspace key.'
   return refuse('auth.denied', { why })

@@ -1,12 +1,12 @@
-// Homes: in a workspace that several machines share, each agent has one machine that decides its deliveries and speaks for it. Who may move a
-// home. What a machine may say in an agent's name is judged in facts/judge.ts. Where the workspace lives on one machine alone, nobody has a home.
+// Homes: in a workspace that several machines share, each agent has one machine that decides its deliveries and speaks for it. This file decides who
+// may move a home; facts/judge.ts judges what a machine may say in an agent's name. In a workspace of one machine nobody has a home.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { HomeRow, View } from './view.ts'
 import type { World } from './world.ts'
 
-/** A home on this machine for whoever has none, or had it on a machine that was removed. Nothing is left to do where it is here. */
+/** The fact that gives an agent a home on this machine, if it has none or had it on a machine that was removed. None if its home is here already. */
 export function homeHere(view: View, world: World, agent: string): Fact[] {
   const { machine } = world
   const home = view.home(agent)
@@ -16,37 +16,37 @@ export function homeHere(view: View, world: World, agent: string): Fact[] {
   return [isKnown && home ? { ...homed, isTakeOver: true } : homed]
 }
 
-/** The agent's home, if that is another machine than this. */
+/** The agent's home, if that is another machine. */
 export function homeElsewhere(view: View, { machine }: World, agent: string): HomeRow | undefined {
   const home = machine === undefined ? undefined : view.home(agent)
   return home?.machine === machine ? undefined : home
 }
 
-/** The same for who would come here: a machine that was removed from the cluster holds nobody. */
+/** The agent's home on another machine, which keeps its name from being taken here. A machine that was removed from the cluster holds nobody. */
 export function heldElsewhere(view: View, world: World, agent: string): HomeRow | undefined {
   const home = homeElsewhere(view, world, agent)
   return home && world.isRemoved?.(home.machine) ? undefined : home
 }
 
-/** What is on another machine, of which only that machine decides. COMPAT(0.1): in format 1 every machine could. */
+/** Whether a thing is on another machine, so that only that machine decides about it. COMPAT(0.1): in format 1 every machine could. */
 export function isElsewhere(view: View, { machine }: World, thing: { machine?: string }): boolean {
   return machine !== undefined && thing.machine !== machine && view.format() > 1
 }
 
 export interface MoveInput {
   agent: string
-  /** Its next home. */
+  /** The agent's next home. */
   machine: string
-  /** The former home is not asked, because it cannot be. */
+  /** The former home is not asked, because it cannot be asked. */
   takeOver?: boolean
 }
 
-/** Whether a machine takes an agent to itself without asking its home. COMPAT(0.1): in format 1 every machine could. */
+/** Whether a machine may take an agent without asking its home. COMPAT(0.1): in format 1 every machine could. */
 export function mayTakeOver(view: View, machine: string, home: HomeRow | undefined): boolean {
   return view.format() === 1 || view.owner() === machine || (home !== undefined && view.isRevoked(home.machine))
 }
 
-/** Decided by the home itself, which lets the agent go, or by the next home, which takes it over. */
+/** Moves an agent. The home decides it and lets the agent go, or the next home decides it and takes the agent over. */
 export function move(view: View, { input, world }: Command<MoveInput>): Verdict {
   const { agent, machine, takeOver = false } = input
   if (!view.agent(agent)) return refuse('agent.unknown', { name: agent })

@@ -1,17 +1,17 @@
-// What messages from a file become in a new workspace: the same messages of the same agents, in the same conversations, all of them read. Nothing
-// else of the file is believed: neither keys nor tokens, programs nor runs.
+// Imports messages from a file into a new workspace: the same messages of the same agents, in the same conversations, all of them read. Nothing else
+// of the file is believed: neither keys nor tokens, programs nor runs.
 
 import { agentNamePattern, daemonName, type Fact, type Message } from '@agent-relay/sdk/protocol'
 import { broadcast, directKey, directMembers, generalChannel, isChannel } from './conversations.ts'
 
 export class ImportedHistory {
   readonly agents = new Set<string>()
-  /** The number of the last message in each. */
+  /** The number of the last message in each conversation. */
   readonly #conversations = new Map<string, number>([
     [generalChannel, 0],
     [broadcast, 0],
   ])
-  /** Who has spoken in which channel. */
+  /** The agents that have spoken in each channel. */
   readonly #speakers = new Map<string, Set<string>>()
 
   /** The facts of one message. `nextId` makes the ids of agents. */
@@ -30,7 +30,7 @@ export class ImportedHistory {
     ]
   }
 
-  /** After the last message: everybody is where they spoke, and gets what is said from now on. */
+  /** The facts after the last message: every agent enters the channels where it spoke, and gets the messages from then on. */
   *entering(): Generator<Fact> {
     for (const agent of this.agents)
       for (const channel of [generalChannel, broadcast]) yield this.#joined(channel, agent)
@@ -58,7 +58,7 @@ export class ImportedHistory {
     return facts
   }
 
-  /** Not the daemon, and nobody of another workspace: they have no inbox here. */
+  /** Registers a sender or recipient. The daemon and agents of other workspaces are left out: they have no inbox here. */
   #register(name: string, nextId: () => string): Fact[] {
     if (this.agents.has(name) || name === daemonName || !agentNamePattern.test(name)) return []
     this.agents.add(name)
@@ -66,7 +66,7 @@ export class ImportedHistory {
   }
 }
 
-/** As its address says. */
+/** The conversation of a message, from its sender and address. */
 export function conversationOf(from: string, to: Message['to']): string {
   if (typeof to === 'string' && (to === broadcast || isChannel(to))) return to
   return directKey([from, ...(typeof to === 'string' ? [to] : to)])

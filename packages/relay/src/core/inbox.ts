@@ -3,10 +3,9 @@
 //   stored  → offered | read
 //   offered → offered again | read
 //
-// An offer by a held route is a lease: it hides the message from the agent's other sessions until `until`, or until its session is
-// gone. A lease that nobody honours needs no fact to end: the next taker sees that it is over. Nothing read is ever offered again.
-// A hook may be killed between taking a message and showing it: it holds the message, which is a lease without an offer, until it reports by an
-// offer that it has shown it.
+// An offer by a held route is a lease: it hides the message from the agent's other sessions until `until`, or until its session is gone. An abandoned
+// lease needs no fact to end: the next taker sees that it is over. Nothing read is ever offered again. A hook may be killed between taking a message
+// and showing it. It therefore holds the message, a lease without an offer, until it reports by an offer that it has shown the message.
 
 import { type Fact, heldRoutes, limits, outsideRoutes, type ParsedInputOf, type Route } from '@agent-relay/sdk/protocol'
 import { enter, unknownChannel } from './channels.ts'
@@ -15,29 +14,29 @@ import type { Steps } from './steps.ts'
 import { type Command, type Refused, record, refuse, type Verdict } from './verdict.ts'
 import type { InboxFilter, Look, ReceiptRow, View, Waiting } from './view.ts'
 
-/** How long a handed-out message stays with its taker: long enough for a model's turn, short enough to notice a dead one. */
+/** Time for which a handed-out message stays with its taker: long enough for a model's turn, short enough to notice a dead one. */
 export const offerMs = 600_000
-/** `more` is counted up to here: beyond it the exact number helps nobody and counting costs. */
+/** The highest count in `more`: beyond it the exact number helps nobody, and counting costs. */
 export const moreCountMax = 1_000
 export const takeDefault = 50
-/** How many rows a rule looks through at most, since a commit keeps everybody waiting. */
+/** The most rows that a rule looks through, since a commit keeps everybody waiting. */
 const passedMax = 1_000
-/** Messages that one command marks as read. */
+/** The most messages that one command marks as read. */
 export const readMax = 1_000
 
 export interface TakeInput extends Omit<ParsedInputOf<'inbox.take'>, 'route' | 'wait'> {
   route?: Route
-  /** Deliveries that go on by themselves need no count of what is left. */
+  /** Leaves out the count of further messages, which deliveries that go on by themselves do not need. */
   uncounted?: boolean
   /** Only messages after this entry. */
   after?: number
-  /** With `hook`: one message is handed out whatever its size, since no other way has more room. */
+  /** With the route `hook`: one message is handed out whatever its size, since no other way has more room. */
   oneAtLeast?: boolean
-  /** Messages that were found before, where finding them takes long. Those that were read or handed out since then are left out. */
+  /** Messages that were found before the command, where finding them takes long. Those read or handed out since then are left out. */
   found?: Picked
 }
 
-/** The answer of a rule that would take too long and has changed nothing: the caller has to find the messages first, and ask again with them. */
+/** The outcome of a rule that would take too long and has changed nothing: the caller finds the messages first, and asks again with them. */
 const unfinished = { isUnfinished: true }
 
 export function take(view: View, command: Command<TakeInput>): Verdict {
@@ -46,7 +45,7 @@ export function take(view: View, command: Command<TakeInput>): Verdict {
   if (channel !== undefined && view.lastNumber(channel) === undefined) return unknownChannel(view, channel)
   const unseen = unseenBefore(view, by, input)
   if (unseen) return unseen
-  // Where machines share the workspace, entering is decided with all of them, before this: see cluster/local-lane.ts.
+  // Where machines share the workspace, all of them decide on entering the channel, before this: see cluster/local-lane.ts.
   const facts: Fact[] = channel === undefined || command.world.machine !== undefined ? [] : enter(view, by, channel)
   const look = { passed: 0 }
   const picked = input.found ? stillThere(view, command, input.found) : within(look, pick(view, command, look))
@@ -58,7 +57,8 @@ export function take(view: View, command: Command<TakeInput>): Verdict {
     else facts.push(input.route === 'hook' ? hold(command, head.id) : offer(command, head.id, input.route ?? 'take'))
   }
   const outcome = { messages: picked.waiting.map(({ head }) => head.id), more: picked.more }
-  // Looking back also shows messages that were read or are held elsewhere. Which ones is read from the tables, once the offers are stored.
+  // Looking back also shows messages that were read or are held elsewhere. The answer reads their receipts from the tables, once the offers are
+  // stored.
   const found = looksBack(input) ? undefined : picked.waiting
   return record(facts, shown.length > 0 ? { ...outcome, shown } : outcome, undefined, found)
 }
@@ -88,18 +88,24 @@ function isFreeFor(command: Taking, receipt: ReceiptRow | undefined): boolean {
   return !isBefore(receipt) && !isAnswered(command, receipt)
 }
 
-/** An answer has carried it to a session that is still there, however long ago: its model may work on it without a call for an hour. */
+/**
+ * Whether the answer to a call has carried the message to a session that is still there, however long ago: its model may work for an hour without a
+ * call.
+ */
 function isAnswered({ by, world }: Taking, receipt: ReceiptRow | undefined): boolean {
   const { route, session } = receipt ?? {}
   return route !== undefined && session !== undefined && world.holder(session, by) !== undefined
 }
 
-/** It was shown to a session before the one that has just begun. The hooks of one session may run at once, and another one may be first. */
+/**
+ * Whether the message was shown before the session that asks `again` had begun, so that its model does not know it. A later offer may come from
+ * another hook of the same session, since hooks run at once.
+ */
 function isForgotten({ again, begun = Number.POSITIVE_INFINITY }: TakeInput, receipt: ReceiptRow | undefined): boolean {
   return again === true && (receipt?.offeredAt ?? 0) < begun
 }
 
-/** A message never changes, but it may have been read or handed out since it was found. */
+/** The messages found before, with their receipts of now: they may have been read or handed out since. */
 function stillThere(view: View, command: Command<TakeInput>, { waiting, more }: Picked): Picked {
   const { input, by } = command
   const now = waiting.map((each) => ({ ...each, receipt: view.receipt(by, each.head) }))
@@ -107,7 +113,7 @@ function stillThere(view: View, command: Command<TakeInput>, { waiting, more }: 
   return { waiting: looksBack(input) ? now : now.filter(isFree), more }
 }
 
-/** All of them, unless that means looking through too many rows. */
+/** Takes all steps, unless that means looking through too many rows. */
 function within<T>(look: Look, steps: Steps<T>): T | undefined {
   for (;;) {
     const { done, value } = steps.next()
@@ -116,12 +122,12 @@ function within<T>(look: Look, steps: Steps<T>): T | undefined {
   }
 }
 
-/** The message was shown to the agent outside a tool's answer. Once is enough: otherwise each end of a turn would show it again. */
+/** Whether the message was shown to the agent outside a tool's answer. Once is enough: otherwise each end of a turn would show it again. */
 function isBefore(receipt: ReceiptRow | undefined): boolean {
   return receipt?.route !== undefined && outsideRoutes.includes(receipt.route)
 }
 
-/** The newest that fit, oldest first. What is held is shown too, but stays with its holder: looking back is not taking. */
+/** The newest messages that fit, oldest first. Messages held by other sessions are shown too, but stay with their holder: looking back is not taking. */
 function* pickHistory(view: View, { input, by }: Taking, look?: Look): Steps<Picked> {
   const source = view.received(by, filterOf(view, input), look)
   const { waiting, more } = yield* pageSteps(source, input, () => true)
@@ -135,7 +141,7 @@ interface PageSize {
   isFirstFree?: boolean
 }
 
-/** Takes from `source` up to the limits of a page and counts what did not fit. It pauses at each one, and wherever the source does. */
+/** Takes messages from `source` up to the limits of a page and counts the rest. It pauses at each message, and wherever the source does. */
 export function* pageSteps(
   source: Iterable<Waiting | undefined>,
   { limit = takeDefault, bytesMax = limits.pageBytesMax, isFirstFree = true }: PageSize,
@@ -166,7 +172,7 @@ export function* pageSteps(
 
 type Asked = Pick<TakeInput, 'from' | 'channel' | 'thread' | 'unreadOnly' | 'before' | 'after'>
 
-/** At what was read, too; the newest first. */
+/** Whether the query includes messages that were read; it then takes the newest first. */
 export function looksBack({ unreadOnly, before }: Asked): boolean {
   return unreadOnly === false || before !== undefined
 }
@@ -181,14 +187,14 @@ export function filterOf(view: View, { from, channel, thread, before, after }: A
   }
 }
 
-/** A page begins only before a message that the reader may see. */
+/** Refuses a page that begins before a message which the reader may not see. */
 export function unseenBefore(view: View, by: string, { before }: Asked): Refused | undefined {
   const message = before === undefined ? undefined : view.message(before)
   if (before === undefined || (message && isPartyTo(view, by, message))) return undefined
   return refuse('message.unknown', { message: before })
 }
 
-/** Does one of the agent's live sessions hold it now? */
+/** Whether one of the agent's live sessions holds the message now. */
 export function isHeld(asked: Pick<Command<unknown>, 'by' | 'at' | 'world'>, receipt: ReceiptRow | undefined): boolean {
   return holderOf(asked, receipt) !== undefined
 }
@@ -197,7 +203,7 @@ function holderOf(
   { by, at, world }: Pick<Command<unknown>, 'by' | 'at' | 'world'>,
   receipt: ReceiptRow | undefined,
 ): string | undefined {
-  // A hold that ends later than any hold can was made before the clock was set back. It is over; otherwise it might last for years.
+  // A hold that ends later than any can was made before the clock was set back. It counts as over: otherwise it might last for years.
   if (receipt?.until === undefined || receipt.until <= at || receipt.until > at + offerMs) return undefined
   return receipt.session === undefined ? undefined : world.holder(receipt.session, by)
 }
@@ -216,7 +222,7 @@ export interface OfferTheseInput {
   route: Route
 }
 
-/** Puts certain messages before the agent: a reply that ended a wait, a push, a paste. What was read meanwhile is left alone. */
+/** Offers certain messages to the agent: a reply that ended a wait, a push, a paste. Messages read meanwhile are left alone. */
 export function offerThese(view: View, command: Command<OfferTheseInput>): Verdict {
   const facts: Fact[] = []
   for (const id of command.input.messages) {
@@ -224,7 +230,7 @@ export function offerThese(view: View, command: Command<OfferTheseInput>): Verdi
     if (!message || !view.isRecipient(command.by, message)) return refuse('message.not-yours', { message: id })
     const receipt = view.receipt(command.by, message)
     const holder = holderOf(command, receipt)
-    // A push must not free what another session was handed. The end of a wait takes it over: the reply is owed to its waiter.
+    // A push must not free a message that another session was handed. The end of a wait takes it over: the reply is owed to its waiter.
     const isElsewhere = holder !== undefined && holder !== command.session && !heldRoutes.includes(command.input.route)
     if (receipt?.readAt === undefined && !isElsewhere) facts.push(offer(command, id, command.input.route))
   }
@@ -235,18 +241,18 @@ export interface HeldInput {
   messages: string[]
 }
 
-/** Frees the messages of an answer that was lost. */
+/** Frees the messages of an answer that was lost on its way. */
 export function letGo(view: View, command: Command<HeldInput>): Verdict {
   const release = (message: string): Fact => ({ type: 'delivery.released', message, agent: command.by })
   return record(stillHeld(view, command).map(release))
 }
 
-/** Holds them again: what puts them before the agent has not come to it yet. */
+/** Extends the hold on messages that have not been put before the agent yet. */
 export function keep(view: View, command: Command<HeldInput>): Verdict {
   return record(stillHeld(view, command).map((id) => hold(command, id)))
 }
 
-/** Those that the command's session holds: others may have been handed to somebody else since. */
+/** The messages that the command's session still holds: others may have been handed to somebody else since. */
 function stillHeld(view: View, { input, by, session }: Command<HeldInput>): string[] {
   return input.messages.filter((id) => {
     const message = view.message(id)
@@ -256,7 +262,7 @@ function stillHeld(view: View, { input, by, session }: Command<HeldInput>): stri
 }
 
 export interface ReadInput extends ParsedInputOf<'inbox.read'> {
-  /** The messages of the thread, found before where that takes long, and how many the other commands of the same call have marked. */
+  /** The thread's messages, found before the command where that takes long, and the number that the other commands of the same call have marked. */
   found?: { messages: string[]; marked: number }
 }
 
@@ -279,7 +285,7 @@ export function markRead(view: View, { input, by }: Command<ReadInput>): Verdict
   return record(facts, { read: facts.length + (found?.marked ?? 0) })
 }
 
-/** The unread of a thread, up to `max`. */
+/** The unread messages of a thread, up to `max`. */
 export function* unreadOf(
   view: View,
   by: string,

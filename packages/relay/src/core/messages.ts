@@ -1,4 +1,4 @@
-// Sending and reacting: who gets a message, which thread it belongs to, and when two agents talk too fast.
+// Sending messages and reacting to them: who gets a message, which thread it belongs to, and when two agents talk too fast.
 
 import { ChannelName, daemonName, type Fact, issuesText, type ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { unknownAgent } from './agents.ts'
@@ -62,7 +62,10 @@ function resolve(view: View, by: string, { to, create }: SendInput): Target {
   return { conversation, opening: [{ type: 'conversation.opened', conversation, members }] }
 }
 
-/** A reply without an address goes to the conversation of the message. A reply to a broadcast goes to its sender, or everybody would get every answer. */
+/**
+ * The address of a reply without one: the conversation of the message. A reply to a broadcast goes to its sender, or everybody would get every
+ * answer.
+ */
 export function addressOfReply(view: View, by: string, replyTo: string): { to: string | string[] } | Refused {
   const parent = view.message(replyTo)
   if (!parent || !isPartyTo(view, by, parent)) return refuse('message.unknown', { message: replyTo })
@@ -72,7 +75,7 @@ export function addressOfReply(view: View, by: string, replyTo: string): { to: s
 
 type ThreadPlace = { thread?: string; replyTo?: string } | Refused
 
-/** A reply belongs to the thread of the message that it answers. A thread that is named by a message's id makes a reply to that message. */
+/** The thread of a message. A reply belongs to the thread of the message it answers. A thread named by a message's id makes a reply to that message. */
 function placeInThread(view: View, by: string, { thread, replyTo }: SendInput): ThreadPlace {
   const answered = replyTo ?? thread
   if (answered === undefined) return {}
@@ -91,7 +94,7 @@ function paceOf(
   const limit = input.pairPerMinuteMax
   if (limit === undefined || directMembers(conversation).length === 0 || by === daemonName) return undefined
   const earlier = lastN >= limit ? view.sentAt(conversation, lastN - limit + 1) : undefined
-  // The time lies in the future: the clock was set back since then, so nobody knows how long ago it was.
+  // A time in the future is from before the clock was set back: nobody knows how long ago it was.
   if (earlier === undefined || earlier > at || at - earlier >= minuteMs) return undefined
   const seconds = Math.ceil((earlier + minuteMs - at) / 1000)
   return refuse('message.too-many', { count: limit, to: String(addressOf(conversation, by)), seconds })

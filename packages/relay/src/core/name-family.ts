@@ -1,7 +1,7 @@
-// `agent`, `agent-2`, `agent-3`, …: the names that a taken name leads to.
+// Name families: `agent`, `agent-2`, `agent-3`, … are offered in turn where a name is taken.
 
 const nameCharsMax = 64
-/** Characters that are kept free for the number. */
+/** Characters kept free for the number. */
 const numberCharsMin = 6
 const numberMax = 2 ** 30
 
@@ -15,7 +15,7 @@ export function secondName(name: string, machine: string): string {
   return `${name.slice(0, nameCharsMax - machine.length - 1)}-${machine}`
 }
 
-/** The first free number, found by doubling and halving: with 10,000 names taken it checks 30. Undefined if there is none. */
+/** A free name of the family, found by doubling and halving its number: with 10,000 names taken it checks 30. Undefined if there is none. */
 export function freeNameOf(wanted: string, isTaken: (name: string) => boolean): string | undefined {
   if (!isTaken(wanted)) return wanted
   let [taken, free] = [1, 2]

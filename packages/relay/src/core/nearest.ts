@@ -1,7 +1,7 @@
 // The names nearest to a mistyped one, for refusals that say the fix. Ten thousand names take a few milliseconds.
 
 const suggestionsMax = 3
-/** Whoever mistyped more than this meant another name. */
+/** The most edits between a mistyped name and a suggestion: with more, another name was meant. */
 const editsMax = 4
 
 export function nearest(wanted: string, names: Iterable<string>): string[] {
@@ -25,10 +25,10 @@ export function nearest(wanted: string, names: Iterable<string>): string[] {
   return near.map(({ name }) => name)
 }
 
-/** Letters are sorted into this many kinds. Two letters of one kind only make the estimate lower. */
+/** Number of kinds into which letters are sorted. Two letters of one kind only make the estimate lower. */
 const letterKinds = 128
 
-/** How many letters of a name the wanted name does not have. Each takes an edit, so the distance is at least this. */
+/** Number of letters in a name that the wanted name does not have. Each takes an edit, so the distance is at least this. */
 function foreignLetters(letters: Int16Array, name: string): number {
   let foreign = 0
   for (let i = 0; i < name.length; i++) {

@@ -1,5 +1,5 @@
-// Notices that agents ask for: to be told once that another agent is idle, has ended or has answered. The message that tells it and the end of
-// what was asked are one entry. Who looks whether it is so: broker/waking/notices.ts.
+// Notices that agents ask for: to be told once that another agent is idle, has ended or has answered. One entry holds the message that tells it and
+// the end of the request. broker/notices.ts watches for the occasion.
 //
 //   (none) → awaited → (none): told, dropped, or the one who asked was retired
 
@@ -14,14 +14,14 @@ import { isPartyTo, sees } from './sight.ts'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { MessageHead, NoticeKey, NoticeRow, View, WorkerRow } from './view.ts'
 
-/** What can be seen of an agent now, and stands in no table. away: nobody has been connected as it for a while. */
+/** The state of an agent that stands in no table. away: nobody has been connected as it for a while. */
 export type Seen = 'idle' | 'away' | undefined
 
 export interface AskInput extends ParsedInputOf<'notice.ask'> {
   seen: Seen
 }
 
-/** Of an answer or of a reason, enough to know what it is about. */
+/** The longest quote of an answer or a reason: enough to know what it is about. */
 const wordsCharsMax = 150
 /** A body is cut here before it is cleaned. */
 const headChars = 400
@@ -59,7 +59,7 @@ export interface TellInput extends NoticeKey {
   seen: Seen
 }
 
-/** Only the daemon says this, as often as it likes: what was told is not awaited any more. */
+/** Tells the asker, if there is news. Only the daemon gives this command, as often as it likes: a told notice is not awaited any more. */
 export function tell(view: View, command: Command<TellInput>): Verdict {
   const { seen, ...key } = command.input
   const row = view.notices.find(key)
@@ -74,7 +74,7 @@ function ended({ asker, agent, when, message }: NoticeKey, why: 'told' | 'droppe
   return { type: 'notice.ended', asker, agent, when, message, why }
 }
 
-/** What there is to tell, in words. One that has ended for good is told of on every occasion: nothing else will come. */
+/** The news that the notice tells, in words. An agent that has ended for good is told of on every occasion: nothing else will come. */
 export function newsOf(
   view: View,
   { at, world }: Pick<Command<unknown>, 'at' | 'world'>,
@@ -92,7 +92,7 @@ export function newsOf(
   return `${agent} is idle${message === undefined ? '' : `, and was shown your message ${message}`}.`
 }
 
-/** What counts as an answer elsewhere counts here; without a message, what the agent has written to the asker alone since. */
+/** The first answer to the message, counted by answers.ts; without a message, the first thing that the agent has since written to the asker alone. */
 function answerTo(view: View, { asker, agent, message, after }: NoticeRow): MessageHead | undefined {
   const head = message === undefined ? undefined : view.message(message)
   const pair = { conversation: directKey([asker, agent]), n: after, seq: 0, from: asker }
@@ -104,7 +104,7 @@ function answerTo(view: View, { asker, agent, message, after }: NoticeRow): Mess
   return own.sort((a, b) => a.seq - b.seq)[0]
 }
 
-/** It has begun with the message by now, if it does anything about it at all. A clock that was set back makes nobody wait. */
+/** Whether the message was shown long enough ago for the agent to have begun with it, if it ever does. A clock that was set back makes nobody wait. */
 function wasShown(view: View, { agent, message }: NoticeRow, at: number): boolean {
   const head = message === undefined ? undefined : view.message(message)
   if (!head) return true
@@ -112,7 +112,7 @@ function wasShown(view: View, { agent, message }: NoticeRow, at: number): boolea
   return readAt !== undefined && (at < readAt || at - readAt >= limits.noticeShownMs)
 }
 
-/** For those who may see the worker. */
+/** The reason why a worker ended; empty for an asker who may not see the worker. */
 function reasonFor(view: View, { asker }: NoticeRow, worker: WorkerRow): string {
   if (!sees(view, { agent: asker, standing: { rank: 'agent' } }, 'worker', worker)) return ''
   const { reason = worker.code === undefined ? '' : `code ${worker.code}` } = worker
@@ -120,7 +120,7 @@ function reasonFor(view: View, { asker }: NoticeRow, worker: WorkerRow): string 
   return words === '' ? '' : `: ${words}`
 }
 
-/** On one line and without quotes, so that no text of another can pass for the daemon's. */
+/** Shortens text to one line without quotes, so that no words of another agent can pass for the daemon's. */
 function inWords(text: string): string {
   const words = cleanLine(firstLine(text)).replaceAll('"', "'")
   return words.length <= wordsCharsMax ? words : `${words.slice(0, wordsCharsMax)}…`

@@ -1,11 +1,11 @@
-// The questions that are still open, for an agent or for anybody. What counts as an answer: see answers.ts.
+// The questions that are still open, for an agent or for anybody. answers.ts says what counts as an answer.
 
 import { answerPlaces } from './answers.ts'
 import { directMembers } from './conversations.ts'
 import type { Steps } from './steps.ts'
 import type { MessageHead, View } from './view.ts'
 
-/** The questions that this agent was asked or has asked and that are still open, newest first. `awaited`: the messages to which somebody waits for the answer now. */
+/** The open questions that this agent was asked or has asked, newest first. `awaited`: the messages whose senders wait for the answer now. */
 export function* openQuestions(view: View, by: string, awaited: readonly string[]): Steps<MessageHead[]> {
   const asked = new Map<string, MessageHead>()
   for (const id of awaited) {
@@ -24,13 +24,13 @@ export function* openQuestions(view: View, by: string, awaited: readonly string[
   return open.sort((a, b) => b.seq - a.seq)
 }
 
-/** Does somebody owe an answer to it who can still give one? */
+/** Whether somebody who can still answer the message owes an answer. */
 export function isOpen(view: View, asked: MessageHead): boolean {
   const others = directMembers(asked.conversation).filter((name) => name !== asked.from && view.agent(name))
   return others.some((name) => !isAnswered(view, name, asked))
 }
 
-/** By this agent, if it was asked; else by anybody who was asked. */
+/** Whether this agent has answered; for the sender of the question, whether anybody has. */
 function isAnswered(view: View, by: string, asked: MessageHead): boolean {
   const { from, thread, replyTo } = asked
   const answers = answerPlaces(asked, thread !== undefined && replyTo === undefined).flatMap((place) =>

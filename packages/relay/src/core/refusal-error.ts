@@ -25,7 +25,7 @@ export function refusalOf(error: unknown): Refusal {
   return refusal('fault', { why: error instanceof Error ? error.message : String(error) })
 }
 
-/** Without the fix, where it is not known what the reader has. */
+/** The text of a refusal without its fix, for where it is not known what the reader has. */
 export function bareText({ code, details }: Refusal): string {
   return refusals[code].text(details)
 }

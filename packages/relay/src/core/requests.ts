@@ -1,23 +1,24 @@
-// Requests: a machine that shares the workspace asks this one for what only this one may write down. That it may ask is said by this machine's own
-// file; here is decided in whose name it asks. It proves which machine it is, and so speaks for the agents that are at home there.
+// Requests: a machine that shares the workspace asks this one for what only this one may write down. This machine's own file says whether the other
+// may ask; the functions here decide in whose name it asks. The other machine has proven which one it is, and so speaks for the agents that are at
+// home there.
 
 import { daemonName } from '@agent-relay/sdk/protocol'
 import { type Command, type Refused, refuse } from './verdict.ts'
 import type { View } from './view.ts'
 
-/** Who asks on another machine. */
+/** A caller on another machine. */
 export interface Asker {
   machine: string
   /** Unset for a person without a name of their own. */
   name?: string
 }
 
-/** The agent that a command is asked by, on whichever machine. */
+/** The agent that gives a command, on whichever machine. */
 export function askerOf({ by, input }: Command<{ asker?: Asker }>): string {
   return input.asker ? (input.asker.name ?? daemonName) : by
 }
 
-/** Refuses a machine that was removed, and one that says the name of somebody who is at home elsewhere. */
+/** Refuses a request of a machine that was removed, or in the name of somebody who is at home elsewhere. */
 export function forged(view: View, { input, world }: Command<{ asker?: Asker }>): Refused | undefined {
   if (!input.asker) return undefined
   const { machine, name } = input.asker

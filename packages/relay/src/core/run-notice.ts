@@ -6,14 +6,14 @@ import { send } from './messages.ts'
 import type { Command } from './verdict.ts'
 import type { RunRow, View, WorkerRow } from './view.ts'
 
-/** Of a summary or a reason, from its beginning and from its end: what a screen says last is worth more than what it says first. */
+/** Characters quoted from the beginning and from the end of a summary or reason: what a screen says last is worth more than what it says first. */
 const partCharsMax = 150
 
 export type End =
   | { status: 'completed'; summary: string; payloadBytes?: number }
   | { status: 'stopped'; reason?: string }
 
-/** Undefined if there is nobody to tell, or if they know already: the agent that carried the run out, or that made the call which ends it. */
+/** The facts of the notice. Empty if there is nobody to tell, or if the parent knows already: it carried the run out, or made the call that ends it. */
 export function noticeOf(
   view: View,
   command: Command<unknown>,
@@ -31,7 +31,7 @@ export function noticeOf(
 
 interface Around {
   isForPerson: boolean
-  /** Of the worktree that it was carried out in. */
+  /** The branch of the worktree in which the run was carried out. */
   branch?: string
 }
 
@@ -47,14 +47,17 @@ function noticeText({ id, agent }: RunRow, by: string, end: End, { isForPerson, 
   return `Run ${id} (${agent}) is ${end.status}${who}${words === '' ? '' : `: ${words}`}\n${payload}${work}All of it: ${more}`
 }
 
-/** On one line, so that no text of another agent can pass for the daemon's. */
+/** Shortens text to one line, so that no words of another agent can pass for the daemon's. */
 function shortened(text: string): string {
   const chars = [...oneLine(text)]
   if (chars.length <= 2 * partCharsMax) return chars.join('')
   return `${chars.slice(0, partCharsMax).join('')} … ${chars.slice(-partCharsMax).join('')}`
 }
 
-/** When a run's worker exits, its parent is told of the end of the run, not of the worker. A later worker may have the same name. */
+/**
+ * Whether a worker carries out a run. When such a worker exits, its parent is told of the end of the run, not of the worker. A later worker may have
+ * the same name.
+ */
 export function carriesOutRun(view: View, { name, at }: WorkerRow): boolean {
   const run = view.runs.byAgent(name)
   return run !== undefined && (run.endedAt === undefined || run.endedAt >= at)

@@ -24,7 +24,7 @@ export interface StartInput {
   cwd?: string
   agent?: string
   worktree?: boolean
-  /** The run whose contract this is, and who asked for it then. */
+  /** The earlier run with this contract, and the agent that asked for it then. */
   again?: string
   parent?: string
   /** The hash of a token for the run's own agent, where the loop is to act as it. */
@@ -46,7 +46,10 @@ export function start(view: View, command: Command<StartInput>): Verdict {
   return record(facts, { run: mint }, contract)
 }
 
-/** Short, so that others can write to it; the end of an id differs the most. Everybody sees the name, and must not learn the id from it. */
+/**
+ * A name for the run's own agent: short, so that others can write to it. The end of an id differs the most. Everybody sees the name, and must not
+ * learn the id from it.
+ */
 function agentOf(view: View, id: string): string {
   const name = `run-${id.slice(-6)}`
   return freeNameOf(name, (taken) => view.agent(taken) !== undefined || view.isRetired(taken)) ?? name
@@ -55,10 +58,10 @@ function agentOf(view: View, id: string): string {
 export interface CompleteInput {
   run: string
   summary: string
-  /** As gzip; `payloadBytes` is its size before that. */
+  /** The payload as gzip; `payloadBytes` is its size before that. */
   payload?: Uint8Array
   payloadBytes?: number
-  /** Of who asks. */
+  /** The caller's standing. */
   standing: Reader['standing']
 }
 
@@ -77,7 +80,7 @@ export function complete(view: View, command: Command<CompleteInput>): Verdict {
 export interface StopInput {
   run: string
   reason?: string
-  /** Of who asks. */
+  /** The caller's standing. */
   standing: Reader['standing']
 }
 
@@ -92,13 +95,13 @@ export function stop(view: View, command: Command<StopInput>): Verdict {
   return ended(view, command, run, { type: 'run.stopped', id, agent: run.agent, reason }, { status: 'stopped', reason })
 }
 
-/** The end of the run and the notice of it are one entry, so that neither is stored without the other. */
+/** The entry that ends a run also has the notice of it, so that neither is stored without the other. */
 function ended(view: View, command: Command<unknown>, run: RunRow, fact: Fact, end: End) {
   const { facts, body } = noticeOf(view, command, run, end)
   return record([fact, ...facts], { run: run.id }, body)
 }
 
-/** The run's own agent, the agent that asked for it, and the holder of the workspace's key may end it; on an open port whoever has its id. */
+/** Whether a reader may end a run: its agent, the agent that asked for it, the holder of the workspace's key, and on an open port whoever has its id. */
 export function mayEnd({ agent, parent }: RunRow, by: Reader): boolean {
   return seesAll(by) || hasRunsById(by) || by.agent === agent || by.agent === parent
 }

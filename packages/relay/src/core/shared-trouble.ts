@@ -1,31 +1,31 @@
-// What a person should know of a workspace that several machines share, in words: this machine does not go on with it, entries of machines count for
+// Troubles of a workspace that several machines share, in words for people: this machine has stopped following it, entries of machines count for
 // nothing, or no entry is judged.
 
 import type { VoidEntry } from './journal.ts'
 
 /** The cluster does not answer. */
 export interface CutOff {
-  /** The server, as people know it. */
+  /** The address of the server, as people know it. */
   place: string
   why: string
-  /** When it answered last, where it did since the daemon started. */
+  /** The time of the last answer, if there was one since the daemon started. */
   since?: string
-  /** It does not answer before somebody has done what `why` says. */
+  /** The server stays cut off until somebody has done what `why` says. */
   isLasting?: true
 }
 
 export interface SharedTrouble {
   name: string
-  /** This machine goes no further with it, until somebody does what the text says. */
+  /** This machine has stopped following the workspace, until somebody does what the text says. */
   stopped?: { code: string; text: string }
   cutOff?: CutOff
-  /** How many sends wait on this machine. */
+  /** Number of sends that wait on this machine. */
   queued?: number
   voids?: VoidEntry[]
   isUnjudged?: boolean
 }
 
-/** `fix`: what to do about it, where the text does not say so itself. */
+/** One trouble. `fix`: what to do about it, where the text does not say so itself. */
 export interface TroubleText {
   text: string
   fix?: string

@@ -1,5 +1,5 @@
-// Sight: who may see what, one rule for each kind of thing. What a reader may not see is answered exactly as if it were not there. Who sees a
-// fact as an event is in its row of the table of facts (facts/table.ts).
+// Sight: who may see what, one rule for each kind of thing. A thing that a reader may not see is answered exactly as if it were not there. The table
+// of facts (facts/table.ts) says who sees a fact as an event.
 //
 // Some reads are too long to ask this rule about everything: they find by an index what the reader can see. Reads of messages use the stays
 // (store/visible.ts), reads of events use the rows of `concerns`, which are made from that table.
@@ -7,14 +7,14 @@
 import { broadcast, directMembers, isChannel } from './conversations.ts'
 import type { ActionRow, ApprovalRow, InvocationRow, MessageHead, RunRow, View, WorkerRow } from './view.ts'
 
-/** Who reads: a session, for example. */
+/** The reader whose rights are checked: a session, for example. */
 export interface Reader {
   /** Undefined for a reader without a name. */
   readonly agent?: string
   readonly standing: {
-    /** holder: it uses the rights of the workspace key. nobody: it has shown nothing, so that anybody may say its name. */
+    /** holder: the session uses the rights of the workspace key. nobody: it has shown no credential, so that anybody may say its name. */
     readonly rank: 'owner' | 'holder' | 'agent' | 'nobody'
-    /** open: it came by a port that asks for nothing. */
+    /** open: the session came by a port that asks for no credential. */
     readonly door?: string
   }
 }
@@ -26,9 +26,9 @@ type WorkerParties = Pick<WorkerRow, 'name' | 'parent'>
 interface Things {
   /** A message, its reactions and its receipts; a thread is its messages. */
   message: MessageHead
-  /** By its name: that there is such a conversation, and how much was said in it. */
+  /** A conversation by its name: its existence, and how much was said in it. */
   conversation: string
-  /** What was sent to and by the agent of this name. */
+  /** Messages sent to and by the agent of this name. */
   mail: string
   /** An action that is offered. */
   action: Pick<ActionRow, 'availableTo' | 'provider'>
@@ -42,9 +42,9 @@ interface Things {
   worker: WorkerParties
   /** A worker's screen. */
   terminal: WorkerParties
-  /** What an agent wants to do and may not yet. */
+  /** An action that an agent wants to take and may not yet. */
   approval: Pick<ApprovalRow, 'agent'>
-  /** What an agent has used of its models. */
+  /** The tokens and costs of an agent's models. */
   spend: { agent: string }
 }
 
@@ -77,35 +77,38 @@ export function seesAll({ standing }: Reader): boolean {
   return standing.rank === 'holder'
 }
 
-/** The holder of the key and people see every run. People do not see every event of runs: finding those would mean reading everybody's events. */
+/**
+ * Whether the reader sees every run, as the holder of the key and people do. People do not see every event of runs: finding those would mean reading
+ * everybody's events.
+ */
 export function seesAllRuns(view: View, reader: Reader): boolean {
   return seesAll(reader) || isPerson(view, reader)
 }
 
 /**
- * Is the id of a run the right to it? On a port that asks for nothing a name proves nothing, and a client has another one when it comes again. Only
- * those whom a run concerns are told its id, which nobody can guess.
+ * Whether the id of a run is the right to it. On an open port a name proves nothing, and a client that comes again has another one. Only those whom a
+ * run concerns are told its id, which nobody can guess.
  */
 export function hasRunsById({ standing: { door, rank } }: Reader): boolean {
   return door === 'open' && rank === 'nobody'
 }
 
-/** For who has said the id of the run. Lists and events ask `sees`. */
+/** Whether a reader that has named the run's id sees it. Lists and events ask `sees`. */
 export function seesById(view: View, reader: Reader, kind: 'run' | 'progress', run: RunParties): boolean {
   return hasRunsById(reader) || sees(view, reader, kind, run)
 }
 
-/** Workers, their commands and their screens are hidden from a reader that has only said a name, without a credential. */
+/** Whether the reader has shown a credential; from one that has only said a name, workers, their commands and their screens are hidden. */
 export function seesPrograms({ standing }: Reader): boolean {
   return standing.rank !== 'nobody'
 }
 
-/** Its sender, and everyone who was in the conversation when it was sent. */
+/** Whether the agent sent the message, or was in the conversation when it was sent. */
 export function isPartyTo(view: View, agent: string, message: MessageHead): boolean {
   return message.from === agent || view.isRecipient(agent, message)
 }
 
-/** Does the workspace's policy show the reader the terminal of this worker? */
+/** Whether the workspace's policy shows the reader the terminal of this worker. */
 function policyShows(view: View, reader: Reader, name: string): boolean {
   const { agent } = reader
   if (agent === undefined || !seesPrograms(reader)) return false
@@ -114,7 +117,7 @@ function policyShows(view: View, reader: Reader, name: string): boolean {
   return shown.includes('*') || shown.includes(name)
 }
 
-/** The worker's parent, the parent of that one and so on, people, and the key's holder. */
+/** Whether the reader is in charge of a worker: as its parent, the parent of that one and so on, as a person, or as the key's holder. */
 export function isInCharge(view: View, reader: Reader, worker: Pick<WorkerRow, 'parent'>): boolean {
   const { agent } = reader
   if (seesAll(reader) || isPerson(view, reader)) return true
@@ -128,7 +131,7 @@ export function isInCharge(view: View, reader: Reader, worker: Pick<WorkerRow, '
   return false
 }
 
-/** An action is listed for those who may call it, and nobody else can call it. Its provider always may. */
+/** Whether an agent may call an action; others do not see it listed either. Its provider always may. */
 export function mayCall({ availableTo, provider }: Things['action'], agent: string): boolean {
   return availableTo === undefined || availableTo.includes(agent) || provider === agent
 }

@@ -1,19 +1,19 @@
-// Spend: what one turn of a model has used. An agent's is noted by the daemon, which asks its model for it or hears of it from its program; no
-// operation lets an agent say what it has spent, itself or another one.
+// Spend: what one turn of a model has used. The daemon notes it, which asks the model itself or hears of it from the agent's program. No operation
+// lets an agent report spend, its own or another's.
 
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import type { SpendNoted, Tokens } from '@agent-relay/sdk/protocol'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { View } from './view.ts'
 
-/** No turn uses as much: who says so does not know what it says. */
+/** The most that one turn can use: a report of more is wrong, and not believed. */
 const [turnTokensMax, turnUsdMax] = [1e9, 1e4]
-/** Of a name that a program gives its model. */
+/** The longest name of a model, as its program gives it. */
 const modelCharsMax = 100
-/** As exact as it is added up: a millionth of a dollar. */
+/** Parts of a dollar to which costs are rounded and added up. */
 export const usdParts = 1_000_000
 
-/** As it was heard: any number, also NaN. */
+/** A report as it was heard: its numbers may be any, also NaN. */
 export type NoteInput = Omit<SpendNoted, 'type' | 'agent'>
 
 export function note(view: View, { input, by }: Command<NoteInput>): Verdict {
@@ -23,13 +23,13 @@ export function note(view: View, { input, by }: Command<NoteInput>): Verdict {
   if (run !== undefined && view.runs.byId(run)?.agent !== by) return refuse('run.unknown', { run })
   const tokens = counted(input.tokens)
   const usd = priced(input.usd)
-  // Nothing was used, or nobody knows how much.
+  // Without tokens or cost there is nothing to note: nothing was used, or nobody knows how much.
   if (!tokens || (tokens.input === 0 && tokens.output === 0 && !usd)) return record([])
   const named = cleanLine(model ?? '').slice(0, modelCharsMax) || undefined
   return record([{ type: 'spend.noted', agent: by, worker, run, model: named, tokens, usd }])
 }
 
-/** Undefined where one of them is no count of tokens: the others are then not believed either. */
+/** Rounds the counts of tokens. Undefined if one of them is no such count: the others are then not believed either. */
 function counted({ input, output, cached }: Tokens): Tokens | undefined {
   if (![input, output, cached].every((count) => count >= 0 && count <= turnTokensMax)) return undefined
   const all = Math.floor(input)

@@ -1,11 +1,11 @@
-// What an agent has in hand, as lists show it: the contract of its run, else the task it was hired for. In its first line, or whole.
+// The task of an agent, as lists show it: the contract of its run, else the task it was hired for, in its first line or whole.
 
 import { firstLine } from './first-line.ts'
 import { carriesOutRun } from './run-notice.ts'
 import { type Reader, sees } from './sight.ts'
 import type { View, WorkerRow } from './view.ts'
 
-/** Undefined where it has nothing in hand, or the reader may not see it. */
+/** The task of an agent. Undefined if it has none, or the reader may not see it. */
 export function taskOf(view: View, reader: Reader, name: string, whole: boolean): string | undefined {
   const run = view.runs.busyWith(name)
   if (run) return sees(view, reader, 'run', run) ? contractOf(view, run.id, whole) : undefined
@@ -14,7 +14,7 @@ export function taskOf(view: View, reader: Reader, name: string, whole: boolean)
   return taskOfWorker(view, worker, whole)
 }
 
-/** The worker of a run is told more than the contract, and its list would show how it is told. */
+/** The task of a worker. For the worker of a run that is the contract: its own task also has instructions that no list should show. */
 export function taskOfWorker(view: View, worker: WorkerRow, whole: boolean): string | undefined {
   const run = carriesOutRun(view, worker) ? view.runs.byAgent(worker.name) : undefined
   if (run) return contractOf(view, run.id, whole)

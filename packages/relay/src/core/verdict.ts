@@ -4,10 +4,10 @@ import { type Fact, type Refusal, type RefusalCode, type RefusalDetails, refusal
 import type { Waiting } from './view.ts'
 import type { World } from './world.ts'
 
-/** Stamped by the engine before a rule sees it: rules have no clock and no randomness, and ask the world who is connected. */
+/** A command as a rule gets it. The engine stamps it before: rules have no clock and no randomness, and ask the world who is connected. */
 export interface Command<I> {
   input: I
-  /** The agent it is done as, or the daemon itself. */
+  /** The agent that gives the command, or the daemon itself. */
   by: string
   at: number
   /** A fresh id for whatever the command makes. */
@@ -22,8 +22,8 @@ export interface Refused {
   refusal: Refusal
 }
 /**
- * `body` and `payload` belong to the entry that the facts become: see journal.ts. `found` is what the rule read and the answer will show; it is
- * not stored and only saves reading it again.
+ * The answer of a rule. `body` and `payload` belong to the entry that the facts become: see journal.ts. `found` is what the rule read and the answer
+ * will show; it is not stored and only saves reading it again.
  */
 export type Verdict =
   | { facts: Fact[]; outcome: Outcome; body?: string; payload?: Uint8Array; found?: Waiting[] }

@@ -1,4 +1,4 @@
-// What a rule may see of the workspace's tables. Implemented by store/view.ts; a rule never changes any of it.
+// The read-only view of the workspace's tables that rules decide on. store/view.ts implements it.
 
 import type {
   ActionRegistered,
@@ -35,7 +35,7 @@ export interface MessageHead {
   replyTo?: string
 }
 
-/** What is recorded of one message for one recipient. Without a row the message is stored, and nothing else has happened to it. */
+/** The receipt of one message for one recipient. Without a row the message is stored, and nothing else has happened to it. */
 export interface ReceiptRow {
   route?: Route
   session?: string
@@ -56,17 +56,17 @@ export interface InvocationRow {
   session?: string
   at: number
   until: number
-  /** That of the action. */
+  /** The machine of the action. */
   machine?: string
   isDone: boolean
 }
 
-/** A program: what was wished, and its status. */
+/** A worker: what was asked of it, and the status of its program. */
 export interface WorkerRow extends Omit<WorkerWished, 'type' | 'worker' | 'control'> {
   name: string
   control: ControlName
   wish: 'run' | 'paused' | 'gone'
-  /** Who asked for that, if it was changed. */
+  /** The agent that last changed `wish`; unset if nobody has. */
   wishedBy?: string
   status: WorkerStatus
   pid?: number
@@ -82,12 +82,12 @@ export interface WorkerView {
   byName(name: string): WorkerRow | undefined
   /** The workers of all machines that have not exited, oldest first. */
   running(): WorkerRow[]
-  /** The newest first, running or not. */
+  /** Workers, newest first, running or not. */
   latest(limit: number): WorkerRow[]
   taskOf(id: string): string | undefined
-  /** The beginning of it, enough for a first line. */
+  /** The beginning of the text, enough for a first line. */
   taskHead(id: string): string | undefined
-  /** Those whose worktree was not removed, running or not. */
+  /** Workers whose worktree was not removed, running or not. */
   withWorktree(): WorkerRow[]
 }
 
@@ -100,9 +100,9 @@ export interface RunRow {
   model?: string
   cwd?: string
   machine?: string
-  /** Its worker is to have a worktree of its own. */
+  /** The run's worker is to have a worktree of its own. */
   worktree?: boolean
-  /** The run whose contract it was given again. */
+  /** The earlier run whose contract this one was given again. */
   again?: string
   status: RunState
   startedAt: number
@@ -116,18 +116,18 @@ export interface RunView {
   byId(id: string): RunRow | undefined
   /** The last run of an agent that was made for runs: the loop's agent, or a worker. */
   byAgent(agent: string): RunRow | undefined
-  /** Those of all agents that have not ended, oldest first. */
+  /** The runs of all agents that have not ended, oldest first. */
   running(): RunRow[]
-  /** What an agent carries out now: the last one that it was given. */
+  /** The run that an agent carries out now: the last one that it was given. */
   busyWith(agent: string): RunRow | undefined
   contract(id: string): string
-  /** The beginning of it, enough for a first line. */
+  /** The beginning of the text, enough for a first line. */
   contractHead(id: string): string
 }
 
 /** A claim, which may have ended by its time. */
 export interface ClaimRow {
-  /** The file's identity; `root` and `file` are how it is shown. */
+  /** The file's identity; `root` and `file` are for display. */
   path: string
   root: string
   file: string
@@ -135,13 +135,13 @@ export interface ClaimRow {
   agent: string
   how: 'edit' | 'hand'
   since: number
-  /** When its holder last claimed or edited the file. */
+  /** The time at which its holder last claimed or edited the file. */
   editedAt: number
   until: number
   machine?: string
 }
 
-/** Who asks about claims, where and when. */
+/** The agent that asks about claims, and where and when. */
 export interface Asker {
   agent: string
   machine: string | undefined
@@ -150,17 +150,17 @@ export interface Asker {
 
 export interface ClaimView {
   at(path: string, machine: string | undefined): ClaimRow | undefined
-  /** At any of these paths: one question, since an edit may name a thousand. */
+  /** The claims on any of these paths, in one query, since an edit may name a thousand. */
   among(paths: readonly string[], machine: string | undefined): ClaimRow[]
-  /** Of these, those of other agents that stand now: the first of them, and how many there are. */
+  /** Claims on these paths that other agents have and that have not expired: the first of them, and their number. */
   othersAmong(paths: readonly string[], asker: Asker): { first: ClaimRow[]; count: number }
-  /** Below this directory. */
+  /** The claims on files below this directory. */
   below(directory: string, machine: string | undefined): ClaimRow[]
   inCheckout(root: string): ClaimRow[]
-  /** On these files in all checkouts of the repository, on whichever machine. */
+  /** The claims on these files in all checkouts of the repository, on whichever machine. */
   ofFiles(repository: string, files: readonly string[]): ClaimRow[]
   of(agent: string): ClaimRow[]
-  /** Those whose time has not passed. */
+  /** Number of claims that have not expired. */
   count(at: number): number
   countOf(agent: string, at: number): number
 }
@@ -173,33 +173,33 @@ export interface ApprovalRow extends Omit<ApprovalOpened, 'type'> {
 
 export interface ApprovalView {
   byId(id: string): ApprovalRow | undefined
-  /** Oldest first. */
+  /** The open approvals, oldest first. */
   open(): ApprovalRow[]
-  /** How many are open. */
+  /** Number of open approvals. */
   count(): number
-  /** Those of this agent that are open. */
+  /** The open approvals of this agent, oldest first. */
   of(agent: string): ApprovalRow[]
-  /** The newest that has this mark. */
+  /** The newest approval with this mark. */
   byMark(mark: string): ApprovalRow | undefined
-  /** The newest that have a mark and were answered. */
+  /** The ids of the newest approvals with a mark that were answered. */
   lastAnswered(most: number): string[]
-  /** All that was asked, as far as it is kept; undefined where the row has it. */
+  /** The whole input, as far as it is kept; undefined where the row has all of it. */
   whole(id: string): string | undefined
-  /** The number of the last one that was opened; 0 before the first. */
+  /** The number of the last approval that was opened; 0 before the first. */
   last(): number
 }
 
-/** A notice that an agent has asked for and was not told yet. */
+/** A notice that an agent has asked for and has not been told yet. */
 export interface NoticeRow extends Omit<NoticeAsked, 'type'> {
   at: number
 }
 
-/** Which one: there is one for each asker, agent, occasion and message. */
+/** Identifies a notice: there is one for each asker, agent, occasion and message. */
 export type NoticeKey = Omit<NoticeAsked, 'type' | 'after'>
 
 export interface NoticeView {
   find(key: NoticeKey): NoticeRow | undefined
-  /** Those that an agent has asked for, oldest first. */
+  /** The notices that an agent has asked for, oldest first. */
   of(asker: string): NoticeRow[]
   /** Whether anybody has asked to be told of this agent. */
   about(agent: string): boolean
@@ -209,12 +209,12 @@ export interface NoticeView {
 export interface Waiting {
   head: MessageHead
   bodyBytes: number
-  /** Only if it is short, as most are: asking for each again would double the cost of a look. */
+  /** The body, if it is short as most are: reading each again would double the cost of a look. */
   body?: string
   receipt: ReceiptRow | undefined
 }
 
-/** How much a look had to pass over. A caller that must not take long stops when it is too much. */
+/** Number of rows that a look had to pass over. A caller that must not take long stops when it is too high. */
 export interface Look {
   passed: number
 }
@@ -223,9 +223,9 @@ export interface InboxFilter {
   from?: string
   conversation?: string
   thread?: string
-  /** Only entries below it; for what was received. */
+  /** Only messages of entries below this number; for `received`. */
   beforeSeq?: number
-  /** Only entries above it. */
+  /** Only messages of entries above this number. */
   afterSeq?: number
 }
 
@@ -237,45 +237,45 @@ export interface HomeRow {
 
 export interface View {
   policy(): Policy
-  /** The format of the entries that are to come, where machines share the workspace. 1 where it began before formats were raised. */
+  /** The format of the next entries, where machines share the workspace. 1 where it began before formats were raised. */
   format(): number
   /** The machine that owns the workspace; unset in format 1. */
   owner(): string | undefined
-  /** The machine was removed from the cluster, as far as the journal tells. */
+  /** Whether the machine was removed from the cluster, as far as the journal tells. */
   isRevoked(machine: string): boolean
   agent(name: string): AgentRow | undefined
-  /** Its name was the name of an agent that was retired, and is kept for nobody. */
+  /** Whether the name was that of a retired agent, and is kept so that nobody takes it. */
   isRetired(name: string): boolean
-  /** The last home of whoever has or had this name; none where the workspace lives on one machine alone. */
+  /** The last home of the agent that has or had this name; none where the workspace lives on one machine alone. */
   home(name: string): HomeRow | undefined
   /** Whether a message, run, worker, action or call names the agent, or another agent has it as parent; or it heard anything said. */
   isNamed(agent: string): boolean
   /** Agents whose name or handle reads like this text: see core/handles.ts. */
   agentsCalled(text: string): AgentRow[]
-  /** In the order of their registration. */
+  /** All agents, in the order of their registration. */
   agents(): Iterable<AgentRow>
   channels(): readonly string[]
   /** The number of the conversation's last message, or undefined where there is no such conversation. */
   lastNumber(conversation: string): number | undefined
   isMember(agent: string, conversation: string): boolean
-  /** One who is or was in the conversation, other than this agent. */
+  /** An agent other than this one that is or was in the conversation. */
   otherIn(agent: string, conversation: string): string | undefined
   message(id: string): MessageHead | undefined
-  /** The first characters of its body. */
+  /** The first characters of the message's body. */
   beginning(message: MessageHead, chars: number): string
   /** The newest questions in each pair and group that the agent is in. Undefined marks a place to pause. */
   questions(agent: string): Iterable<MessageHead | undefined>
-  /** What others said in this place after a message, oldest first; the first hundred. */
+  /** Messages of others in this place after a message, oldest first; the first hundred. */
   saidAfter(place: AnswerPlace, message: Pick<MessageHead, 'conversation' | 'n' | 'seq' | 'from'>): MessageHead[]
-  /** When message number `n` of a conversation was stored. */
+  /** The time at which message number `n` of a conversation was stored. */
   sentAt(conversation: string, n: number): number | undefined
-  /** Was the agent in the conversation when the message was sent, and not its sender? */
+  /** Whether the agent was in the conversation when the message was sent, and is not its sender. */
   isRecipient(agent: string, message: MessageHead): boolean
   receipt(agent: string, message: MessageHead): ReceiptRow | undefined
   hasReacted(agent: string, message: MessageHead, emoji: string): boolean
   actions(): Iterable<ActionRow>
   action(name: string): ActionRow | undefined
-  /** By its name as an MCP tool; no two actions share one. */
+  /** The action with this name as an MCP tool; no two actions share one. */
   actionOfTool(tool: string): ActionRow | undefined
   invocation(id: string): InvocationRow | undefined
   runningInvocations(): InvocationRow[]
@@ -284,8 +284,8 @@ export interface View {
   readonly claims: ClaimView
   readonly approvals: ApprovalView
   readonly notices: NoticeView
-  /** What the agent has not read, oldest first. Read lazily: stop when you have enough. Undefined marks a place to pause. */
+  /** The agent's unread messages, oldest first. Read lazily: stop when you have enough. Undefined marks a place to pause. */
   unread(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined>
-  /** Everything that was ever sent to the agent, newest first; lazily too. */
+  /** All messages ever sent to the agent, newest first. Read lazily, as with `unread`. */
   received(agent: string, filter: InboxFilter, look?: Look): Iterable<Waiting | undefined>
 }

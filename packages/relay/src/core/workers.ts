@@ -1,8 +1,8 @@
-// Workers: who may ask for one, what may be asked of it, and the status of its program. The supervisor runs the programs and reports.
+// Workers: who may hire one, what may be asked of it, and the status of its program. The supervisor runs the programs and reports.
 //
 //   wished → starting → ready ⇄ blocked | paused → exited      any but exited → exited
 //
-// What was asked and what is true are two columns. The supervisor compares them and acts, so nothing depends on a callback.
+// The wish for a worker and the status of its program are two columns. The supervisor compares them and acts, so nothing depends on a callback.
 
 import {
   type Fact,
@@ -29,7 +29,7 @@ export interface SpawnInput extends Omit<ParsedInputOf<'worker.spawn'>, 'worktre
   asked?: WorkerAsked
 }
 
-/** Of a worker that gets the task of a former one again, which works for the same parent, whoever asks. */
+/** Set for a worker that gets the task of a former one again. It works for the same parent, whoever gives the command. */
 export interface Repeated {
   again?: string
   parent?: string
@@ -39,7 +39,7 @@ export function spawn(view: View, command: Command<SpawnInput>): Verdict {
   const { input, mint: id, world } = command
   const { name, cli, command: words, args, model, role, cwd, isInjected, control, worktree, task, asked, again } = input
   const parent = hirerOf(command)
-  // Nobody would hear of it, or end it.
+  // The retired parent could neither hear of the worker nor end it.
   if (again !== undefined && view.isRetired(parent)) return refuse('agent.name-retired', { name: parent })
   const running = view.workers.running()
   if (running.some((worker) => worker.name === name))
@@ -77,7 +77,7 @@ function hirerOf({ input, by }: Command<SpawnInput>): string {
   return input.parent ?? by
 }
 
-/** Refuses a name that another agent has, even one that is away: a worker must not get the mail of another agent. */
+/** Refuses a name that another agent has, even one that is away: a worker must not get another agent's mail. */
 function nameTaken(view: View, command: Command<SpawnInput>): Refused | undefined {
   const { world } = command
   const { name } = command.input
@@ -94,9 +94,9 @@ function nameTaken(view: View, command: Command<SpawnInput>): Refused | undefine
 export interface WishInput {
   name: string
   reason?: string
-  /** Of who asks. */
+  /** The caller's standing. */
   standing: Reader['standing']
-  /** Another machine asks. */
+  /** The caller, if it is on another machine. */
   asker?: Asker
 }
 
@@ -136,7 +136,7 @@ function wishFor(view: View, command: Command<WishInput>, wish: WorkerRow['wish'
   return record([{ type: 'worker.wish-changed', id, worker: name, wish, reason: reasonOf(input) }], { id })
 }
 
-/** The entry is this machine's own, so it says who asked. */
+/** The reason that is stored with the wish. The entry is this machine's own, so its reason names a caller on another machine. */
 function reasonOf({ reason, asker }: WishInput): string | undefined {
   if (!asker) return reason
   return `asked by ${askerText(asker)}${reason === undefined ? '' : `: ${reason}`}`
@@ -147,7 +147,7 @@ export interface IssueTokenInput {
   tokenHash: string
 }
 
-/** The worker's own token: made when its program starts, and revoked when it ends. */
+/** Issues the worker's own token, when its program starts; it is revoked when the program ends. */
 export function issueToken(view: View, { input: { id, tokenHash } }: Command<IssueTokenInput>): Verdict {
   const worker = view.workers.byId(id)
   if (worker?.status !== 'wished') return refuse('worker.unknown', { name: id })
@@ -160,19 +160,22 @@ export interface WorkerReport {
   status: WorkerStatus
   pid?: number
   code?: number
-  /** Of an exit too, in which case it names the code. */
+  /** Why the status changed. For an exit it includes the exit code. */
   reason?: string
-  /** It is spoken to in its terminal from now on. */
+  /** Set when the program is spoken to in its terminal from now on. */
   control?: 'pty'
-  /** Its last screen, for its parent's eyes. */
+  /** The last screen of the terminal, for the parent's eyes. */
   screen?: string
-  /** Of an exit: its worktree held no work, and is gone. */
+  /** On exit: the worktree held no work and was removed. */
   isWorktreeRemoved?: boolean
-  /** Of an exit: what its worktree holds, which is kept. For its parent's eyes. */
+  /** On exit: the work in the worktree, which is kept. For the parent's eyes. */
   kept?: string
 }
 
-/** An exited worker stays exited, and a report without news is not stored. The last screen is the entry's body, because not every watcher may see it. */
+/**
+ * Records a status. An exited worker stays exited, and a report without news is not stored. The last screen is the entry's body, because not every
+ * watcher may see it.
+ */
 export function report(view: View, { input, at }: Command<WorkerReport>): Verdict {
   const { id, status, pid, code, reason, control, screen, isWorktreeRemoved } = input
   const worker = view.workers.byId(id)
@@ -185,7 +188,7 @@ export function report(view: View, { input, at }: Command<WorkerReport>): Verdic
   return record(facts, { worker: worker.name }, screen)
 }
 
-/** What a worker's exit ends with it. */
+/** The facts that end what a worker held: its tokens and its claims. */
 function left(view: View, { name }: WorkerRow, at: number): Fact[] {
   return [{ type: 'agent.tokens-revoked', agent: name }, ...endsOf(view, name, at)]
 }
@@ -204,7 +207,7 @@ export function sweep(view: View, { input: { ids, answer } }: Command<SweepInput
   return record(facts, answer)
 }
 
-/** A worker that the caller may not see is answered as an unknown one. */
+/** Refuses a command about another's worker. A worker that the caller may not see is answered as an unknown one. */
 export function notYours(view: View, reader: Reader, worker: WorkerRow, what: string): Refused {
   const { name, parent } = worker
   const isSeen = sees(view, reader, 'worker', worker) || sees(view, reader, 'terminal', worker)

@@ -1,11 +1,11 @@
-// The workspace itself: how it begins (its id, its key, `#general` and the broadcast), how its key is rotated, and its policy.
+// The workspace itself: its beginning (id, key, `#general` and the broadcast), the rotation of its key, and its policy.
 
 import { type Delegation, type Fact, limits, type ParsedInputOf, type Policy } from '@agent-relay/sdk/protocol'
 import { broadcast, generalChannel } from './conversations.ts'
 import { type Command, record, refuse, type Verdict } from './verdict.ts'
 import type { View } from './view.ts'
 
-/** The policy until the owner changes it, and for parts that a stored policy of an older daemon does not have. */
+/** The policy until the owner changes it, and the defaults for parts that a policy stored by an older daemon lacks. */
 export const firstPolicy: Policy = {
   terminal: {},
   writers: [],
@@ -18,7 +18,7 @@ export const firstPolicy: Policy = {
 /** The format in which a workspace begins to be shared, and the newest that this version knows. */
 export const sharedFormat = 2
 
-/** How a workspace begins to be shared: what every machine may say from now on, and the machine that owns it. */
+/** The facts with which sharing begins: the format, which says what every machine may say from now on, and the owner machine. */
 export function ownedBy(machine: string): Fact[] {
   return [
     { type: 'workspace.raised', format: sharedFormat },
@@ -31,7 +31,7 @@ export interface BeginInput {
   keyHash: string
 }
 
-/** The first command of a workspace. When the workspace is opened again, it has begun already. */
+/** Begins a workspace, as its first command. A workspace that is opened again has begun already. */
 export function begin(view: View, { input, world }: Command<BeginInput>): Verdict {
   if (view.lastNumber(generalChannel) !== undefined) return record([], { isNew: false })
   return record(
@@ -77,7 +77,7 @@ function wrongIn({ agent, for: whom, until, pattern = '' }: Delegation, at: numb
   return pattern.split('*').length - 1 > most ? `a pattern holds at most ${most} stars` : undefined
 }
 
-/** May agents of `workspace` write here, beyond what the owner's own socket allows? */
+/** Whether agents of the other workspace may write here, beyond what the owner's own socket allows. */
 export function mayWrite({ writers }: Policy, workspace: string): boolean {
   return writers === '*' || writers.includes(workspace)
 }

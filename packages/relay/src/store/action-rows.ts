@@ -23,7 +23,7 @@ const statements = {
   input: 'SELECT b.body FROM invocations i JOIN bodies b ON b.seq = i.input WHERE i.id = ?',
 }
 
-/** How a call ended, if it has. */
+/** A call of an action, with its result if it has ended. */
 export interface OutcomeRow {
   action: string
   caller: string
@@ -34,21 +34,21 @@ export interface OutcomeRow {
   outputJson?: string
 }
 
-/** Rows that are read at once when all are listed. */
+/** Number of rows read at once when all are listed. */
 const actionsPerStep = 16
 
 type Known = Map<string, { row: Row; action: ActionRow }>
 
 export class ActionRows {
   readonly #sql: Record<keyof typeof statements, Statement>
-  /** By name, with the rows they were made from: parsing two hundred schemas for every list would cost more than reading the rows. */
+  /** Parsed actions by name, with the rows they were made from: parsing two hundred schemas for every list would cost more than reading the rows. */
   #known: Known = new Map()
 
   constructor(database: Database) {
     this.#sql = database.prepareAll(statements)
   }
 
-  /** By name, a few at a time: schemas are long. The same row is the same object as long as it does not change. */
+  /** The actions in the order of their names, read a few at a time since schemas are long. An unchanged row is the same object again. */
   *all(which: 'all' | 'unasked' = 'all'): Generator<ActionRow, void, void> {
     const known: Known = new Map()
     for (let [after, isMore] = ['', true]; isMore; ) {

@@ -77,7 +77,7 @@ function approvalOf(row: Row): ApprovalRow {
   return approval
 }
 
-/** In the order of the columns that the insert names. */
+/** The values of a new row, in the order of the columns that the insert names. */
 export function approvalValues(
   { id, agent, vendor, tool, input, digest, choices, questions, ...fact }: ApprovalOpened,
   { machine, at, whole }: { machine: string | null; at: number; whole: number | null },

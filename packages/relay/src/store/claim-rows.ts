@@ -6,21 +6,21 @@ import type { Database, Row, Statement } from './database.ts'
 
 const names = ['path', 'machine', 'root', 'file', 'repository', 'agent', 'how', 'since', 'edited_at', 'until']
 const columns = names.map((name) => `c.${name}`).join(', ')
-/** Path by path: SQLite would sort a list of them first. */
+/** The join looks up path by path: with IN, SQLite would sort the list first. */
 const among = 'FROM json_each(?1) j CROSS JOIN claims c ON c.path = j.value AND c.machine = ?2'
 const others = `${among} WHERE c.agent <> ?3 AND c.until > ?4 AND c.until <= ?5`
-/** A fact names no more claims than these. */
+/** The most claims that one fact names. */
 const firstMax = 20
 
 const statements = {
   at: `SELECT ${columns} FROM claims c WHERE path = ? AND machine = ?`,
   inCheckout: `SELECT ${columns} FROM claims c WHERE root = ? ORDER BY agent, file`,
-  // As one text: a thousand rows of ten values take three times as long.
+  // The rows come as one text: a thousand rows of ten values take three times as long.
   among: `SELECT json_group_array(json_array(${columns})) ${among}`,
   countOthers: `SELECT count(*) ${others}`,
   firstOthers: `SELECT ${columns} ${others} LIMIT ${firstMax}`,
   ofFiles: `SELECT ${columns} FROM claims c WHERE file IN (SELECT value FROM json_each(?)) AND repository = ?`,
-  // '0' follows '/': everything that begins with the directory and a '/'.
+  // In ASCII '0' follows '/', so this finds everything that begins with the directory and a '/'.
   below: `SELECT ${columns} FROM claims c WHERE path >= ?1 || '/' AND path < ?1 || '0' AND machine = ?2`,
   of: `SELECT ${columns} FROM claims c WHERE agent = ? ORDER BY path`,
   count: 'SELECT count(*) FROM claims WHERE until > ?',
@@ -78,12 +78,12 @@ export class ClaimRows implements ClaimView {
     return this.#sql.countOf.get(agent, at)?.[0] as number
   }
 
-  /** By agent. */
+  /** All claims that have not expired, ordered by agent. */
   all(at: number): ClaimRow[] {
     return this.#sql.all.all(at).map(claimOf)
   }
 
-  /** Those whose edits made claims that have not ended by their time. */
+  /** The agents whose edits made claims that have not expired. */
   holders(at: number): string[] {
     return this.#sql.holders.all(at).map(([agent]) => agent as string)
   }

@@ -1,5 +1,5 @@
-// Does every column hold what we write there? Asked of a file that may come from anybody, before it is read as a workspace. Whether its pages are
-// whole and its values have the types of their columns: soundness.ts. Whether the columns are ours: schema.ts.
+// Checks that every column holds what we write there. A file that may come from anybody is checked so before it is read as a workspace. soundness.ts
+// checks that its pages are whole and its values have the types of their columns, schema.ts that the columns are ours.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import {
@@ -19,7 +19,7 @@ import { RefusalError } from '../core/refusal-error.ts'
 import { Database } from './database.ts'
 import { beginWith } from './migrating.ts'
 
-/** What a value must be, in words, and as a condition of SQL on the column. */
+/** A condition on a column: in words, and in SQL. */
 interface Expected {
   what: string
   sql(column: string): string
@@ -31,11 +31,11 @@ function wordOf(words: readonly string[]): Expected {
 
 const json: Expected = {
   what: 'JSON',
-  // SQLite's own functions take a text to end at U+0000.
+  // SQLite's own functions take U+0000 as the end of a text.
   sql: (column) => `json_valid(${column}) AND instr(${column}, char(0)) = 0`,
 }
 
-/** JSON of this type, of which this is true besides. */
+/** JSON of this type that also meets the condition `more`. */
 function jsonOf(type: 'array' | 'object', what: string, more: (column: string) => string = () => '1'): Expected {
   return {
     what,
@@ -49,7 +49,7 @@ const facts = jsonOf('array', 'a list of facts that this version knows', (column
   const isKnown = `type = 'object' AND coalesce(json_extract(value, '$.type'), '') IN (${quoted(factTypes)})`
   return `NOT EXISTS (SELECT 1 FROM json_each(${column}) WHERE NOT (${isKnown}))`
 })
-/** The number of an entry whose body is JSON. */
+/** The condition on a column with the number of an entry whose body is JSON. */
 const jsonBody: Expected = {
   what: 'an entry with JSON',
   sql: (column) => `coalesce((SELECT ${json.sql('body')} FROM bodies WHERE bodies.seq = ${column}), 1)`,
@@ -60,7 +60,7 @@ const policy = jsonOf('object', 'a policy', (column) => {
   return `${isOf('approve', 'array')} AND ${isOf('terminal', 'object')}`
 })
 
-/** Besides the types, which the tables demand by themselves. */
+/** Conditions on columns besides their types, which the tables demand by themselves. */
 const expected: Record<string, Record<string, Expected>> = {
   meta: { value: { what: policy.what, sql: (column) => `name <> 'policy' OR ${policy.sql(column)}` } },
   journal: { facts, outcome: json },
@@ -86,7 +86,7 @@ const expected: Record<string, Record<string, Expected>> = {
   },
 }
 
-/** What JavaScript can count to, and the last moment that it knows. */
+/** The largest number that JavaScript counts exactly, and the last moment that its dates know. */
 const [numberMax, timeMax] = [Number.MAX_SAFE_INTEGER, 8.64e15]
 const times = /^(?:at|until|since|horizon|\w+_at)$/
 
@@ -99,7 +99,7 @@ function expectedNumber(name: string): Expected {
   }
 }
 
-/** Of the first column with something else in it, what it must be; undefined where there is none. Brings the tables up to date first. */
+/** The fault of the first column that holds something else than it must; undefined if there is none. Brings the tables up to date first. */
 export function columnFault(path: string): string | undefined {
   let database: Database | undefined
   try {
@@ -107,7 +107,7 @@ export function columnFault(path: string): string | undefined {
     return beginWith(database, faultIn)
   } catch (error) {
     if (error instanceof RefusalError) throw error
-    // A step to the present version reads what is in the columns too.
+    // Steps that bring the tables up to date read the columns too, and may fail on what is there.
     return (error as Error).message
   } finally {
     if (database?.isOpen) database.close()
@@ -119,7 +119,7 @@ export function faultIn(database: Database): string | undefined {
   for (const [table] of database.prepare(names).all()) {
     const checks = checksOf(database, table as string)
     if (checks.length === 0) continue
-    // All of a table's in one walk; 1 where any row holds something else.
+    // One walk through the table makes all of its checks; 1 where any row holds something else.
     const broken = checks.map(
       ([column, { sql }]) => `max(NOT ("${column}" IS NULL OR (${sql(`"${table}"."${column}"`)})))`,
     )
@@ -132,13 +132,16 @@ export function faultIn(database: Database): string | undefined {
 
 const factRows = 1_000
 
-/** A fact whose fields are not what they must be would stop whoever reads the journal again: this machine, or one that the workspace is shared with. */
+/**
+ * The first malformed fact of a journal. Such a fact would stop any machine that reads the journal again: this one, or one that the workspace is
+ * shared with.
+ */
 function factFault(database: Database, table: string): string | undefined {
   const page = database.prepare(`SELECT seq, facts FROM ${table} WHERE seq > ? ORDER BY seq LIMIT ${factRows}`)
   for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)?.[0] as number))
     for (const [seq, text] of rows)
       for (const fact of JSON.parse(text as string) as Fact[]) {
-        // Policies had other fields once; the one that holds is looked at in its column.
+        // Policies had other fields once; the policy in force is checked in its column.
         const field = fact.type === 'workspace.policy-set' ? undefined : misshapen(fact)
         if (field !== undefined) return `entry ${seq} of its ${table} holds a ${fact.type} whose ${field} is malformed`
       }

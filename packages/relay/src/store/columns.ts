@@ -1,4 +1,4 @@
-// What several statements share: the columns of a message's head and of a receipt, and when a stay covers a message.
+// SQL that several statements share: the columns of a message's head and of a receipt, and the condition for a stay to cover a message.
 
 import type { Receipt, Route } from '@agent-relay/sdk/protocol'
 import type { ReceiptRow } from '../core/view.ts'
@@ -7,11 +7,11 @@ import type { Row } from './database.ts'
 export const headColumns = 'm.seq, m.id, m.at, m.conversation, m.n, m.sender, m.kind, m.thread, m.reply_to'
 export const receiptColumns = 'r.route, r.session, r.until, r.offered_at, r.read_at'
 
-/** The stay `s` covers the message with this number: its agent was there when the message was sent. */
+/** The condition for a stay to cover the message with this number: its agent was there when the message was sent. */
 export const covers = (n: string, stay = 's'): string =>
   `${stay}.joined_n < ${n} AND (${stay}.left_n IS NULL OR ${stay}.left_n >= ${n})`
 
-/** The columns of `receiptColumns`, which begin at `from`. */
+/** The receipt in a row whose columns `receiptColumns` begin at `from`. */
 export function receiptOf(row: Row | undefined, from = 0): ReceiptRow | undefined {
   if (!row || (row[from + 2] === null && row[from + 3] === null && row[from + 4] === null)) return undefined
   return {
@@ -23,7 +23,7 @@ export function receiptOf(row: Row | undefined, from = 0): ReceiptRow | undefine
   }
 }
 
-/** What is held has neither been put before anybody nor read. */
+/** The state of a receipt. A message that is only held has neither been put before anybody nor read. */
 export function stateOf(receipt: ReceiptRow | undefined): Receipt['state'] {
   if (receipt?.readAt !== undefined) return 'read'
   return (receipt?.route ?? receipt?.offeredAt) === undefined ? 'stored' : 'offered'

@@ -1,9 +1,9 @@
-// How long commits took, counted in steps, for `/metrics`. Two looks at a clock for each commit, and none for a send that shares one.
+// Durations of commits as a histogram, for `/metrics`. Each commit reads the clock twice; a send that shares a commit does not read it.
 
 export class CommitTimes {
-  /** Upper bounds in seconds. */
+  /** Upper bounds of the buckets in seconds. */
   readonly bounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1] as const
-  /** One more than the bounds: the last counts all commits above them. */
+  /** Counts per bucket; the last, without a bound, is for all longer commits. */
   readonly counts = new Array<number>(this.bounds.length + 1).fill(0)
   sumSeconds = 0
 

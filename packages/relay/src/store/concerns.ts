@@ -1,12 +1,13 @@
-// Which agents an entry concerns besides the readers of its message: one row for each, so that a reader finds its own entries without looking
-// through those of others. The rows are made from the audiences in the table of facts, which also says which facts of an entry a reader sees.
+// The table `concerns` says whom an entry concerns besides the readers of its message: one row for each agent, so that a reader finds its own entries
+// without looking through those of others. The rows are made from the audiences in the table of facts, which also says which facts of an entry a
+// reader sees.
 
 import type { Entry, Fact } from '@agent-relay/sdk/protocol'
 import type { Known } from '../core/facts/row.ts'
 import { rowOf } from '../core/facts/table.ts'
 import type { Database, Row, Statement } from './database.ts'
 
-/** In the column `who` stands an agent's key, or the negative of a conversation's key. */
+/** Values of the column `who`: an agent's key, the negative of a conversation's key, or 0 for everyone. */
 export const everyone = 0
 export const whoOfConversation = (key: number): number => -key
 
@@ -34,7 +35,7 @@ export class Concerns {
     }
   }
 
-  /** After the entry's facts were applied. A plain send writes nothing here: its readers find it by its conversation. */
+  /** Writes the rows of an entry, after its facts were applied. A plain send has none: its readers find it by its conversation. */
   write({ seq, facts }: Pick<Entry, 'seq' | 'facts'>): void {
     this.#who.clear()
     for (const fact of facts) this.#add(fact)
@@ -45,10 +46,10 @@ export class Concerns {
     const audience = rowOf(fact).seen
     if (audience.to === 'everyone') this.#who.add(everyone)
     else if (audience.to === 'agents') this.#addAgents(audience.who(fact, this.#known))
-    // The readers of a message are found by its conversation; what is said of it later is noted there.
+    // Readers find a message by its conversation, so later facts about it are stored under the conversation.
     else if (audience.to === 'readers' && fact.type !== 'message.created') {
       const conversation = this.#sql.place.get(audience.of(fact))?.[1]
-      // One that was pruned has no readers.
+      // A message that was pruned has no readers.
       if (conversation !== undefined) this.#who.add(whoOfConversation(conversation as number))
     }
   }
@@ -62,11 +63,11 @@ export class Concerns {
   }
 }
 
-/** Without plain sends, which are most of the entries: they concern nobody else. */
+/** Entries without plain sends, which are most of all and have no rows here. */
 const others = `SELECT seq, facts FROM journal WHERE seq > ? AND facts NOT LIKE '[{"type":"message.created"%' ORDER BY seq LIMIT (? + 0)`
 const chunk = 1_000
 
-/** For a journal from before these rows existed. A million entries, half of them plain sends, take about ten seconds. */
+/** Fills the table for a journal from before it existed. A million entries, half of them plain sends, take about ten seconds. */
 export function fillConcerns(database: Database): void {
   const agents = new Map(database.prepare('SELECT name, key FROM agents').all() as [string, number][])
   const concerns = new Concerns(database, (name) => agents.get(name))

@@ -1,4 +1,4 @@
-// What a database file holds, as somebody reads it who does not open the workspace.
+// Looks into a database file without opening the workspace.
 
 import { statSync } from 'node:fs'
 import { daemonName } from '@agent-relay/sdk/protocol'
@@ -7,11 +7,11 @@ import { knownVersion } from './migrating.ts'
 import { busyMs } from './soundness.ts'
 
 export interface DatabaseContents {
-  /** The workspace's own. Unset in a file that was never begun. */
+  /** The workspace's id. Unset in a file that was never begun. */
   id?: string
   /** The version of its tables. */
   schema: number
-  /** Its last entry. */
+  /** The number of the last entry. */
   seq: number
   messages: number
 }
@@ -28,7 +28,7 @@ export function contentsOf(path: string): DatabaseContents {
   })
 }
 
-/** The workspace's own. */
+/** The workspace's id. Unset in a file that was never begun. */
 export function idOf(path: string): string | undefined {
   return reading(path, idIn)
 }
@@ -37,18 +37,18 @@ function idIn(database: Database): string | undefined {
   return database.prepare("SELECT value FROM meta WHERE name = 'id'").get()?.[0] as string | undefined
 }
 
-/** Throws where this program does not know the version of its tables. */
+/** Throws if this program does not know the version of the file's tables. */
 export function mustBeKnown(path: string): void {
   reading(path, knownVersion)
 }
 
-/** In bytes. `log`: what is not in the database yet. */
+/** Sizes in bytes. `log`: the write-ahead log, with what is not in the database yet. */
 export function sizesOf(path: string): { database: number; log: number } {
   const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
   return { database: size(path), log: size(`${path}-wal`) }
 }
 
-/** Nobody was ever in it, nothing was said, and nothing ran. */
+/** Whether a workspace was never used: nobody was in it, nothing was said, and nothing ran. */
 export function isBlank(path: string): boolean {
   return reading(path, (database) => {
     const isEmpty = (sql: string, ...values: string[]) => database.prepare(sql).get(...values) === undefined

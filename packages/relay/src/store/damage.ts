@@ -1,5 +1,5 @@
-// A file that is not the database that was written: the refusals that say so, with the commands that help. It is found out in database.ts,
-// soundness.ts, same-files.ts, migrations.ts and daemon/known-workspaces.ts.
+// Refusals for a file that is not the database that was written, with the commands that help. The fault is found in database.ts, soundness.ts,
+// same-files.ts, migrating.ts and daemon/known-workspaces.ts.
 
 import { statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -17,14 +17,14 @@ interface Stored {
   at: number
 }
 
-/** What was stored and is gone: see Gap in journal-end.ts. */
+/** Entries that were stored and are gone: see Gap in journal-end.ts. */
 interface Lack {
   isLocal: boolean
   expected: Stored
   found: Stored
 }
 
-/** The database is whole, but lacks what was stored in it. A person can go on with what is left. */
+/** The refusal of a database that is whole but lacks entries. A person can go on with what is left. */
 export function cut(path: string, lack: Lack): RefusalError {
   const recover = `agent-relay workspace recover ${quotedWord(workspaceOf(path))}`
   return new RefusalError('workspace.damaged', { path, reason: lackText(lack), lack, recover, ...fixesOf(path) })
@@ -40,12 +40,12 @@ function lackText({ isLocal, expected, found }: Lack): string {
   return `${ends}, but ${told(expected)} was stored${isLocal ? '' : `: ${gone} ${gone === 1 ? 'entry is' : 'entries are'} gone`}`
 }
 
-/** The database of another workspace lies in the place of this one's. Each is told with its name, where it is known. */
+/** The refusal of another workspace's database in the place of this one's. Each is named by its workspace's name, if known. */
 export function swapped(path: string, found: string, own: string): RefusalError {
   return lost(path, `${path} is the database of ${found}, and its own is ${own}`)
 }
 
-/** The file was removed, replaced or cut while it was being written. */
+/** The refusal after the file was removed, replaced or cut while it was being written. */
 export function replaced(path: string, reason: string): RefusalError {
   return new RefusalError('store.replaced', { path, reason, workspace: workspaceOf(path), ...fixesOf(path) })
 }
@@ -55,8 +55,8 @@ export function lost(path: string, reason: string): RefusalError {
 }
 
 /**
- * What is missing where a database should be; undefined where a database may be made or opened. Ask before opening it: SQLite would make a
- * missing database again, and delete the log beside an empty one. `isKnown`: there was a workspace of this name before.
+ * A text that says what is missing where a database should be; undefined where a database may be made or opened. Call it before opening: SQLite would
+ * make a missing database again, and delete the log beside an empty one. `isKnown`: there was a workspace of this name before.
  */
 export function lossOf(path: string, isKnown: boolean): string | undefined {
   const size = statSync(path, { throwIfNoEntry: false })?.size
@@ -73,7 +73,7 @@ export function fileFaultOf(error: unknown): Refusal | undefined {
   return /^workspace\.(?:damaged|lost|newer)$/.test(error.refusal.code) ? error.refusal : undefined
 }
 
-/** Was this very file found damaged? */
+/** Whether the error says that this very file is damaged. */
 export function isDamage(error: unknown, path: string): boolean {
   return (
     error instanceof RefusalError && error.refusal.code === 'workspace.damaged' && error.refusal.details.path === path
@@ -81,9 +81,9 @@ export function isDamage(error: unknown, path: string): boolean {
 }
 
 /**
- * Commands that can be pasted into a shell. With a copy of the file: stop the daemon first, since it would go on with the file that it has
- * open; move the log too, since SQLite would play it into the file that takes its place. Without a copy: keep what is there, in case somebody
- * can read it.
+ * Commands that can be pasted into a shell. `copy`, with a copy of the file: the daemon is stopped first, since it would go on with the file that it
+ * has open, and the log is moved too, since SQLite would play it into the copy. `startOver`, without a copy: the damaged files are kept, in case
+ * somebody can read them.
  */
 export function fixesOf(path: string): { copy: string; startOver: string } {
   const folder = dirname(path)

@@ -1,4 +1,4 @@
-// The SQLite driver, which no other file names: `node:sqlite` from Node 24 on, else a replacement with the same API.
+// The only file that knows the SQLite driver: `node:sqlite` from Node 24 on, else a replacement with the same API.
 
 import { createRequire } from 'node:module'
 import type { DatabaseSync } from '@photostructure/sqlite'
@@ -12,7 +12,10 @@ export type Row = Value[]
 const require = createRequire(import.meta.url)
 const { DatabaseSync: Driver } = chooseDriver()
 
-/** Node 22 has the module too, but its first versions give no rows as arrays and print a warning at every start. */
+/**
+ * Whether Node's own driver can be used. Node 22 has the module too, but its first versions give no rows as arrays and print a warning at every
+ * start.
+ */
 function hasOwnDriver(): boolean {
   return Number(process.versions.node.split('.')[0]) >= 24
 }
@@ -22,8 +25,8 @@ function chooseDriver(): { DatabaseSync: typeof DatabaseSync } {
 }
 
 /**
- * Frees the files of databases that were closed. The replacement driver keeps them open until all of their statements were collected as
- * garbage, which may never happen in a quiet daemon. This takes about ten milliseconds: call it once in a while, not for every database.
+ * Frees the files of databases that were closed. The replacement driver keeps them open until all of their statements were collected as garbage,
+ * which may never happen in a quiet daemon. Freeing takes about ten milliseconds: call this once in a while, not for every database.
  */
 export async function freeClosed(): Promise<void> {
   if (!hasOwnDriver()) await collectGarbage()
@@ -43,7 +46,7 @@ export class Database {
   constructor(path: string) {
     this.path = path
     this.#driver = new Driver(path)
-    // The file may come from somebody else: what its schema says must not call functions of ours.
+    // The file may come from somebody else: its schema must not call functions of ours.
     this.#driver.exec('PRAGMA trusted_schema = OFF')
   }
 
@@ -70,13 +73,13 @@ export class Database {
     return Object.fromEntries(entries) as Record<Name, Statement>
   }
 
-  /** The same for those that many workspaces never need: each open one would keep them in memory. */
+  /** Statements that are prepared at their first use: many workspaces never need them, and each open workspace would keep them in memory. */
   prepareWhenUsed<Name extends string>(statements: Record<Name, string>): Record<Name, Statement> {
     const entries = Object.entries<string>(statements).map(([name, sql]) => [name, new LaterStatement(this, sql)])
     return Object.fromEntries(entries) as Record<Name, Statement>
   }
 
-  /** All or nothing; an error rolls back and is thrown on. `work` may not answer a promise: it would be committed too early. */
+  /** Runs `work` in a transaction; an error rolls back and is thrown on. `work` may not return a promise: it would be committed too early. */
   transact<T>(work: () => T extends Promise<unknown> ? never : T): T {
     this.exec('BEGIN IMMEDIATE')
     try {
@@ -98,7 +101,7 @@ export class Database {
   }
 }
 
-/** The driver's statement, with failures that name the file. Spelled out three times: one more function per call would cost a tenth. */
+/** The driver's statement, with errors that name the file. The same code stands three times, since one more function per call would cost a tenth. */
 class TellingStatement implements Statement {
   readonly #statement: Statement
   readonly #path: string
@@ -137,8 +140,8 @@ class TellingStatement implements Statement {
 export type First = (columns: string, rest: string) => Row | undefined
 
 /**
- * Reads from a file that stays as it is, with its log: a connection that may write puts the log away when it is closed. Rows come by a function
- * of SQL, since the replacement driver would keep the file open until prepared statements were collected as garbage.
+ * Reads from a file that stays as it is, with its log: a connection that may write removes the log when it is closed. Rows come through an SQL
+ * function, since the replacement driver would keep the file open until prepared statements were collected as garbage.
  */
 export function lookInto<T>(path: string, work: (first: First) => T): T {
   let row: Row | undefined
@@ -193,7 +196,7 @@ class LaterStatement implements Statement {
   }
 }
 
-/** The only place where a failure of SQLite becomes a refusal: the file's path is known here. */
+/** Turns a failure of SQLite into a refusal, which happens nowhere else: the file's path is known here. */
 function told(error: unknown, path: string): unknown {
   if (isSqliteError(error, 'full') || isIndexFull(error)) return new RefusalError('store.full')
   if (isSqliteError(error, 'notADatabase') || isSqliteError(error, 'corrupt'))
@@ -211,14 +214,14 @@ const failures = {
   ioError: [10, /disk I\/O error/],
 } as const
 
-/** SQLITE_IOERR_SHMSIZE: there was no space for the index of the log. Nothing was written, as with a full disk elsewhere. */
+/** SQLITE_IOERR_SHMSIZE: there was no space for the shared memory file of the log. Nothing was written, as with a full disk elsewhere. */
 const shmSize = 4_874
 
 function isIndexFull(error: unknown): boolean {
   return (error as { errcode?: unknown } | undefined)?.errcode === shmSize
 }
 
-/** SQLite itself failed. */
+/** Whether SQLite itself failed. */
 export function isFailure(error: unknown): boolean {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
   return typeof errcode === 'number' || code === 'ERR_SQLITE_ERROR'

@@ -1,6 +1,6 @@
 // The statements with which evolve.ts writes rows.
 
-/** An agent keeps this many tokens that last, and as many that last a day; older ones stop working. */
+/** Number of lasting tokens that an agent keeps, and likewise of tokens that last a day; older ones stop working. */
 const tokensMax = 16
 
 export const statements = {
@@ -16,7 +16,7 @@ export const statements = {
   tokensRevoked: 'DELETE FROM tokens WHERE agent = ?',
   tokensForgotten: 'DELETE FROM tokens',
   conversation: 'INSERT INTO conversations (name) VALUES (?) RETURNING key',
-  // The row stays under a name that no conversation can have, or its key would name the next one that is opened.
+  // A removed conversation keeps its row, under a name that none can have, or its key would name the next one that is opened.
   removed: "UPDATE conversations SET name = '-' || key WHERE key = ?",
   staysRemoved: 'DELETE FROM members WHERE conversation = ?',
   stay: 'INSERT OR IGNORE INTO members (agent, conversation, joined_n, cursor) VALUES (?1, ?2, ?3, ?3)',
@@ -26,7 +26,7 @@ export const statements = {
   message:
     'INSERT INTO messages (seq, id, at, conversation, n, sender, kind, thread, reply_to, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   placeOf: 'SELECT seq, conversation FROM messages WHERE id = ?',
-  // Looks up the message's number itself: a page of fifty would otherwise cost fifty more statements.
+  // The statement looks up the message's number itself: a page of fifty would otherwise cost fifty more statements.
   offered: `INSERT INTO receipts (message, agent, offered_at, route, session, until)
     SELECT seq, ?, ?, ?, ?, ? FROM messages WHERE id = ?
     ON CONFLICT DO UPDATE SET offered_at = excluded.offered_at, route = excluded.route, session = excluded.session, until = excluded.until`,
@@ -35,7 +35,7 @@ export const statements = {
   released: `UPDATE receipts SET session = NULL, until = NULL WHERE agent = ?
     AND message = (SELECT seq FROM messages WHERE id = ?)`,
   read: 'INSERT INTO receipts (message, agent, read_at) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET read_at = ?3',
-  // To just before the first message that is neither the agent's own nor read.
+  // Moves the cursor to just before the first message that is neither the agent's own nor read.
   advance: `UPDATE members SET cursor = coalesce((SELECT m.n - 1 FROM messages m
       LEFT JOIN receipts r ON r.message = m.seq AND r.agent = members.agent
       WHERE m.conversation = members.conversation AND m.n > members.cursor AND m.n <= coalesce(members.left_n, ?1)
@@ -62,7 +62,7 @@ export const statements = {
   completed: 'UPDATE invocations SET ok = ?, code = ?, message = ?, output = ?, duration_ms = ? WHERE id = ?',
 }
 
-/** Those that most workspaces never need. */
+/** Statements that most workspaces never need. */
 export const rareStatements = {
   // Where machines share the workspace the later time counts, whichever clock told it: see noted-receipts.ts.
   offeredAtHome: `INSERT INTO receipts (message, agent, offered_at, route, session, until)
@@ -77,7 +77,7 @@ export const rareStatements = {
     hidden_lines, whole, is_whole, questions, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   approvalClosed:
     'UPDATE approvals SET closed_at = ?, how = ?, kind = ?, closed_by = ?, given = ? WHERE id = ? AND closed_at IS NULL',
-  // Two sessions may have seen different messages of it.
+  // Two sessions may dismiss a need after different messages: the later one counts.
   dismissed:
     'INSERT INTO dismissals VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET through = max(through, excluded.through)',
   noticeAsked: 'INSERT OR REPLACE INTO notices VALUES (?, ?, ?, ?, ?, ?)',

@@ -1,5 +1,5 @@
-// What each fact does to the tables. Every row that is made from facts is written here, except those of `concerns` (see concerns.ts). Whether a
-// fact is allowed is not asked here: the rule has decided.
+// Applies facts to the tables. Every row that is made from facts is written here, except those of `concerns` (see concerns.ts). Whether a fact is
+// allowed is not asked here: the rule has decided.
 
 import { type Entry, type Fact, limits, toolNameOf } from '@agent-relay/sdk/protocol'
 import { type JournalEntry, machineOf, type Origin } from '../core/journal.ts'
@@ -17,7 +17,7 @@ import type { KnownAgent, KnownConversation, Tables } from './tables.ts'
 /** Every 64th message of a sender moves its own cursor: one write in 64 sends, and never more than 64 own messages to pass over. */
 const ownStride = 64
 
-/** An entry as it is written, or its facts alone where the journal is replayed: what belongs to it is stored already then. */
+/** An entry to apply, or its facts alone where the journal is replayed: its body and payload are stored already then. */
 type Applied = Entry & Pick<JournalEntry, 'body' | 'payload'> & Partial<Origin>
 
 type Appliers = { [T in Fact['type']]: (fact: Extract<Fact, { type: T }>, entry: Applied) => void }
@@ -32,7 +32,7 @@ export class Evolve {
   /** Stays whose cursor may move once all facts of the entry are applied. */
   readonly #touched = new Map<string, [KnownAgent, KnownConversation]>()
 
-  /** `machine`: this one, where the workspace is shared with others. */
+  /** `machine`: this machine, where the workspace is shared with others. */
   constructor(database: Database, tables: Tables, machine?: string) {
     this.#database = database
     this.#tables = tables
@@ -47,9 +47,9 @@ export class Evolve {
     this.#concerns.write(entry)
   }
 
-  /** An entry of this machine alone: it concerns readers of events once its note comes back. */
+  /** Applies an entry of this machine alone: it concerns readers of events only once its note comes back. */
   applyLocal(entry: Applied): void {
-    // Left over from an entry that was rolled back, with numbers that never came to be.
+    // An entry that was rolled back may have left stays here, with numbers that never came to be.
     this.#touched.clear()
     for (const fact of entry.facts) (this.#appliers[fact.type] as (f: Fact, e: Applied) => void)(fact, entry)
     if (this.#touched.size > 0) this.#moveCursors()
@@ -66,12 +66,12 @@ export class Evolve {
     this.#touched.set(`${agent.key}/${conversation.key}`, [agent, conversation])
   }
 
-  /** Also those of agents that no entry tells of. */
+  /** Deletes all tokens, also those of agents that no entry tells of. */
   forgetTokens(): void {
     this.#sql.tokensForgotten.run()
   }
 
-  /** Before the journal is replayed from its beginning. */
+  /** Empties the tables before the journal is replayed from its beginning. */
   forgetAll(): void {
     for (const table of derivedTables) this.#database.exec(`DELETE FROM ${table}`)
     this.#tables.reload()
@@ -90,7 +90,7 @@ export class Evolve {
     'machine.revoked': ({ machine }) => this.#sql.meta.run(`revoked ${machine}`, ''),
     'machine.admitted': ({ machine }) => this.#sql.metaGone.run(`revoked ${machine}`),
     'agent.registered': ({ id, agent }) => {
-      // Right on every machine, because every machine applies all entries in order.
+      // The key is the same on every machine, because every machine applies all entries in order.
       const key = this.#tables.agents.size + 1
       const known: KnownAgent = { ...agent, id, type: agent.type as AgentRow['type'], key }
       this.#sql.agent.run(key, known.name, id, known.type, ...this.#optional(known))
@@ -110,13 +110,13 @@ export class Evolve {
     'agent.tokens-revoked': ({ agent }) => this.#sql.tokensRevoked.run(this.#agent(agent).key),
     'agent.retired': ({ agent, isFree }) => {
       const { handle, ...known } = this.#agent(agent)
-      // The row stays, or its key would be given to the next agent. A name with this sign cannot be asked for.
+      // The row of a retired agent stays, or its key would be given to the next agent. Nobody can ask for a name with `~`.
       const name = isFree ? `${agent}~${known.key}` : agent
       this.#sql.retired.run(name, known.key)
       this.#tables.putAgent({ ...known, isRetired: true })
       if (isFree) this.#tables.renameAgent(this.#agent(agent), name)
     },
-    // What an agent was told changes nothing.
+    // A brief changes no table.
     'agent.briefed': () => {},
     'agent.homed': ({ agent, machine, epoch }) => {
       this.#sql.home.run(agent, epoch, machine)
@@ -185,7 +185,7 @@ export class Evolve {
       this.#sql.invoked.run(id, action, caller, provider, session, at, until, machine, seq)
     },
     'action.completed': ({ id, ok, code = null, message = null, durationMs }, { seq, facts, body }) => {
-      // A call that could not begin: the entry's body is its input.
+      // In the entry of a call that could not begin, the body is the call's input.
       const isOwnBody = !facts.some(({ type }) => type === 'action.invoked')
       if (ok && isOwnBody) this.#keepBody(seq, body)
       this.#sql.completed.run(ok ? 1 : 0, code, message, ok ? seq : null, durationMs, id)
@@ -223,14 +223,14 @@ export class Evolve {
       this.#sql.claimsOver.run(entry.at)
       this.#sql.claimed.run(path, machineOf(fact, entry) ?? '', root, file, repository, agent, how, entry.at, until)
     },
-    // It may be written down a while after the edit.
+    // A renewal may be stored a while after the edit: the edit's time follows from `until`.
     'claim.renewed': ({ path, machine = '', until }) =>
       this.#sql.claimRenewed.run(until - limits.claimMs, until, path, machine),
     'claim.ended': ({ path, machine = '' }) => this.#sql.claimEnded.run(path, machine),
     'claim.denied': () => {},
     'claim.passed': () => {},
     'approval.opened': (fact, entry) => {
-      // The body is this fact's only where its input was cut.
+      // The body belongs to this fact only if its input was cut.
       const body = fact.hiddenChars === undefined ? undefined : entry.body
       this.#keepBody(entry.seq, body)
       const whole = body === undefined ? null : entry.seq
@@ -263,7 +263,7 @@ export class Evolve {
     return [cli ?? null, model ?? null, parent ?? null, handle ?? null, role ?? null] as const
   }
 
-  /** A body that is not a message's. */
+  /** Stores a body that is not a message's. */
   #keepBody(seq: number, body: string | undefined): void {
     if (body !== undefined) this.#sql.body.run(seq, body)
   }
@@ -294,7 +294,7 @@ export class Evolve {
     return conversation
   }
 
-  /** Undefined where the message was pruned: what is told of it later changes nothing. */
+  /** The place of a message. Undefined if the message was pruned: later facts about it change nothing. */
   #place(message: string): { seq: number; conversation: KnownConversation } | undefined {
     const row = this.#sql.placeOf.get(message)
     if (!row) return undefined

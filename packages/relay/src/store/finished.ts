@@ -1,5 +1,5 @@
-// How much of a workspace is over and old: up to which entry, and in each conversation up to which message. What may go of it is taken out by
-// pruning.ts. Nothing is changed here.
+// Finds how much of a workspace is over and old: up to which entry, and in each conversation up to which message. It changes nothing; pruning.ts
+// takes out what may go.
 
 import { isOpen } from '../core/open-questions.ts'
 import type { Steps } from '../core/steps.ts'
@@ -9,7 +9,7 @@ import type { Tables } from './tables.ts'
 import type { SqliteView } from './view.ts'
 
 export interface Horizon {
-  /** What is not older stays. */
+  /** Everything younger than this stays. */
   at: number
   now: number
   /** Messages whose answers somebody awaits now. */
@@ -20,17 +20,17 @@ type IsOld = (time: number) => boolean
 
 interface Limits {
   isOld: IsOld
-  /** Times that are not old. */
+  /** The span of times that are not old. */
   young: { after: number; to: number }
-  /** The first message of the conversation whose answer somebody awaits. */
+  /** The number of the conversation's first message whose answer somebody awaits. */
   asked: number | undefined
 }
 
 export interface Finished {
   horizon: number
-  /** The last entry that is old. */
+  /** The number of the last old entry. */
   through: number
-  /** By the key of a conversation: the last message that is over, with all before it. */
+  /** For the key of each conversation, the number of the last message that is over, with all before it. */
   upTo: ReadonlyMap<number, number>
   held: Held[]
 }
@@ -38,10 +38,10 @@ export interface Finished {
 /** A conversation in which old messages stay. */
 export interface Held {
   conversation: string
-  /** From this number on. */
+  /** The number from which messages stay. */
   n: number
   messages: number
-  /** Those who have not read that message. */
+  /** Names of agents that have not read that message. */
   unreadBy: string[]
   /** The message is a question that is still open, or somebody awaits its answer. */
   isAsked: boolean
@@ -57,15 +57,15 @@ const statements = {
     ORDER BY agent, joined_n LIMIT (?4 + 0)`,
   unread: `SELECT m.n FROM messages m LEFT JOIN receipts r ON r.message = m.seq AND r.agent = ?1 WHERE m.conversation = ?2
     AND m.n > ?3 AND m.n <= ?4 AND m.sender <> ?5 AND r.read_at IS NULL ORDER BY m.n LIMIT 1`,
-  // Read so lately that whoever read it may be at work on it.
+  // Messages read so recently that the reader may be at work on them.
   fresh: `SELECT m.n FROM messages m JOIN receipts r ON r.message = m.seq WHERE m.conversation = ?1 AND m.n >= ?2 AND m.n < ?3
     AND r.read_at > ?4 AND r.read_at <= ?5 ORDER BY m.n LIMIT 1`,
   questions: `SELECT ${headColumns} FROM messages m WHERE m.conversation = ? AND m.kind = 'question' ORDER BY m.n DESC LIMIT 16`,
 }
 
-/** What one step looks at. */
+/** Rows that one step looks at. */
 const [entriesPerStep, conversationsPerStep, staysPerStep, messagesPerStep] = [1_000, 64, 64, 256]
-/** Names that are told of those who have not read a message. */
+/** The most names listed of agents that have not read a message. */
 const namesMax = 5
 
 export class FinishedRows {
@@ -81,7 +81,7 @@ export class FinishedRows {
 
   *find({ at, now, awaited }: Horizon, lastSeq: number): Steps<Finished> {
     const through = yield* this.#through(at, lastSeq)
-    // A clock that was ahead has left times that are still to come: they say nothing.
+    // Times in the future, which a clock that was ahead has left, count as old.
     const isOld: IsOld = (time) => time <= at || time > now
     const young = { after: at, to: now }
     const asked = new Map<number, number>()
@@ -104,7 +104,10 @@ export class FinishedRows {
     return { horizon: at, through, upTo, held }
   }
 
-  /** Times need not grow with the numbers: a workspace that was imported begins with an entry of the day of its import. */
+  /**
+   * The last old entry, sought from the end. Times need not grow with the numbers: an imported workspace begins with an entry of the day of its
+   * import.
+   */
   *#through(at: number, lastSeq: number): Steps<number> {
     for (let to = lastSeq; to > 0; to -= entriesPerStep) {
       const found = this.#sql.lastOld.get(Math.max(0, to - entriesPerStep), to, at)?.[0]
@@ -114,7 +117,7 @@ export class FinishedRows {
     return 0
   }
 
-  /** The last message of a conversation stays always: it is where the next one gets its number from. */
+  /** The last message of a conversation that may go. The very last one stays always: the next one gets its number from it. */
   *#conversation(key: number, name: string, { isOld, young, asked }: Limits): Steps<{ n: number; held?: Held }> {
     const [first, last] = [this.#sql.first, this.#sql.last].map((sql) => Number(sql.get(key)?.[0] ?? 0))
     const said = Math.min(this.#lastOld(key, Number(first), Number(last), isOld), Number(last) - 1)
@@ -136,7 +139,7 @@ export class FinishedRows {
     return { n: n < Number(first) ? 0 : n, held }
   }
 
-  /** By halving: times grow with the numbers, as a rule, and what stands before an old message is not newer. */
+  /** The last old message, found by halving: times grow with the numbers, as a rule, and messages before an old one are not newer. */
   #lastOld(key: number, first: number, last: number, isOld: IsOld): number {
     let [low, high] = [first - 1, last]
     while (low < high) {
@@ -147,7 +150,7 @@ export class FinishedRows {
     return low
   }
 
-  /** The last of them before one that was read since the horizon. */
+  /** The last message before one that was read since the horizon. */
   *#beforeYoung(key: number, first: number, said: number, { after, to }: Limits['young']): Steps<number> {
     for (let n = first; n <= said; n += messagesPerStep) {
       const found = this.#sql.fresh.get(key, n, Math.min(said + 1, n + messagesPerStep), after, to)?.[0]
@@ -157,7 +160,7 @@ export class FinishedRows {
     return said
   }
 
-  /** The first one up to a number that waits for an answer; beyond it, if there is none. */
+  /** The first message up to `old` that waits for an answer; a number beyond it, if there is none. */
   #question(key: number, name: string, old: number, asked = old + 1): number {
     const isDirect = name.startsWith('@')
     const heads = isDirect ? this.#sql.questions.all(key).map((row) => this.#view.head(row)) : []
@@ -165,7 +168,7 @@ export class FinishedRows {
     return Math.min(asked, ...open.map(({ n }) => n))
   }
 
-  /** Of agents that can still come back; undefined where the reader may pause. */
+  /** The stays of agents that can still come back; undefined where the reader may pause. */
   *#stays(key: number): Generator<{ name: string; agent: number; cursor: number; left: number } | undefined> {
     for (let [agent, joined, isMore] = [0, -1, true]; isMore; ) {
       const rows = this.#sql.stays.all(key, agent, joined, staysPerStep) as [number, number, number | null, number][]

@@ -1,4 +1,4 @@
-// Reading back: conversations in the order of their last messages, and pages of one conversation by its numbers. It decides nothing.
+// Reads history: conversations in the order of their last messages, and pages of one conversation by its numbers. It decides nothing.
 
 import type { HistoryMessage } from '@agent-relay/sdk/protocol'
 import type { Steps } from '../core/steps.ts'
@@ -9,7 +9,7 @@ import type { Queries } from './queries.ts'
 import type { Tables } from './tables.ts'
 import type { SqliteView } from './view.ts'
 
-/** Where a reader has been, in order: two stays in one conversation never overlap. */
+/** The messages in a reader's stays, in order: two stays in one conversation never overlap. */
 const ofStays = `FROM members s CROSS JOIN messages m ON m.conversation = s.conversation AND m.n > max(s.joined_n, ?2)
   AND m.n < min(coalesce(s.left_n + 1, ?3), ?3) WHERE s.agent = ?5 AND s.conversation = ?1`
 const ofAll = 'FROM messages m WHERE m.conversation = ?1 AND m.n > ?2 AND m.n < ?3'
@@ -29,7 +29,10 @@ const statements = {
   preview: 'SELECT substr(body, 1, ?2) FROM messages WHERE seq = ?1',
 }
 
-/** No index finds what one agent has sent: this many of the newest entries are looked through, this many at once. */
+/**
+ * Limits for finding the messages that an agent has sent, which no index does: how many of the newest entries are looked through, and how many at
+ * once.
+ */
 const [lookBackMax, lookBackStep] = [50_000, 1_000]
 /** Conversations that one step looks at. */
 const conversationsPerStep = 200
@@ -39,9 +42,9 @@ export interface Span {
   before: number
   limit: number
   bytesMax: number
-  /** From the low end, or from the high one. */
+  /** Whether the page is taken from the low end, or from the high one. */
   isUpward: boolean
-  /** Unset: a reader that sees everything. */
+  /** The agent that reads; unset for a reader that sees everything. */
   reader?: string
 }
 
@@ -58,7 +61,7 @@ export class History {
     this.#sql = database.prepareAll(statements)
   }
 
-  /** Every conversation, or those of a list, with the entry of its last message; the newest first. */
+  /** Conversations with the entry of their last message, newest first: all, or those named. */
   *latest(names?: Iterable<string>): Steps<{ name: string; seq: number }[]> {
     const found: { name: string; seq: number }[] = []
     for (const each of names === undefined ? this.#all() : this.#named(names)) {
@@ -68,7 +71,7 @@ export class History {
     return found.sort((a, b) => b.seq - a.seq)
   }
 
-  /** The messages of a conversation after a number, all of them: where only a part of the workspace is new. */
+  /** The ids of all messages of a conversation after a number, for where only a part of the workspace is new. */
   idsAfter(conversation: string, n: number): string[] {
     return this.#sql.idsAfter.all(conversation, n).map(([id]) => id as string)
   }
@@ -77,7 +80,7 @@ export class History {
     for (const name of names) yield this.#tables.conversation(name)
   }
 
-  /** Past the mirror in memory, which would lose the conversations that are in use. */
+  /** Reads all conversations past the mirror in memory, which would otherwise drop those that are in use. */
   *#all(): Iterable<{ name: string; lastSeq: number }> {
     for (let after = 0; ; ) {
       const rows = this.#sql.conversations.all(after, conversationsPerStep) as [number, string, number][]
@@ -91,7 +94,7 @@ export class History {
     return this.#sql.preview.get(seq, chars)?.[0] as string
   }
 
-  /** Heads in the order of their numbers, as many as fit: at least one. Of those the reader may see, or of all. */
+  /** Heads in the order of their numbers, as many as fit but at least one: all of the span, or those that the reader may see. */
   span(conversation: string, { after, before, limit, bytesMax, isUpward, reader }: Span): MessageHead[] {
     const key = this.#tables.conversation(conversation)?.key ?? -1
     const which = isUpward ? 'upward' : 'downward'
@@ -109,7 +112,7 @@ export class History {
     return isUpward ? heads : heads.reverse()
   }
 
-  /** Newest first, of the entries after a number; undefined where the reader may pause. */
+  /** The messages that an agent has sent in the entries after a number, newest first; undefined where the reader may pause. */
   *sent(agent: string, after: number, lastSeq: number): Generator<Waiting | undefined, void, void> {
     for (let to = lastSeq; to > Math.max(after, lastSeq - lookBackMax); to -= lookBackStep) {
       for (const row of this.#sql.sent.all(agent, to - lookBackStep, to))
@@ -118,7 +121,7 @@ export class History {
     }
   }
 
-  /** With its receipts; `reader` is the agent whose own receipt is told. */
+  /** A message with its body, receipts and reactions; `reader` is the agent whose own receipt is shown. */
   whole(head: MessageHead, reader: string): HistoryMessage {
     const [offered, read] = this.#sql.counts.get(head.seq) as [number, number]
     const shown: HistoryMessage = { ...this.#queries.whole(head), n: head.n, offered, read }

@@ -1,18 +1,18 @@
-// The end file: a small file beside a workspace's database that says which entry was stored last. It lies outside SQLite's log, so a start finds
-// out when a log or database was cut, removed, or replaced by an older one. What is refused then: daemon/known-workspaces.ts.
+// The end file: a small file beside a workspace's database that says which entry was stored last. It lies outside SQLite's log, so a start finds out
+// when a log or database was cut, removed, or replaced by an older one. daemon/known-workspaces.ts refuses such a file.
 //
-// It is written after each commit and before its answers, and is never synced. Killing the process loses nothing of it; a power cut may leave an
-// older one, or none, and neither raises an alarm.
+// The end file is written after each commit and before its answers, and is never synced. Killing the process loses nothing of it; a power cut may
+// leave an older one, or none, and neither raises an alarm.
 
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { type Database, lookInto, type Row, type Statement } from './database.ts'
 
-/** The last entry of a journal. Number 0: there is none. */
+/** The last entry of a journal. Number 0: the journal is empty. */
 export interface LastEntry {
   seq: number
   at: number
-  /** Tells this entry from another one with the same number. Made of what pruning leaves as it is. */
+  /** A digest that tells this entry from another one with the same number, made of what pruning leaves as it is. */
   check: string
 }
 
@@ -20,7 +20,7 @@ export interface JournalEnd {
   /** The workspace's own id. */
   workspace: string
   journal: LastEntry
-  /** Of what this machine has decided by itself, where the workspace is shared. */
+  /** The last entry of this machine's own journal, where the workspace is shared. */
   local: LastEntry
 }
 
@@ -28,10 +28,10 @@ export function endPathOf(databasePath: string): string {
   return `${databasePath}.end`
 }
 
-/** Two records are written in turn, each in a sector of its own: where a power cut leaves half of one, the other one is whole. */
+/** The end file has two records, written in turn, each in a sector of its own: where a power cut leaves half of one, the other is whole. */
 const slotBytes = 512
 const slots = [0, 1] as const
-/** A record of another format is not understood, and counts for nothing. */
+/** The format of a record; one of another format counts for nothing. */
 const format = 1
 const nothing: LastEntry = { seq: 0, at: 0, check: '' }
 const columns = 'seq, at, by, cause, rule'
@@ -42,7 +42,7 @@ export class EndFile {
   readonly #id: Statement
   readonly #last: Record<'journal' | 'local', Statement>
   #workspace: string | undefined
-  /** Of the record that was written last. */
+  /** The number of the record that was written last. */
   #turn: number
   #written: JournalEnd | undefined
 
@@ -63,7 +63,7 @@ export class EndFile {
     return this.#written !== undefined
   }
 
-  /** The end as the database has it now. Undefined where the file says so already, or cannot. Asked inside the transaction. */
+  /** The end as the database has it now. Undefined if the file says so already, or there is no file to write. Call it inside the transaction. */
   next(lastSeq: number, lastLocal: number): JournalEnd | undefined {
     if (this.#file === undefined) return undefined
     if (this.#written?.journal.seq === lastSeq && this.#written.local.seq === lastLocal) return undefined
@@ -73,7 +73,7 @@ export class EndFile {
     return { workspace: this.#workspace, journal: lastOf(this.#last.journal.get()), local }
   }
 
-  /** What was committed counts, whether or not this can be written: an older end raises no alarm. */
+  /** Writes the end. The commit counts whether or not this succeeds: an older end raises no alarm. */
   write(end: JournalEnd | undefined): void {
     if (!end || this.#file === undefined) return
     const turn = this.#turn + 1
@@ -83,11 +83,11 @@ export class EndFile {
       this.#turn = turn
       this.#written = end
     } catch {
-      // The disk is full, or fails: it is tried again with the next commit.
+      // The disk is full or fails: the next commit tries again.
     }
   }
 
-  /** Before the journal's end goes back on purpose. On the disk, since the database may be changed before a power cut. */
+  /** Empties the end file before the journal's end goes back on purpose. It is synced, since a power cut may come after the database was changed. */
   forget(): void {
     if (this.#file === undefined) return
     this.#written = undefined
@@ -101,7 +101,7 @@ export class EndFile {
   }
 }
 
-/** Undefined where no file can be made beside the database: it is used without. */
+/** Opens the end file. Undefined if none can be made beside the database, which is then used without. */
 function openedFile(path: string, isThere: boolean): number | undefined {
   const { O_RDWR, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants
   try {
@@ -111,19 +111,19 @@ function openedFile(path: string, isThere: boolean): number | undefined {
   }
 }
 
-/** What the end file says; undefined where there is none, or none that is whole. */
+/** The content of the end file; undefined if there is none, or no record in it is whole. */
 export function readEnd(databasePath: string): JournalEnd | undefined {
   return recordsOf(endPathOf(databasePath)).at(-1)?.end
 }
 
-/** The records that are whole, the older one first. */
+/** The whole records of an end file, older one first. */
 function recordsOf(path: string): { turn: number; end: JournalEnd }[] {
   const text = textOf(path)
   const records = slots.flatMap((slot) => recordOf(text.slice(slot * slotBytes, (slot + 1) * slotBytes)) ?? [])
   return records.sort((a, b) => a.turn - b.turn)
 }
 
-/** Empty where there is no such file. */
+/** The text of the file; empty if there is none. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'latin1')
@@ -152,17 +152,17 @@ function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
-/** The database lacks what was stored in it. */
+/** An entry that was stored and is not in the database. */
 export interface Gap {
-  /** In the journal of what this machine has decided by itself. */
+  /** Whether the entry is missing in this machine's own journal. */
   isLocal: boolean
-  /** What the end file says. */
+  /** The entry that the end file names. */
   expected: LastEntry
-  /** The last entry that is there. */
+  /** The last entry that the journal has. */
   found: LastEntry
 }
 
-/** Which workspace's database lies at this path, and what it lacks. The end file is read first: a daemon may be writing both. */
+/** Reads which workspace's database lies at this path, and what it lacks. The end file is read first: a daemon may be writing both. */
 export function lookAtEnd(databasePath: string): { workspace?: string; expected?: JournalEnd; gap?: Gap } {
   const expected = readEnd(databasePath)
   return lookInto(databasePath, (first) => {

@@ -1,5 +1,5 @@
-// The journal in SQLite: entries written in order and read back from a number. It also records how each command was answered. The body and
-// payload of an entry stand in tables of their own, which evolve.ts writes.
+// The journal in SQLite: entries written in order and read back from a number, each with the answer to its command. The body and payload of an entry
+// stand in tables of their own, which evolve.ts writes.
 
 import type { Entry } from '@agent-relay/sdk/protocol'
 import type { Answered, Journal, JournalEntry, Origin, VoidEntry } from '../core/journal.ts'
@@ -7,10 +7,10 @@ import { type Database, isSqliteError, type Row, type Statement } from './databa
 import { withoutNulls } from './tables.ts'
 import type { EntryNumbers, EntryRange } from './visible.ts'
 
-/** Entries whose stored text is looked through at once, for one type. One entry may hold a thousand facts. */
+/** Entries whose stored text is searched at once, for one type. One entry may hold a thousand facts. */
 const entriesPerScan = 256
 
-/** Of entries that count for nothing, so many are shown. */
+/** Number of void entries that are shown. */
 const voidsShown = 3
 
 const statements = {
@@ -35,7 +35,7 @@ const statements = {
   keepPayload: 'INSERT OR IGNORE INTO payloads (seq, gzip) VALUES (?, ?)',
 }
 
-/** As everybody but the store sees it. Besides what every journal does it looks for facts. */
+/** The journal as everybody but the store sees it, for reading. */
 export type ReadJournal = Omit<SqliteJournal, 'write' | 'rewind' | 'adopt' | 'disown' | 'keepPayload'>
 
 export class SqliteJournal implements Journal {
@@ -51,14 +51,14 @@ export class SqliteJournal implements Journal {
     return this.#lastSeq
   }
 
-  /** After a rollback: the entries above this number are gone. */
+  /** Takes back the number of the last entry after a rollback: the entries above it are gone. */
   rewind(seq: number): void {
     this.#lastSeq = seq
   }
 
   /**
-   * The entry's own row. False where its command has an entry already, which the unique (cause, by) says: asking first would cost every command
-   * a read.
+   * Writes the entry's own row. False if its command has an entry already, which the unique index on (cause, by) tells: asking first would cost every
+   * command a read.
    */
   write({
     seq,
@@ -85,34 +85,34 @@ export class SqliteJournal implements Journal {
     return true
   }
 
-  /** The mark of the last entry, where it came from a cluster. */
+  /** The mark of the last entry, if it came from a cluster. */
   get lastMark(): string | undefined {
     return this.originOf(this.#lastSeq)?.mark
   }
 
-  /** Where an entry came from, if that was a cluster. */
+  /** The origin of an entry, if it came from a cluster. */
   originOf(seq: number): Origin | undefined {
     const [machine, mark, voidFor] = (this.#sql.originOf.get(seq) ?? []) as (string | null)[]
     return machine == null || mark == null ? undefined : { machine, mark, ...(voidFor == null ? {} : { voidFor }) }
   }
 
-  /** Entries that count for nothing, the newest first, with the machine that appended each and the reason. */
+  /** Void entries, newest first, with the machine that appended each and the reason. */
   voids(limit = voidsShown): VoidEntry[] {
     return this.#sql.voids.all(limit).map(([seq, machine, why]) => ({ seq, machine, why }) as VoidEntry)
   }
 
-  /** Its entries were copied into a cluster, which has given them marks that begin so. */
+  /** Gives the entries an origin after they were copied into a cluster; `mark` is the prefix of the marks that it has given them. */
   adopt(machine: string, mark: string, through: number): void {
     this.disown()
     this.#sql.adopt.run(machine, mark, through)
   }
 
-  /** Its entries are no longer those of a cluster. */
+  /** Removes all origins, after the workspace has left its cluster. */
   disown(): void {
     this.#sql.disown.run()
   }
 
-  /** Of an entry of another machine. */
+  /** Stores the payload of an entry of another machine. */
   keepPayload(seq: number, payload: Uint8Array): void {
     this.#sql.keepPayload.run(seq, payload)
   }
@@ -137,9 +137,9 @@ export class SqliteJournal implements Journal {
     return this.#sql.payload.get(seq)?.[0] as Uint8Array | undefined
   }
 
-  // For those who look for facts: entries without what belongs to them, which costs much less to read.
+  // Reads without rule, answer and body, which cost much less, for callers that look for facts.
 
-  /** The same for a replay, with where each came from. */
+  /** Entries for a replay, each with its origin. */
   replay(since: number, limit: number): (Entry & Partial<Origin>)[] {
     return this.#sql.replay.all(since, limit).map((row) => {
       return { ...entryOf(row), ...(withoutNulls({ machine: row[5], mark: row[6] }) as Partial<Origin>) }
@@ -152,8 +152,8 @@ export class SqliteJournal implements Journal {
   }
 
   /**
-   * Entries of the range that may hold a fact of these types (`run.*` is a family), in order. Undefined where a reader may pause. It looks at
-   * the stored text without parsing it: words that look like a type are found too, but no type is missed.
+   * Numbers of the entries in the range that may hold a fact of these types (`run.*` is a family), in order. Undefined where a reader may pause. The
+   * stored text is searched without parsing it: words that look like a type are found too, but no type is missed.
    */
   *holding(types: readonly string[], { after, to, isUpward }: EntryRange): EntryNumbers {
     const width = Math.ceil(entriesPerScan / Math.max(1, types.length))
@@ -176,7 +176,7 @@ export class SqliteJournal implements Journal {
   }
 }
 
-/** How a type begins in the stored text. */
+/** The text with which a fact of the type is stored. */
 function textOf(type: string): string {
   return type.endsWith('*') ? `"type":"${type.slice(0, -1)}` : `"type":"${type}"`
 }

@@ -10,7 +10,7 @@ export class DaemonLock {
     this.#database = database
   }
 
-  /** Undefined where another process holds the lock. Nothing is ever prepared on this connection, so closing it frees the lock at once. */
+  /** Takes the lock; undefined if another process holds it. Nothing is ever prepared on this connection, so closing it frees the lock at once. */
   static acquire(path: string): DaemonLock | undefined {
     const database = new Database(path)
     try {

@@ -1,4 +1,4 @@
-// Brings a workspace's database to the shape of this version: its settings, its steps, and what is wrong with a file that has another version.
+// Brings a workspace's database to this version: its settings and tables, or the refusal of a file with another version.
 
 import { RefusalError } from '../core/refusal-error.ts'
 import { damaged } from './damage.ts'
@@ -7,14 +7,14 @@ import { type Step, steps } from './migrations.ts'
 
 /** Settings of a connection that writes: a commit that was acknowledged is on the disk, on macOS too. */
 export function tune(database: Database): void {
-  // First: another process that looked at the file, such as doctor, may be putting its log away.
+  // The timeout comes first: another process that looked at the file, such as doctor, may be removing its log.
   database.exec('PRAGMA busy_timeout = 2000')
   database.exec('PRAGMA journal_mode = WAL')
   database.exec('PRAGMA synchronous = FULL')
   if (process.platform === 'darwin') database.exec('PRAGMA fullfsync = ON')
 }
 
-/** What is wrong with the schema version in the file; version 0 belongs to a file without tables. */
+/** A text that says what is wrong with the schema version in the file; version 0 belongs to a file without tables. */
 export function versionFault(database: Database): string | undefined {
   const found = versionOf(database)
   if (found > 0) return undefined
@@ -26,7 +26,7 @@ function versionOf(database: Database): number {
   return Number(database.prepare('PRAGMA user_version').get()?.[0] ?? 0)
 }
 
-/** Answers the version of its tables. Throws where this program does not know it. */
+/** The version of the file's tables. Throws if this program does not know it. */
 export function knownVersion(database: Database): number {
   const fault = versionFault(database)
   if (fault !== undefined) throw damaged(database.path, fault)
@@ -35,7 +35,7 @@ export function knownVersion(database: Database): number {
   throw new RefusalError('workspace.newer', { path: database.path, found, known: steps.length })
 }
 
-/** Up to the last version, or to an older one: see schema.ts. */
+/** Migrates the tables to the last version, or to an older one: see schema.ts. */
 export function migrate(database: Database, to: number = steps.length): void {
   const found = knownVersion(database)
   for (let version = found; version < to; version++) {
@@ -55,7 +55,7 @@ export function migrate(database: Database, to: number = steps.length): void {
   }
 }
 
-/** Tunes and migrates the database, and reads what is needed at the start. On a failure it is closed and left as it is. */
+/** Tunes and migrates the database, and reads what is needed at the start. After a failure the database is closed and left as it is. */
 export function beginWith<T>(database: Database, read: (database: Database) => T): T {
   try {
     tune(database)
@@ -67,7 +67,7 @@ export function beginWith<T>(database: Database, read: (database: Database) => T
   }
 }
 
-/** The rows of all tables are those of another file of this version, in one step. */
+/** Replaces the rows of all tables by those of another file of this version, in one transaction. */
 export function replaceRows(database: Database, path: string): void {
   database.exec(`ATTACH '${path.replaceAll("'", "''")}' AS other`)
   database.transact(() => {

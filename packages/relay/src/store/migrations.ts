@@ -1,9 +1,9 @@
-// The shape of a workspace's database, one step per version. A step is never changed once released; a new one is added.
+// The schema of a workspace's database, one step per version. A step is never changed once released; a new one is added.
 
 import { fillConcerns } from './concerns.ts'
 import type { Database } from './database.ts'
 
-/** SQL, and a function for what SQL alone cannot do. */
+/** A step: SQL, and a function for what SQL alone cannot do. */
 export type Step = string | [sql: string, after: (database: Database) => void]
 
 export const steps: Step[] = [
@@ -216,8 +216,8 @@ export const steps: Step[] = [
 ]
 
 /**
- * Tables that are rebuilt by replaying the journal; `journal`, `local_journal`, `messages`, `bodies` and `payloads` are the truth they come from.
- * `origins`, `prunes`, `awaited_receipts` and `outbox` tell of this file, and no entry tells of them.
+ * Tables that are rebuilt by replaying the journal, from `journal`, `local_journal`, `messages`, `bodies` and `payloads`. The tables `origins`,
+ * `prunes`, `awaited_receipts` and `outbox` tell of this file alone, so no entry can rebuild them.
  */
 export const derivedTables = [
   'meta',

@@ -1,5 +1,5 @@
-// Where something may have been said to a person since they last wrote there, and what they have dismissed, as rows. What of it needs them is decided
-// in core/needs.ts.
+// Rows for the needs of a person: conversations in which something may have been said to them since they last wrote there, and what they have
+// dismissed. core/needs.ts decides what of it needs them.
 
 import type { Steps } from '../core/steps.ts'
 import type { MessageHead } from '../core/view.ts'
@@ -21,18 +21,18 @@ const statements = {
 }
 
 const staysPerStep = 64
-/** Of a conversation, the newest messages that are looked at. */
+/** Number of the newest messages that are looked at in a conversation. */
 const lookedAtMax = 4_096
-/** Of a pair or group. */
+/** The most messages of a pair or group that are looked at. */
 const directMax = 200
 
 /** A conversation in which something may have been said to somebody. */
 export interface Place {
   key: number
   name: string
-  /** What has a higher number was said since they last wrote. */
+  /** The number above which messages were sent since the person last wrote. */
   above: number
-  /** What has a lower number is looked at for nobody. */
+  /** The number below which no messages are looked at, whoever asks. */
   first: number
   lastN: number
 }
@@ -48,7 +48,7 @@ export class NeedRows {
     this.#view = view
   }
 
-  /** By the key of each need: through which entry. */
+  /** The needs that an agent has dismissed: for each key, the last entry that the dismissal covers. */
   dismissed(agent: string): ReadonlyMap<string, number> {
     return new Map(this.#sql.dismissed.all(agent) as [string, number][])
   }
@@ -57,7 +57,7 @@ export class NeedRows {
     return this.#sql.isDismissed.get(agent, key) !== undefined
   }
 
-  /** `isEverywhere`: also channels that the agent is not in, and what was said before it was in them. */
+  /** The conversations to look at. `isEverywhere`: also channels that the agent is not in, and messages from before it was in them. */
   *places(name: string, isEverywhere: boolean): Steps<Place[]> {
     const agent = this.#tables.agents.get(name)?.key ?? -1
     const places = new Map<number, Place>()
@@ -84,12 +84,12 @@ export class NeedRows {
     return { key, name, above, first, lastN }
   }
 
-  /** Of a pair or group, what others have said, newest first. */
+  /** Messages of others in a pair or group, newest first. */
   direct({ key, above }: Place, agent: string): MessageHead[] {
     return this.#sql.direct.all(key, above, agent, directMax).map((row) => this.#view.head(row))
   }
 
-  /** Those of others above `low` and up to `high` that have the name in them. Reads all their texts. */
+  /** Messages of others above `low` and up to `high` that have the agent's name in them. Reads all their bodies. */
   naming({ key }: Place, agent: string, low: number, high: number): MessageHead[] {
     return this.#sql.naming.all(key, low, agent, high).map((row) => this.#view.head(row))
   }

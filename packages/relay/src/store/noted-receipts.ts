@@ -1,4 +1,4 @@
-// What a note of another machine does to the receipts: see `deliveries.noted`. Wherever it is taken in, the same is known in the end.
+// Applies a note of deliveries (`deliveries.noted`) to the receipts. All machines end with the same receipts, in whichever order they take notes in.
 
 import type { DeliveriesNoted } from '@agent-relay/sdk/protocol'
 import type { Database, Statement } from './database.ts'
@@ -10,13 +10,13 @@ const isLater = 'offered_at IS NULL OR offered_at <= excluded.offered_at'
 
 const statements = {
   noted: "INSERT OR REPLACE INTO meta (name, value) VALUES ('noted', ?)",
-  // Two homes may both have shown it, and the former may tell so last: the later time counts, as it does at home (evolve-statements.ts).
+  // Two homes may both have shown the message, and the former may report it last: the later time counts, as it does at home (evolve-statements.ts).
   offered: `INSERT INTO receipts (message, agent, offered_at, route) ${ofMessage} ON CONFLICT DO UPDATE
     SET offered_at = excluded.offered_at, route = excluded.route WHERE ${isLater}`,
-  /** Whoever had it there has it no longer. */
+  /** Ends the hold of a session at the former home. */
   freed:
     'UPDATE receipts SET session = NULL, until = NULL WHERE agent = ? AND message = (SELECT seq FROM messages WHERE id = ?)',
-  // Two homes may both have shown it: the first time counts, in whichever order they tell it.
+  // Two homes may both have shown the message: the first time counts, in whichever order they report it.
   read: `INSERT INTO receipts (message, agent, read_at) SELECT seq, ?1, ?2 FROM messages WHERE id = ?3 ON CONFLICT DO UPDATE
     SET read_at = min(coalesce(read_at, excluded.read_at), excluded.read_at)`,
 }
@@ -26,19 +26,19 @@ export class NotedReceipts {
   readonly #tables: Tables
   readonly #machine: string | undefined
 
-  /** `machine`: the one of this replica. */
+  /** `machine`: the machine of this replica. */
   constructor(database: Database, tables: Tables, machine: string | undefined) {
     this.#sql = database.prepareWhenUsed(statements)
     this.#tables = tables
     this.#machine = machine
   }
 
-  /** Answers the messages that were read. */
+  /** Returns the messages that were read. */
   apply({ agent, machine, epoch, through, receipts }: DeliveriesNoted, { key }: KnownAgent): string[] {
     if (machine === this.#machine) this.#sql.noted.run(String(through))
     const home = this.#tables.homes.get(agent)
     const isHere = home !== undefined && home.machine === this.#machine
-    // What the home itself has told is known here better.
+    // This machine knows the times of its own deliveries better than its note.
     const isOwn = isHere && machine === this.#machine && epoch === home.epoch
     const read: string[] = []
     for (const { message, offeredAt, route, readAt } of receipts) {

@@ -1,4 +1,4 @@
-// The notices that agents wait for, as rows, read for the rules, for who asked, and for the watch over them. evolve.ts writes them.
+// Notices that agents wait for, as rows, read for the rules, for the asker, and for the watch over them. evolve.ts writes them.
 
 import type { NoticeKey, NoticeRow, NoticeView } from '../core/view.ts'
 import type { Database, Row, Statement } from './database.ts'

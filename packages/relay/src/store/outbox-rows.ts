@@ -1,20 +1,21 @@
-// The outbox of this machine, as rows: sends that wait until the shared workspace is reached. They tell of this file alone, and no entry tells of them.
+// The outbox of this machine, as rows: sends that wait until the shared workspace is reached. The rows belong to this file alone: no entry tells of
+// them.
 
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import type { Database, Row, Statement } from './database.ts'
 
 type Kind = OutputOf<'outbox.drop'>['kind']
 
-/** A send as it was asked, under the id of the call: however often it is tried, it is stored once. */
+/** A queued send with the id of its call: however often it is tried, it is stored once. */
 export interface QueuedSend {
   n: number
-  /** As people name it. */
+  /** The id by which people name the send. */
   id: string
   at: number
   by: string
   cause: string
   digest?: string
-  /** As JSON. */
+  /** The input of the send, as JSON. */
   input: string
 }
 
@@ -25,7 +26,7 @@ export interface QueuedHead extends Pick<QueuedSend, 'id' | 'at' | 'by'> {
   preview: string
 }
 
-/** Whether something waits, and how much of what may. */
+/** The number of waiting sends, and the bytes of their inputs. */
 interface Waiting {
   messages: number
   bytes: number
@@ -54,19 +55,19 @@ export class OutboxRows {
     this.#sql = database.prepareWhenUsed(statements)
   }
 
-  /** Of one sender, or of all. */
+  /** The waiting sends of one sender, or of all. */
   waiting(by?: string): Waiting {
     const row = by === undefined ? this.#sql.waiting.get() : this.#sql.waitingOf.get(by)
     const [messages, bytes] = row as [number, number]
     return { messages, bytes }
   }
 
-  /** How many are sent before this one. */
+  /** Number of sends that go before this one. */
   before(n: number): number {
     return Number(this.#sql.before.get(n)?.[0])
   }
 
-  /** Inside a transaction. Answers the row that the call has already, if it was asked before. */
+  /** Queues a send; call it inside a transaction. Returns the row of the same call if it was queued before. */
   put({ id, at, by, cause, digest, input }: Omit<QueuedSend, 'n'>): QueuedSend {
     this.#sql.put.run(id, at, by, cause, digest ?? null, input)
     return this.of(by, cause) as QueuedSend
@@ -82,24 +83,24 @@ export class OutboxRows {
     return row && queued(row)
   }
 
-  /** The oldest, or the next one after `n`. */
+  /** The oldest send, or the next one after `n`. */
   next(n = 0): QueuedSend | undefined {
     const row = this.#sql.after.get(n)
     return row && queued(row)
   }
 
-  /** Oldest first; `by`: of one sender. */
+  /** Queued sends, oldest first; `by`: those of one sender. */
   list(previewChars: number, by?: string): QueuedHead[] {
     const { list, listOf } = this.#sql
     return (by === undefined ? list.all(previewChars) : listOf.all(previewChars, by)).map(head)
   }
 
-  /** Inside a transaction. */
+  /** Removes a send; call it inside a transaction. */
   drop(n: number): void {
     this.#sql.drop.run(n)
   }
 
-  /** Inside a transaction: what another copy of this workspace has. */
+  /** Queues the sends of another copy of this workspace; call it inside a transaction. */
   takeFrom(other: OutboxRows): void {
     for (let row = other.next(); row; row = other.next(row.n)) this.put(row)
   }

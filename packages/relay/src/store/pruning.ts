@@ -1,6 +1,6 @@
-// Pruning: takes what is old and over out of the journal and the tables, a slice at a time. An entry keeps its number, its command's id and the
-// answer, so that the command is still answered once; it loses the facts that change nothing any more. What is left makes the same rows again.
-// What is over: finished.ts, and for each kind of fact its row in core/facts. Where it goes: daemon/archive.ts.
+// Pruning: takes old facts that are over out of the journal and the tables, a slice at a time. An entry keeps its number, its command's id and the
+// answer, so that the command is still answered once; it loses the facts that change nothing any more. The facts that are left make the same rows
+// again. finished.ts and the rows in core/facts tell what is over; daemon/archive.ts stores it.
 
 import type { Entry, Fact, Message } from '@agent-relay/sdk/protocol'
 import type { Remains } from '../core/facts/row.ts'
@@ -10,23 +10,23 @@ import type { Database, Row, Statement } from './database.ts'
 import type { Finished } from './finished.ts'
 import type { Queries } from './queries.ts'
 
-/** One fact that goes, or that stays without what belongs to it. */
+/** A fact that is taken out, or that stays and loses its body or payload. */
 export interface Gone {
   entry: Entry
   fact: Fact
   message?: Message
   /** The input or output of a call, the last screen of a worker. */
   body?: string
-  /** What a run handed over, as gzip. */
+  /** The payload of a run, as gzip. */
   payload?: Uint8Array
 }
 
 export interface Slice {
-  /** The last entry that was looked at. */
+  /** The number of the last entry that was looked at. */
   to: number
   gone: Gone[]
   chars: number
-  /** The facts that an entry keeps. */
+  /** The facts that each changed entry keeps, by its number. */
   left: Map<number, Fact[]>
 }
 
@@ -36,14 +36,17 @@ export interface Prune {
   at: number
   horizon: number
   through: number
-  /** In the folder of archives; unset where all of it was deleted. What lies beyond `bytes` was cut off before it was taken out here. */
+  /** The file in the folder of archives; unset where all of it was deleted. Bytes beyond `bytes` belong to a slice that was never taken out here. */
   file?: string
   bytes: number
   messages: number
   events: number
 }
 
-/** Of one slice: about 10 ms, most of it for the rows of messages. `scanned`: of entries that stay, or went before. */
+/**
+ * The size of a slice, which takes about 10 ms, most of it for the rows of messages. `scanned`: entries looked at, also those that stay or went
+ * before.
+ */
 const [goneMax, charsMax, scanned] = [96, 128 * 1024, 1_000]
 const [entriesPerStep, concernsPerStep] = [16, 500]
 
@@ -53,7 +56,7 @@ const statements = {
   claim: 'SELECT 1 FROM claims WHERE path = ? AND machine = ?',
   action: 'SELECT session FROM actions WHERE name = ?',
   call: 'SELECT ok IS NOT NULL AND at + coalesce(duration_ms, 0) <= ?2 FROM invocations WHERE id = ?1',
-  // The last one stays: it is where the next one gets its number from.
+  // The last approval stays: the next one gets its number from it.
   approval: `SELECT coalesce(closed_at <= ?2, 0) AND n < (SELECT max(n) FROM approvals) FROM approvals WHERE id = ?1`,
   notice: 'SELECT 1 FROM notices WHERE asker = ? AND agent = ? AND occasion = ? AND message = ?',
   body: 'SELECT body FROM bodies WHERE seq = ?',
@@ -87,12 +90,12 @@ export class Pruning {
     this.#queries = queries
   }
 
-  /** Those there were, oldest first. */
+  /** All prunings of this workspace, oldest first. */
   all(): Prune[] {
     return this.#sql.prunes.all().map(pruneOf)
   }
 
-  /** Some entries up to this number have lost facts. 0: none has. */
+  /** The number up to which entries may have lost facts; 0 if none has. */
   get through(): number {
     return Number(this.#sql.through.get()?.[0] ?? 0)
   }
@@ -127,7 +130,7 @@ export class Pruning {
     if (found > 0) slice.left.set(entry.seq, left)
   }
 
-  /** Does it change nothing any more, since what it is about is gone or goes now? */
+  /** Whether a fact changes nothing any more, since what it is about is gone or goes now. */
   #isOver(fact: Fact, at: number): boolean {
     const { over } = rowOf(fact)
     if (over === 'never') return false
@@ -149,7 +152,10 @@ export class Pruning {
     return conversation === undefined || (n as number) <= (this.#finished.upTo.get(conversation) ?? 0)
   }
 
-  /** What was asked of workers and runs stays, since it can be given again; what they left behind does not. */
+  /**
+   * The message, body or payload that goes with a fact. Tasks and contracts stay, since they can be given again; screens, payloads and the input and
+   * output of calls go.
+   */
   #belongings(entry: Entry, fact: Fact, isOver: boolean): Pick<Gone, 'message' | 'body' | 'payload'> {
     const { seq, at } = entry
     if (fact.type === 'message.created') return isOver ? { message: this.#queries.message(fact.id) } : {}
@@ -160,15 +166,15 @@ export class Pruning {
     return hasBody ? { body: this.#sql.body.get(seq)?.[0] as string | undefined } : {}
   }
 
-  /** A message of the same entry stays, and points to what was left behind. */
+  /** Whether a message in the same entry stays: it tells the reader where to find the payload or screen. */
   #isTold({ facts }: Entry): boolean {
     return facts.some((fact) => fact.type === 'message.created' && !this.#goes(fact.id))
   }
 
-  /** Inside a transaction, once all of it is kept elsewhere or may be lost. */
+  /** Takes out a slice, inside a transaction, once all of it is kept elsewhere or may be lost. */
   remove({ gone, left }: Slice, prune: Prune): void {
     const stubs = [...left.keys()].map((seq) => [seq, ...(this.#sql.stub.get(seq) as Row)])
-    // First all, then each: pages that are emptied are free.
+    // All entries are deleted before the first is written again: pages that are emptied become free.
     for (const seq of left.keys()) this.#sql.entryGone.run(seq)
     for (const stub of stubs) this.#sql.entryLeft.run(...stub, JSON.stringify(left.get(stub[0] as number)))
     for (const { entry, fact, message, body, payload } of gone) {
@@ -188,7 +194,7 @@ export class Pruning {
     this.#sql.messageGone.run(seq)
   }
 
-  /** Which agents an entry concerns that tells nothing any more. Inside a transaction; answers from where to go on, if there is more. */
+  /** Deletes rows of `concerns` for entries without facts, inside a transaction. Returns the place to go on from, if there is more. */
   forgetConcerns([who, seq]: readonly [number, number]): [number, number] | undefined {
     const rows = this.#sql.concerns.all(who, seq, concernsPerStep) as [number, number, number][]
     for (const [whose, of, isEmpty] of rows) if (isEmpty === 1) this.#sql.concernGone.run(whose, of)

@@ -1,4 +1,4 @@
-// What callers may read: messages with their bodies, receipts, channels, counts. It turns rows into the protocol's types and decides nothing.
+// Reads for callers: messages with their bodies, receipts, channels, counts. Rows become the protocol's types; nothing is decided.
 
 import type { InboxMessage, Message, OutputOf, ParsedInputOf, Receipt, Route } from '@agent-relay/sdk/protocol'
 import { addressOf, directMembers, isChannel } from '../core/conversations.ts'
@@ -15,7 +15,8 @@ const statements = {
   inboxMessage: `SELECT ${headColumns}, m.body, ${receiptColumns}
     FROM messages m LEFT JOIN receipts r ON r.message = m.seq AND r.agent = ? WHERE m.id = ?`,
   head: `SELECT ${headColumns} FROM messages m WHERE m.seq = ?`,
-  // Tells for each message whether the reader was there: what it may not see is passed over without reading it. No reader: everything is seen.
+  // The last column tells whether the reader was there: a message that it may not see is passed over without reading it. Without a reader everything
+  // is seen.
   thread: `SELECT ${headColumns}, octet_length(m.body), ?4 IS NULL OR EXISTS (SELECT 1 FROM members s WHERE s.agent = ?4
       AND s.conversation = m.conversation AND ${covers('m.n')})
     FROM messages m WHERE m.thread = ?1 AND m.seq > ?2 ORDER BY m.seq LIMIT (?3 + 0)`,
@@ -34,16 +35,16 @@ const statements = {
   messageCount: 'SELECT count(*) FROM messages WHERE seq > ? AND seq <= ?',
 }
 
-/** One message of a thread; only its place, if the reader may not see it. */
+/** One message of a thread; only its number, if the reader may not see it. */
 export interface ThreadStep {
   seq: number
   waiting?: Waiting
 }
 
-/** A count beyond this is not worth its cost: "1000" then means "1000 or more". */
+/** The highest count of unread messages: "1000" means "1000 or more". Counting further is not worth its cost. */
 export const unreadCountMax = 1_000
 
-/** Rows that one step of a long read brings, and entries that one step of a count passes. */
+/** Rows that one step of a long read fetches, and entries that one step of a count passes. */
 const rowsPerStep = 256
 const countedPerStep = 10_000
 
@@ -71,7 +72,7 @@ export class Queries {
     return row && this.#view.head(row)
   }
 
-  /** Kept until somebody comes or goes: counting ten thousand takes milliseconds. */
+  /** The number of members, kept until somebody enters or leaves: counting ten thousand takes milliseconds. */
   memberCount(name: string): number {
     const conversation = this.#tables.conversation(name)
     if (!conversation) return 0
@@ -90,7 +91,7 @@ export class Queries {
     return found
   }
 
-  /** What a take has found and handed out by this route just now; without a route it is only held. */
+  /** The messages that a take has just handed out by this route; without a route they are only held. */
   offered(found: Waiting[], route: Route | undefined): InboxMessage[] {
     return found.map((waiting) => inState(this.#whole(waiting), { route }))
   }
@@ -109,7 +110,7 @@ export class Queries {
     return this.#view.inbox.unreadCount(agent, unreadCountMax)
   }
 
-  /** How many of the unread messages are free to be handed out. */
+  /** Counts the unread messages that are free to be handed out, by kind and by source. */
   *waiting(agent: string, isFree: (receipt: ReceiptRow | undefined) => boolean): Steps<OutputOf<'inbox.count'>> {
     const kinds: Record<string, number> = Object.create(null)
     const sources: Record<string, number> = Object.create(null)
@@ -131,7 +132,7 @@ export class Queries {
     return atOnce(this.waiting(agent, isFree)).newest
   }
 
-  /** The messages of a thread after an entry that the reader may see, or all of them. Heads only: a thread may be longer than an answer. */
+  /** The messages of a thread after an entry that the reader may see, or all of them. Only heads: a thread may be longer than an answer. */
   *thread(name: string, after: number, reader: string | undefined): Generator<ThreadStep, void, void> {
     const key = reader === undefined ? null : (this.#tables.agents.get(reader)?.key ?? -1)
     const root = after === 0 ? this.#sql.threadRoot.get(name, key) : undefined
@@ -149,17 +150,17 @@ export class Queries {
     return row[10] === 1 ? { seq, waiting: { head: this.#view.head(row), bodyBytes, receipt: undefined } } : { seq }
   }
 
-  /** The machine on which whoever had this name was at home in this epoch. */
+  /** The machine on which the agent of this name was at home in this epoch. */
   homeAt(agent: string, epoch: number): string | undefined {
     return this.#sql.homeAt.get(agent, epoch)?.[0] as string | undefined
   }
 
-  /** The last time that this machine was the home of the agent. */
+  /** The last epoch in which this machine was the home of the agent. */
   lastEpoch(agent: string, machine: string): number | undefined {
     return (this.#sql.lastEpoch.get(agent, machine)?.[0] ?? undefined) as number | undefined
   }
 
-  /** For every recipient, what is known; `storedAt` is the same for all. A hold is told while a session of the recipient honours it. */
+  /** The receipt of every recipient; `storedAt` is the same for all. A hold is shown while a session of the recipient honours it. */
   *receipts(head: MessageHead, isHeld: (agent: string, receipt: ReceiptRow | undefined) => boolean): Steps<Receipt[]> {
     const receipts: Receipt[] = []
     for (const name of this.recipients(head)) {
@@ -177,7 +178,7 @@ export class Queries {
     return receipts
   }
 
-  /** Undefined where the reader may pause. */
+  /** The recipients of a message; undefined where the reader may pause. */
   *recipients({
     conversation,
     n,
@@ -224,18 +225,18 @@ export class Queries {
     return statement.all(key).map(([conversation]) => this.#tables.conversationOf(conversation as number).name)
   }
 
-  /** The agent of a token, and when the token ends. The caller checks the time. */
   tokenHashes(): string[] {
     return this.#sql.tokenHashes.all().map(([hash]) => hash as string)
   }
 
+  /** The agent of a token, and the time at which the token ends, which the caller checks. */
   token(hash: string): { agent: string; until?: number } | undefined {
     const row = this.#sql.token.get(hash)
     const agent = row && this.#tables.agentsByKey.get(row[0] as number)?.name
     return agent === undefined ? undefined : { agent, until: (row?.[1] ?? undefined) as number | undefined }
   }
 
-  /** Only the new ones need counting, unless some were pruned. */
+  /** The number of messages. Only new messages are counted, unless some were pruned. */
   *messageCount(lastSeq: number): Steps<number> {
     if (this.isRecounting) this.#counted = this.#countedTo = 0
     this.isRecounting = false
@@ -273,7 +274,7 @@ function toMessage({ id, seq, at, conversation, from, kind, thread, replyTo }: M
   return message
 }
 
-/** Changes the head itself: a copy of each would cost as much as reading it. */
+/** Adds the receipt's state to the message itself: a copy would cost as much as reading the message. */
 function inState(message: Message, receipt: ReceiptRow | undefined): InboxMessage {
   const shown = message as InboxMessage
   shown.receipt = stateOf(receipt)

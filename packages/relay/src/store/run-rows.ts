@@ -8,7 +8,7 @@ import { withoutNulls } from './tables.ts'
 
 const columns =
   'id, agent, parent, harness, status, started_at, ended_at, model, cwd, summary, reason, payload_bytes, machine, worktree, again'
-/** Where the number of its first entry stands, in statements that ask for it. */
+/** The column with the number of the run's first entry, in statements that ask for it. */
 const contractColumn = 15
 
 const statements = {
@@ -19,7 +19,7 @@ const statements = {
   running: `SELECT ${columns} FROM runs WHERE status = 'running' ORDER BY contract`,
   // Few runs are running, but many may have ended.
   busyWith: `SELECT ${columns} FROM runs INDEXED BY runs_running WHERE status = 'running' AND agent = ? ORDER BY contract DESC LIMIT 1`,
-  // Newest first, by the entry that began it: ids follow the clock, which may step back.
+  // Newest first, by the entry that began the run: ids follow the clock, which may step back.
   all: `SELECT ${columns}, contract FROM runs WHERE contract < ?1 ORDER BY contract DESC LIMIT (?2 + 0)`,
   ofAgent: `SELECT ${columns}, contract FROM runs WHERE agent = ?3 AND contract < ?1 ORDER BY contract DESC LIMIT (?2 + 0)`,
   ofParent: `SELECT ${columns}, contract FROM runs WHERE parent = ?3 AND agent <> ?3 AND contract < ?1
@@ -53,7 +53,7 @@ export class RunRows implements RunView {
     return row && runOf(row)
   }
 
-  /** Many at once: one statement for each would be most of the cost. */
+  /** Reads many runs at once: one statement for each would be most of the cost. */
   byIds(ids: readonly string[]): Map<string, RunRow> {
     return new Map(this.#sql.byIds.all(JSON.stringify(ids)).map((row) => [row[0] as string, runOf(row)]))
   }
@@ -67,7 +67,7 @@ export class RunRows implements RunView {
     return this.#sql.running.all().map(runOf)
   }
 
-  /** Newest first: all runs, or those that one agent carries out or asked for. In steps, since few of many may have this status. */
+  /** Runs, newest first: all, or those that one agent carries out or asked for. Read in steps, since few of many may have this status. */
   *list(agent: string | undefined, status: RunState | undefined, limit: number): Steps<RunRow[]> {
     const walks =
       agent === undefined ? [this.#walk('all')] : [this.#walk('ofAgent', agent), this.#walk('ofParent', agent)]
@@ -102,8 +102,7 @@ export class RunRows implements RunView {
     return this.#sql.contract.get(id)?.[0] as string
   }
 
-  /** As gzip. */
-  /** The number of the entry that its payload belongs to. */
+  /** The number of the entry that the run's payload belongs to. */
   payloadEntry(id: string): number | undefined {
     return (this.#sql.payloadEntry.get(id)?.[0] ?? undefined) as number | undefined
   }
@@ -113,12 +112,13 @@ export class RunRows implements RunView {
     return this.#sql.unfetched.all().map(([seq]) => seq as number)
   }
 
+  /** The payload of a run, as gzip. */
   payload(id: string): Uint8Array | undefined {
     return this.#sql.payload.get(id)?.[0] as Uint8Array | undefined
   }
 }
 
-/** Several walks, each newest first, as one. */
+/** Merges several walks, each newest first. */
 function* newestFirst(walks: Walk[]): Generator<RunRow, void, void> {
   const heads = walks.map((walk) => walk.next().value)
   for (;;) {

@@ -1,5 +1,5 @@
-// Are the files that are being written still the ones at their paths? Commits into a file that was removed or cut are lost with it, and SQLite
-// goes on writing without an error.
+// Checks that the files that are being written are still those at their paths. Commits into a file that was removed or cut are lost with it, and
+// SQLite goes on writing without an error.
 
 import { type Stats, statSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -8,30 +8,30 @@ interface Known {
   path: string
   dev: number
   ino: number
-  /** These files never shrink: nothing here vacuums, and SQLite starts a log again without cutting it. */
+  /** The last known size. These files never shrink: nothing here vacuums, and SQLite starts a log again without cutting it. */
   size: number
-  /** Every byte of it takes space on the disk, as SQLite writes it. Where a file system packs files this tells nothing. */
+  /** Whether every byte of the file takes space on the disk, as SQLite writes it. Where a file system packs files this tells nothing. */
   isSolid: boolean
 }
 
 interface Change {
   path: string
   reason: string
-  /** SQLite would not read from it what was written. */
+  /** Whether the file was cut, so that SQLite would not read from it what was written. */
   isCut: boolean
 }
 
 /**
- * Looks at the paths: closing a descriptor of our own on a database would release SQLite's locks. No other file can get the inode of a file
- * that SQLite has open, so device and inode tell. A file that was cut may have its length again, once SQLite has written beyond the cut:
- * then there is a hole in it, which takes no space on the disk.
+ * Compares the files at the paths with those that were opened. Only paths are looked at: closing a descriptor of our own on a database would release
+ * SQLite's locks. No other file can get the inode of a file that SQLite has open, so device and inode tell. A file that was cut may have its length
+ * again, once SQLite has written beyond the cut: then there is a hole in it, which takes no space on the disk.
  */
 export class SameFiles {
   readonly #known: Known[]
   readonly #isWhole: (path: string) => boolean
 
   /**
-   * Remembers the files as they are now, and leaves out what is not on disk, such as a database in memory. `isWhole` reads a file that takes
+   * Remembers the files as they are now, and leaves out those that are not on disk, such as a database in memory. `isWhole` reads a file that takes
    * less space than it should: some file systems pack files later.
    */
   constructor(paths: readonly string[], isWhole: (path: string) => boolean) {
@@ -64,11 +64,11 @@ function changed(path: string, reason: string, isCut = false): Change {
   return { path, reason: `${basename(path)} ${reason}`, isCut }
 }
 
-/** The page at this place of a database is never written: SQLite locks the file by it. */
+/** The place of the page of a database that is never written: SQLite locks the file by it. */
 const lockedAt = 2 ** 30
 const pageBytes = 4_096
 
-/** A block of `stat` has 512 bytes on every system. */
+/** Whether the file has no holes. A block of `stat` has 512 bytes on every system. */
 function isSolid({ blocks, size }: Stats): boolean {
   return blocks * 512 >= size - (size > lockedAt ? pageBytes : 0)
 }

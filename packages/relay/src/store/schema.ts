@@ -1,19 +1,19 @@
-// Is the schema of a database file ours? A trigger or a view is SQL that runs when we read or write, so a file that somebody else made has none
-// that we did not make. Whether its pages are whole: soundness.ts.
+// Checks that the schema of a database file is ours. A trigger or a view is SQL that runs when we read or write, so a file that somebody else made
+// must have none that we did not make. soundness.ts checks whether its pages are whole.
 
 import { RefusalError } from '../core/refusal-error.ts'
 import { Database } from './database.ts'
 import { knownVersion, migrate, versionFault } from './migrating.ts'
 
-/** What SQLite's own `ANALYZE` makes, if somebody has run it. */
+/** Tables that SQLite's own `ANALYZE` makes, if somebody has run it. */
 const statistics = new Set([
   'table sqlite_stat1: CREATE TABLE sqlite_stat1(tbl,idx,stat)',
   'table sqlite_stat4: CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)',
 ])
 
 /**
- * What the file has that a database of its version has not, or the other way round. Nothing is written, and none of its tables is read.
- * Throws where its version is newer than this program.
+ * A text that says what the file has and a database of its version has not, or the other way round. Nothing is written, and none of its tables is
+ * read. Throws if its version is newer than this program.
  */
 export function schemaFault(path: string): string | undefined {
   let database: Database | undefined
@@ -48,7 +48,7 @@ function schemaAt(version: number): Map<string, number> {
   }
 }
 
-/** How often each is there: a file that was made by hand may have one twice. */
+/** The parts of a schema with their counts: a file that was made by hand may have one twice. */
 function schemaOf(database: Database): Map<string, number> {
   const all = new Map<string, number>()
   for (const [type, name, table, sql] of database
@@ -60,7 +60,7 @@ function schemaOf(database: Database): Map<string, number> {
   return all
 }
 
-/** It is shown, and may come from anybody. */
+/** The name of a part, cleaned, since the name is shown and may come from anybody. */
 function nameOf(key: string): string {
   return key
     .slice(0, key.indexOf(':'))

@@ -1,15 +1,15 @@
-// Questions to the search index in FTS5's syntax: the text as several small questions, and marks for the conversation and the sender.
+// Queries of the search index in FTS5's syntax: the text as several small queries, and marks for the conversation and the sender.
 
 export const conversationMark = (key: number): string => `c${key}`
-/** As hexadecimal: the index would take some names for two words. */
+/** The sender's name in hexadecimal: the index would take some names for two words. */
 export const senderMark = (name: string): string => `s${Buffer.from(name).toString('hex')}`
 
-/** Words that are asked for at once; the beginning of a word (`pars*`) is expensive, and asked for alone. */
+/** Words in one query; the beginning of a word (`pars*`) is expensive, and has a query of its own. */
 const wordsTogether = 4
 
 /**
- * Words, all of which must occur; "two words" as a phrase; a star at a word's end for its beginning. Nothing else is syntax.
- * Each question alone is cheap; what answers them all is found.
+ * Splits a search text into queries, all of which a message must match. The text has words, all of which must occur; "two words" as a phrase; a star
+ * at a word's end for its beginning. Nothing else is syntax. Each query alone is cheap.
  */
 export function questionsOf(text: string): string[] {
   // FTS5 ends a query at U+0000 and then misses the closing quote.
@@ -26,7 +26,7 @@ export function questionsOf(text: string): string[] {
   return [...questions, ...beginnings]
 }
 
-/** One question, limited to messages that carry all marks of `every` and one of `some`. */
+/** One query of `questionsOf`, limited to messages that carry all marks of `every` and one of `some`. */
 export function queryOf(question: string, every: string[], some: string[]): string {
   const marks = [...every, ...(some.length > 0 ? [`(${some.join(' OR ')})`] : [])]
   const where = marks.length > 0 ? ` AND marks : (${marks.join(' AND ')})` : ''

@@ -1,24 +1,24 @@
-// Full-text search in a database of its own, which can be deleted and filled again. It never delays a send: default FTS5 beside the message
-// costs 6 to 12 times the message itself. The index has parts of a fixed number of entries: a question costs at most one part at a time, and
-// the newest part can be searched while older ones are still empty.
+// Full-text search in a database of its own, which can be deleted and filled again. It never delays a send: default FTS5 beside the message costs 6
+// to 12 times the message itself. The index has parts of a fixed number of entries: a query costs at most one part at a time, and the newest part can
+// be searched while older ones are still empty.
 
 import { existsSync, rmSync } from 'node:fs'
 import { isDamage } from './damage.ts'
 import { Database, type Statement } from './database.ts'
 import { conversationMark, senderMark } from './search-query.ts'
 
-/** The entries of one part. The most expensive question to a part (words that begin with one letter) takes 3 ms. */
+/** Number of entries in one part. The most expensive query of a part (words that begin with one letter) takes 3 ms. */
 const partEntriesDefault = 8_192
-/** One slice takes about 3 ms: at most this many messages, and this many bytes. */
+/** Messages and bytes that are indexed at once, which takes about 3 ms. */
 const [sliceRows, sliceBytes] = [32, 64 * 1024]
 /** Pages merged after each slice. Without it SQLite merges everything at once after a while. */
 const mergePages = 16
-/** Raised when the schema changes: an index of another version is made again. */
+/** The version of the index's schema: an index of another version is made again. */
 const shape = 2
 
 const progress = 'SELECT part, seq FROM progress'
 
-/** What an index says of a workspace whose messages were replaced does not hold: whoever opens it next makes it again. */
+/** Marks an index as outdated after the messages of its workspace were replaced: the next one to open it makes it again. */
 export function outdate(path: string): void {
   if (!existsSync(path)) return
   const index = new Database(path)
@@ -43,7 +43,7 @@ export class SearchIndex {
   readonly #partEntries: number
   #index: Database
   #parts = new Map<number, Part>()
-  /** How far each part is filled that has been started. */
+  /** The last indexed entry of each part that was begun. */
   #filled = new Map<number, number>()
   #moveTo: Statement
 
@@ -57,7 +57,7 @@ export class SearchIndex {
     this.#body = messages.prepare('SELECT body FROM messages WHERE seq = ?')
     this.#index = this.#open()
     this.#moveTo = this.#begin()
-    // The workspace was restored from an older copy.
+    // An index that is ahead of the journal is of a workspace that was restored from an older copy.
     if (Math.max(0, ...this.#filled.values()) > lastSeq()) this.#startAfresh()
   }
 
@@ -82,7 +82,7 @@ export class SearchIndex {
     return undefined
   }
 
-  /** Entries of a part whose messages match; undefined if the index was found damaged, in which case it is empty now and must be filled again. */
+  /** Entries of a part whose messages match. Undefined if the index was found damaged: it is empty now and must be filled again. */
   find(part: number, query: string): number[] | undefined {
     return this.#repairing(() =>
       this.#part(part)
@@ -91,12 +91,12 @@ export class SearchIndex {
     )
   }
 
-  /** The parts that were begun and lie below an entry as a whole. */
+  /** The parts that were begun and lie wholly below an entry. */
   begunBelow(seq: number): number[] {
     return [...this.#filled.keys()].filter((part) => this.before(part + 1) <= seq)
   }
 
-  /** Its messages were pruned: it is filled again with what is left of them. */
+  /** Empties a part whose messages were pruned; it is filled again with what is left of them. */
   forget(part: number): void {
     this.#repairing(() =>
       this.#index.transact(() => {
@@ -126,7 +126,7 @@ export class SearchIndex {
       string,
     ][]
     let [bytes, last] = [0, rows.length < sliceRows ? end : (rows[rows.length - 1]?.[0] as number)]
-    // Before the transaction: a table that is made in it would be gone if it fails, as on a full disk.
+    // The table is made before the transaction: one made inside would be gone if the transaction fails, as on a full disk.
     const { add, merge } = this.#part(part)
     this.#index.transact(() => {
       for (const [seq, size, conversation, sender] of rows) {
@@ -160,7 +160,7 @@ export class SearchIndex {
     return made
   }
 
-  /** Undefined where the index turns out to be damaged: it is deleted, to be filled again, and nothing is lost. */
+  /** Does the work. Undefined if the index turns out to be damaged: it is deleted, to be filled again, and nothing is lost. */
   #repairing<T>(work: () => T): T | undefined {
     try {
       return work()
@@ -189,7 +189,7 @@ export class SearchIndex {
     return prepared(new Database(this.#path))
   }
 
-  /** The log too: SQLite would play an old log into the new file. */
+  /** Removes the index with its log: SQLite would play an old log into the new file. */
   #remove(): void {
     if (this.#path !== ':memory:') for (const end of ['', '-wal', '-shm']) rmSync(this.#path + end, { force: true })
   }

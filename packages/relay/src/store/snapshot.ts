@@ -1,5 +1,4 @@
-// A copy of a database that is whole as of one commit, made by SQLite's `VACUUM INTO` while others write to it. What a copy is packed into:
-// daemon/backup-file.ts.
+// Copies a database as of one commit, with SQLite's `VACUUM INTO`, while others write to it. daemon/backup-file.ts packs the copies.
 
 import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
@@ -9,14 +8,14 @@ import { damaged } from './damage.ts'
 import { Database } from './database.ts'
 import { busyMs, soundnessOf } from './soundness.ts'
 
-/** SQLite's own number: a log of more pages is copied into the database by the next commit. */
+/** SQLite's default: a log of more pages is copied into the database by the next commit. */
 const checkpointPages = 1_000
-/** Writers fill the log meanwhile, each time with less. */
+/** The most attempts to empty the log, since writers fill it meanwhile, each time with less. */
 const checkpointsMax = 8
 
 /**
- * Made for its owner alone. Throws where there is such a file already, and where the copy is not whole: then none is left. Nothing of it is
- * synced: hundreds of megabytes at once would keep every commit waiting. Whoever keeps the copy syncs it.
+ * Copies a database into a new file that its owner alone can read. Throws if the file exists already, or if the copy is not whole, which is then
+ * removed. Nothing of it is synced: hundreds of megabytes at once would keep every commit waiting. A caller that keeps the copy syncs it.
  */
 export function copyDatabase(from: string, to: string): void {
   writeFileSync(to, '', { mode: 0o600, flag: 'wx' })
@@ -27,7 +26,7 @@ export function copyDatabase(from: string, to: string): void {
       database.exec(`PRAGMA busy_timeout = ${busyMs}`)
       database.exec('PRAGMA synchronous = OFF')
       database.prepare('VACUUM INTO ?').run(to)
-      // From here on the database itself is written to.
+      // `putLogAway` writes to the database itself, so its writes are synced again.
       database.exec('PRAGMA synchronous = FULL')
       putLogAway(database)
     } finally {
@@ -41,7 +40,7 @@ export function copyDatabase(from: string, to: string): void {
   }
 }
 
-/** While the copy was read, no page of the log could be put away. Here no writer waits for that. */
+/** Copies the log into the database, which was not possible while the copy was read. No writer waits for this. */
 function putLogAway(database: Database): void {
   for (let tries = 0; tries < checkpointsMax; tries++) {
     const [, pages, done] = (database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() ?? []).map(Number)
@@ -50,20 +49,23 @@ function putLogAway(database: Database): void {
 }
 
 /**
- * The same in a thread, for a database that this process writes to. Until the copy is made its own commits put no log away: the first one
- * after a long copy would keep everybody waiting.
+ * Copies, in a thread, a database that this process writes to. Until the copy is made its own commits do not copy the log into the database: the
+ * first one after a long copy would keep everybody waiting.
  */
 export async function copyWhileWritten(database: Database, to: string): Promise<void> {
   database.exec('PRAGMA wal_autocheckpoint = 0')
   try {
     await copyInThread(database.path, to)
   } finally {
-    // It may have been closed meanwhile.
+    // The database may have been closed meanwhile.
     if (database.isOpen) database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
   }
 }
 
-/** The thread is loaded from the package's own `dist`, also where this file is read as TypeScript: a thread loads JavaScript alone. */
+/**
+ * Copies a database in a thread. The thread is loaded from the package's own `dist`, also where this file is read as TypeScript: a thread loads
+ * JavaScript alone.
+ */
 export function copyInThread(from: string, to: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const thread = new Worker(new URL('../../dist/store/snapshot-thread.js', import.meta.url), {

@@ -12,7 +12,7 @@ const statements = {
   ofAgent: `SELECT ${sums} FROM spend WHERE agent = ?`,
   ofRun: `SELECT ${sums} FROM spend WHERE run = ?1 AND run <> ''`,
   ofWorker: `SELECT ${sums} FROM spend WHERE worker = ?1 AND worker <> ''`,
-  // In the order of the key, so that a page begins where the one before has ended.
+  // The order of the primary key, so that a page begins where the one before has ended.
   page: `SELECT ${counts}, agent, worker, run, model, day FROM spend
     WHERE (agent, worker, run, model, day) > (?, ?, ?, ?, ?) ORDER BY agent, worker, run, model, day LIMIT (? + 0)`,
 }
@@ -32,7 +32,7 @@ export class SpendRows {
     this.#sql = database.prepareWhenUsed(statements)
   }
 
-  /** Undefined where nothing is known. */
+  /** The spend of an agent; undefined if none is known. */
   ofAgent(agent: string): Spend | undefined {
     return spendOf(this.#sql.ofAgent.get(agent))
   }
@@ -45,7 +45,7 @@ export class SpendRows {
     return spendOf(this.#sql.ofWorker.get(worker))
   }
 
-  /** All of them, in steps. */
+  /** Reads all rows, in steps. */
   *all(each: (row: SpendRow) => void): Steps<void> {
     for (let place = ['', '', '', '', '']; ; ) {
       const rows = this.#sql.page.all(...place, spendRowsPerStep)

@@ -1,5 +1,5 @@
-// One workspace's database as a whole: opening it, the transaction that every change goes through, the one way in which rows are written,
-// and making them again from the journal.
+// One workspace's database as a whole: opening it, the transaction that every change goes through, the one way in which rows are written, and their
+// rebuilding from the journal.
 
 import type { Answered, Draft, JournalEntry, Origin } from '../core/journal.ts'
 import { RefusalError } from '../core/refusal-error.ts'
@@ -31,7 +31,7 @@ const undone = new Error('undone on purpose')
 
 export class Store {
   readonly view: SqliteView
-  /** For reading; entries are written with `append` and `apply` alone. */
+  /** The journal for reading; entries are written with `append` and `apply` alone. */
   readonly journal: ReadJournal
   readonly queries: Queries
   readonly history: History
@@ -39,11 +39,11 @@ export class Store {
   readonly needs: NeedRows
   readonly outbox: OutboxRows
   readonly spend: SpendRows
-  /** What is old and over, and taking it out. */
+  /** Finds what is old and over; `pruning` takes it out. */
   readonly finished: FinishedRows
   readonly pruning: Pruning
   readonly commitTimes = new CommitTimes()
-  /** This one, where the workspace is shared with others. */
+  /** The name of this machine, where the workspace is shared with others. */
   readonly machine: string | undefined
   readonly #database: Database
   readonly #tables: Tables
@@ -56,8 +56,8 @@ export class Store {
   #copying: Promise<void> = Promise.resolve()
 
   /**
-   * `place`: the path of its file, or a database that is open already. `beside`: other files without which this process must stop writing, such
-   * as its lock. `machine`: this one, where the workspace is shared with others.
+   * `place`: the path of the database, or a database that is open already. `beside`: other files without which this process must stop writing, such
+   * as its lock. `machine`: this machine, where the workspace is shared with others.
    */
   constructor(place: string | Database, beside: readonly string[] = [], machine?: string) {
     this.#database = typeof place === 'string' ? new Database(place) : place
@@ -87,12 +87,12 @@ export class Store {
     if (!this.#end.isBegun) this.#end.write(this.#nextEnd())
   }
 
-  /** What this machine has decided by itself, in a workspace that it shares with others. For reading; it is written with `appendLocal`. */
+  /** The journal of this machine alone, in a workspace that it shares with others. For reading; `appendLocal` writes it. */
   get local(): Omit<LocalJournal, 'write' | 'keep' | 'rewind' | 'empty'> | undefined {
     return this.#local
   }
 
-  /** How a command was answered, wherever it was decided. */
+  /** The earlier answer to a command, wherever it was decided. */
   answered(by: string, cause: string): Answered | undefined {
     return this.#journal.answered(by, cause) ?? this.#local?.answered(by, cause)
   }
@@ -102,7 +102,7 @@ export class Store {
   }
 
   /**
-   * All of it or nothing; a rollback also undoes what the mirrors in memory were told. The files are looked at before, since a commit may copy
+   * Runs `work` in a transaction; a rollback also undoes changes of the mirrors in memory. The files are looked at before, since a commit may copy
    * the log into the database, and after it, before anybody is told that something was stored. The end file follows.
    */
   transact<T>(work: () => T extends Promise<unknown> ? never : T): T {
@@ -135,7 +135,7 @@ export class Store {
     return this.#end.next(this.#journal.lastSeq, this.#local?.lastSeq ?? 0)
   }
 
-  /** Does the work, answers what came of it, and undoes every change that it made: for commands that see each other before any is stored. */
+  /** Does the work, returns its result, and undoes every change that it made: for commands that see each other before any is stored. */
   tentatively<T>(work: () => T extends Promise<unknown> ? never : T): T {
     let result: { value: T } | undefined
     try {
@@ -154,21 +154,21 @@ export class Store {
     if (change === undefined) return
     const { path, reason, isCut } = change
     const log = `${this.#database.path}-wal`
-    // A log without a name is still whole for the process that has it open, and the database is in its place: save what was acknowledged.
+    // A log that was removed is still whole for the process that has it open, and the database is in its place: this saves what was acknowledged.
     if (path === log && !isCut) this.#database.exec('PRAGMA wal_checkpoint(FULL)')
     throw replaced(this.#database.path, reason)
   }
 
-  /** Gives an entry its number and writes it, inside `transact`. Undefined where its command has an entry already. */
+  /** Gives an entry its number and writes it, inside `transact`. Undefined if its command has an entry already. */
   append({ at, by, cause, facts, rule, digest, outcome, body, payload }: Draft): JournalEntry | undefined {
-    // Spelled out: spreading the draft takes a twentieth of the time of a send.
+    // Every field is named, since spreading the draft takes a twentieth of the time of a send.
     const entry = { seq: this.#journal.lastSeq + 1, at, by, cause, facts, rule, digest, outcome, body, payload }
     return this.apply([entry]) ? entry : undefined
   }
 
   /**
-   * The one way in which rows are written, inside `transact`: each entry's own row, and the rows that its facts tell. Answers false at the first
-   * entry whose command has another entry already, and writes nothing of it.
+   * Writes entries and the rows that their facts make, inside `transact`; nothing else writes rows. Returns false at the first entry whose command
+   * has another entry already, and writes nothing of that one.
    */
   apply(entries: readonly (JournalEntry & Partial<Origin>)[]): boolean {
     for (const entry of entries) {
@@ -178,26 +178,26 @@ export class Store {
     return true
   }
 
-  /** As `append`, but into the journal of this machine alone. */
+  /** Writes an entry as `append` does, but into the journal of this machine alone. */
   appendLocal(draft: Draft): LocalEntry | undefined {
     const entry = this.#local?.write(draft, this.#journal.lastSeq)
     if (entry) this.#evolve.applyLocal(entry)
     return entry
   }
 
-  /** The workspace is shared from now on: what it has up to this entry was copied into the cluster, with marks that begin so. */
+  /** Marks the entries up to `through` as copied into the cluster, which shares the workspace from now on; `mark` is the prefix of their marks. */
   adopt(machine: string, mark: string, through: number): void {
     this.transact(() => this.#journal.adopt(machine, mark, through))
   }
 
-  /** The workspace lives on this machine alone again: what was decided here alone follows all that was shared. Its rows are there already. */
+  /** Ends the sharing of a workspace: the entries of this machine alone follow all shared ones. Their rows are there already. */
   takeBack(): void {
     this.#end.forget()
     this.transact(() => {
       const local = this.#local ?? new LocalJournal(this.#database)
       for (const { seq: _, afterSeq: __, ...draft } of local.after(0)) {
         const entry = { ...draft, seq: this.#journal.lastSeq + 1 }
-        // An id that was used in both journals.
+        // The command's id may be in both journals.
         if (!this.#journal.write(entry)) this.#journal.write({ ...entry, cause: `${entry.cause} ${entry.seq}` })
       }
       local.empty()
@@ -205,7 +205,7 @@ export class Store {
     })
   }
 
-  /** What this machine had decided by itself in another copy of the workspace, which had the same entries up to `common`. */
+  /** Takes over the entries that this machine alone had in another copy of the workspace, which had the same entries up to `common`. */
   takeLocal(entries: Iterable<LocalEntry>, common: number): void {
     const { lastSeq } = this.#journal
     this.transact(() => {
@@ -214,30 +214,33 @@ export class Store {
     this.rebuild()
   }
 
-  /** All that another file of the same shape has comes in the place of all that this one has, in one step. Then this store can only be closed. */
+  /** Replaces all rows by those of another file of the same schema, in one transaction. After that this store can only be closed. */
   replaceWith(path: string): void {
     this.#end.forget()
     replaceRows(this.#database, path)
   }
 
-  /** Several machines share it, or did when this file was copied. */
+  /** Whether several machines share the workspace, or did when this file was copied. */
   get isShared(): boolean {
     return (
       this.#database.prepare('SELECT 1 FROM origins UNION ALL SELECT 1 FROM local_journal LIMIT 1').get() !== undefined
     )
   }
 
-  /** Inside `transact`, after the entries that tell of it: in a file from elsewhere a token may belong to an agent that is not there yet. */
+  /**
+   * Deletes all tokens, inside `transact`, after the entries that tell of them: in a file from elsewhere a token may belong to an agent that is not
+   * there yet.
+   */
   forgetTokens(): void {
     this.#evolve.forgetTokens()
   }
 
-  /** What belongs to an entry of another machine, once somebody has asked for it. */
+  /** Stores the payload of another machine's entry, once somebody has asked for it. */
   keepPayload(seq: number, payload: Uint8Array): void {
     this.transact(() => this.#journal.keepPayload(seq, payload))
   }
 
-  /** Empties every table that the journal tells, and makes its rows again. */
+  /** Empties every table that is made from the journal, and makes its rows again. */
   rebuild(): void {
     this.#tables.isReplaying = true
     try {
@@ -256,7 +259,7 @@ export class Store {
         }
       })
     } catch (error) {
-      // The mirrors were emptied, which cannot be undone one change at a time.
+      // The mirrors in memory were emptied, which cannot be undone one change at a time.
       this.#tables.reload()
       throw error
     } finally {
@@ -264,12 +267,12 @@ export class Store {
     }
   }
 
-  /** The workspace's own id, the hash of its key, and up to where this machine has told the others of its local journal. */
+  /** The workspace's id, the hash of its key, or the entry of its local journal up to which this machine has told the others. */
   meta(name: 'id' | 'key' | 'noted'): string | undefined {
     return this.#meta.get(name)?.[0] as string | undefined
   }
 
-  /** In bytes, on the disk. */
+  /** Sizes on the disk, in bytes. */
   sizes(): { database: number; log: number } {
     return sizesOf(this.#database.path)
   }
@@ -285,19 +288,19 @@ export class Store {
     return copy
   }
 
-  /** Closing copies the log into the database. A log that was cut is left to the end of the process instead. */
+  /** Closes the store, which copies the log into the database. A log that was cut is left to the end of the process instead. */
   close(): void {
     this.#end.close()
     if (!this.#files.look()?.isCut) this.#database.close()
   }
 }
 
-/** The entry itself cannot be applied: its facts contradict the tables. Every other copy of the workspace finds the same. */
+/** Whether the entry itself cannot be applied: its facts contradict the tables. Every other copy of the workspace finds the same. */
 export function isUnfit(error: unknown): boolean {
   return isSqliteError(error, 'constraint') || !(error instanceof RefusalError || isFailure(error))
 }
 
-/** What the disk holds is not known, or is not what was written: nothing may be acknowledged after such a failure. */
+/** Whether a failure leaves it unknown what the disk holds, or shows that it is not what was written: nothing may be acknowledged afterwards. */
 export function isFatal(error: unknown): boolean {
   return isSqliteError(error, 'ioError') || (error instanceof RefusalError && error.refusal.code === 'store.replaced')
 }

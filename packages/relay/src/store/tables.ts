@@ -1,5 +1,5 @@
-// The small, hot part of the tables, mirrored in memory: all agents, and conversations as they are used. Changed by evolve.ts alone; what a
-// transaction changed is undone when it is rolled back.
+// A mirror in memory of the small, hot part of the tables: all agents, and conversations as they are used. evolve.ts alone changes it; a rollback
+// undoes the changes of its transaction.
 
 import { handleKey } from '../core/handles.ts'
 import type { AgentRow, HomeRow } from '../core/view.ts'
@@ -14,11 +14,11 @@ export interface KnownAgent extends AgentRow {
 export interface KnownConversation {
   key: number
   name: string
-  /** The number of its last message. Not a column: one write less for every send. */
+  /** The number of the conversation's last message. Not a column: one write less for every send. */
   lastN: number
   /** The entry of that message; 0 before the first. */
   lastSeq: number
-  /** How many are in it now; unset until it was counted. */
+  /** Number of members; unset until it was counted. */
   members?: number
 }
 
@@ -39,19 +39,19 @@ export class Tables {
   readonly agentsByKey = new Map<number, KnownAgent>()
   /** The last home of each name. */
   readonly homes = new Map<string, HomeRow>()
-  /** By what a reader takes for the same. */
+  /** Agents by the key of their handle: handles that read alike have the same. */
   readonly #handles = new Map<string, KnownAgent>()
-  /** The names of agents, retired or not. An agent that is retired must not hide a live one whose name reads like its own. */
+  /** The names of agents, retired or not, by the key of names that read alike. A retired agent must not hide a live one whose name reads like its own. */
   readonly #namesAlike = new Map<string, readonly string[]>()
   readonly #conversations = new Map<string, KnownConversation>()
   readonly #conversationsByKey = new Map<number, KnownConversation>()
-  /** In the order of their names; unset until somebody asks. To read a thousand of them out of the database takes a millisecond. */
+  /** The channels by name; unset until somebody asks. Reading a thousand of them from the database takes a millisecond. */
   #channels: readonly string[] | undefined
   readonly #sql: Record<keyof typeof statements, Statement>
-  /** While this is true no conversation may be loaded: the highest number in `messages` would be one that is still to come. */
+  /** Set while the journal is replayed. No conversation may be loaded then: the highest number in `messages` would be of a message still to come. */
   isReplaying = false
   #isChanging = false
-  /** How to undo what the transaction did to the agents. */
+  /** Functions that undo what the transaction did to the agents. */
   readonly #undo: (() => void)[] = []
   /** Conversations that the transaction changed or loaded; they can be loaded again. */
   readonly #changed = new Set<KnownConversation>()
@@ -72,19 +72,19 @@ export class Tables {
     }
   }
 
-  /** A transaction begins: from now on changes can be undone. */
+  /** Begins a transaction: from now on changes can be undone. */
   begin(): void {
     this.#isChanging = true
   }
 
-  /** It was committed. */
+  /** Keeps the changes of a transaction that was committed. */
   keep(): void {
     this.#isChanging = false
     this.#undo.length = 0
     this.#changed.clear()
   }
 
-  /** It was rolled back. */
+  /** Undoes the changes of a transaction that was rolled back. */
   undo(): void {
     for (const conversation of this.#changed) this.dropConversation(conversation)
     while (this.#undo.length > 0) this.#undo.pop()?.()
@@ -100,7 +100,7 @@ export class Tables {
     this.#set(this.agentsByKey, agent.key, agent)
   }
 
-  /** Under another name, which nobody can ask for; its own is free. */
+  /** Gives an agent another name, which nobody can ask for; its own becomes free. */
   renameAgent(agent: KnownAgent, name: string): void {
     this.#set(this.agents, agent.name, undefined)
     const others = this.#alike(agent.name).filter((other) => other !== agent.name)
@@ -130,7 +130,7 @@ export class Tables {
     return [...all].filter((agent) => agent !== undefined).filter(({ isRetired }) => !isRetired)
   }
 
-  /** It is new. */
+  /** Adds a new conversation. */
   openConversation(conversation: KnownConversation): void {
     this.#channels = undefined
     this.#putConversation(conversation)
@@ -143,7 +143,7 @@ export class Tables {
     this.#conversationsByKey.set(conversation.key, conversation)
   }
 
-  /** It is loaded again, under its new name, if somebody still asks for its key. */
+  /** Removes a conversation from the mirror. It is loaded again, under its new name, if somebody still asks for its key. */
   dropConversation({ name, key }: KnownConversation): void {
     this.#channels = undefined
     this.#conversations.delete(name)
@@ -154,7 +154,7 @@ export class Tables {
     return this.#conversations.get(name) ?? this.#load(this.#sql.byName.get(name))
   }
 
-  /** The conversation, to be changed. */
+  /** The conversation, for changing it. */
   changing(name: string): KnownConversation | undefined {
     const conversation = this.conversation(name)
     if (conversation && this.#isChanging) this.#changed.add(conversation)

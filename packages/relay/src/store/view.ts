@@ -1,4 +1,4 @@
-// What the rules see of the tables, over SQLite. It only reads; what is needed most often comes from the mirror in tables.ts.
+// The rules' view of the tables, over SQLite. It only reads; what is needed most often comes from the mirror in tables.ts.
 
 import type { Policy } from '@agent-relay/sdk/protocol'
 import type { AnswerPlace } from '../core/answers.ts'
@@ -69,7 +69,7 @@ export class SqliteView implements View {
   readonly claims: ClaimRows
   readonly approvals: ApprovalRows
   readonly notices: NoticeRows
-  /** What waits for an agent, and what it ever received. */
+  /** Messages that wait for an agent, and all that it ever received. */
   readonly inbox: InboxRows
   readonly #tables: Tables
   readonly #sql: Record<keyof typeof statements, Statement>
@@ -86,7 +86,7 @@ export class SqliteView implements View {
     this.#sql = database.prepareAll(statements)
   }
 
-  /** By default nobody sees the terminal of another, and nobody from outside writes here. */
+  /** The policy. By default nobody sees the terminal of another, and nobody from outside writes here. */
   policy(): Policy {
     const stored = this.#sql.policy.get()?.[0]
     return stored === undefined ? firstPolicy : { ...firstPolicy, ...JSON.parse(stored as string) }

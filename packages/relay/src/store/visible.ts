@@ -1,5 +1,5 @@
-// What a reader can see, found by index: its stays as spans of the journal, and the entries that can hold something for it. The cost depends on
-// what is found, not on how much others have said. core/sight.ts decides what of an entry is shown.
+// Finds by index what a reader can see: its stays as spans of the journal, and the entries that can hold something for it. The cost depends on what
+// is found, not on how much others have said. core/sight.ts decides what of an entry is shown.
 
 import { everyone, whoOfConversation } from './concerns.ts'
 import type { Database, Statement } from './database.ts'
@@ -8,9 +8,9 @@ import type { Tables } from './tables.ts'
 /** One stay that holds messages: their numbers, and the entries of the first and the last. */
 export interface VisibleSpan {
   conversation: number
-  /** Numbers above it … */
+  /** Message numbers above this one, … */
   after: number
-  /** … and up to it. */
+  /** … and up to this one. */
   to: number
   firstSeq: number
   lastSeq: number
@@ -22,7 +22,7 @@ export type EntryNumbers = Generator<number | undefined, void, void>
 const statements = {
   stays: 'SELECT conversation, joined_n, left_n FROM members WHERE agent = ?',
   staysIn: 'SELECT conversation, joined_n, left_n FROM members WHERE agent = ? AND conversation = ?',
-  // Of the first that is there: those before it may have been pruned.
+  // Reads the first message that is there: those before it may have been pruned.
   seqOf: 'SELECT seq FROM messages WHERE conversation = ? AND n >= ? ORDER BY n LIMIT 1',
   said: 'SELECT seq, n FROM messages WHERE conversation = ?1 AND n > ?2 AND n <= ?3 ORDER BY n LIMIT (?4 + 0)',
   saidDown: 'SELECT seq, n FROM messages WHERE conversation = ?1 AND n > ?2 AND n <= ?3 ORDER BY n DESC LIMIT (?4 + 0)',
@@ -33,14 +33,14 @@ const statements = {
 const [chunkFirst, chunkMax] = [4, 256]
 
 export interface EntryRange {
-  /** Entries above it … */
+  /** Entries above this number, … */
   after: number
-  /** … and up to it. */
+  /** … and up to this one. */
   to: number
   isUpward: boolean
 }
 
-/** What is looked for: messages, what concerns everyone, the reader itself, or its conversations besides their messages. */
+/** The kinds of entries to look for: messages, and entries that concern everyone, the reader itself, or its conversations besides their messages. */
 export interface EntryKinds {
   messages: boolean
   everyone: boolean
@@ -121,7 +121,7 @@ export class Visible {
   #said(span: VisibleSpan, { after, to, isUpward }: EntryRange): Source {
     const { conversation } = span
     if (span.lastSeq <= after || span.firstSeq > to) return new Source(() => [])
-    // Numbers and entries rise together: where the range begins and ends is found by halving.
+    // Message numbers and entries rise together, so halving finds where the range begins and ends.
     let low = span.firstSeq > after ? span.after : this.#lastUpTo(span, after)
     let high = span.lastSeq <= to ? span.to : this.#lastUpTo(span, to)
     const sql = this.#sql[isUpward ? 'said' : 'saidDown']
@@ -171,7 +171,7 @@ class Source {
   }
 }
 
-/** Several sources may hold the same entry. Finding the least number by looking at all sources is cheap beside reading the entry. */
+/** Merges sources, several of which may hold the same entry. Looking at all sources for the least number is cheap beside reading the entry. */
 function* merged(sources: Source[], isUpward: boolean): EntryNumbers {
   while (sources.length > 0) {
     let best = sources[0]?.next as number

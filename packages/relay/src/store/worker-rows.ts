@@ -43,7 +43,7 @@ export class WorkerRows implements WorkerView {
     return this.#sql.withWorktree.all().map(workerOf)
   }
 
-  /** Newest first. */
+  /** Workers, newest first, running or not. */
   latest(limit: number): WorkerRow[] {
     return this.#sql.latest.all(limit).map(workerOf)
   }
@@ -56,7 +56,7 @@ export class WorkerRows implements WorkerView {
     return this.#sql.taskHead.get(id)?.[0] as string | undefined
   }
 
-  /** What stood last in the terminal of a worker that has exited. */
+  /** The last screen of a worker that has exited. */
   lastScreenOf(id: string): string | undefined {
     return this.#sql.screen.get(id)?.[0] as string | undefined
   }

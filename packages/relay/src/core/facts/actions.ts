@@ -24,12 +24,12 @@ export const actionFacts: FactRows<'action.registered' | 'action.withdrawn' | 'a
       authority: maybe(oneOf('owner', 'key', 'token', 'nobody')),
       machine: maybe(label),
     },
-    // A name that another machine offers would lead its callers here.
+    // Registering a name that another machine offers would lead its callers here.
     said: (fact, by) =>
       namesItself(fact, by) && (fact.provider === daemonName || by.speaksFor(fact.provider)) && isItsOwn(fact, by),
     seen: { to: 'everyone', if: (_, { agent = '' }, action) => mayCall(action, agent) },
     writes: actionKeys,
-    // Another session has offered it since.
+    // Over once another session has offered the action.
     over: { once: ({ name, session }, left) => left.offering(name) !== session },
   },
   'action.withdrawn': {
@@ -79,7 +79,7 @@ export const actionFacts: FactRows<'action.registered' | 'action.withdrawn' | 'a
   },
 }
 
-/** Nobody offers it, or this machine does. */
+/** Whether nobody offers the action, or this machine does. */
 function isItsOwn({ name }: { name: string }, { view, actsFor }: Saying): boolean {
   const action = view.action(name)
   return action === undefined || actsFor(action.machine)
@@ -89,7 +89,7 @@ function isAtItsMachine({ action, machine }: ActionInvoked, { view }: Saying): b
   return machine === view.action(action)?.machine
 }
 
-/** The provider's machine answers. The caller's says what could not begin, and what nobody answered in time. */
+/** The provider's machine reports answers. The caller's machine reports calls that could not begin or that nobody answered in time. */
 function mayComplete({ id, caller, ok }: ActionCompleted, { view, facts, speaksFor, actsFor }: Saying): boolean {
   const call = view.invocation(id)
   if (!call) return !ok && facts.some((fact) => fact.type === 'action.invoked' && fact.id === id)

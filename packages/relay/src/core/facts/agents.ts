@@ -8,7 +8,7 @@ import { seesPrograms } from '../sight.ts'
 import { agentKeys, everyone, type FactRows, holder, homeOfAgent, noKey, type Saying } from './row.ts'
 import { count, fields, flag, label, maybe, oneOf, text, words } from './shape.ts'
 
-/** A name can be asked for only if it is one. */
+/** An agent's profile. The name must be valid, since operations accept no other. */
 const profile = fields({
   name: (value) => AgentName.safeParse(value).success,
   type: oneOf('agent', 'human'),
@@ -71,7 +71,7 @@ export const agentFacts: FactRows<
   'agent.briefed': {
     shape: { agent: label, after: oneOf('compact', 'resume', 'clear'), text: words },
     said: homeOfAgent,
-    // It holds the agent's task.
+    // A brief holds the agent's task.
     seen: { to: 'everyone', if: (_, reader, { agent }) => seesPrograms(reader) && reader.agent === agent },
     writes: noKey,
     over: 'old',
@@ -85,19 +85,22 @@ export const agentFacts: FactRows<
   },
 }
 
-/** A name that nobody has or had, and that nobody takes for the daemon's. */
+/** Whether a machine may register this agent: under a name that nobody has or had, and that nobody takes for the daemon's. */
 function mayRegister({ agent }: AgentRegistered, by: Saying): boolean {
   const { name, handle = '' } = agent
   const isFree = by.view.agent(name) === undefined && !by.view.isRetired(name)
   return isFree && !readsLikeDaemon(name) && !readsLikeDaemon(handle) && by.speaksFor(name)
 }
 
-/** Its home. Of an agent whose machine was removed, any machine. */
+/** Whether a machine may end what an agent has: as the agent's home, or as any machine if that home was removed. */
 export function mayEnd({ agent }: { agent: string }, { view, speaksFor, actsFor }: Saying): boolean {
   return speaksFor(agent) || actsFor(view.home(agent)?.machine)
 }
 
-/** The home gives its agent away. Where nobody has the name, or its machine was removed, any machine takes it; else only the owner takes it over. */
+/**
+ * Whether a machine may move an agent. Its home gives it away. If nobody has the name, or its home was removed, any machine takes it; else only the
+ * workspace's owner machine takes it over.
+ */
 function mayMove({ agent, machine: next, epoch, isTakeOver }: AgentHomed, { machine, view }: Saying): boolean {
   const home = view.home(agent)
   if (epoch !== (home?.epoch ?? 0) + 1) return false

@@ -6,7 +6,7 @@ import type { View } from '../view.ts'
 import { type FactRow, type FactRows, homeOfAgent, namesItself, noKey, type Remains } from './row.ts'
 import { count, fields, label, listOf, maybe, oneOf, text } from './shape.ts'
 
-/** What agents have in hand is for all who have shown a credential. */
+/** Everybody who has shown a credential sees who is editing which file. */
 const seen = { to: 'everyone', if: (_: View, reader: Reader) => seesPrograms(reader) } as const
 const writes = ({ path }: { path: string }) => [keys.claim(path), keys.claims]
 const over = {

@@ -15,7 +15,7 @@ const exceptBroadcast = {
   if: (_: View, __: Reader, fact: { channel: string }) => fact.channel !== broadcast,
 } as const
 
-/** The broadcast, too, is entered and left. */
+/** A channel's name or the broadcast, which is entered and left too. */
 const channel: Check = (value) => value === broadcast || ChannelName.safeParse(value).data === value
 const stay = { channel, agent: label, n: count }
 
@@ -26,7 +26,7 @@ const channelKeys = ({ channel }: { channel: string }) => [
 ]
 const stayKeys = ({ agent, channel }: { agent: string; channel: string }) => [keys.stay(agent, channel)]
 
-/** Not beyond the last number, or the agent would not hear what is said next. */
+/** Whether an agent may enter. Its stay begins at most at the last number, or it would not hear what is said next. */
 function mayJoin({ agent, channel: name, n }: ChannelJoined, by: Saying): boolean {
   return by.speaksFor(agent) && n <= (by.view.lastNumber(name) ?? 0)
 }
@@ -42,9 +42,9 @@ export const conversationFacts: FactRows<
     over: 'never',
   },
   'channel.joined': { shape: stay, said: mayJoin, seen: exceptBroadcast, writes: stayKeys, over: 'never' },
-  // Of an agent that is retired, too.
+  // A retired agent leaves its channels too.
   'channel.left': { shape: stay, said: mayEnd, seen: exceptBroadcast, writes: stayKeys, over: 'never' },
-  // Only one in which nothing was said and nobody else has been can be removed, which any machine can check.
+  // A channel can be removed only if nothing was said and nobody else has been in it, which any machine can check.
   'channel.removed': {
     shape: { channel },
     said: ({ channel: name }, { view, by }) =>
@@ -55,7 +55,7 @@ export const conversationFacts: FactRows<
   },
   'conversation.opened': {
     shape: { conversation, members: listOf(label) },
-    // Its name says who is in it: nobody else may be brought in.
+    // The name of a pair or group says who is in it: nobody else may be brought in.
     said: ({ conversation, members }, { view }) =>
       conversation === directKey(members) && view.lastNumber(conversation) === undefined,
     seen: { to: 'agents', who: ({ members }) => members },

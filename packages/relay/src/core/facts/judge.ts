@@ -7,7 +7,7 @@ import type { View } from '../view.ts'
 import type { Saying } from './row.ts'
 import { rowOf } from './table.ts'
 
-/** What a machine may not say: a fact of this type, or, without a type, anything in the name of this agent. */
+/** A statement that a machine may not make: a fact of this type or, without a type, anything in the name of this agent. */
 export interface Objection {
   agent?: string
   type?: Fact['type']
@@ -34,7 +34,7 @@ export function objectionTo(
   return wrong && { type: wrong.type, ...agentIn(wrong) }
 }
 
-/** In which field a fact named the agent that it spoke for. */
+/** For each type, the field that names the agent for which a fact speaks. */
 const speakersOfFormat1: { readonly [T in Fact['type']]?: string } = {
   'message.created': 'from',
   'delivery.offered': 'agent',
@@ -49,7 +49,7 @@ const speakersOfFormat1: { readonly [T in Fact['type']]?: string } = {
 }
 
 function saidInFormat1(fact: Fact, by: Saying): boolean {
-  // Nobody may make itself the owner of a workspace that has begun. The others are younger than that format.
+  // Nobody may make itself the owner of a workspace that has begun. The types in the next list are younger than format 1.
   if (fact.type === 'workspace.raised' || fact.type === 'workspace.owned')
     return by.view.lastNumber(generalChannel) === undefined
   if (['workspace.restored', 'machine.revoked', 'machine.admitted'].includes(fact.type)) return false
@@ -58,7 +58,7 @@ function saidInFormat1(fact: Fact, by: Saying): boolean {
   return field === undefined || by.speaksFor((fact as unknown as Record<string, string>)[field] as string)
 }
 
-/** Whom a fact is about, for the words of a refusal. */
+/** The agent that a fact is about, for the words of a refusal. */
 function agentIn(fact: Fact): Pick<Objection, 'agent'> {
   const { agent, from, worker, provider, caller } = fact as unknown as Record<string, unknown>
   const named = [agent, from, worker, provider, caller].find((name) => typeof name === 'string')

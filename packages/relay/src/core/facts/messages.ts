@@ -1,4 +1,4 @@
-// The facts about messages: that they were sent, what became of them, and reactions to them.
+// The facts about messages: sending, delivery and reactions.
 
 import { daemonName, type Fact, type MessageCreated, MessageKind } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
@@ -67,9 +67,9 @@ export const messageFacts: FactRows<
       through: count,
       receipts: listOf(fields({ message: text, offeredAt: maybe(count), route: maybe(label), readAt: maybe(count) })),
     },
-    // Also what a former home tells late, of the time when it was one.
+    // A former home may still report deliveries from the time when it was the home.
     said: ({ agent, machine, epoch }, by) => machine === by.machine && by.homeAt(agent, epoch) === machine,
-    // Shown as the deliveries that it tells; see broker/events.ts.
+    // Watchers see the deliveries that a note tells of, one by one; see broker/events.ts.
     seen: {
       to: 'agents',
       *who({ agent, receipts }, known) {
@@ -84,10 +84,10 @@ export const messageFacts: FactRows<
   'reaction.removed': reaction,
 }
 
-/** Agents believe what the daemon says, so a daemon speaks to the agents of its own machine, and of a run that it ends to who asked for it. */
+/** Agents believe what the daemon says, so a daemon writes only to agents of its own machine, and to the parent of a run that it ends. */
 function maySend({ from, conversation, n }: MessageCreated, by: Saying): boolean {
   const { view } = by
-  // That its id is new is seen where it is applied: asking here would read the whole workspace.
+  // The id is checked when the entry is applied: checking here would read the whole workspace.
   if (n !== (view.lastNumber(conversation) ?? 0) + 1) return false
   if (from !== daemonName) return (isAbroad(from) || by.speaksFor(from)) && isIn(conversation, from, by)
   if (!isPair(conversation)) return false
@@ -95,7 +95,7 @@ function maySend({ from, conversation, n }: MessageCreated, by: Saying): boolean
   return to !== undefined && (by.speaksFor(to) || endsRunOf(to, by))
 }
 
-/** Who sends into a pair or group is in it. Into a channel anybody may send who is in it, or is of another workspace. */
+/** Whether the sender is in the pair, group or channel, or enters it with this entry. Agents of other workspaces may send into any channel. */
 function isIn(conversation: string, from: string, { view, facts }: Saying): boolean {
   if (!isChannel(conversation)) return conversation === broadcast || directMembers(conversation).includes(from)
   const enters = (fact: Fact) => fact.type === 'channel.joined' && fact.agent === from && fact.channel === conversation

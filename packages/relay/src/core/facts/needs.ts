@@ -1,4 +1,4 @@
-// The fact about what needs a person: that person is done with it.
+// The fact that a person has dismissed one of their needs.
 
 import { type FactRows, homeOfAgent, noKey } from './row.ts'
 import { count, label, text } from './shape.ts'
@@ -8,7 +8,7 @@ export const needFacts: FactRows<'need.dismissed'> = {
     shape: { agent: label, key: text, through: count },
     said: homeOfAgent,
     seen: { to: 'agents', who: ({ agent }) => [agent] },
-    // No rule asks what was dismissed.
+    // No rule reads what was dismissed.
     writes: noKey,
     over: 'never',
   },

@@ -1,4 +1,4 @@
-// The facts about notices that agents ask for. The home machine of who asks watches, and tells.
+// The facts about notices that agents ask for. The asker's home machine watches, and tells.
 
 import { NoticeOccasion } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'

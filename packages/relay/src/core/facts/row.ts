@@ -1,5 +1,5 @@
-// What the house knows of each kind of fact, as one row of the table (table.ts): who may say it, who sees it, which conflict keys it writes and
-// when it is over. What a fact does to the tables is in store/evolve.ts, and its words for people are in the SDK.
+// A row of the table of facts (table.ts), for one kind of fact: its fields, who may say it, who sees it, which conflict keys it writes and when it is
+// over. What a fact does to the tables is in store/evolve.ts, and its words for people are in the SDK.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
@@ -8,7 +8,7 @@ import type { NoticeKey, View } from '../view.ts'
 import type { Shape } from './shape.ts'
 
 export interface FactRow<F> {
-  /** What its fields must be. A field that is not listed is of a later version, and is passed over. */
+  /** Checks of the fact's fields. A field that is not listed is of a later version, and is passed over. */
   shape: Shape<F>
   /** In a workspace that several machines share: may the machine that appended the entry say this? The default is no. */
   said: (fact: F, by: Saying) => boolean
@@ -22,31 +22,31 @@ export type FactRows<T extends Fact['type']> = { readonly [K in T]: FactRow<Extr
 
 /** An entry that a machine has appended, before it is taken in. */
 export interface Saying {
-  /** As the cluster tells by the role that has logged in. Nothing else in an entry is proof of where it comes from. */
+  /** The machine that appended the entry, as the cluster tells by the role that has logged in. Nothing else in an entry proves its origin. */
   readonly machine: string
   /** The workspace before the entry. */
   readonly view: View
-  /** Who gave the command. */
+  /** The agent, or the daemon, that gave the command. */
   readonly by: string
   readonly facts: readonly Fact[]
-  /** The agent is at home on the machine, or comes home with this entry. */
+  /** Whether the agent is at home on the machine, or comes home with this entry. */
   speaksFor(agent: string): boolean
-  /** The machine itself, or one that was removed: what that had is anybody's. */
+  /** Whether the other machine is this one, or was removed: every machine acts for a removed one. */
   actsFor(machine: string | undefined): boolean
-  /** Where the agent was at home in this epoch. */
+  /** The agent's home machine in this epoch. */
   homeAt(agent: string, epoch: number): string | undefined
 }
 
-/** Only the administrator of the database, whose entries are not asked. */
+/** For facts that only the administrator of the database may say, whose entries are not judged. */
 export const noMachine = () => false
 export const ownerMachine = (_: unknown, { machine, view }: Saying): boolean => view.owner() === machine
 export const homeOfAgent = ({ agent }: { agent: string }, { speaksFor }: Saying): boolean => speaksFor(agent)
-/** The machine that the fact names is the one that says it. */
+/** Whether the fact names the machine that says it. */
 export const namesItself = (fact: { machine?: string }, { machine }: Saying): boolean => fact.machine === machine
 
 /**
- * Whom a fact concerns, and so who sees it as an event. holder: the key's holder alone. everyone: anybody, as far as `if` allows. agents: those
- * it is about. readers: those who see its message. The key's holder sees all of them.
+ * The audience of a fact: who sees it as an event. holder: the key's holder alone. everyone: anybody, as far as `if` allows. agents: those that the
+ * fact is about. readers: those who see the fact's message. The key's holder sees all facts.
  */
 export type Audience<F> =
   | { to: 'holder' }
@@ -63,17 +63,17 @@ export interface Known {
 
 export const [holder, everyone] = [{ to: 'holder' }, { to: 'everyone' }] as const
 
-/** A fact that no rule can see the effect of writes no key. Rules see no tokens, and see receipts only in the lane of their machine. */
+/** The keys of a fact whose effect no rule can see. Rules see no tokens, and see receipts only in the lane of their machine. */
 export const noKey = (): string[] => []
 export const agentKeys = ({ agent }: { agent: string }): string[] => [keys.agent(agent)]
 
 /**
- * When nothing depends on a fact any more, so that pruning may take it out. never: what it tells is still so, or can be asked about. old: once
- * it is older than the horizon. with: together with this message. once: when it is old and this is so.
+ * When a fact is over: nothing depends on it any more, and pruning may take it out. never: what it tells is still so, or can be asked about. old:
+ * once it is older than the horizon. with: together with this message. once: when it is old and this is so.
  */
 export type Over<F> = 'never' | 'old' | { with: (fact: F) => string } | { once: (fact: F, left: Remains) => boolean }
 
-/** What is left of the things that old facts tell of. */
+/** Look-ups with which pruning sees whether the things that old facts tell of are over. */
 export interface Remains {
   hasClaim(path: string, machine: string | undefined): boolean
   /** The session that offers an action of this name now. */

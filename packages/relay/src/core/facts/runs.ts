@@ -6,7 +6,7 @@ import { count, flag, label, maybe, text, words } from './shape.ts'
 
 const runKeys = ({ id }: { id: string }) => [keys.run(id), keys.runs]
 
-/** Its machine, the home of the agent that carries it out, and that of the agent who asked for it. */
+/** The end of a run may be said by its machine, by the home of the agent that carries it out, and by that of the agent who asked for it. */
 const end = {
   said: ({ id, agent }: { id: string; agent: string }, { view, speaksFor, actsFor }: Saying) => {
     const run = view.runs.byId(id)

@@ -1,9 +1,9 @@
-// What the fields of a fact must be, so that an entry from another machine which is not of that shape counts for nothing. Every text has a
-// longest length, none shorter than what the operations take: whatever lists it can show it.
+// Checks of the fields of facts: an entry from another machine with a wrong field counts for nothing. Every text has a longest length, none shorter
+// than what the operations take, so that any list can show it.
 
 import { limits, oneLinePattern } from '@agent-relay/sdk/protocol'
 
-/** Of receipts in one note, the longest of our own lists, there are never more than some thousand. */
+/** The longest list that a fact may hold. Receipts in one note, the longest of our own lists, number some thousand at most. */
 const listMax = 10_000
 
 export type Check = (value: unknown) => boolean
@@ -11,13 +11,13 @@ export type Check = (value: unknown) => boolean
 /** A check for each field of a fact. */
 export type Shape<F> = { readonly [K in Exclude<keyof F, 'type'>]-?: Check }
 
-/** Names and what else is printed inside a line. */
+/** Names and other texts that are printed inside a line. */
 export const label: Check = (value) => isWithin(value, 200) && oneLinePattern.test(value as string)
 export const conversation: Check = (value) =>
   isWithin(value, limits.conversationCharsMax) && oneLinePattern.test(value as string)
 /** Ids and paths. */
 export const text: Check = (value) => isWithin(value, limits.pathCharsMax)
-/** What somebody has written for others to read. */
+/** Text that somebody has written for others to read. */
 export const words: Check = (value) => isWithin(value, limits.bodyBytesMax)
 export const flag: Check = (value) => typeof value === 'boolean'
 export const whole: Check = Number.isSafeInteger
@@ -25,7 +25,7 @@ export const count: Check = (value) => whole(value) && (value as number) >= 0
 export const amount: Check = (value) => typeof value === 'number' && Number.isFinite(value) && value >= 0
 export const record: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** JSON of somebody's own making. */
+/** An object of JSON that a user of the relay has written. */
 export const json: Check = (value) => record(value) && words(JSON.stringify(value))
 
 function isWithin(value: unknown, charsMax: number): boolean {
@@ -49,7 +49,7 @@ export function fields(shape: Readonly<Record<string, Check>>): Check {
   return (value) => record(value) && wrongField(value as object, shape) === undefined
 }
 
-/** The first field that is not what it must be. */
+/** The name of the first field that is not what it must be. */
 export function wrongField(value: object, shape: Readonly<Record<string, Check>>): string | undefined {
   const given = value as Record<string, unknown>
   return Object.keys(shape).find((name) => !shape[name]?.(Object.hasOwn(given, name) ? given[name] : undefined))

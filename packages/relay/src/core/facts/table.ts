@@ -1,4 +1,4 @@
-// The table of facts: one row for each kind, complete by the compiler. What a row says is in row.ts.
+// The table of facts: one row for each kind, complete by the compiler. row.ts explains the columns.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { type Reader, sees, seesAll } from '../sight.ts'
@@ -39,7 +39,7 @@ export function rowOf<F extends Fact>(fact: F): FactRow<F> {
   return table[fact.type] as unknown as FactRow<F>
 }
 
-/** Facts of a later version are not known here. */
+/** Whether this version knows the type; facts of a later version may have others. */
 export function isKnownFact({ type }: { type: string }): boolean {
   return Object.hasOwn(table, type)
 }

@@ -1,4 +1,4 @@
-// The facts about workers. A machine tells of its own alone: nobody else can have a program started or ended there.
+// The facts about workers. A machine may tell only of its own workers, so that nobody else can have a program started or ended there.
 
 import { controls, workerStates } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'

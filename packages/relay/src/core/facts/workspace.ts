@@ -19,7 +19,7 @@ export const workspaceFacts: FactRows<
 > = {
   'workspace.began': { shape: { id: text }, said: noMachine, seen: holder, writes: noKey, over: 'never' },
   'workspace.key-issued': { shape: { hash: text }, said: ownerMachine, seen: holder, writes: noKey, over: 'never' },
-  // Only where a backup is restored, while nobody shares it.
+  // Written only where a backup is restored, while nobody shares the workspace.
   'workspace.restored': {
     shape: {},
     said: noMachine,
