@@ -1,5 +1,5 @@
-// Edits that went ahead because the daemon did not answer in time: a hook leaves one small file for each below `hooks/spool` of the data directory
-// (mcp/src/edit-hook.cts), in a folder for each workspace, and the daemon reads them before it decides about the next one.
+// Edits that went ahead because the daemon did not answer in time. A hook leaves one small file for each below `hooks/spool` of the data directory
+// (mcp/src/edit-hook.cts), in a folder for each workspace, and the daemon reads them before it decides about the next edit.
 
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,16 +9,16 @@ import { limits, operations } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 
 const noteBytesMax = 256 * 1024
-/** A look takes no longer than this many take; the rest waits for the next. */
+/** Maximum number of notes read at once; the rest waits for the next time. */
 const atOnceMax = 200
-/** A hook writes its note in a moment. What it has not finished by then was left by one that was killed. */
+/** A hook writes its note in a moment. A note unfinished after this time comes from a killed hook. */
 const unfinishedMs = 60_000
 
 const LateEdit = operations['claim.edit'].input.extend({
   at: z.number(),
   /** The socket of the workspace that was not reached in time. */
   socket: z.string(),
-  /** Who edited: by the SHA-256 of its token, as the database has it; or by the processes that ran the hook. */
+  /** The editing agent's proof: the SHA-256 of its token, as in the database. `hosts`: the processes that ran the hook. */
   proof: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
@@ -28,7 +28,7 @@ const LateEdit = operations['claim.edit'].input.extend({
 })
 export type LateEdit = z.infer<typeof LateEdit>
 
-/** Those of one workspace, oldest first. What nobody can use any more is removed. */
+/** Takes the late edits of one workspace, oldest first. Notes that nobody can use any more are removed. */
 export function takeLateEdits(hooksPath: string, socket: string, now: number): LateEdit[] {
   const folder = join(hooksPath, 'spool', spoolName(socket))
   const found: LateEdit[] = []
@@ -44,13 +44,13 @@ export function takeLateEdits(hooksPath: string, socket: string, now: number): L
   return found.sort((a, b) => a.at - b.at)
 }
 
-/** Removes what is too old for any workspace, such as the notes for one that is closed. */
+/** Removes notes too old for any workspace, such as those for a closed one. */
 export function sweepLateEdits(hooksPath: string): void {
   const spool = join(hooksPath, 'spool')
   for (const name of namesIn(spool)) removeOlder(join(spool, name), limits.claimMs)
 }
 
-/** By the file system's own time, as it was made or something was last added to it. */
+/** Removes a file or folder by the file system's time of its last change. */
 function removeOlder(path: string, ms: number): void {
   try {
     if (Date.now() - statSync(path).mtimeMs > ms) rmSync(path, { recursive: true, force: true })
