@@ -1,4 +1,4 @@
-// Deciding a batch of commands on the replica: they see each other as if each were stored before the next, and nothing of it is kept.
+// Decides a batch of commands on the replica. Each command sees the ones before it as if they were stored; none of it is kept.
 
 import { type Fact, type Ids, type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import { mintPrefixes, type Reply, type Submission } from '../broker/engine.ts'
@@ -18,18 +18,18 @@ export interface Pending {
   resolve(reply: Reply): void
 }
 
-/** What was decided, and holds once the append is stored. */
+/** The decisions on a batch; they hold once the append is stored. */
 export interface Decided {
   append: Append
-  /** A command that has to wait for another of this batch is not among them. */
+  /** The decided commands, without those that have to wait for another one of this batch. */
   commands: DecidedCommand[]
 }
 
 interface DecidedCommand {
   pending: Pending
-  /** Its number is still to come. */
+  /** The reply, whose sequence number is filled in once the append is stored. */
   reply: Reply
-  /** Which draft of the append is its own; none where it is refused, or there is nothing to do. */
+  /** Index of this command's draft in the append; unset if the command is refused or changes nothing. */
   draft?: number
 }
 
@@ -47,9 +47,8 @@ export interface Deciding {
 }
 
 /**
- * Facts that cannot be applied here could be applied nowhere, and once stored they would stop every machine: so they are tried on the replica. A
- * plain message can always be applied. It is tried only where a later command of the batch has to see it; otherwise it is applied once, when it
- * is stored.
+ * Decides the commands in order. Facts that cannot be applied would stop every machine once they are stored, so they are tried on the replica first. A
+ * plain message can always be applied: it is tried only if a later command of the batch has to see it.
  */
 export function decideBatch(batch: readonly Pending[], deciding: Deciding): Decided {
   const { store } = deciding.replica
@@ -72,31 +71,31 @@ export function decideBatch(batch: readonly Pending[], deciding: Deciding): Deci
         if (taken.has(pending)) continue
         const reads = new Reads()
         const draft = taken.take(pending, decideOne(pending.submission, deciding, reads), reads)
-        // Undefined where the command has an entry already; the cluster will say so too.
+        // No draft if the command has an entry already; the cluster will say so too.
         if (draft) store.append(draft)
       }
     })
   return taken.decided(deciding.replica)
 }
 
-/** What was decided of a batch so far. */
+/** The decisions of a batch so far. */
 class Taken {
   readonly drafts: SharedDraft[] = []
   readonly writes = new Set<string>()
-  /** Every draft can be applied. */
+  /** Every draft so far can be applied for certain. */
   isSure = true
   readonly #reads = new Reads()
   readonly #commands: DecidedCommand[] = []
   readonly #asked = new Set<string>()
   readonly #moved = new Set<string>()
 
-  /** The same command twice: the second is answered from the entry of the first, once that is stored. */
+  /** Whether a command stands in the batch already: the repeat is answered from the first one's entry, once that is stored. */
   has({ submission: { by, cause } }: Pending): boolean {
     return this.#asked.has(JSON.stringify([by, cause]))
   }
 
   take(pending: Pending, { reply, draft }: Decision, reads: Reads): SharedDraft | undefined {
-    // COMPAT(0.1): in format 1 a home moves once in an append; the second move comes with the next.
+    // COMPAT(0.1): in format 1 an append moves a home only once; a second move waits for the next append.
     const moved = (draft?.facts ?? []).flatMap((fact) => (fact.type === 'agent.homed' ? [fact.agent] : []))
     if (moved.some((agent) => this.#moved.has(agent))) return undefined
     for (const agent of moved) this.#moved.add(agent)
@@ -116,13 +115,13 @@ class Taken {
   }
 }
 
-/** One message in a conversation that is there, as its number tells, with an id that was made for it alone. */
+/** Whether the draft is a single message, with a fresh id, in a conversation that exists already (its number is above 1). */
 function isPlain({ facts }: Draft, { mint }: Submission<RuleName>): boolean {
   const [fact] = facts
   return facts.length === 1 && fact?.type === 'message.created' && fact.n > 1 && mint === undefined
 }
 
-/** It could not be decided: the replica may be too old for it. If it is not, that is the answer. */
+/** The answer to a command whose rule threw an error. The append reads everything, so the fault stands only if the replica was not too old. */
 export function undecided(pending: Pending, { replica }: Deciding, error: Error): Decided {
   const reply = { refusal: refusal('fault', { why: error.message }) }
   return {
@@ -141,8 +140,8 @@ export function stored(
 }
 
 /**
- * The answer of the replica alone to somebody who comes under a known name, for reading: nothing is written for it. A token that cannot be stored is
- * not given out, and what the agent says of itself is taken up when it comes the next time.
+ * Answers an agent that comes under a known name from the replica alone, without writing, so that it can read. A token that cannot be stored is not
+ * given out; what the agent says of itself is stored when it comes the next time.
  */
 export function knownAnswer(submission: Submission<'agent.register'>, deciding: Deciding): Reply | undefined {
   const asked = submission as unknown as Submission<RuleName>
@@ -178,20 +177,20 @@ function decideOne(
   return { reply, draft: { ...draft, writes: writesOf(facts) } }
 }
 
-/** It would count for nothing on every machine, this one included. */
+/** The refusal for facts that every machine would count as void. */
 function refused(view: View, workspace: string, { agent, type }: Objection): { refusal: Refusal } {
   if (agent === undefined && type === undefined) return { refusal: refusal('machine.revoked', { workspace }) }
   if (agent !== undefined && view.home(agent) !== undefined) return elsewhere(view, agent)
   return { refusal: refusal('machine.not-allowed', { type, owner: view.owner() }) }
 }
 
-/** Of an entry of this machine that counts for nothing. */
+/** The refusal for an entry of this machine that all machines count as void; undefined if the entry counts. */
 export function voidRefusal(seq: number, { workspace, replica }: Pick<Deciding, 'workspace' | 'replica'>) {
   const why = replica.store.journal.originOf(seq)?.voidFor
   return why === undefined ? undefined : refusal('cluster.void', { workspace, why })
 }
 
-/** The agent acts on another machine, which is named. */
+/** The refusal for an agent that lives on another machine; it names that machine. */
 export function elsewhere(view: View, agent: string): { refusal: Refusal } {
   return { refusal: refusal('agent.elsewhere', { name: agent, machine: view.home(agent)?.machine }) }
 }

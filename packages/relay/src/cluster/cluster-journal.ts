@@ -1,56 +1,54 @@
-// The journal of a workspace that several machines share, as a contract: what a daemon needs of the cluster, which is where that journal is
-// kept. One object is one machine's connection to one workspace. Every implementation passes tests/cluster/cluster-suite.ts.
+// The contract for the journal of a workspace that several machines share. The cluster is where that journal is kept. One object is one machine's
+// connection to one workspace. Every implementation passes tests/cluster/cluster-suite.ts.
 //
-// Nobody leads. A daemon decides on its own replica and appends; the append says up to where the replica has seen, and what was read of it.
-// Where somebody else has written one of these keys since then, nothing is written, and the daemon is told what it has missed.
+// There is no leader. A daemon decides on its own replica and appends; the append says up to where the replica has read, and which keys the decision
+// read. If somebody else has written one of these keys since then, nothing is written, and the daemon is sent the entries that it has missed.
 
 import type { Draft, JournalEntry, Origin } from '../core/journal.ts'
 
-/** Entries that one answer carries at most. A replica that lacks more follows first, so the keys of older entries need not be kept. */
+/** Maximum number of entries in one answer. A replica that lacks more follows first, so the keys of older entries need not be kept. */
 export const pageEntriesMax = 2_000
 
-/** An entry may be stamped this much later than the cluster's own clock says: one machine's wrong clock must not become everybody's. */
+/** Maximum lead of an entry's time over the cluster's own clock: one machine's wrong clock must not become everybody's. */
 export const aheadMsMax = 1_000
 
-/**
- * What an entry changes, as conflict keys. The cluster believes it, and every machine checks it. `note`: nobody's decision depends on it.
- */
+/** The conflict keys that an entry changes. The cluster believes them, and every machine checks them. `note`: no decision depends on the entry. */
 export type Writes = readonly string[] | 'note'
 
 /**
- * An entry of the shared journal. `writes` is unset in entries that machines do not judge, and in those of before it was kept. `isBroken`: its
- * text is no entry, or too long, so that it has no facts.
+ * An entry of the shared journal. `writes` is unset in entries that machines do not judge, and in entries from before it was kept. `isBroken`: the text
+ * cannot be parsed or is too long, so the entry has no facts.
  */
 export type SharedEntry = JournalEntry & Omit<Origin, 'voidFor'> & { writes?: Writes; isBroken?: true }
 
 export type SharedDraft = Draft & { writes: Writes }
 
-/** No line of a client is longer, so no command makes an entry that is. */
+/** Maximum size of an entry. No line of a client is longer, so no command makes a longer entry. */
 export const entryBytesMax = 16 * 1024 * 1024
 
-/** How far a replica has seen: the number and the mark of its last entry. */
+/** A replica's position: the number and the mark of the last entry that it has. */
 export type Place = Pick<SharedEntry, 'seq' | 'mark'>
 
 export const beginning: Place = { seq: 0, mark: '' }
 
 export interface Append {
   known: Place
-  /** Conflict keys that the decisions read. `all`: they may depend on anything that was decided. */
+  /** Conflict keys that the decisions read. `all`: they may depend on every decision before. */
   reads: readonly string[] | 'all'
-  /** In order; no two of one command. Without any the append is a barrier: it says whether what was read still holds. */
+  /** The drafts in order, at most one for each command. An append without drafts is a barrier: it asks whether what was read still holds. */
   drafts: readonly SharedDraft[]
 }
 
-/** What the cluster adds to a draft. Its time is that of the draft unless that lies ahead, or before the entry before it. */
+/** Fields that the cluster adds to a draft. The time is the draft's own unless it lies ahead of the cluster's clock, or before the previous entry. */
 export type Numbered = Pick<SharedEntry, 'seq' | 'at' | 'mark'>
 
-/** This machine gets no further with this workspace until somebody does something about it. */
+/** Why this machine gets no further with this workspace until somebody acts. */
 export type Stopped =
-  /** The identity is used by a daemon that started later. */
+  /** A daemon that started later uses this machine's identity. */
   | { kind: 'fenced' }
-  /** The entry at the known place is missing, or is another one. */
+  /** The entry at the known place is missing, or another entry stands there. */
   | { kind: 'diverged'; head: number }
-  /** `why`: the server does not say whether this machine was removed, or only its password is another one. */
+  /** This machine was removed. `why` is set if it may only have another password, which the server does not tell apart. */
   | { kind: 'revoked'; why?: string }
   /** The workspace holds facts that this version does not know. */
   | { kind: 'newer' }
@@ -58,38 +56,38 @@ export type Stopped =
   | { kind: 'removed' }
 
 export type Appended =
-  /** Stored, or for a barrier: it still holds. `missed`: all entries between the known place and the first of these. */
+  /** Stored; for a barrier, what was read still holds. `missed`: all entries between the known place and the first stored one. */
   | { kind: 'ok'; numbered: Numbered[]; missed: SharedEntry[] }
-  /** Nothing was written: since the known place a key that was read has changed, or one of the commands got an entry; or more than a page is missing. */
+  /** Nothing was written: a key that was read has changed since the known place, a command has an entry already, or more than a page is missing. */
   | { kind: 'behind'; missed: SharedEntry[] }
   // COMPAT(0.1): in format 1 the cluster itself keeps the homes of agents.
   /** Nothing was written: the home of this agent is on another machine. */
   | { kind: 'denied'; agent: string; missed: SharedEntry[] }
   | Stopped
 
-/** `isMore`: there are more than were asked for, or than one answer carries. */
+/** `isMore`: the journal has more entries than were asked for, or than fit into one answer. */
 export type Followed = { kind: 'entries'; entries: SharedEntry[]; isMore?: boolean } | Stopped
 
-/** Every call fails with `ClusterUnreachable` where no answer came. */
+/** One machine's connection to the journal. Every call fails with `ClusterUnreachable` if no answer came. */
 export interface ClusterJournal {
-  /** All of it or nothing, on the disk once it is answered. Entries are numbered in the order of their commits, without gaps. */
+  /** Stores all drafts or none; they are on disk when the call returns. Numbers follow the order of commits, without gaps. */
   append(append: Append): Promise<Appended>
   /**
-   * As `append`, but nobody else appends between what `decide` is told and what it answers: for a daemon that has lost several times. Those
-   * who ask get their turn in order, for at most a second each.
+   * As `append`, but nobody else can append between the entries that `decide` is given and its answer: for a daemon that has lost several times. Callers
+   * get their turn in order, for at most a second each.
    */
   inTurn(known: Place, decide: (missed: SharedEntry[]) => Append): Promise<Appended>
-  /** Entries after a place, oldest first, whole but for their payloads. */
+  /** Entries after a place, oldest first, complete except for their payloads. */
   follow(known: Place, limit: number): Promise<Followed>
-  /** The payload of an entry; undefined where it has none. */
+  /** The payload of an entry; undefined if it has none. */
   payload(seq: number): Promise<Uint8Array | undefined>
-  /** Tells the number of the last entry when somebody else has appended. A hint: it may be lost, doubled or late. */
+  /** Tells the number of the last entry after somebody else has appended. A hint: it may be lost, doubled or late. */
   onHint(listener: (head: number) => void): { stop(): void }
-  /** False where hints do not come through, as over a pool that changes connections: whoever follows looks more often. */
+  /** Whether hints arrive. False, for example, behind a connection pool; followers then look more often. */
   readonly hasHints?: boolean
 }
 
-/** Why the server of a cluster does not do what is asked, for people. Its texts: postgres/faults.ts. */
+/** Why the cluster's server did not do what was asked, in words for people. The texts are in postgres/faults.ts. */
 export interface ServerFault {
   kind:
     | 'away'
@@ -105,14 +103,14 @@ export interface ServerFault {
     | 'name'
     | 'stranger'
     | 'other'
-  /** Whole sentences, with what to do next. */
+  /** The fault in whole sentences, with what to do next. */
   text: string
-  /** Somebody has to do something first: to ask again changes nothing. */
+  /** Asking again is useless until somebody has done something about it. */
   isLasting: boolean
 }
 
 export class ClusterUnreachable extends Error {
-  /** The question never left, so nothing was stored. Otherwise it is not known: the answer may have been lost after the commit. */
+  /** True if the question was never sent, so nothing was stored. If false, the outcome is unknown: the answer may have been lost after the commit. */
   readonly isUnsent: boolean
   readonly fault: ServerFault
 

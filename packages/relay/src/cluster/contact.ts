@@ -1,4 +1,4 @@
-// Contact with the cluster: whether it answers, since when it does not, and why. Noted at every question of one workspace.
+// Contact with the cluster: whether it answers, since when it does not, and why. Updated by every question of one workspace.
 
 import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
@@ -7,24 +7,24 @@ import type { Clock } from '../machine/clock.ts'
 import { type ClusterJournal, ClusterUnreachable } from './cluster-journal.ts'
 import { unreachedRefusal } from './unreached.ts'
 
-/** After a failure as old as this, or one that asking again does not heal, nobody waits for the cluster any more: it is looked for in the background. */
+/** After a failure this old, or one that a retry does not heal, nobody waits for the cluster any more: it is retried in the background. */
 const hopelessMs = 10_000
 
 export class Contact {
   readonly #place: string
   readonly #clock: Clock
-  /** When it answered last. */
+  /** Time of the cluster's last answer. */
   #heardAt: number | undefined
-  /** `from`: of the first failure since then, as steady time. */
+  /** `from`: steady time of the first failure since the last answer. */
   #failure: { from: number; last: ClusterUnreachable } | undefined
 
-  /** `place`: the server, as people know it. */
+  /** `place`: the server's name for people. */
   constructor(place: string, clock: Clock) {
     this.#place = place
     this.#clock = clock
   }
 
-  /** Undefined while it answers. */
+  /** Why the cluster cannot be reached; undefined while it answers. */
   get cutOff(): CutOff | undefined {
     if (!this.#failure) return undefined
     const since = this.#heardAt === undefined ? {} : { since: new Date(this.#heardAt).toISOString() }
@@ -38,14 +38,14 @@ export class Contact {
     return last.fault.isLasting || this.#clock.steady() - from > hopelessMs
   }
 
-  /** For whoever asks meanwhile. */
+  /** The refusal for callers while the cluster cannot be reached. */
   refusal(workspace: string): Refusal {
     const [at, last] = [this.#heardAt, this.#failure?.last]
     if (!last) return refusal('cluster.unreachable', { workspace })
     return unreachedRefusal(last, { workspace, place: this.#place, lastHeard: lastHeardText(at, this.#clock.now()) })
   }
 
-  /** The same journal, of which every answer and failure is noted here. */
+  /** Wraps the journal so that every answer and failure is noted here. */
   watched(journal: ClusterJournal): ClusterJournal {
     const noted = <T>(asked: Promise<T>) => this.#note(asked)
     return {

@@ -1,21 +1,21 @@
-// Keeps a replica up to date: whenever the cluster hints that somebody has appended, and every few seconds, since a hint may be lost.
+// Keeps a replica up to date: follows the journal at every hint of the cluster, and every few seconds, because a hint may be lost.
 
 import type { Alarm, Clock } from '../machine/clock.ts'
 import { type ClusterJournal, ClusterUnreachable, pageEntriesMax, type Stopped } from './cluster-journal.ts'
 import type { Halted, Replica } from './replica.ts'
 
-/** How late a lost hint may make an entry. */
+/** Interval between looks while hints arrive; a lost hint delays an entry by no more than this. */
 const lookWithHintsMs = 5_000
-/** The same where none come at all, and while the cluster does not answer. */
+/** Interval between looks if hints do not arrive, or the cluster does not answer. */
 const lookWithoutHintsMs = 1_000
 
 export interface FollowerOptions {
   replica: Replica
   journal: ClusterJournal
   clock: Clock
-  /** There is nothing more to follow. */
+  /** Called when the journal cannot be followed any further. */
   onStopped(stopped: Stopped | Halted): void
-  /** It could not go on for another reason than the way to the cluster. */
+  /** Called on a failure other than an unreachable cluster. */
   onTrouble(error: Error): void
 }
 
@@ -24,11 +24,11 @@ export class Follower {
   readonly #hints: { stop(): void }
   #alarm: Alarm | undefined
   #looking: Promise<void> | undefined
-  /** Somebody hinted while a page was on its way: the page may be older than the hint. */
+  /** A hint came while a page was on its way: the page may be older than the hint. */
   #isAgain = false
   #isStopped = false
   #reach: () => void = () => {}
-  /** The cluster has answered, and all was taken in that it had then. */
+  /** Resolves once the cluster has answered and the replica has everything that it had then. */
   readonly reached = new Promise<void>((resolve) => (this.#reach = resolve))
 
   constructor(options: FollowerOptions) {
@@ -40,7 +40,7 @@ export class Follower {
     void this.look()
   }
 
-  /** Resolves once all was taken in that there is, or could not be. */
+  /** Resolves once the replica has every entry, or the attempt has failed. */
   look(): Promise<void> {
     this.#isAgain = true
     if (this.#isStopped) return Promise.resolve()
@@ -58,7 +58,7 @@ export class Follower {
       }
     } catch (error) {
       hasFailed = true
-      // Unreachable is nothing to tell: whoever wants to store something is told.
+      // An unreachable cluster is not reported here: whoever wants to store something is told.
       if (!(error instanceof ClusterUnreachable)) this.#options.onTrouble(error as Error)
     }
     this.#looking = undefined

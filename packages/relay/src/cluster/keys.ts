@@ -1,8 +1,8 @@
-// What a decision has read of a shared workspace, as conflict keys (core/conflict-keys.ts), and what a fact changes. Where two daemons decide at
+// Conflict keys (core/conflict-keys.ts) of a shared workspace: those that a decision has read, and those that a fact changes. When two daemons decide at
 // once, the cluster compares the two.
 //
-// A method of the view that is not listed here reads everything, so that forgetting one costs speed and never truth. What was not found is
-// read as well.
+// A view method that is not listed here counts as reading everything, so forgetting one costs speed and never correctness. A look that found nothing
+// counts as a read too.
 
 import { createHash } from 'node:crypto'
 import type { Fact } from '@agent-relay/sdk/protocol'
@@ -11,7 +11,7 @@ import { rowOf } from '../core/facts/table.ts'
 import type { ApprovalView, ClaimView, NoticeView, RunView, View, WorkerView } from '../core/view.ts'
 import type { Append, Writes } from './cluster-journal.ts'
 
-/** What decisions have read, taken together. */
+/** The keys that several decisions have read, taken together. */
 export class Reads {
   readonly #keys = new Set<string>()
   #isAll = false
@@ -21,7 +21,7 @@ export class Reads {
     else for (const key of keys) this.#keys.add(keyText(key))
   }
 
-  /** Does a decision that read these depend on what was written? */
+  /** Whether a decision that read these keys depends on the written ones. */
   meets(written: ReadonlySet<string>): boolean {
     if (this.#isAll) return written.size > 0
     for (const key of this.#keys) if (written.has(key)) return true
@@ -38,14 +38,14 @@ export class Reads {
   }
 }
 
-/** For each method: what a call has read, given what it found and its arguments. */
+/** For each method of a view: the keys that a call has read, given its result and its arguments. */
 type Listed<T> = {
   readonly [M in keyof T]?: T[M] extends (...asked: infer A) => infer R
     ? (found: R, ...asked: A) => readonly string[] | 'all'
     : never
 }
 
-/** The ids of messages begin so. A name of a thread that does not will never be the id of one. */
+/** Prefix of message ids. A thread's name without it can never be the id of a message. */
 const messageIdStart = 'm_'
 
 const ofView: Listed<View> = {
@@ -56,17 +56,17 @@ const ofView: Listed<View> = {
   agent: (_, name) => [keys.agent(name)],
   home: (_, name) => [keys.agent(name)],
   isRetired: (_, name) => [keys.agent(name)],
-  // An update does not say what the agent was called before, so it writes the whole kind.
+  // An update does not say what the agent was called before, so it writes the key for all names.
   agentsCalled: (_, text) => [keys.called(text), keys.calledAny],
   agents: () => [keys.agents],
   channels: () => [keys.channels],
   lastNumber: (_, conversation) => [keys.conversation(conversation)],
   isMember: (_, agent, conversation) => [keys.stay(agent, conversation), keys.existence(conversation)],
-  // A message never changes. One that is not there may still come; a key for each message would cost every send.
+  // A message never changes, but a missing one may still come. A key for each message would cost every send.
   message: (found, id) => (!found && id.startsWith(messageIdStart) ? 'all' : []),
   beginning: () => [],
   sentAt: (_, conversation) => [keys.conversation(conversation)],
-  // Whoever registers may be given stays that begin before the message.
+  // An agent that registers may get stays that begin before the message.
   isRecipient: (_, agent) => [keys.agent(agent)],
   hasReacted: (_, __, message) => [keys.reactions(message.id)],
   actions: () => [keys.actions],
@@ -115,7 +115,7 @@ const ofNotices: Listed<NoticeView> = {
   count: () => [keys.notices],
 }
 
-/** The same view; what is asked of it is noted. */
+/** Wraps a view so that the keys of every call are noted in `reads`. */
 export function recordingView(view: View, reads: Reads): View {
   const parts: Partial<View> = {
     workers: noting(view.workers, ofWorkers, reads),
@@ -145,13 +145,13 @@ function noting<T extends object>(whole: T, listed: Listed<T>, reads: Reads, par
   })
 }
 
-/** What an entry with these facts changes. */
+/** The conflict keys that an entry with these facts changes. */
 export function writesOf(facts: readonly Fact[]): Writes {
   if (facts.length > 0 && facts.every(({ type }) => type === 'deliveries.noted')) return 'note'
   return [...new Set(facts.flatMap((fact) => rowOf(fact).writes(fact).map(keyText)))]
 }
 
-/** Whether an entry says all that its facts change. If it did not, whoever decides at the same moment would not be told of it. */
+/** Whether `writes` names every key that the facts change. A missing key would hide the change from a decision made at the same moment. */
 export function covers(writes: Writes, facts: readonly Fact[]): boolean {
   const changed = writesOf(facts)
   if (changed === 'note') return true
@@ -159,10 +159,10 @@ export function covers(writes: Writes, facts: readonly Fact[]): boolean {
 }
 
 const keyCharsMax = 200
-/** What PostgreSQL cannot keep as text: NUL, and half of a pair that stands for one character. */
+/** Characters that PostgreSQL cannot keep as text: NUL, and half a surrogate pair. */
 export const oddText = /\0|\p{Surrogate}/u
 
-/** A key as it is compared by the cluster, which indexes no long text. */
+/** The form of a key that the cluster compares; long keys are hashed, because the cluster indexes no long text. */
 export function keyText(key: string): string {
   if (key.length <= keyCharsMax && !oddText.test(key)) return key
   return `sha256 ${createHash('sha256').update(JSON.stringify(key)).digest('base64url')}`

@@ -1,6 +1,6 @@
-// Which commands are decided where. What an agent does with its own mail concerns its home machine alone: such a command needs no other
-// machine (local-lane.ts), and the others are told of it in notes (notes.ts). What it spends stays there too: no decision reads it, and a turn
-// must not go uncounted because the cluster cannot be reached. All else is decided against the shared journal.
+// Which commands are decided where. An agent's own mail concerns its home machine alone: such a command needs no other machine (local-lane.ts), and the
+// others learn of it from notes (notes.ts). An agent's spend stays on its home machine too: no decision reads it, and a turn must not go uncounted
+// because the cluster cannot be reached. All else is decided against the shared journal.
 
 import type { RuleName } from '../core/decide.ts'
 
@@ -16,7 +16,7 @@ const local: ReadonlySet<RuleName> = new Set([
   'spend.note',
 ])
 
-/** A rule that nobody has thought about is shared: that may be slow, and is never wrong. */
+/** A rule that nobody has thought about is shared: possibly slow, never wrong. */
 export function laneOf(rule: RuleName): Lane {
   return local.has(rule) ? 'local' : 'shared'
 }

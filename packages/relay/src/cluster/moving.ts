@@ -1,5 +1,5 @@
-// Moving: a workspace that lives on this machine becomes a shared one, or comes back. No number changes. One commit of the cluster decides: what
-// was cut off before it never happened, and what was cut off after it is finished at the next start.
+// Moving a workspace from this machine into a cluster, and back. No number changes. One commit of the cluster decides: a move cut off before it never
+// happened, one cut off after it is finished at the next start.
 
 import { randomBytes } from 'node:crypto'
 import { daemonName, type Fact, type Ids } from '@agent-relay/sdk/protocol'
@@ -16,15 +16,15 @@ import type { PostgresCluster } from './postgres/postgres-cluster.ts'
 import { Replica } from './replica.ts'
 import { stopRefusal } from './stops.ts'
 
-/** A page is at most so long: a thousand bodies of 256 KB would be too much for one statement. */
+/** Maximum size of a page: a thousand bodies of 256 KB would be too much for one statement. */
 const [pageDraftsMax, pageCharsMax] = [1_000, 4 * 1024 * 1024]
-/** Homes that one entry gives. */
+/** Maximum number of homes that one entry gives. */
 const homesMax = 500
 
 export interface Moving {
   name: string
   id: string
-  /** Nobody else has it open. */
+  /** The workspace's store, open nowhere else. */
   store: Store
   file: SharedFile
   machine: string
@@ -33,7 +33,7 @@ export interface Moving {
   now(): number
 }
 
-/** Answers how many entries were copied. */
+/** Copies the workspace into the cluster. Returns how many entries were copied. */
 export async function share(moving: Moving): Promise<number> {
   const { name, id, store, file, machine, cluster } = moving
   if (store.view.format() > sharedFormat) throw new RefusalError('cluster.newer', { workspace: name })
@@ -42,7 +42,7 @@ export async function share(moving: Moving): Promise<number> {
   if (begun === 'taken') throw new RefusalError('cluster.name-taken', { workspace: name })
   if (begun === 'there') throw new RefusalError('workspace.shared', { workspace: name })
   if (begun !== 'ok') throw new RefusalError(`machine.${begun}`, { workspace: name })
-  // From here on the cluster is asked what holds, should this end in the middle.
+  // After a crash from this line on, the cluster decides whether the workspace is shared.
   file.write({ id, phase: 'moving', stem })
   const last = store.journal.lastSeq
   let seq = 0
@@ -53,7 +53,7 @@ export async function share(moving: Moving): Promise<number> {
       seq += page.drafts.length
     }
   } catch (error) {
-    // Nothing was decided.
+    // The deciding commit did not happen.
     file.remove()
     throw error
   }
@@ -82,7 +82,7 @@ function* pagesOf({ store, machine, ids, now }: Moving): Generator<Page> {
   if (page.length > 0) yield pageWith(page)
   const stamp = () => ({ at: now(), cause: ids('d') })
   yield* homesFor(store, machine, stamp)
-  // Removed from another cluster, or so a restored backup says: in this one its administrator decides.
+  // The workspace may remember machines as removed, from another cluster or a restored backup. In this cluster its administrator decides.
   const admitted = store.view.revoked().map((other): Fact => ({ type: 'machine.admitted', machine: other }))
   const facts = [...ownedBy(machine), ...admitted]
   yield pageWith([{ ...stamp(), by: daemonName, rule: 'workspace.share', outcome: {}, facts }])
@@ -99,7 +99,7 @@ function pageWith(drafts: readonly Draft[]): Page {
   return { drafts, writes: [...new Set(all.flatMap((writes) => (writes === 'note' ? [] : writes)))] }
 }
 
-/** Whoever has lived in it so far lives on this machine. */
+/** Gives every agent of the workspace a home on this machine. */
 function* homesFor(store: Store, machine: string, stamp: () => Pick<Draft, 'at' | 'cause'>): Generator<Page> {
   const names = [...store.view.agents()].map(({ name }) => name)
   for (let from = 0; from < names.length; from += homesMax) {
@@ -110,7 +110,7 @@ function* homesFor(store: Store, machine: string, stamp: () => Pick<Draft, 'at' 
   }
 }
 
-/** It lives on this machine alone again. The others keep what they have, for reading. */
+/** Takes the workspace back to this machine alone. The other machines keep their copies, for reading. */
 export async function unshare(moving: Moving): Promise<number> {
   const { name, id, store, file, cluster } = moving
   file.write({ id, phase: 'leaving' })
@@ -132,7 +132,7 @@ export async function unshare(moving: Moving): Promise<number> {
   return store.journal.lastSeq
 }
 
-/** All that the cluster has, payloads included. `onTaken` is told up to where. */
+/** Takes in everything that the cluster has, payloads included. `onTaken` is told how far it has got. */
 export async function catchUp(
   { name, id, store, file, cluster }: Moving,
   onTaken: (seq: number) => void = () => {},
@@ -156,7 +156,7 @@ export async function catchUp(
   return replica.known
 }
 
-/** What a crash has left of a move: answers whether the workspace is shared. */
+/** Finishes or undoes a move that a crash has cut off. Returns whether the workspace is shared. */
 export async function finishMove(
   { id, store, file, machine, cluster }: Omit<Moving, 'ids' | 'now' | 'name'>,
   { phase, stem = '' }: { phase?: string; stem?: string },

@@ -1,5 +1,5 @@
-// Notes: what was done on this machine with the mail of the agents that are at home here, told to the other machines about once a second. A note
-// depends on nothing and nobody's decision depends on it. What was not told before a crash is told after it.
+// Notes: receipts of the agents at home on this machine, told to the other machines about once a second. A note depends on nothing, and no decision
+// depends on it. Changes that were not told before a crash are told after it.
 
 import { daemonName, type Fact, type Ids, type NotedReceipt, type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { Alarm, Clock } from '../machine/clock.ts'
@@ -8,9 +8,9 @@ import type { Append, Appended, SharedDraft } from './cluster-journal.ts'
 import { writesOf } from './keys.ts'
 import type { Replica } from './replica.ts'
 
-/** Receipts elsewhere are this old at most, while the cluster is reached. */
+/** Maximum age of receipts on other machines, while the cluster is reached. */
 const noteMs = 1_000
-/** Receipts that one note tells of, at most. */
+/** Maximum number of receipts in one note. */
 const receiptsMax = 500
 
 export interface NotesOptions {
@@ -18,7 +18,7 @@ export interface NotesOptions {
   replica: Replica
   clock: Clock
   ids: Ids
-  /** Appends, and takes in what comes back. Answers why it could not. */
+  /** Appends, and takes in the entries that come back. Returns a refusal if it could not. */
   append(append: Append): Promise<Appended | { refusal: Refusal }>
   onTrouble(error: Error): void
 }
@@ -35,7 +35,7 @@ export class Notes {
   #isStopped = false
   /** The last flush; the next begins after it. */
   #flushed: Promise<Refusal | undefined> = Promise.resolve(undefined)
-  /** Up to here there is nothing that the others would want to know. */
+  /** Local entries up to here hold nothing that the others need to know. */
   #passed = 0
 
   constructor(options: NotesOptions) {
@@ -48,12 +48,12 @@ export class Notes {
     return this.#options.replica.store.local?.lastSeq ?? 0
   }
 
-  /** Up to here the others have been told. */
+  /** Local entries up to here have been told to the others. */
   get #told(): number {
     return Math.max(this.#passed, Number(this.#options.replica.store.meta('noted') ?? 0))
   }
 
-  /** Something was done: a note follows within a second. */
+  /** Schedules a note, to be sent within a second. */
   plan(): void {
     if (this.#alarm || this.#isStopped || this.#told >= this.#last) return
     this.#alarm = this.#options.clock.after(noteMs, () => {
@@ -62,7 +62,7 @@ export class Notes {
     })
   }
 
-  /** Tells all that was done by now. Answers why it could not. */
+  /** Tells everything that was done by now. Returns a refusal if it could not. */
   flush(): Promise<Refusal | undefined> {
     this.#flushed = this.#flushed
       .then(() => this.#tell())
@@ -89,7 +89,7 @@ export class Notes {
     return undefined
   }
 
-  /** Undefined where there was nothing to tell up to a later place than before. */
+  /** The next note; undefined if the entries up to the next place hold nothing to tell. */
   #nextNote(): SharedDraft | undefined {
     const { clock, ids } = this.#options
     const { changed, through } = this.#changes()
@@ -100,7 +100,7 @@ export class Notes {
     return { ...stamp, rule: 'deliveries.note', outcome: {}, facts, writes: writesOf(facts) }
   }
 
-  /** By agent and message. */
+  /** Changed receipts, by agent and message. */
   #changes(): { changed: Map<string, Map<string, Changed>>; through: number } {
     const changed = new Map<string, Map<string, Changed>>()
     let [count, through] = [0, this.#told]
@@ -112,7 +112,7 @@ export class Notes {
     return { changed, through }
   }
 
-  /** As it is by now, whatever happened to it in between. */
+  /** The facts of a note: each receipt as it is now, whatever happened in between. */
   #noteOf(agent: string, messages: Map<string, Changed>, through: number): Fact[] {
     const { machine, replica } = this.#options
     const { view, queries } = replica.store
@@ -132,7 +132,7 @@ export class Notes {
   }
 }
 
-/** Answers how many it has added. */
+/** Adds the receipts of an entry to `changed`. Returns how many are new. */
 function take(changed: Map<string, Map<string, Changed>>, { facts }: LocalEntry): number {
   let count = 0
   for (const fact of facts) {

@@ -1,5 +1,5 @@
-// Presence: this daemon says about once a second who is there, and hears what is new of the other machines. It may be late, and is gone after
-// a crash of the database; what nobody has confirmed for a while counts as not there.
+// Presence: about once a second this daemon tells who is there, and hears what is new on the other machines. Presence may be late, and is gone after a
+// crash of the database; agents that nobody has confirmed for a while count as not there.
 
 import { reaches } from '@agent-relay/sdk/protocol'
 import type { AgentHere, OtherMachines, RemoteAgent, ToldWait } from '../broker/sharing.ts'
@@ -9,52 +9,52 @@ import { LoginRefused } from './postgres/connection.ts'
 import type { PostgresCluster } from './postgres/postgres-cluster.ts'
 import { pruneKeys } from './postgres/pruning.ts'
 
-/** Between two times that it is said. */
+/** Interval between presence broadcasts. */
 const beatMs = 1_000
-/** After a failure: the database may be out of reach for long. */
+/** Interval after a failure, since the database may be unreachable for long. */
 const failedMs = 5_000
-/** Several who come at once are told of together. */
+/** Several agents that come at once are told of together. */
 const soonMs = 20
-/** A machine of which nothing was heard for so long counts as out of reach. */
+/** A machine that was silent for this long counts as unreachable. */
 export const seenMsMax = 15_000
-/** All is said again after so many beats, since the database may have forgotten it, and heard again after so many, since its clock may jump. */
+/** Beats after which all presence is told again, since the database may have forgotten it, and heard again, since the database's clock may jump. */
 const [wholeBeats, hearBeats] = [10, 60]
-/** After a pause as long as this, one asks for all: what was told in between is told no more. */
+/** After a pause this long all presence is asked for: news of the meantime is not told again. */
 const pauseMs = 5_000
-/** About every ten minutes what only takes room is forgotten. */
+/** Old conflict keys are pruned about every ten minutes. */
 const pruneBeats = 600
 
-/** Said instead of a list of agents. An older daemon takes it for an empty one. */
+/** Stands in place of a list of agents once the workspace is closed here. An older daemon takes it for an empty list. */
 const closed = JSON.stringify('closed')
-/** Who stops waits this long for the others to be told. */
+/** How long a stopping daemon waits for the others to be told. */
 const lastWordMs = 1_000
 
-/** Of one agent, as many as are believed. */
+/** Maximum number of waits that are believed of one agent. */
 const waitsMax = 32
 
 interface Entered {
   agents(): AgentHere[]
-  /** As it was told last. */
+  /** The agents as they were last told. */
   told: string
-  /** By machine. */
+  /** Other machines by name. */
   others: Map<string, Other>
   listeners: ((gone: readonly string[]) => void)[]
 }
 
 interface Other {
   agents: Map<string, RemoteAgent>
-  /** When its daemon was last heard of, as far as this one knows. */
+  /** Steady time at which the machine's daemon was last heard of. */
   seenAt: number
-  /** Its daemon has closed the workspace: nobody can be there until it is open again. */
+  /** The machine's daemon has closed the workspace: nobody is there until it is open again. */
   isClosed: boolean
-  /** The database knows of it. After a crash it has forgotten everybody, and tells of nobody who does not come back. */
+  /** The database knows the machine. After a crash it has forgotten all machines, and does not report those that stay away. */
   isKnown: boolean
 }
 
 export interface PresenceListener {
-  /** Another machine may have asked something. */
+  /** Called after every beat: another machine may have asked something. */
   onBeat(): void
-  /** The cluster does not let this machine in any more. Nothing is said or heard from now on. */
+  /** Called when the cluster no longer lets this machine in. Nothing is told or heard from now on. */
   onRemoved(): void
 }
 
@@ -62,7 +62,7 @@ export class Presence {
   readonly #cluster: PostgresCluster
   readonly #clock: Clock
   readonly #entered = new Map<string, Entered>()
-  /** Workspaces that were closed here, until the others are told. */
+  /** Workspaces that were closed here, until the others have been told. */
   readonly #left = new Set<string>()
   readonly #calls: { stop(): void }
   #alarm: Alarm | undefined
@@ -73,7 +73,7 @@ export class Presence {
   #stamp = 0
   #heardAt = Number.NEGATIVE_INFINITY
   #isStopped = false
-  /** Machines that are of the cluster no more. */
+  /** Machines that no longer belong to the cluster. */
   readonly #removed = new Set<string>()
   readonly #listener: PresenceListener
 
@@ -84,12 +84,12 @@ export class Presence {
     this.#calls = cluster.onCall(() => this.soon())
   }
 
-  /** `agents`: who is there on this machine, whenever it is asked. */
+  /** Begins to tell and hear the presence in a workspace. `agents`: returns the agents on this machine at the moment of the call. */
   enter(workspace: string, agents: () => AgentHere[]): Omit<OtherMachines, 'ask'> & { leave(): void } {
     const entered: Entered = { agents, told: '', others: new Map(), listeners: [] }
     this.#entered.set(workspace, entered)
     this.#left.delete(workspace)
-    // Of this workspace nothing was told yet.
+    // Nothing has been heard about this workspace yet.
     this.#stamp = 0
     this.soon()
     const seen = (machine: string) => {
@@ -128,12 +128,12 @@ export class Presence {
     }
   }
 
-  /** The database has answered just now, so that it would have told what is new. */
+  /** The database has answered lately, and would have told any news. */
   get #isInTouch(): boolean {
     return this.#clock.steady() - this.#heardAt <= seenMsMax
   }
 
-  /** Somebody came or went. */
+  /** Called when an agent has come or gone: tells the others soon. */
   soon(): void {
     this.#plan(soonMs)
   }
@@ -171,7 +171,7 @@ export class Presence {
     let [hasFailed, isOut] = [false, false]
     while (this.#isAgain && !this.#isStopped && !hasFailed) {
       this.#isAgain = false
-      // Out of reach, or thrown out: nobody is told, and what was heard grows old.
+      // After a failure the others hear nothing from here, and what was heard of them grows old.
       await this.#tell().catch((error) => {
         hasFailed = true
         this.#forget()
@@ -196,7 +196,7 @@ export class Presence {
     for (const workspace of left) here.push({ workspace, agents: closed })
     if (here.length === 0) return
     if (this.#beats % pruneBeats === 0) for (const { workspace } of here) await pruneKeys(this.#cluster, workspace)
-    // What is told holds for the moment when it was asked for: the answer may come when this process has been stopped for long.
+    // An answer describes the moment of the question; it may arrive after this process was stopped for long.
     const at = this.#clock.steady()
     const since = this.#beats % hearBeats === 0 || at - this.#heardAt > pauseMs ? 0 : this.#stamp
     const { stamp, told } = await tellPresence(this.#cluster, since, here)
@@ -211,7 +211,7 @@ export class Presence {
     for (const each of told) this.#hear(each, at)
   }
 
-  /** Of whom nothing is told is there as before, unless all were asked for. Who is late stays so until something is told of it. */
+  /** A machine that the answer leaves out is there as before, unless all machines were asked for. A late machine stays late until the database reports it. */
   #refresh(at: number, isAll: boolean): void {
     for (const { others } of this.#entered.values())
       for (const other of others.values()) {
@@ -230,7 +230,7 @@ export class Presence {
       if (others.delete(machine)) for (const listener of listeners) listener(gone)
       return
     }
-    // It may have been let in again.
+    // The machine may have been let in again.
     this.#removed.delete(machine)
     const before = others.get(machine)?.agents ?? new Map()
     const now = agents === '' ? before : agentsOf(agents, machine)
@@ -240,14 +240,14 @@ export class Presence {
     if (now !== before) for (const listener of listeners) listener(gone)
   }
 
-  /** The next time all is said and heard again. */
+  /** At the next beat everything is told and heard again. */
   #forget(): void {
     this.#stamp = 0
     for (const entered of this.#entered.values()) entered.told = ''
   }
 }
 
-/** What another machine says is not believed to be well formed. */
+/** Reads another machine's list of agents, which may be malformed. */
 function agentsOf(text: string, machine: string): Map<string, RemoteAgent> {
   const found = new Map<string, RemoteAgent>()
   try {
@@ -261,7 +261,7 @@ function agentsOf(text: string, machine: string): Map<string, RemoteAgent> {
           ...(Array.isArray(waits) ? { waits: waits.filter(isWait).slice(0, waitsMax) } : {}),
         })
   } catch {
-    // Nobody is there, as far as this machine can tell.
+    // An unreadable list counts as nobody being there.
   }
   return found
 }

@@ -1,18 +1,18 @@
-// Questions: one machine asks another, and waits for a moment. Both ways may be lost, and an answer may come too late: whoever asked is told
-// that there was none.
+// Questions: one machine asks another and waits for a moment. Question and answer may both be lost, and an answer may come too late: the asker is then
+// told that there was none.
 
 import type { Ids } from '@agent-relay/sdk/protocol'
 import { answer, answerTo, asked, put } from './postgres/calls.ts'
 import type { PostgresCluster } from './postgres/postgres-cluster.ts'
 
-/** How long an answer is waited for. */
+/** How long an answer is awaited. */
 const answerMs = 5_000
-/** A hint of the answer may be lost. */
+/** Interval between looks for the answer, because its hint may be lost. */
 const answerLookMs = 250
-/** So many of one machine are answered at a time: one that asks without end holds up only itself. */
+/** Maximum number of one machine's questions answered at a time: a machine that asks without end holds up only itself. */
 const underWayMax = 64
 
-/** Answers what was asked about a workspace; JSON both ways. */
+/** Answers a question about a workspace; JSON both ways. */
 export type Answering = (workspace: string, machine: string, input: unknown) => Promise<unknown>
 
 export class Questions {
@@ -20,7 +20,7 @@ export class Questions {
   readonly #ids: Ids
   readonly #answering: Answering
   readonly #waiting = new Set<() => void>()
-  /** Being answered, with the machine that asks: a hint may come twice. */
+  /** Questions being answered, with the machine that asks: a hint may come twice. */
   readonly #underWay = new Map<string, string>()
 
   constructor(cluster: PostgresCluster, ids: Ids, answering: Answering) {
@@ -29,7 +29,7 @@ export class Questions {
     this.#answering = answering
   }
 
-  /** Undefined: there was no answer in time. */
+  /** Asks another machine; undefined if no answer came in time. */
   async ask(workspace: string, machine: string, input: unknown): Promise<unknown> {
     const id = this.#ids('q')
     const until = performance.now() + answerMs
@@ -43,13 +43,13 @@ export class Questions {
     return undefined
   }
 
-  /** There may be something to answer, or an answer. */
+  /** Looks for new questions to this machine, and for answers to its own. */
   async look(): Promise<void> {
     for (const wake of this.#waiting) wake()
     for (const { id, workspace, machine, input } of await asked(this.#cluster)) {
       if (this.#underWay.has(id) || this.#countOf(machine) >= underWayMax) continue
       this.#underWay.set(id, machine)
-      // Each by itself: one that is not understood, or takes long, holds up no other.
+      // Questions are answered side by side: a malformed or slow one holds up no other.
       void this.#answer(id, () => this.#answering(workspace, machine, JSON.parse(input)))
     }
   }
@@ -61,7 +61,7 @@ export class Questions {
         .catch(() => ({ refused: 'fault' }))
       await answer(this.#cluster, id, JSON.stringify(told ?? { refused: 'workspace.closed' }))
     } catch {
-      // Out of reach: whoever asked is told that there was no answer.
+      // The cluster cannot be reached: the asker hears that there was no answer.
     } finally {
       this.#underWay.delete(id)
     }

@@ -1,9 +1,9 @@
-// Reconciling: after a failover to a copy that lagged, the cluster lacks what it had acknowledged, and the machines still have it. This one begins
-// again with what the cluster has, asks it once more for what it had stored there itself, and takes the result in the place of its former copy.
+// Reconciling: after a failover to a standby that lagged, the cluster lacks entries that it had acknowledged, and the machines still have them. This
+// machine makes a new copy of what the cluster has, submits again its own entries that were lost, and replaces its former copy by the result.
 //
-// Nothing of the former copy is changed before the new one is whole, so that this can be begun again wherever it was cut off: a command has one
-// entry, however often it is asked. Each machine brings back what it had appended; for the others' agents it may not speak. What its own agents had
-// read of the others' messages is kept until those come back (store/awaited-receipts.ts), in whichever order the machines do this.
+// The former copy is not changed before the new one is whole, so an interrupted reconciliation can be begun again: a command has one entry, however
+// often it is submitted. Each machine brings back the entries that it had appended; it may not speak for the others' agents. Receipts of its own agents
+// for the others' messages are kept until those messages come back (store/awaited-receipts.ts), in whichever order the machines do this.
 
 import { readdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -26,21 +26,21 @@ import { Replica } from './replica.ts'
 import { SharedEngine } from './shared-engine.ts'
 import { isStopped, stopRefusal } from './stops.ts'
 
-/** What has become of the entries that the cluster had lost and this machine had. */
+/** The fate of the entries that the cluster had lost and this machine had. */
 export interface Reconciled {
   lost: number
-  /** Of this machine: stored again. */
+  /** Entries of this machine that were stored again. */
   restored: number
-  /** Of other machines, which bring back their own. */
+  /** Entries of other machines, which bring back their own. */
   others: number
-  /** Of this machine, and not brought back: what programs did, such as runs and workers, is not done again. */
+  /** Entries of this machine that were not brought back: what programs did, such as runs and workers, is not done again. */
   left: number
 }
 
-/** Told as it goes on: of how many entries how many were looked at. */
+/** Reports progress: `done` of `of` entries were looked at. */
 export type Tell = (done: number, of: number) => void
 
-/** Where what was lost is given again. */
+/** Where lost entries are submitted again. */
 interface Target {
   machine: string
   engine: Pick<Engine, 'submit'>
@@ -51,10 +51,10 @@ const nothing = (): Reconciled => ({ lost: 0, restored: 0, others: 0, left: 0 })
 
 const pageEntries = 1_000
 
-/** What the name of a former copy has after that of the database, before the time. */
+/** Stands in the file name of a former copy between the name of the database and the time. */
 const keptSign = '.lost-'
 
-/** Of a workspace that is closed. `kept`: where the former copy lies; unset where somebody else has done it meanwhile. */
+/** Reconciles a workspace that is closed. `kept`: the path of the former copy; unset if there was nothing to reconcile any more. */
 export async function reconcile(
   moving: Moving,
   beside: readonly string[],
@@ -84,7 +84,7 @@ export async function reconcile(
   return { ...done, kept }
 }
 
-/** All that the former copy has, into one that has only what the cluster has. */
+/** Brings all that the former copy has into one that has only what the cluster has. */
 async function bringBackInto(moving: Moving, former: Store, tell: Tell): Promise<Reconciled> {
   const { name: workspace, id, store: fresh, machine, cluster, ids, now } = moving
   const replica = new Replica(fresh, new Hub(() => {}))
@@ -109,8 +109,8 @@ async function bringBackInto(moving: Moving, former: Store, tell: Tell): Promise
 }
 
 /**
- * Of a workspace that is open and goes on: what could not be brought back before another machine had brought back its own, such as a message to an
- * agent of that machine. It is in the former copies, `path` being that of the database.
+ * Brings back more into a workspace that is open and stays so: entries that had to wait for another machine's, such as a message to an agent of that
+ * machine. They are in the former copies beside the database, whose path is `path`.
  */
 export async function bringBackMore(target: Target, path: string, tell: Tell): Promise<Reconciled> {
   const all = nothing()
@@ -132,7 +132,7 @@ function removeDatabase(path: string): void {
   for (const end of ['', '-wal', '-shm', '.end']) rmSync(`${path}${end}`, { force: true })
 }
 
-/** The cluster has lost what it had acknowledged. */
+/** Whether the cluster has lost entries that it had acknowledged. */
 export async function isDiverged(workspace: string, journal: ClusterJournal, { known }: Replica): Promise<boolean> {
   const followed = await journal.follow(known, 1)
   if (followed.kind === 'diverged') return true
@@ -140,7 +140,7 @@ export async function isDiverged(workspace: string, journal: ClusterJournal, { k
   return false
 }
 
-/** The number of the last entry that both have. What was the same up to there was the same before. */
+/** The number of the last entry that both copies have. If they agree on an entry, they agree on all before it. */
 function lastCommon(former: Store, fresh: Store): number {
   const isSame = (seq: number) => former.journal.originOf(seq)?.mark === fresh.journal.originOf(seq)?.mark
   let [low, high] = [0, Math.min(former.journal.lastSeq, fresh.journal.lastSeq)]
@@ -157,7 +157,7 @@ async function bringBack({ machine, engine, replica }: Target, former: Store, te
   const done = nothing()
   for (const entry of entriesAfter(former, lastCommon(former, store))) {
     tell(entry.seq, former.journal.lastSeq)
-    // A note is told again by itself; and what is there was brought back before.
+    // A note is told again by itself; an entry that is there already was brought back before.
     if (entry.rule === 'deliveries.note' || store.journal.answered(entry.by, entry.cause)) continue
     done.lost++
     if (former.journal.originOf(entry.seq)?.machine !== machine) done.others++
@@ -182,14 +182,14 @@ async function isStored(engine: Target['engine'], entry: JournalEntry, fresh: St
   const { by, cause, digest } = entry
   const reply = await engine.submit({ ...asked, by, cause, ...(digest === undefined ? {} : { digest: () => digest }) })
   if (!('refusal' in reply)) return true
-  // The way to the cluster is cut, for now or for good: begun again, this goes on.
+  // The cluster cannot be reached, for now or for good: a repeated reconciliation goes on from here.
   if (/^(?:cluster\.|machine\.|fault$)/.test(reply.refusal.code)) throw new RefusalError(reply.refusal)
   return false
 }
 
 type Asked = { [R in RuleName]: Pick<Submission<R>, 'rule' | 'input' | 'mint'> }[RuleName]
 
-/** The command that such an entry comes from, as far as it is given again: names, who is in which channel, and what was said. */
+/** The command that an entry came from, if it is one that is submitted again: registered names, channels and their members, and messages. */
 function askedOf({ rule, by, facts, body = '' }: JournalEntry, fresh: Store, former: Store): Asked | undefined {
   const { view } = fresh
   const fact = <T extends Fact['type']>(type: T) =>
@@ -215,7 +215,10 @@ function askedOf({ rule, by, facts, body = '' }: JournalEntry, fresh: Store, for
   return undefined
 }
 
-/** The number of a channel after which such a stay begins now: what the agent got there before, and others have brought back already, it gets again. */
+/**
+ * The message number in a channel after which a repeated stay begins: the agent gets again the messages that it had there and that others have brought
+ * back already.
+ */
 function stayFrom(facts: readonly Fact[], channel: string, fresh: Store, former: Store): number | undefined {
   const joined = facts.find((fact) => fact.type === 'channel.joined' && fact.channel === channel)
   if (joined?.type !== 'channel.joined') return undefined
@@ -223,7 +226,7 @@ function stayFrom(facts: readonly Fact[], channel: string, fresh: Store, former:
   return got.length === 0 ? undefined : Math.min(...got) - 1
 }
 
-/** What concerns an agent that was not brought back is left out. What concerns a message that was not changes nothing. */
+/** Leaves out facts about an agent that was not brought back. Facts about a message that was not brought back change nothing. */
 function* known(entries: Iterable<LocalEntry>, { view }: Store): Generator<LocalEntry> {
   for (const entry of entries) {
     const isKnown = ({ agent }: { agent?: string }) => agent === undefined || view.agent(agent) !== undefined

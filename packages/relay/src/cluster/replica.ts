@@ -1,6 +1,5 @@
-// One machine's copy of a shared workspace: it takes in entries in the order of their numbers, whoever appended them and however they came. An
-// entry that its machine may not have written, or that makes no sense, counts for nothing here and on every other machine: all of them judge it
-// by the entries before it.
+// One machine's copy of a shared workspace. It takes in entries in the order of their numbers, whoever appended them and however they came. An entry
+// that its machine may not have written, or that makes no sense, is void here and on every other machine: all of them judge it by the entries before it.
 
 import type { Hub } from '../broker/hub.ts'
 import { type Objection, objectionTo } from '../core/facts/judge.ts'
@@ -13,14 +12,14 @@ import { isUnfit, type Store } from '../store/store.ts'
 import { beginning, type Place, type SharedEntry } from './cluster-journal.ts'
 import { covers } from './keys.ts'
 
-/** It stands before an entry that it does not take in: nothing may be left out. */
+/** The replica stands before an entry that it cannot take in, because no entry may be left out. */
 export type Halted =
-  /** A format, or in format 1 a fact, that this version does not know. */
+  /** The entry needs a format, or in format 1 holds a fact, that this version does not know. */
   | { kind: 'newer' }
-  /** In format 1: a machine speaks for an agent that is at home on another one. The cluster cannot see that in the facts. */
+  /** In format 1: a machine speaks for an agent that is at home on another machine. The cluster cannot see that in the facts. */
   | { kind: 'forged'; machine: string; agent?: string; seq: number }
 
-/** An entry could not be applied: it is taken in again as one that counts for nothing. */
+/** An entry could not be applied: it is taken in again as a void entry. */
 class Unfit extends Error {
   readonly seq: number
 
@@ -34,13 +33,13 @@ export class Replica {
   readonly store: Store
   readonly hub: Hub
   readonly awaited: AwaitedReceipts
-  /** Called when the arrival of a message has made entries of this machine alone. */
+  /** Called when messages have arrived that led to new entries in this machine's own journal. */
   onReturned: () => void = () => {}
   readonly #onVoid: (entry: VoidEntry) => void
   #known: Place
   #halted: Halted | undefined
 
-  /** `onVoid` is told of each entry that counts for nothing. */
+  /** `onVoid` is called for each void entry. */
   constructor(store: Store, hub: Hub, onVoid: (entry: VoidEntry) => void = () => {}) {
     this.store = store
     this.hub = hub
@@ -59,11 +58,11 @@ export class Replica {
     return this.#halted
   }
 
-  /** The one way in, for what others appended and for what this daemon did. An entry that has come before is passed over. */
+  /** Takes in entries, those that others appended and those of this daemon. Entries that the replica has already are skipped. */
   apply(entries: readonly SharedEntry[]): void {
     const fresh = entries.filter(({ seq }) => seq > this.#known.seq)
     if (fresh.length === 0 || this.#halted) return
-    // An answer of before a failover may come after one of after it, and tell another history. The cluster says which is lost when it is asked next.
+    // An answer from before a failover may come after one from after it, and tell another history. The cluster's next answer says which is lost.
     const same = entries.find(({ seq }) => seq === this.#known.seq)
     if (same && same.mark !== this.#known.mark) return
     const taken = this.#take(fresh, new Map())
@@ -75,7 +74,7 @@ export class Replica {
       if (voidFor !== undefined) this.#onVoid({ seq, machine, why: voidFor })
   }
 
-  /** `unfit`: those that could not be applied, with the reason. Everything begins again with the next one that is found. */
+  /** `unfit`: entries that could not be applied, with the reason. Each newly found one restarts the whole transaction. */
   #take(fresh: readonly SharedEntry[], unfit: Map<number, string>): (JournalEntry & Origin)[] {
     const taken: (JournalEntry & Origin)[] = []
     try {
@@ -107,12 +106,12 @@ export class Replica {
     return written
   }
 
-  /** The command has no entry yet: nobody can use up the id of another's command. */
+  /** The void entry does not count as an entry of its command: nobody can use up the id of another's command. */
   #voided({ seq, at, by, machine, mark }: SharedEntry, voidFor: string): JournalEntry & Origin {
     return { seq, at, by, cause: `void ${seq}`, rule: 'void', outcome: {}, facts: [], machine, mark, voidFor }
   }
 
-  /** Entries that were copied when the workspace began to be shared are those of the machine that it lived on, and are not judged. */
+  /** Whether the entry is judged. Entries copied when the workspace began to be shared come from the machine that it lived on, and are not. */
   #isStrict({ mark }: SharedEntry): boolean {
     return this.store.view.format() > 1 && !mark.startsWith(copyMark)
   }

@@ -1,9 +1,9 @@
-// The engine of a workspace that several machines share: commands are decided on this machine's replica and appended to the cluster; what
-// comes back is applied, and then they are answered.
+// The engine of a workspace that several machines share. Commands are decided on this machine's replica and appended to the cluster; the entries that
+// come back are applied, and then the commands are answered.
 //
-// * Decided on an old state? The cluster says so by the keys that were read. What was missed is applied, and the rest decided again.
-// * A refusal is an answer about the state, so it is told only once the cluster has confirmed that what it read still holds.
-// * No answer? It is not known whether it was stored. Asked again, the cluster says so if the replica has not seen the command's entry.
+// * Decided on an old state? The cluster says so, by the keys that were read. The missed entries are applied, and the rest is decided again.
+// * A refusal depends on the state, so it is told only once the cluster has confirmed that what it read still holds.
+// * No answer? Then nobody knows whether the entry was stored. At the next try the cluster reports the command's entry if the replica has not seen it.
 // * Three losses in a row? Then the cluster is asked for a turn, in which nobody else appends.
 
 import { type Ids, type Refusal, refusal } from '@agent-relay/sdk/protocol'
@@ -28,37 +28,37 @@ import { Notes } from './notes.ts'
 import type { Halted, Replica } from './replica.ts'
 import { isStopped, stopRefusal } from './stops.ts'
 
-/** One append takes at most this many commands. */
+/** Maximum number of commands in one append. */
 const batchMax = 256
-/** After so many losses in a row it waits for its turn. */
+/** After this many losses in a row the engine waits for its turn. */
 const lossesMax = 3
-/** How long a command is tried while the cluster is not reached, before its sender is told. */
+/** How long a command is tried while the cluster cannot be reached, before its sender is told. */
 const patienceMs = 10_000
-/** The same for who comes: a client waits 5 s for its welcome. */
+/** The same patience for a registration: a client waits 5 s for its welcome. */
 const helloMs = 3_000
 const [againMs, againMsMax] = [50, 1_000]
 
 export interface SharedEngineOptions {
   workspace: string
-  /** This daemon's own. */
+  /** The name of this daemon's machine. */
   machine: string
   replica: Replica
   journal: ClusterJournal
   clock: Clock
   ids: Ids
   world: World
-  /** Left out: nobody asks why the cluster is not reached. */
+  /** Tracks why the cluster cannot be reached; unset if nobody asks. */
   contact?: Contact
-  /** This machine gets no further; told once. */
+  /** Called once, when this machine gets no further. */
   onStopped?(refused: Refusal): void
-  /** The replica failed: after `isFatal` this daemon must write nothing more. */
+  /** Called when the replica failed. If `isFatal(error)`, this daemon must write nothing more. */
   onTrouble(error: Error): void
 }
 
-/** What has become of one batch so far. */
+/** The progress of one batch. */
 interface Tries {
   losses: number
-  /** An answer was lost, so that one of them may be stored. */
+  /** An answer was lost, so commands of the batch may be stored. */
   isUnknown: boolean
   failures: number
   since: number
@@ -70,7 +70,7 @@ export class SharedEngine implements Engine {
   #isRunning = false
   #closed: Refusal | undefined
   #stopped: Refusal | undefined
-  /** The replica may be closed by now: nothing is read from it or written to it any more. */
+  /** The replica may be closed by now: it is neither read nor written any more. */
   #isGone = false
   readonly #notes: Notes
   readonly #lane: LocalLane
@@ -87,7 +87,7 @@ export class SharedEngine implements Engine {
     })
   }
 
-  /** Why this machine gets no further. */
+  /** Why this machine gets no further; undefined while it does. */
   get stopped(): Refusal | undefined {
     return this.#stopped
   }
@@ -103,17 +103,17 @@ export class SharedEngine implements Engine {
       this.#queue.push({ submission: asked, resolve })
       if (this.#isRunning) return
       this.#isRunning = true
-      // After this turn of the event loop, so that all commands that have arrived by then share one append.
+      // The batch starts after this turn of the event loop, so that all commands that have arrived by then share one append.
       setImmediate(() => void this.#run())
     })
   }
 
-  /** Gives an agent that is at home here to another machine, with all that was done with its mail. */
+  /** Moves an agent that is at home here to another machine, after its receipts were told. */
   release(agent: string, machine: string): Promise<Reply> {
     return this.#lane.release(agent, machine)
   }
 
-  /** What was done with mail here is told to the others. Answers why it could not be. */
+  /** Tells the others what was done with mail here. Returns a refusal if it could not. */
   tell(): Promise<Refusal | undefined> {
     return this.#notes.flush()
   }
@@ -129,7 +129,7 @@ export class SharedEngine implements Engine {
     this.#notes.stop()
   }
 
-  /** This machine gets no further: what waits and what still comes is refused. Agents at home here go on reading what has come. */
+  /** This machine gets no further: waiting and new commands are refused. Agents at home here go on reading what has come. */
   stop(stopped: Stopped | Halted): void {
     const { workspace, replica, onStopped } = this.#options
     if (this.#closed) return
@@ -141,14 +141,14 @@ export class SharedEngine implements Engine {
     onStopped?.(this.#stopped)
   }
 
-  /** One append is under way at a time; what arrives meanwhile goes with the next. */
+  /** Only one append is under way at a time; commands that arrive meanwhile go with the next. */
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, batchMax)
       try {
         await this.#carryOut(batch)
       } catch (error) {
-        // The replica failed, perhaps with what was stored just now: nobody is told that it was not.
+        // The replica failed, perhaps with an entry that was just stored: nobody is told that it was not.
         this.#giveUp(batch, { isUnknown: true })
         this.#fail(error as Error)
       }
@@ -161,7 +161,7 @@ export class SharedEngine implements Engine {
     this.#options.onTrouble(error)
   }
 
-  /** Takes those that were answered out of the batch, until none is left. */
+  /** Takes answered commands out of the batch, until none is left. */
   async #carryOut(batch: Pending[]): Promise<void> {
     const { clock, contact } = this.#options
     const tries: Tries = { losses: 0, isUnknown: false, failures: 0, since: clock.steady() }
@@ -182,7 +182,7 @@ export class SharedEngine implements Engine {
         await this.#pause(tries.failures++)
       }
     }
-    // Closed meanwhile. Whether one of them is stored may have been left open by an answer that was lost.
+    // The engine was closed meanwhile. A lost answer may have left open whether one of the commands is stored.
     if (!this.#isGone) this.#settle(batch)
     if (tries.isUnknown) this.#giveUp(batch, tries)
     for (const { resolve } of batch.splice(0)) resolve({ refusal: this.#closed as Refusal })
@@ -206,12 +206,12 @@ export class SharedEngine implements Engine {
           return decide()
         })
       : await journal.append(decide())
-    // It may be stored: whoever asks the next daemon is told.
+    // The append may be stored: whoever asks the next daemon is told.
     if (this.#isGone) tries.isUnknown = true
     else this.#take(batch, decided, appended, tries)
   }
 
-  /** One that cannot be decided must not fail the others: then only the first is, and the others come with the next try. */
+  /** Decides the batch. A command that cannot be decided must not fail the others: then only the first is decided, and the others wait for the next try. */
   #decide(batch: Pending[]): Decided {
     try {
       return decideBatch(batch, this.#options)
@@ -231,7 +231,7 @@ export class SharedEngine implements Engine {
       for (const { pending, reply, draft } of decided.commands) {
         const seq = draft === undefined ? replica.known.seq : (appended.numbered[draft]?.seq as number)
         batch.splice(batch.indexOf(pending), 1)
-        // Nothing left to do, or a refusal, may mean that it was done before.
+        // A refusal, or nothing left to do, may mean that the command was carried out before.
         const voided = draft === undefined ? undefined : voidRefusal(seq, this.#options)
         const before = draft === undefined ? this.#answeredBefore(pending) : voided && { refusal: voided }
         pending.resolve(before ?? ('refusal' in reply ? reply : { ...reply, seq }))
@@ -267,7 +267,7 @@ export class SharedEngine implements Engine {
     }
   }
 
-  /** Asks the cluster once. Answers a refusal where it was not reached, or where this machine gets no further. */
+  /** Asks the cluster once. Returns a refusal if it was not reached, or if this machine gets no further. */
   async #reach<T extends { kind: string }>(ask: () => Promise<T | undefined>): Promise<T | { refusal: Refusal }> {
     const { replica, contact } = this.#options
     if (this.#closed) return { refusal: this.#closed }
@@ -291,7 +291,7 @@ export class SharedEngine implements Engine {
     }
   }
 
-  /** What the replica has was one of these: an answer that was lost, or a command that was asked twice. */
+  /** Answers commands whose entry the replica has: after a lost answer, or if the command was submitted twice. */
   #settle(batch: Pending[]): void {
     for (const each of [...batch]) {
       const reply = this.#answeredBefore(each)

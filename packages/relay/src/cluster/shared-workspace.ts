@@ -1,5 +1,5 @@
-// A shared workspace as this machine has it open: its replica, what follows the others, and the engine that decides. To the rest of the daemon it
-// is the workspace's engine.
+// A shared workspace that this machine has open: its replica, the follower of the others' entries, and the engine that decides. The rest of the daemon
+// uses it as the workspace's engine.
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { Engine, Reply, Submission } from '../broker/engine.ts'
@@ -18,13 +18,13 @@ import { SharedEngine } from './shared-engine.ts'
 import { isStopRefusal } from './stops.ts'
 import { isUnreachedRefusal } from './unreached.ts'
 
-/** Who leaves waits this long for the others to be told what was done with mail here. What was not told is told after the next start. */
+/** How long a closing workspace waits for the others to be told about mail here. The rest is told after the next start. */
 const tellMs = 1_000
 
-/** So long the cluster is waited for before who is known is let in. */
+/** How long the cluster is awaited before a known agent is let in without it. */
 const knownMs = 1_500
 
-/** The home of an agent is asked to let it go. */
+/** Asks an agent's home machine to let it go. */
 interface ReleaseQuestion {
   op: 'home.release'
   agent: string
@@ -41,10 +41,10 @@ export class SharedWorkspace implements Engine {
   readonly #follower: Follower
   readonly #deciding: Deciding
   #isClosed = false
-  /** The first look at the cluster is over, however it went. */
+  /** Resolves when the first look at the cluster is over, however it went. */
   readonly looked: Promise<void>
 
-  /** `place`: the server of the cluster, as people know it. */
+  /** `place`: the cluster's server, in words for people. */
   constructor(
     parts: SharingParts,
     { machine, place }: { machine: string; place: string },
@@ -59,7 +59,7 @@ export class SharedWorkspace implements Engine {
     this.#replica = new Replica(store, hub, ({ seq, machine: other, why }) =>
       onTrouble(new Error(`entry ${seq} of the machine ${other} in "${parts.name}" counts for nothing: ${why}`)),
     )
-    // Stamped by the clock of the workspace; what is waited for is the network, by that of this computer.
+    // Entries are stamped by the workspace's clock. Waiting uses this computer's clock, because it is for the network.
     const replica = this.#replica
     const ownClock = { ...systemClock, now: () => clock.now() }
     this.#contact = new Contact(place, ownClock)
@@ -72,12 +72,12 @@ export class SharedWorkspace implements Engine {
     this.looked = this.#follower.look()
   }
 
-  /** The cluster has answered for the first time. */
+  /** Resolves once the cluster has answered for the first time. */
   get reached(): Promise<void> {
     return this.#follower.reached
   }
 
-  /** There may be news of it. */
+  /** Follows the journal now: there may be news. */
   look(): void {
     void this.#follower.look()
   }
@@ -89,7 +89,10 @@ export class SharedWorkspace implements Engine {
     return cutOff && { cutOff }
   }
 
-  /** Brings back what a failover had lost and could not be brought back before. Undefined after one of which nothing has been brought back yet. */
+  /**
+   * Brings back entries lost in a failover that could not be brought back before. Undefined if the workspace has not been reconciled since: it has to be
+   * closed for that.
+   */
   async bringBack(tell: Tell): Promise<Reconciled | undefined> {
     const [replica, { name, store }] = [this.#replica, this.#parts]
     if (await isDiverged(name, this.#journal, replica)) return undefined
@@ -111,7 +114,7 @@ export class SharedWorkspace implements Engine {
     return refused ? { refusal: refused } : this.#engine.submit(submission)
   }
 
-  /** Who is known here may come in and read what there is, while the cluster does not answer or for good: nothing is written for that. */
+  /** Submits a command. While the cluster does not answer, or for good, a known agent may come in and read what is here: nothing is written for that. */
   async #ask<R extends RuleName>(submission: Submission<R>): Promise<Reply> {
     const asked = this.#engine.submit(submission)
     if (submission.rule !== 'agent.register') return asked
@@ -124,7 +127,7 @@ export class SharedWorkspace implements Engine {
     return knownAnswer(submission as unknown as Submission<'agent.register'>, this.#deciding) ?? asked
   }
 
-  /** The agent has come here, and is at home elsewhere. Nothing is moved that its home does not let go. */
+  /** Moves an agent here that was at home elsewhere. Nothing is moved that its home machine does not release. */
   async #bring(agent: string): Promise<Refusal | undefined> {
     const machine = this.#parts.store.view.home(agent)?.machine
     if (machine === undefined || machine === this.#machine) return undefined
@@ -136,7 +139,7 @@ export class SharedWorkspace implements Engine {
     return refusal('agent.home-away', { name: agent, machine })
   }
 
-  /** Another machine asks something of this one. */
+  /** Answers a question of another machine. */
   async answer(machine: string, question: unknown): Promise<unknown> {
     const { op, agent } = (question ?? {}) as Partial<ReleaseQuestion>
     if (op !== 'home.release') return this.#parts.carryOut(machine, question)
@@ -146,14 +149,14 @@ export class SharedWorkspace implements Engine {
     return 'refusal' in reply ? { refused: reply.refusal.code } : { released: true }
   }
 
-  /** Of an entry of another machine: fetched when somebody asks for it, and kept. */
+  /** The payload of another machine's entry: fetched when somebody asks for it, and kept. */
   async payload(seq: number): Promise<Uint8Array | undefined> {
     const payload = await this.#journal.payload(seq)
     if (payload) this.#parts.store.keepPayload(seq, payload)
     return payload
   }
 
-  /** What was done with mail here is told to the others, if they can be reached soon. */
+  /** Tells the others about mail here, if they can be reached soon. */
   async leave(): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, tellMs)))

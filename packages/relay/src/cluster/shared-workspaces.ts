@@ -1,4 +1,5 @@
-// The shared workspaces of this daemon: its way to the cluster, which it takes when the first of them is opened, and what it does with one there.
+// The shared workspaces of this daemon, and its connection to the cluster, made when the first of them is opened. Also moves workspaces into the cluster
+// and out of it.
 
 import type { Ids } from '@agent-relay/sdk/protocol'
 import type { Sharing, SharingParts } from '../broker/sharing.ts'
@@ -18,10 +19,10 @@ import { type Reconciled, reconcile, type Tell } from './reconciling.ts'
 import { SharedWorkspace } from './shared-workspace.ts'
 import { unreachedRefusal } from './unreached.ts'
 
-/** How long the opening of a workspace waits for what the others have written meanwhile. It goes on without. */
+/** How long the opening of a workspace waits for the others' new entries; then it goes on without them. */
 const catchUpMs = 3_000
 
-/** So long a list of machines waits for the cluster; it then has what was known before. */
+/** How long a list of machines waits for the cluster; then it has what was known before. */
 const machinesMs = 1_500
 
 export interface SharedWorkspacesOptions {
@@ -46,7 +47,7 @@ export class SharedWorkspaces {
   readonly #presence: Presence
   readonly #questions: Questions
   readonly #open = new Map<string, SharedWorkspace>()
-  /** The machines as the cluster has listed them last. */
+  /** The machines in the cluster's last answer. */
   #known: ClusterStatus['machines'] = []
   #asking: Promise<void> | undefined
 
@@ -57,15 +58,15 @@ export class SharedWorkspaces {
       this.#open.get(workspace)?.answer(machine, input),
     )
     this.#presence = new Presence(this.#cluster, systemClock, {
-      // Out of reach: the next beat looks again.
+      // If the cluster cannot be reached, the next beat looks again.
       onBeat: () => void this.#questions.look().catch(() => {}),
       onRemoved: () => this.#leave(),
     })
   }
 
   /**
-   * What the workspace of this id is opened with. `looked`: the cluster was asked what has happened meanwhile, or is out of reach. `reached`: it
-   * has answered, perhaps hours later.
+   * The sharing that a workspace of this id is opened with. `looked`: resolves once the cluster was asked for news, or could not be reached in time.
+   * `reached`: resolves once it has answered, perhaps hours later.
    */
   sharing(id: string): Sharing & { looked(): Promise<void>; reached(): Promise<void> } {
     const { dataDir, membership } = this.#options
@@ -88,7 +89,7 @@ export class SharedWorkspaces {
       await Promise.race([opened?.looked, late])
     }
     const reached = async () => opened?.reached
-    // Read again each time; the daemon never writes it.
+    // The file is read again at each call; the daemon never writes it.
     const file = new ClusterFile(dataDir)
     const allows: Sharing['allows'] = (other, kind) => file.allows(other, kind, () => this.#ask())
     const machines = async () => {
@@ -106,12 +107,12 @@ export class SharedWorkspaces {
     try {
       this.#known = await this.#ask()
     } catch {
-      // Out of reach, or this machine was removed: whoever asks is told so beside the list.
+      // The cluster cannot be reached, or this machine was removed: that is told beside the list.
     }
     this.#asking = undefined
   }
 
-  /** Several who ask at once are answered together: where the cluster is out of reach, they would wait behind each other. */
+  /** Simultaneous callers share one question: while the cluster cannot be reached, they would otherwise wait behind each other. */
   async #machines(): Promise<ClusterStatus['machines']> {
     this.#asking ??= this.#learn()
     const late = new Promise<void>((resolve) => void setTimeout(resolve, machinesMs).unref())
@@ -119,18 +120,18 @@ export class SharedWorkspaces {
     return this.#known
   }
 
-  /** Somebody came or went. */
+  /** Called when an agent has come or gone. */
   changed(): void {
     this.#presence.soon()
   }
 
-  /** Those that are whole. Throws a refusal where the cluster does not answer. */
+  /** The cluster's workspaces, without those still being copied. Throws a refusal if the cluster does not answer. */
   async list(): Promise<Listed[]> {
     const all = await this.#asked(undefined, () => this.#cluster.workspaces())
     return all.filter(({ format }) => format > 0)
   }
 
-  /** Answers how many entries it has. */
+  /** Moves a workspace into the cluster. Returns the number of its entries. */
   share(files: Files): Promise<number> {
     return this.#move(files, undefined, share)
   }
@@ -139,7 +140,7 @@ export class SharedWorkspaces {
     return this.#move(files, this.#options.membership.machine, unshare)
   }
 
-  /** From now on the workspace belongs to another machine. */
+  /** Makes another machine the owner of the workspace. */
   async handOver(workspace: string, machine: string): Promise<void> {
     const { id } = new SharedFile(this.#options.dataDir, workspace).read() as { id: string }
     const done = await this.#asked(workspace, () => handOver(this.#cluster, id, machine))
@@ -149,24 +150,24 @@ export class SharedWorkspaces {
     if (done !== 'ok') throw new RefusalError(`machine.${done}`, { workspace })
   }
 
-  /** What the cluster has lost is brought back, as far as this machine may. */
+  /** Brings back entries that the cluster has lost, as far as this machine may. The workspace must be closed. */
   reconcile(files: Files, tell: Tell): ReturnType<typeof reconcile> {
     return this.#move(files, this.#options.membership.machine, (moving) => reconcile(moving, files.beside, tell))
   }
 
-  /** The same for one that is open. Undefined where it has to be closed for that: the database has lost something, and it goes on with another copy. */
+  /** As `reconcile`, for a workspace that is open. Undefined if it has to be closed for that: then its database is replaced by another copy. */
   async bringBack(name: string, id: string, tell: Tell): Promise<Reconciled | undefined> {
     return this.#asked(name, async () => this.#open.get(id)?.bringBack(tell))
   }
 
-  /** A move was cut off. Answers whether the workspace is shared. */
+  /** Finishes a move that was cut off. Returns whether the workspace is shared. */
   finishMove(files: Files): Promise<boolean> {
     const shared = new SharedFile(this.#options.dataDir, files.name).read()
     const machine = shared?.phase === 'leaving' ? this.#options.membership.machine : undefined
     return this.#move(files, machine, (moving) => finishMove(moving, shared ?? {}))
   }
 
-  /** This machine was removed: each of its workspaces finds so when it looks, and is read from here on. */
+  /** This machine was removed: each of its workspaces learns that when it looks, and is only read from here on. */
   #leave(): void {
     const { membership, onTrouble } = this.#options
     for (const opened of this.#open.values()) opened.look()
@@ -194,7 +195,7 @@ export class SharedWorkspaces {
     }
   }
 
-  /** `name`: of a workspace, if it is asked for one. */
+  /** Runs work on the cluster, with its failures as refusals. `name`: the workspace that it is for, if any. */
   async #asked<T>(name: string | undefined, work: () => Promise<T>): Promise<T> {
     const workspace = name === undefined ? {} : { workspace: name }
     try {

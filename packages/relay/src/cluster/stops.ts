@@ -1,4 +1,4 @@
-// Why a machine gets no further with a shared workspace, and what whoever asks is told then.
+// The refusals for a machine that gets no further with a shared workspace, by reason.
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { Stopped } from './cluster-journal.ts'
@@ -20,12 +20,12 @@ export function stopRefusal(
   return refusal(codes[kind], { ...details, ...rest })
 }
 
-/** A refusal that says so. */
+/** Whether a refusal says that this machine gets no further. */
 export function isStopRefusal({ code }: Refusal): boolean {
   return (Object.values(codes) as string[]).includes(code)
 }
 
-/** An answer of the cluster that says so. */
+/** Whether an answer of the cluster says that this machine gets no further. */
 export function isStopped(answer: { kind: string }): answer is Stopped {
   return answer.kind in codes
 }

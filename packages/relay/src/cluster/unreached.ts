@@ -1,9 +1,9 @@
-// The refusal for whoever asks while the cluster does not do what is asked: to ask again later helps, or only once somebody has done something there.
+// The refusal while the cluster does not do what is asked. Either asking again later helps, or somebody has to act at the cluster first.
 
 import { type Refusal, refusal } from '@agent-relay/sdk/protocol'
 import type { ClusterUnreachable } from './cluster-journal.ts'
 
-/** A refusal that says so. */
+/** Whether a refusal says that the cluster does not do what is asked. */
 export function isUnreachedRefusal({ code }: Refusal): boolean {
   return code === 'cluster.unreachable' || code === 'cluster.unusable'
 }

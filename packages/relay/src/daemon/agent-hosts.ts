@@ -1,5 +1,5 @@
-// The programs in which agents have been connected to this daemon or to the one before it: each is remembered until its process is gone. An agent
-// that ends its own MCP server, or the daemon, is still an agent. What follows from it is decided in broker/sessions/person.ts.
+// The programs in which agents have been connected to this daemon or the one before it, each remembered until its process is gone. An agent that ends
+// its own MCP server, or the daemon, is still an agent. What follows from that is decided in broker/authority.ts.
 
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { AgentProcess } from '../broker/sessions/person.ts'
@@ -9,7 +9,7 @@ import { isLinux, startOf } from '../supervisor/processes.ts'
 
 interface Host extends AgentProcess {
   pid: number
-  /** A number is given again when its process is gone. */
+  /** Tells processes apart, since a process id may be given again. */
   startedAt: string
 }
 
@@ -17,13 +17,13 @@ export class AgentHosts {
   readonly #path: string | undefined
   readonly #known: Map<number, Host>
 
-  /** Without a path they are forgotten with the daemon. */
+  /** Without a path the programs are forgotten with the daemon. */
   constructor(path: string | undefined) {
     this.#path = path
     this.#known = new Map(read(path).map((each) => [each.pid, each]))
   }
 
-  /** Whoever comes to this workspace from now on. */
+  /** Notes the program of every agent that comes to this workspace from now on. */
   watch({ name: workspace, sessions }: Pick<Workspace, 'name' | 'sessions'>): void {
     sessions.onChange((name) => {
       for (const { host, agent } of hostedAmong([...sessions.ofAgent(name)])) this.#note(host, { workspace, agent })
@@ -38,7 +38,7 @@ export class AgentHosts {
   #note(pid: number, { workspace, agent }: AgentProcess): void {
     const known = this.#known.get(pid)
     const isSame = known?.workspace === workspace && known.agent === agent
-    // Elsewhere it takes a process to know, and this is asked often.
+    // On other systems finding the start time takes a process of its own, and this runs often.
     if (isSame && !isLinux) return
     const startedAt = startOf(pid)
     if (startedAt === undefined || (isSame && known.startedAt === startedAt)) return
@@ -53,7 +53,7 @@ export class AgentHosts {
       writeFileSync(`${this.#path}.tmp`, JSON.stringify([...this.#known.values()]), { mode: 0o600 })
       renameSync(`${this.#path}.tmp`, this.#path)
     } catch {
-      // The disk is full: this daemon knows them all the same.
+      // The disk is full: this daemon still has them all in memory.
     }
   }
 }

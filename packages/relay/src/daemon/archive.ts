@@ -1,6 +1,6 @@
-// The archive of a workspace: files in its folder `archive`, one for each pruning, with the events that were taken out of the journal. A file is
-// gzip, one event a line, as `agent-relay workspace export --events` writes them; what belonged to an event stands beside it. Each slice is a
-// gzip of its own, put behind the others, which is one gzip again.
+// The archive of a workspace: files in its folder `archive`, one for each pruning, with the events that were taken out of the journal. A file is gzip,
+// one event a line, as `agent-relay workspace export --events` writes them, with bodies and payloads beside the event. Each slice is a gzip of its own,
+// appended to the others; together they are one gzip again.
 
 import { createReadStream, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
@@ -17,7 +17,7 @@ const packed = promisify(gzip)
 
 export const archiveFolder = 'archive'
 
-/** An event with what belonged to it: `body`, the input or output of a call, or a worker's last screen; `payload`, what a run handed over, as gzip in base64. */
+/** An event with its large parts. `body`: the input or output of a call, or a worker's last screen. `payload`: a run's payload, as gzip in base64. */
 export type ArchivedEvent = RelayEvent & { body?: string; payload?: string }
 
 export class ArchiveFile {
@@ -30,7 +30,7 @@ export class ArchiveFile {
     this.#file = file
   }
 
-  /** A new file, for its owner alone. Its name is on the disk before anything is taken out. */
+  /** Creates a file that only its owner can read. Its name is on disk before anything is taken out of the journal. */
   static async create(workspaceFolder: string, at: number): Promise<ArchiveFile> {
     const folder = join(workspaceFolder, archiveFolder)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -41,7 +41,7 @@ export class ArchiveFile {
     return new ArchiveFile(name, file)
   }
 
-  /** Answers how long the file is with these, once they are on the disk. */
+  /** Appends events. Returns the length of the file once they are on disk. */
   async add(gone: readonly Gone[]): Promise<number> {
     const bytes = await packed(gone.map(lineOf).join(''))
     for (let done = 0; done < bytes.length; )
@@ -68,7 +68,7 @@ function lineOf({ entry, fact, message, body, payload }: Gone): string {
   return recordingLine(event as ArchivedEvent, false)
 }
 
-/** All events of an archive, file after file. Of a file whose writing was cut off, what is whole of it. */
+/** All events of an archive, file after file. A file whose writing was cut off gives its complete events. */
 export async function* archivedEvents(workspaceFolder: string): AsyncGenerator<ArchivedEvent> {
   const folder = join(workspaceFolder, archiveFolder)
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.jsonl.gz')) : []
@@ -86,7 +86,7 @@ async function* eventsIn(path: string): AsyncGenerator<ArchivedEvent> {
       for (const line of lines) yield parseJson(line) as ArchivedEvent
     }
   } catch (error) {
-    // The file ends within a slice.
+    // Z_BUF_ERROR: the file ends within a slice.
     if ((error as NodeJS.ErrnoException).code !== 'Z_BUF_ERROR') throw error
   }
 }

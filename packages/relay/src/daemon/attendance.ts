@@ -1,5 +1,5 @@
-// Who attends to a daemon that a session started: agents that a person's own programs run, and people. Workers, runs and other programs
-// do not count by themselves, so such a daemon never goes on for them alone.
+// Attendance to a daemon that a session started: by agents that a person's own programs run, and by people. Workers, runs and other programs do not
+// count, so such a daemon never goes on for them alone.
 
 import type { Dispatch } from '../broker/dispatch.ts'
 import type { Workspace } from '../broker/workspace.ts'
@@ -13,7 +13,7 @@ function isAttended({ sessions, store }: Workspace): boolean {
   const { view } = store
   const runs = new Set(view.runs.running().map(({ agent }) => agent))
   return sessions.all().some(({ agent, standing }) => {
-    // Its own program does not know of us, and needs no daemon.
+    // This agent's program does not know of us, and needs no daemon.
     if (agent !== undefined && sessions.shown(agent)?.isOnlyWay) return false
     const row = agent === undefined ? undefined : view.agent(agent)
     const isHired = row?.parent !== undefined || (agent !== undefined && runs.has(agent))
@@ -21,7 +21,10 @@ function isAttended({ sessions, store }: Workspace): boolean {
   })
 }
 
-/** Asks for the end once nobody has attended for so long, if it may end by itself at all. The answered function ends this watch. */
+/**
+ * Asks for the end of the daemon once nobody has attended for `attendedMs`; unset means that it never ends by itself. The returned function ends this
+ * watch.
+ */
 export function whileAttended({ attendedMs, onStop }: Ending, open: () => Pick<Dispatch, 'workspace'>[]): () => void {
   if (attendedMs === undefined) return () => {}
   let since = performance.now()

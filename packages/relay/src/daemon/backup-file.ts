@@ -1,5 +1,5 @@
-// The file of a backup: a tar archive, so that any tool can look into it. For each workspace it has NAME/relay.db, and NAME/workspace.json, which
-// tells the digest of that database; its last member, backup.json, says that nothing is missing. What is done with it: backup.ts.
+// The format of a backup file: a tar archive, so that any tool can look into it. Each workspace has NAME/relay.db, and NAME/workspace.json with the
+// digest of that database. The last member, backup.json, says that nothing is missing. Backups are made and restored in backup.ts.
 
 import { createHash } from 'node:crypto'
 import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
@@ -8,41 +8,41 @@ import { JsonDepthError, parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { DatabaseContents } from '../store/contents.ts'
 
-/** One workspace of a backup, as its workspace.json tells it. */
+/** One workspace of a backup, as in its workspace.json. */
 export interface KeptWorkspace extends DatabaseContents {
   name: string
   id: string
   bytes: number
   sha256: string
-  /** Only if whoever made the backup asked for it. */
+  /** The workspace's key; set only if whoever made the backup asked for it. */
   key?: string
 }
 
-/** The backup itself, as its backup.json tells it. */
+/** The contents of backup.json. */
 interface BackupNote {
   format: 1
-  /** When it was made, as a time of ISO 8601. */
+  /** Time of the backup, in ISO 8601. */
   at: string
-  /** Of the Agent Relay that made it. */
+  /** The version of Agent Relay that made the backup. */
   version: string
   workspaces: string[]
 }
 
 export interface Backup extends Omit<BackupNote, 'workspaces'> {
   path: string
-  /** `start`: where its database begins in the file. */
+  /** `start`: where the database begins in the file. */
   workspaces: (KeptWorkspace & { start: number })[]
 }
 
 const blockBytes = 512
 const chunkBytes = 1024 * 1024
 const noteBytesMax = 1024 * 1024
-/** The disk is given this much at a time: a commit of the daemon waits until what was given before is written. */
+/** The writes are synced this often: a commit of the daemon waits until all earlier writes are on disk. */
 const syncEachBytes = 4 * chunkBytes
-/** As ids.ts makes them, credentials.ts and SHA-256. */
+/** Patterns of ids (ids.ts), keys (credentials.ts) and SHA-256 digests. */
 const [workspaceId, secret, digest] = [/^w_[0-9a-hjkmnp-tv-z]{26}$/, /^rk_[\w-]{1,200}$/, /^[0-9a-f]{64}$/]
 const lastMember = 'backup.json'
-/** What eleven octal digits can say; a larger size is written as a number of base 256, which GNU tar and its successors read. */
+/** The largest number of eleven octal digits; a larger size is written in base 256, which GNU tar and its successors read. */
 const octalMax = 8 ** 11 - 1
 
 export class BackupWriter {
@@ -53,7 +53,7 @@ export class BackupWriter {
     this.#file = openSync(path, 'wx', 0o600)
   }
 
-  /** Adds the database, and what is to be known of it. */
+  /** Adds a database and its description. */
   add(databasePath: string, known: Omit<KeptWorkspace, 'bytes' | 'sha256'>): KeptWorkspace {
     const source = openSync(databasePath, 'r')
     try {
@@ -93,7 +93,7 @@ export class BackupWriter {
   }
 }
 
-/** What a backup holds. Throws where it is not a backup, or where something of it is missing. */
+/** Reads what a backup holds. Throws if the file is no backup, or if something is missing. */
 export function readBackup(path: string): Backup {
   return withFile(path, (file) => {
     const size = fstatSync(file).size
@@ -113,7 +113,7 @@ export function readBackup(path: string): Backup {
   })
 }
 
-/** Throws unless the database in the backup is, byte for byte, the one that was put there. `take` gets each part of it. */
+/** Reads a database from the backup, part by part. Throws unless it is, byte for byte, the one that was put there. */
 export function readDatabase(
   { path }: Backup,
   { start, bytes, sha256, name }: Backup['workspaces'][number],
@@ -146,7 +146,7 @@ function whole(
   return { path, format, at, version: String(version), workspaces: kept }
 }
 
-/** The file may come from anybody, and what it says is shown. */
+/** Whether each field that is shown has its proper form; the file may come from anybody. */
 function isTold({ id, key, sha256, messages, seq, schema }: KeptWorkspace): boolean {
   const is = (pattern: RegExp, text: unknown) => typeof text === 'string' && pattern.test(text)
   const isText = is(workspaceId, id) && is(digest, sha256) && (key === undefined || is(secret, key))
@@ -178,7 +178,7 @@ function textAt(file: number, start: number, bytes: number): Buffer {
   return text.subarray(0, readSync(file, text, 0, bytes, start))
 }
 
-/** Answers the digest of all of them. */
+/** Hands over the span chunk by chunk. Returns its digest. */
 function eachChunk({ file, start, bytes }: Span, take: (chunk: Uint8Array) => void): string {
   const [hash, chunk] = [createHash('sha256'), Buffer.alloc(chunkBytes)]
   for (let done = 0; done < bytes; ) {
@@ -217,7 +217,7 @@ function headOf(name: string, bytes: number): Buffer {
   return head
 }
 
-/** As if the place of the sum itself had spaces. */
+/** The header's checksum, which counts its own field as spaces. */
 function sumOf(head: Buffer): number {
   const own = head.subarray(148, 156).reduce((sum, byte) => sum + byte, 0)
   return head.reduce((sum, byte) => sum + byte, 0) - own + 8 * 32

@@ -1,5 +1,5 @@
-// Making a backup of workspaces, and restoring from one. Both run in the process of whoever asked, not in the daemon: of a daemon that runs they
-// need no more than a copy of each database, and that it takes in what was restored (owner-controls.ts).
+// Makes backups of workspaces, and restores from them. Both run in the caller's process, not in the daemon. A running daemon only copies each database,
+// and takes in what was restored (owner-controls.ts).
 
 import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,11 +37,11 @@ export interface BackupWish {
   names: readonly string[]
   /** Copies the database of a workspace, as of one commit. */
   copy(name: string, to: string): Promise<void> | void
-  /** The key to put beside it; none, if this is left out. */
+  /** Returns the key to put into the backup; without this function no keys are put there. */
   keyOf?(id: string): string | undefined
 }
 
-/** The file is there once it is whole and was read back, and not before. No file is overwritten. */
+/** Makes a backup. The file appears only once it is whole and was read back. No file is overwritten. */
 export function makeBackup({ path, ...wish }: BackupWish): Promise<KeptWorkspace[]> {
   return writeNewFile(path, async (draft) => {
     const kept = await write(draft, wish)
@@ -70,7 +70,7 @@ async function write(draft: string, wish: Omit<BackupWish, 'path'>): Promise<Kep
   }
 }
 
-/** A folder in the data directory that becomes the workspace's own. */
+/** A folder in the data directory that is ready to become a workspace's own. */
 export interface Placeable {
   folder: string
   id: string
@@ -80,24 +80,24 @@ export interface Placeable {
 export interface Prepared extends Placeable {
   isKeyNew: boolean
   reset: Reset
-  /** How many worktrees of its workers it does not look after any more. */
+  /** How many worktrees of its workers the workspace no longer looks after. */
   worktrees: number
-  /** With other machines, when the backup was made. The copy lives on this one alone. */
+  /** The workspace was shared when the backup was made. The copy lives on this machine alone. */
   wasShared: boolean
 }
 
-/** Which key of a restored workspace is believed. */
+/** The keys of a restored workspace that are believed. */
 export interface BelievedKey {
-  /** The one that its owner has of it. Where it opens the copy, the copy is the owner's own. */
+  /** The owner's key. If it opens the copy, the copy is the owner's own. */
   ownersKey?: string
-  /** Whoever restores has said that the key in the file is to be kept. */
+  /** The key in the file is kept, because whoever restores has asked for that. */
   keepsKey?: boolean
 }
 
 /**
- * Makes of one workspace of a backup a folder that can take its place, in the data directory and not seen by anybody yet. Nothing is written to
- * its database before its schema is known to be ours. Then it is opened once, which brings its tables up to date; what ran when the backup was
- * made has ended; and what somebody else could know of it does not open it.
+ * Makes a folder from one workspace of a backup, which can take the workspace's place. It lies in the data directory, where nobody sees it yet. Nothing
+ * is written to its database before its schema is known to be ours. Then it is opened once, which brings its tables up to date and ends whatever ran
+ * when the backup was made. Credentials that somebody else could know no longer open it.
  */
 export async function prepare(
   backup: Backup,
@@ -121,7 +121,7 @@ export async function prepare(
   }
 }
 
-/** What the daemon does where one runs: see owner-controls.ts. Whoever calls this holds the daemon's lock. */
+/** Puts a prepared workspace into its place while no daemon runs; otherwise the daemon does this (owner-controls.ts). The caller holds the daemon's lock. */
 export function placeAtRest(
   directory: DataDirectory,
   credentials: CredentialsFile,
@@ -132,16 +132,16 @@ export function placeAtRest(
   known.takeIn(name, folder, { id, key }, isBlankHome(directory, name))
 }
 
-/** Whether the workspace that lies there is this one. */
+/** Whether the workspace of this name has this id. */
 export function isPlaced(directory: DataDirectory, name: string, id: string): boolean {
   const path = directory.database(name)
   return existsSync(path) && idOf(path) === id
 }
 
-/** The home that every daemon makes is no loss while nobody was in it. */
+/** Whether the workspace is a home that nobody has used: every daemon makes one, and replacing it loses nothing. */
 export function isBlankHome(directory: DataDirectory, name: string): boolean {
   if (name !== homeWorkspace || !directory.has(name)) return false
-  // What it lacks may be all that was in it.
+  // A database that lacks entries may have lost all that was in it.
   const path = directory.database(name)
   return lookAtEnd(path).gap === undefined && isBlank(path)
 }

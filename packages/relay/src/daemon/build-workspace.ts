@@ -1,4 +1,4 @@
-// Builds a workspace with all that belongs to it, from its database: one that lives on this machine alone, or one that is shared.
+// Builds a workspace, local or shared, with all its parts, from its database.
 
 import { join } from 'node:path'
 import { type Env, socketPathOf } from '@agent-relay/sdk/internal/discover'
@@ -20,7 +20,7 @@ import { lockPathOf } from './inspect.ts'
 import type { KnownWorkspaces } from './known-workspaces.ts'
 import { type OpenWorkspace, startCarriers } from './open-workspace.ts'
 
-/** What all workspaces of a daemon have in common. */
+/** The parts that all workspaces of a daemon share. */
 export interface Shared {
   setups: HarnessSetups
   worktrees: Worktrees
@@ -87,7 +87,7 @@ async function begin(workspace: Workspace, { known }: Building, isNew: boolean):
   return key
 }
 
-/** It goes on with what it has where the cluster is out of reach; one that has nothing yet cannot. */
+/** Opens a shared workspace. While the cluster cannot be reached it goes on with the entries that it has; a workspace without any cannot be opened. */
 async function enter(
   workspace: Workspace,
   { known, cluster, onTrouble }: Building,
@@ -98,7 +98,7 @@ async function enter(
   known.place(workspace.id)
   workspace.sessions.onChange(() => cluster.changed())
   workspace.waits.onChange(() => cluster.changed())
-  // Not waited for: the cluster may be out of reach for hours.
+  // Not awaited, because the cluster may be unreachable for hours.
   void sharing
     .reached()
     .then(() => workspace.settle())

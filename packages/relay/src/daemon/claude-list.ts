@@ -1,5 +1,5 @@
-// Which of our agents stand in Claude Code's own list, for its sessions to write to, and where that arrives: those with a process of their own by its
-// number, all others behind one record of the daemon.
+// Lists our agents in Claude Code's registry, so that its sessions can write to them. An agent with a process of its own has a record by its process id;
+// all others share the record of the daemon.
 
 import { dirname } from 'node:path'
 import { homeWorkspace } from '@agent-relay/sdk/internal/discover'
@@ -11,12 +11,12 @@ import { ClaudeInbox, type SaidToUs } from '../supervisor/claude/inbox.ts'
 import { ClaudeRecords, type Listed } from '../supervisor/claude/records.ts'
 import type { ClaudeSession } from '../supervisor/claude/registry.ts'
 
-/** The record of the daemon: who writes to it names an agent at the start of the text. */
+/** Name of the daemon's own record: a letter to it names an agent at its start. */
 const daemonRecord = 'relay'
-/** Agents that stand there at once. */
+/** Maximum number of agents listed at once. */
 const listedMax = 100
 
-/** Whom an own record is for. */
+/** The agent that a record stands for. */
 export interface Target {
   workspace: string
   agent: string
@@ -24,28 +24,28 @@ export interface Target {
 
 export interface ClaudeListOptions {
   home: string
-  /** The person has agreed. */
+  /** Whether the person has agreed to the listing. */
   isAllowed(): boolean
   onSaid(said: SaidToUs, to: Target): void
-  /** Somebody can be listed who could not be before. */
+  /** Called when another agent can be listed. */
   onReady(): void
   onTrouble(error: Error): void
 }
 
-/** As it is at this moment. */
+/** The present state, from which the list is made. */
 export interface Around {
   workspaces: readonly Workspace[]
-  /** The sessions of Claude Code, and in which workspaces they are agents. */
+  /** The sessions of Claude Code by process id. */
   sessions: ReadonlyMap<number, ClaudeSession>
   writers: readonly string[]
-  /** Where the daemon itself is written to. */
+  /** The inbox for letters to the daemon itself; undefined if there is none. */
   inbox: ClaudeInbox | undefined
 }
 
 export class ClaudeList {
   readonly #options: ClaudeListOptions
   readonly #records: ClaudeRecords
-  /** By process number. */
+  /** Inboxes of the listed agents, by process id. */
   readonly #inboxes = new Map<number, { inbox?: ClaudeInbox; target: Target }>()
 
   constructor(options: ClaudeListOptions) {
@@ -79,7 +79,7 @@ export class ClaudeList {
     for (const pid of [...this.#inboxes.keys()]) this.#shut(pid)
   }
 
-  /** Nothing before it is listened to. */
+  /** The record of an agent; none until its inbox is open. */
   #listed({ target, ...agent }: Found, folder: string): Listed[] {
     const known = this.#inboxes.get(agent.pid)
     if (known?.target.agent === target.agent && known.target.workspace === target.workspace)
@@ -114,12 +114,12 @@ function agentsIn({ workspaces, sessions, writers }: Around): Found[] {
   const shared = new Set<number>()
   for (const workspace of workspaces.filter((each) => isOpenTo(each, writers))) {
     for (const { agent, host, directory, cli } of hostedAmong(workspace.sessions.all())) {
-      // Claude Code writes its own record, also for a session that is no agent by itself.
+      // Claude Code writes a record of its own for each of its sessions, also for one that is no agent by itself.
       const isClaude = sessions.has(host) || cli === 'claude'
       if (agent === daemonName || isClaude || host === process.pid) continue
       const target = { workspace: workspace.name, agent }
       const before = found.get(host)?.target
-      // A server that runs many conversations is no one agent's process.
+      // A server that runs many conversations is not one agent's process.
       if (before && (before.agent !== agent || before.workspace !== workspace.name)) shared.add(host)
       const name = workspace.name === homeWorkspace ? agent : `${workspace.name}.${agent}`
       const isBusy = workspace.workers.stateOf(agent)?.status === 'busy'
@@ -130,7 +130,7 @@ function agentsIn({ workspaces, sessions, writers }: Around): Found[] {
   return own.slice(0, listedMax)
 }
 
-/** One in which a session is an agent, or whose policy lets such a one write to it. */
+/** Whether a session of Claude Code is an agent in the workspace, or may write to it under its policy. */
 function isOpenTo({ name, store }: Workspace, writers: readonly string[]): boolean {
   const policy = store.view.policy()
   return writers.some((each) => each === name || mayWrite(policy, each))

@@ -1,5 +1,5 @@
-// The sessions of Claude Code that people started: what each does, and how messages get in, is what its record and its socket say (supervisor/claude).
-// Here what their models write to us becomes messages, our agents stand in their list, and hooks are told where no waiter is needed.
+// The sessions of Claude Code that people started. Their state and the way in for messages come from their record and socket (supervisor/claude).
+// Letters of their models to us become messages, our agents stand in their list, and their hooks are told when no waiter is needed.
 
 import { dirname } from 'node:path'
 import { cliOf } from '@agent-relay/sdk/internal/clis'
@@ -17,20 +17,20 @@ import { ClaudeList, type Target } from './claude-list.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 import type { OwnMemory } from './own-memory.ts'
 
-/** Between two looks into transcripts, while a message is on its way. */
+/** Interval between looks into transcripts, while a message is on its way. */
 const transcriptMs = 1_000
-/** Between two looks whether the person has agreed that our agents are listed. */
+/** Interval between looks whether the person has agreed to list our agents. */
 const listMs = 2_000
-/** Messages of one session that wait to be sent. */
+/** Maximum number of letters from one session that wait to be sent. */
 const heardMax = 100
 /** The name under which the daemon itself writes to a session. */
 const ownName = 'agent-relay'
 
 export interface ClaudeSessionsOptions {
-  /** `$CLAUDE_CONFIG_DIR`, or `~/.claude`. */
+  /** Claude Code's directory: `$CLAUDE_CONFIG_DIR`, or `~/.claude`. */
   home: string
   memory: OwnMemory
-  /** The person lets our agents stand in Claude Code's own list. */
+  /** Whether the person lets our agents stand in Claude Code's own list. */
   mayList(): boolean
   hooks: HooksFolder
   workspaces: Pick<OpenWorkspaces, 'dispatches'>
@@ -41,10 +41,10 @@ export class ClaudeSessions implements OwnVendor {
   readonly #options: ClaudeSessionsOptions
   readonly #listener: OwnListener
   readonly #registry: ClaudeRegistry
-  /** By process number, as text. */
+  /** Programs by process id, as text. */
   readonly #programs = new Map<string, ClaudeProgram>()
   readonly #list: ClaudeList
-  /** By folder; undefined where ours cannot be opened. */
+  /** Our inboxes, by folder; undefined if one cannot be opened. */
   readonly #inboxes = new Map<string, Promise<ClaudeInbox | undefined>>()
   #timer: NodeJS.Timeout | undefined
   readonly #listing: NodeJS.Timeout
@@ -67,7 +67,7 @@ export class ClaudeSessions implements OwnVendor {
     return this.#programs
   }
 
-  /** Its process is the parent of our MCP server. */
+  /** Matches programs with sessions: Claude Code's process is the parent of our MCP server. */
   match(sessions: readonly OwnSession[]): Matches {
     const found = [...this.#programs].flatMap(
       ([
@@ -93,7 +93,7 @@ export class ClaudeSessions implements OwnVendor {
     const { version, directory, pid } = program.session
     program.place = place
     if (place && program.note !== undefined) this.#noteTaking(program.session, false)
-    // Not before a session like it has taken a message: where none is taken, an idle one could not be woken any more.
+    // A session counts as open only after one like it has taken a message: if none is taken, an idle session without a waiter could not be woken.
     const isOpen = place?.isWoken === true && memory.isTaking(version, directory)
     if (program.isTold === isOpen) return
     program.isTold = isOpen
@@ -121,7 +121,7 @@ export class ClaudeSessions implements OwnVendor {
     for (const session of living.values()) {
       const program = this.#programs.get(String(session.pid))
       if (program) program.update(session)
-      // A hired one is an agent already, in the workspace that hired it.
+      // A worker is an agent already, in the workspace that hired it.
       else if (session.isAttended && !carries(session.pid, workerMarker))
         void this.#begin(session).catch(this.#listener.onTrouble)
     }
@@ -153,7 +153,7 @@ export class ClaudeSessions implements OwnVendor {
     this.#timer = setTimeout(look, Math.min(...due)).unref()
   }
 
-  /** A disk that is full is told of once, not at each look. */
+  /** Updates the list. A repeated failure, such as a full disk, is reported once. */
   #showList(): void {
     const told = (error?: Error) => {
       if (error && error.message !== this.#listTrouble) this.#listener.onTrouble(error)
@@ -175,7 +175,7 @@ export class ClaudeSessions implements OwnVendor {
     if (this.#list.sockets.length !== before) await this.#noteSockets()
   }
 
-  /** One that asks about each message tells nothing of the others there. */
+  /** Notes whether sessions of this version and directory take messages. A session that asks its person about each message says nothing about others. */
   #noteTaking({ version, directory, isUnasked }: ClaudeSession, isTaking: boolean): void {
     if (!isUnasked) this.#options.memory.noteTaking(version, directory, isTaking)
   }
@@ -203,12 +203,12 @@ export class ClaudeSessions implements OwnVendor {
     this.#options.memory.noteSockets([...inboxes.flatMap((inbox) => inbox?.path ?? []), ...this.#list.sockets])
   }
 
-  /** One after the other, as they were said. */
+  /** Takes a letter from a session; its letters are sent one after another, in order. */
   #heard(said: SaidToUs, target?: Target): void {
     const program = [...this.#programs.values()].find(({ session }) => session.socketPath === said.socketPath)
     if (!program) return
     if (program.waiting >= heardMax) {
-      // Once, until it is quiet again.
+      // The session is told once, until all waiting letters are sent.
       if (!program.isFull) void this.#tell(program, 'Not sent: too much at once. What came before is sent.')
       program.isFull = true
       return
@@ -221,7 +221,7 @@ export class ClaudeSessions implements OwnVendor {
     })
   }
 
-  /** A session's model writes to us: a message of its agent, as the frame claims. It is for the name at its start, else for who was shown last. */
+  /** Sends a letter from a session's model as a message of its agent. It goes to the name at its start, else to the sender of the mail last shown. */
   async #hear(program: ClaudeProgram, { id, text }: SaidToUs, target?: Target): Promise<void> {
     const { place, answersTo } = program
     if (!place) return
@@ -240,11 +240,11 @@ export class ClaudeSessions implements OwnVendor {
 }
 
 interface ClaudeProgramOptions {
-  /** Reads the records again. */
+  /** Reads the registry again. */
   look(): void
-  /** A message is on its way to it. */
+  /** Called when messages were given to the session. */
   onGiven(): void
-  /** Its model was given one. */
+  /** Called when the session's model was shown a message. */
   onTaken(): void
 }
 
@@ -253,11 +253,11 @@ class ClaudeProgram implements OwnProgram {
   session: ClaudeSession
   door: ClaudeDoor | undefined
   place: OwnPlace | undefined
-  /** Hooks were told that they need not leave a waiter. */
+  /** Whether hooks were told to leave no waiter. */
   isTold = false
-  /** Whom an answer without a name is for: who was shown last, if that was one. */
+  /** The recipient of an answer without a name: the sender of the mail last shown, if that was a single agent. */
   answersTo: string | undefined
-  /** What its model wrote, and is being sent: how much, and the last of it. */
+  /** How many letters of this session are being sent, and the last of them. */
   waiting = 0
   last: Promise<void> = Promise.resolve()
   isFull = false
@@ -307,7 +307,7 @@ class ClaudeProgram implements OwnProgram {
     return this.door?.isOpen ?? false
   }
 
-  /** An earlier daemon may have sent what waits now: that is looked for one by one. */
+  /** Limits mail to one message at a time while an earlier daemon may have sent some of it: each message is looked for by itself. */
   get mailMax(): number | undefined {
     return this.door?.isFirst ? 1 : undefined
   }
@@ -338,6 +338,6 @@ class ClaudeProgram implements OwnProgram {
   }
 }
 
-/** As somebody of this workspace writes it. */
+/** The agent's address as an agent of the workspace `from` writes it. */
 const addressOf = ({ workspace, agent }: Target, from: string): string =>
   workspace === from ? agent : `${workspace}:${agent}`

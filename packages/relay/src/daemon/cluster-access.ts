@@ -1,4 +1,4 @@
-// Which workspaces of this daemon are shared with other machines, and the way to their cluster. Nothing of it is loaded before the first of them is
+// Tells which workspaces of this daemon are shared, and gives access to their cluster. The cluster's code is loaded only when the first of them is
 // opened or asked for.
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,12 +18,12 @@ export interface ClusterAccessOptions {
   onTrouble(error: Error): void
 }
 
-/** Entries, of how many. */
+/** Progress in entries: `done` of `of`. */
 type Progress = { done: number; of: number }
 
-/** So long a new workspace waits for the cluster to say whether its name is free: a start must not wait for a server that is away. */
+/** How long a new workspace waits for the cluster to say whether its name is free: a start must not wait for an unreachable server. */
 const nameMs = 1_500
-/** Between two looks whether the cluster is back. */
+/** Interval between looks whether the cluster is back. */
 const openAgainMs = 2_000
 
 export class ClusterAccess {
@@ -31,14 +31,14 @@ export class ClusterAccess {
   readonly #closed = new AbortController()
   readonly #progress = new Map<string, Progress>()
   #loaded: Promise<SharedWorkspaces> | undefined
-  /** Names of the cluster that a person wants for a workspace of this machine too. */
+  /** Names taken in the cluster that a person wants for a workspace of this machine too. */
   readonly #meant = new Set<string>()
 
   constructor(options: ClusterAccessOptions) {
     this.#options = options
   }
 
-  /** What it is opened with; undefined where it lives on this machine alone. */
+  /** The sharing that a workspace is opened with; undefined if it lives on this machine alone. */
   async of(name: string): Promise<ReturnType<SharedWorkspaces['sharing']> | undefined> {
     const shared = this.#file(name).read()
     if (!shared) return undefined
@@ -51,17 +51,17 @@ export class ClusterAccess {
     try {
       return this.#file(name).read() !== undefined
     } catch {
-      // Who opens it is told why.
+      // Opening the workspace reports the cause.
       return true
     }
   }
 
-  /** Somebody came or went in a workspace. */
+  /** Called when an agent has come or gone in a workspace. */
   changed(): void {
     void this.#loaded?.then((all) => all.changed()).catch(() => {})
   }
 
-  /** Those of the cluster, by name; none where this machine belongs to no cluster. */
+  /** Ids of the cluster's workspaces by name; none if this machine belongs to no cluster. */
   async names(): Promise<Map<string, string>> {
     if (!new ClusterFile(this.#options.directory.path).read()) return new Map()
     const all = (await (await this.#load()).list()).filter(({ name }) => isProjectName(name))
@@ -69,7 +69,7 @@ export class ClusterAccess {
     return new Map(all.map(({ name, id }) => [name, id]))
   }
 
-  /** A disk that is full keeps nobody from the cluster. */
+  /** Remembers the names for when the cluster cannot be reached. A full disk must not keep anybody from the cluster. */
   #remember(names: string[]): void {
     try {
       this.#options.directory.rememberShared(names)
@@ -79,8 +79,8 @@ export class ClusterAccess {
   }
 
   /**
-   * Before a workspace is made that lives on this machine alone: one that the cluster has, or had when it answered last, keeps its name. Each machine has a
-   * home of its own.
+   * Throws if a new workspace of this machine alone would take a name that the cluster has, or had when it answered last. The home is excepted, since
+   * each machine has its own.
    */
   async mustBeFree(name: string, details: { placing?: true } = {}): Promise<void> {
     if (name === homeWorkspace || this.#meant.has(name) || this.isShared(name)) return
@@ -95,14 +95,17 @@ export class ClusterAccess {
       })
   }
 
-  /** What is done meanwhile may make a workspace of this machine alone, although the cluster has one of this name, where a person wants that. */
+  /** Runs work that may make a workspace of this machine alone, although the cluster has one of this name, if a person wants that (`isLocal`). */
   async asMeant<T>(name: string, isLocal: boolean | undefined, work: () => Promise<T>): Promise<T> {
     if (!isLocal) return work()
     this.#meant.add(name)
     return work().finally(() => this.#meant.delete(name))
   }
 
-  /** One of the cluster that this machine does not have yet is opened next: it begins with nothing, and follows. False: there is none of this name. */
+  /**
+   * Prepares a workspace of the cluster that this machine does not have yet to be opened: it begins empty, and follows. Returns false if there is none
+   * of this name.
+   */
   async take(name: string): Promise<boolean> {
     const id = (await this.names()).get(name)
     if (id === undefined) return false
@@ -130,13 +133,13 @@ export class ClusterAccess {
     return this.#telling(name, (tell) => all.reconcile(this.#files(name), tell))
   }
 
-  /** Of one that is open, as long as it may stay so. */
+  /** As `reconcile`, for a workspace that is open, as long as it may stay so. */
   async bringBack(name: string, id: string): ReturnType<SharedWorkspaces['bringBack']> {
     const all = await this.#ofShared(name)
     return this.#telling(name, (tell) => all.bringBack(name, id, tell))
   }
 
-  /** How far the reconciling of this workspace is, while it is under way. */
+  /** The progress of reconciling this workspace, while it is under way. */
   progressOf(name: string): Progress | undefined {
     return this.#progress.get(name)
   }
@@ -154,7 +157,7 @@ export class ClusterAccess {
     return this.#load()
   }
 
-  /** Resolves once the cluster answers; with false where it does not want this machine, or the daemon ends before. */
+  /** Resolves with true once the cluster answers; with false if it does not let this machine in, or the daemon ends first. */
   async isBack(): Promise<boolean> {
     const { signal } = this.#closed
     for (let isAway = true; isAway; ) {
@@ -201,7 +204,7 @@ export class ClusterAccess {
   }
 }
 
-/** Nothing is wrong with the workspace itself: it can be opened once its cluster answers. */
+/** Whether a workspace could not be opened only because its cluster does not answer. */
 export function isUnreached(error: unknown): boolean {
   return error instanceof RefusalError && /^cluster\.un(?:reachable|usable)$/.test(error.refusal.code)
 }

@@ -42,7 +42,7 @@ import { entryOf, type OwnedDaemon, ownerControls } from './owner-controls.ts'
 import type { RestLimits } from './resting.ts'
 import { servedWorkspaces } from './served-workspaces.ts'
 
-/** `home` is the workspace that a caller without a credential means. Without a port: the usual one, else another that is free. */
+/** `home` is the workspace for callers without a credential. Without a port: the usual one, else another that is free. */
 type HttpWish = Omit<HttpOptions, 'port' | 'onFault' | 'login' | 'isReady' | 'isLift' | 'playDemo'> & {
   port?: number
   home?: string
@@ -51,37 +51,40 @@ type HttpWish = Omit<HttpOptions, 'port' | 'onFault' | 'login' | 'isReady' | 'is
 export interface DaemonOptions {
   dataDir: string
   credentialsPath: string
-  /** Databases in memory: a throw-away relay. */
+  /** Databases in memory, for a throw-away relay. */
   isMemory?: boolean
   clock?: Clock
-  /** What the person is called who comes by the page. */
+  /** The name of a person who comes by the page. */
   human?: string
-  /** Where runs find their model and workers their programs; the process's own, if left out. */
+  /** Environment in which runs find their model and workers their programs; the process's own, if left out. */
   env?: Env
   runLimits?: Partial<RunLimits>
-  /** Serve HTTP too. */
+  /** Settings of the HTTP server; left out, there is none. */
   http?: HttpWish
-  /** Open from the start, besides those that were open when the last daemon ended. */
+  /** Workspaces to open at the start, besides those that were open when the last daemon ended. */
   opens?: readonly string[]
-  /** When a workspace that nobody uses is closed. */
+  /** When an unused workspace is closed. */
   restLimits?: Partial<RestLimits>
-  /** It asks to be stopped once nobody has attended to it for this long. */
+  /** The daemon asks to be stopped once nobody has attended to it for this long. */
   attendedMs?: number
-  /** What workers may be; all, if left out. */
+  /** Programs that workers may run; all, if left out. */
   harnesses?: SupervisorOptions['harnesses']
-  /** Where Claude Code keeps its registry of sessions: those that people started are agents. Left out: none of them is. */
+  /** Where Claude Code keeps its registry: sessions that people started are agents. Left out: none of them is. */
   claudeHome?: string
-  /** Where Codex keeps the socket of its background server: conversations that people started there are agents. Left out: only those that have our server are looked at. */
+  /**
+   * Where Codex keeps the socket of its background server: conversations that people started there are agents. Left out: only conversations with our MCP
+   * server are looked at.
+   */
   codexHome?: string
-  /** A lift: the agents that its callers act as by their word. */
+  /** In a lift: the roles that a caller may name itself as. */
   roles?: readonly string[]
-  /** Something of the owner's needs care, but the daemon goes on: one damaged workspace must not close the others. */
+  /** Called when something of the owner's needs care, but the daemon goes on: one damaged workspace must not close the others. */
   onTrouble(error: Error): void
-  /** Asked to stop over the control socket, or forced to by a failing disk. */
+  /** Called when a stop was asked for over the control socket, or is forced by a failing disk. */
   onStop(reason: 'asked' | 'failed', error?: Error): void
 }
 
-/** Calls under way get this long to be answered when the daemon stops. */
+/** Maximum time for calls under way to be answered when the daemon stops. */
 const stopMs = 2_000
 
 export class Daemon {
@@ -92,7 +95,7 @@ export class Daemon {
   readonly #ids: ReturnType<typeof makeIds>
   readonly #lag = new LagMeter()
   readonly #shared: Shared
-  /** By the steady clock. */
+  /** Steady time of the start. */
   readonly #startedAt: number
   readonly #known: KnownWorkspaces
   readonly #cluster: ClusterAccess
@@ -137,7 +140,7 @@ export class Daemon {
     this.#demo = new DemoStage(this.#open, options)
   }
 
-  /** Undefined where another process is this data directory's daemon already. Opens again what was open when the last one ended. */
+  /** Starts the daemon, and opens what was open when the last one ended. Undefined if another process is this data directory's daemon already. */
   static async start(options: DaemonOptions): Promise<Daemon | undefined> {
     const directory = new DataDirectory(options.dataDir)
     const lock = await acquireLock(options.dataDir)
@@ -149,7 +152,7 @@ export class Daemon {
       daemon.#http = await daemon.#listenHttp()
       await daemon.#first.openAll([...(options.opens ?? []), ...daemon.#known.remembered])
       daemon.#remember()
-      // Last: who gets an answer here finds everything else in place.
+      // The control socket comes last: whoever gets an answer here finds everything else in place.
       const control = new ControlSocket(ownerControls(daemon.#ownedDaemon()), version)
       daemon.#control = await SocketWire.listen(controlSocketPath(options.dataDir), control)
       directory.hooks.announce(process.pid)
@@ -162,7 +165,7 @@ export class Daemon {
     }
   }
 
-  /** Where HTTP is served; undefined where it is not. */
+  /** Where HTTP is served; undefined if it is not. */
   get url(): string | undefined {
     return this.#http?.url
   }
@@ -175,19 +178,19 @@ export class Daemon {
     return { entry: this.#entry(name), dispatch, workspace, created: isNew && key !== undefined, key }
   }
 
-  /** They are opened again at the next start. One that cannot be opened because of its files is among them: the next start says so again. */
+  /** Stores which workspaces the next start opens. They include those that could not be opened because of their files: the next start reports that again. */
   #remember(): void {
     const { isMemory, onTrouble } = this.#options
     const names = [...this.#open.names(), ...this.#open.sockets.faulty(), ...this.#first.awaited]
     if (!isMemory) this.#known.serve([...new Set(names)], onTrouble)
   }
 
-  /** With everything in it, for good. */
+  /** Removes a workspace with everything in it, for good. */
   remove(name: string, isForced = false): Promise<void> {
     return this.#open.remove(name, isForced, () => this.#known.has(name))
   }
 
-  /** Answers what is under way, tells the rest why, and frees the lock last. */
+  /** Answers the calls under way, tells the other clients why, and frees the lock last. */
   async stop(): Promise<void> {
     if (this.#isStopping) return
     this.#isStopping = true
@@ -207,9 +210,10 @@ export class Daemon {
     clearTimeout(timer)
     await Promise.all(opened.map(({ runner }) => runner.close()))
     await this.#http?.close()
-    // Their programs end while their reports can still be written.
+    // Workers' programs end while their reports can still be written.
     await Promise.all(opened.map(({ supervisor }) => supervisor.close()))
-    // Before the sockets of the workspaces: while it listens, a workspace without a socket counts as closed, and its clients would give up.
+    // The control socket closes before the workspaces' sockets: while it listens, a workspace without a socket counts as closed, and its clients would
+    // give up.
     const controlClosed = this.#control?.close('daemon.stopping')
     await Promise.all(this.#open.sockets.all.map((wire) => wire.close('daemon.stopping')))
     await Promise.all(opened.map(({ workspace }) => workspace.engine.leave?.()))
@@ -241,7 +245,7 @@ export class Daemon {
     return http.port === undefined ? onUsualPort(this.#directory.path, listen) : listen(http.port)
   }
 
-  /** The port listens before the workspaces are open: who waits for this finds their sockets. */
+  /** The port listens before the workspaces are open; whoever waits for readiness finds their sockets. */
   async #isReady(home: string | undefined): Promise<boolean> {
     if (!this.#control || this.#isStopping) return false
     return (
@@ -264,7 +268,7 @@ export class Daemon {
     return built
   }
 
-  /** The programs that people start by hand. */
+  /** Watches the programs that people start by hand. */
   #watchOwn(): OwnAgents {
     const { claudeHome, codexHome, isMemory, onTrouble, env = process.env } = this.#options
     const workspaces = this.#open

@@ -1,11 +1,11 @@
-// The conversation of the demo: three scripted agents, written with the SDK as any program would be. The page asks for it (demo-stage.ts), and
-// so does the command (cli/commands/demo).
+// The conversation of the demo: three scripted agents, written with the SDK as any program would be. The page starts it (demo-stage.ts), and so does the
+// command (cli/commands/demo).
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectRelay, type Relay } from '@agent-relay/sdk'
 import { z } from 'zod'
 
-/** Who plays, and where they meet. */
+/** The names of the three agents, and the channel where they meet. */
 export interface Cast {
   lead: string
   tester: string
@@ -24,7 +24,7 @@ interface ScriptOptions {
 
 const report = Array.from({ length: 42 }, (_, at) => `ok ${at + 1} - parser case ${at + 1}`).join('\n')
 
-/** Resolves with the number of its last entry in the journal. */
+/** Plays the demo. Resolves with the number of its last entry in the journal. */
 export async function play({ socketPath, cast, paceMs, signal }: ScriptOptions): Promise<number> {
   const pause = () => sleep(paceMs, undefined, { signal })
   const enter = (name: string) => connectRelay({ socketPath, name, strictName: true })
@@ -46,13 +46,13 @@ export async function play({ socketPath, cast, paceMs, signal }: ScriptOptions):
 }
 
 async function meet(lead: Relay, others: Relay[], { channel }: Cast): Promise<void> {
-  // A demo in this workspace may have been here before.
+  // An earlier demo may have created the channel in this workspace.
   await lead.channels.create(channel).catch(() => lead.channels.join(channel))
   await Promise.all(others.map((agent) => agent.channels.join(channel)))
   await lead.messages.send(`#${channel}`, 'Ship 1.4 today?')
 }
 
-/** The agent that asks waits in the daemon, at no cost. */
+/** Shows a question that waits in the daemon, at no cost to the agent that asks. */
 async function ask(lead: Relay, tester: Relay, cast: Cast): Promise<void> {
   const answered = answerFirst(tester, 'release/1.4, and all of it is green.')
   await lead.messages.ask(cast.tester, 'Which branch did you test?', { kind: 'question', timeoutMs: 5_000 })
@@ -68,7 +68,7 @@ async function answerFirst(agent: Relay, answer: string): Promise<void> {
   }
 }
 
-/** Agents call an action as a tool: here `review_submit_vote`. */
+/** Shows an action, which agents call as a tool: here `review_submit_vote`. */
 async function vote(lead: Relay, reviewer: Relay): Promise<void> {
   await lead.actions.register({
     name: 'review.submit_vote',
@@ -80,7 +80,7 @@ async function vote(lead: Relay, reviewer: Relay): Promise<void> {
   await reviewer.actions.invoke('review.submit_vote', { release: '1.4', vote: 'approve' })
 }
 
-/** A contract whose result is handed over outside the conversation, so that no agent has to read it to pass it on. */
+/** Shows a contract whose payload is handed over outside the conversation, so that no agent has to read it to pass it on. */
 async function test(lead: Relay, tester: Relay, cast: Cast): Promise<void> {
   const contract = 'Run the tests of release/1.4 and hand over the report.'
   const { id } = await lead.client.call('run.start', { contract, harness: 'external', agent: cast.tester })

@@ -1,5 +1,5 @@
-// The demo as the page asks for it: three scripted agents in a workspace that is made for them. What they say is in demo-script.ts; the
-// command of the same name is in cli/commands/demo.
+// Plays the demo for the page: three scripted agents in a workspace made for them. Their script is in demo-script.ts; the command of the same name is in
+// cli/commands/demo.
 
 import { randomBytes } from 'node:crypto'
 import { isDemoName, socketPathOf } from '@agent-relay/sdk/internal/discover'
@@ -8,12 +8,12 @@ import type { OpenWorkspaces } from './open-workspaces.ts'
 
 export const demoCast: Cast = { lead: 'lead', tester: 'tester', reviewer: 'reviewer', channel: 'build' }
 
-/** Discovery recognises such a name and never chooses it by itself. */
+/** A new name for a demo's workspace. Discovery recognises such a name and never chooses it by itself. */
 export function freshDemoName(): string {
   return `demo-${randomBytes(2).toString('hex')}`
 }
 
-/** The page needs a moment to open, and a person to follow. */
+/** Pause between two scenes: the page needs a moment to open, and a person to follow. */
 const paceMs = 1_500
 
 export class DemoStage {
@@ -27,7 +27,7 @@ export class DemoStage {
     this.#options = options
   }
 
-  /** The name of the workspace, as soon as it is there; of the one that plays already, if one does. */
+  /** Starts the demo. Resolves with the name of its workspace once that is there; if a demo plays already, with the name of that one. */
   play(): Promise<string> {
     this.#playing ??= this.#begin().catch((error) => {
       this.#playing = undefined
@@ -41,7 +41,7 @@ export class DemoStage {
   }
 
   async #begin(): Promise<string> {
-    // The one before goes, unless somebody looks at it.
+    // The workspace of an earlier demo is removed, unless somebody looks at it.
     for (const former of this.#open.names().filter(isDemoName))
       await this.#open.remove(former, false, () => true).catch(() => {})
     const name = freshDemoName()

@@ -1,19 +1,20 @@
-// What a workspace from a backup loses. Always: its workers and runs, which were on another disk, or on this one at another time. Unless its owner's
-// own key opens it: every token, and what its policy allows to others. Whoever made the file chose all of that, and would keep a way in. Its key: backup.ts.
+// What a workspace restored from a backup loses. Always: its workers and runs, which were on another disk, or on this one at another time. Unless its
+// owner's own key opens it: every token, and the rights that its policy grants to others. Whoever made the file chose all of those, and would keep a way
+// in. Its key: backup.ts.
 
 import { daemonName, type Fact, type Policy } from '@agent-relay/sdk/protocol'
 import type { Workspace } from '../broker/workspace.ts'
 import { firstPolicy } from '../core/workspaces.ts'
 
-/** What one entry tells. */
+/** Maximum number of facts in one entry. */
 const factsPerEntry = 500
-/** The parts of a policy that let somebody do something. */
+/** The parts of a policy that grant rights. */
 const grants = ['approve', 'spawn', 'writers', 'terminal'] as const
 
 export interface Reset {
-  /** How many there were. */
+  /** Number of revoked tokens. */
   tokens: number
-  /** The parts of the policy that were not as in a new workspace. */
+  /** The parts of the policy that differed from a new workspace's. */
   policy: (typeof grants)[number][]
 }
 
@@ -22,8 +23,8 @@ export const nothingReset: Reset = { tokens: 0, policy: [] }
 const reason = 'the workspace was restored from a backup'
 
 /**
- * What ran has ended, and what lies on a disk for it is let go. Programs of the workspace that the backup was made of may still run: the copy must
- * not take them for its own, and end them. Resolves to how many worktrees the copy would have looked after.
+ * Ends all workers and runs, and gives up their files on disk. Programs of the original workspace may still run: the copy must not take them for its own
+ * and end them. Resolves to the number of worktrees that the copy would have looked after.
  */
 export async function letGo(workspace: Workspace): Promise<number> {
   const { store, workers, runs } = workspace
@@ -35,7 +36,7 @@ export async function letGo(workspace: Workspace): Promise<number> {
   return worktrees
 }
 
-/** Nobody is connected yet, so there is nobody to tell and no command to answer. */
+/** Appends facts directly: nobody is connected yet, so there is nobody to tell and no command to answer. */
 function append({ store, clock, ids }: Workspace, facts: readonly Fact[]): void {
   store.transact(() => {
     for (let from = 0; from < facts.length; from += factsPerEntry)

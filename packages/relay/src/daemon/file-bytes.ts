@@ -1,4 +1,4 @@
-// What the files of a workspace take on the disk, by what they are for.
+// Sizes of a workspace's files on disk, by purpose.
 
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { sizesOf } from '../store/contents.ts'
 import { archiveFolder } from './archive.ts'
 
-/** Undefined for a workspace in memory. */
+/** The sizes of a workspace's files; undefined for a workspace in memory. */
 export function fileBytes(folder: string): WorkspaceEntry['bytes'] {
   const { database, log } = sizesOf(join(folder, 'relay.db'))
   if (database === 0) return undefined
@@ -18,7 +18,7 @@ function archiveBytes(folder: string): number {
   try {
     return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
   } catch {
-    // There is none.
+    // There is no archive.
     return 0
   }
 }

@@ -1,5 +1,5 @@
-// The workspaces that a daemon opens when it starts. One that cannot be opened closes no other; one whose cluster is out of reach is opened by
-// itself when that is back.
+// Opens workspaces when the daemon starts. A workspace that cannot be opened does not affect the others; one whose cluster cannot be reached is opened
+// when the cluster is back.
 
 import { type ClusterAccess, isUnreached } from './cluster-access.ts'
 
@@ -17,7 +17,7 @@ export class FirstOpenings {
     this.#options = options
   }
 
-  /** Those that are not open yet: their turn has not come, or their cluster does not answer. */
+  /** Workspaces that are not open yet: their turn has not come, or their cluster does not answer. */
   get awaited(): string[] {
     return [...this.#awaited]
   }

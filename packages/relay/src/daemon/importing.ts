@@ -1,5 +1,5 @@
-// A new workspace from a file of messages or of events, one a line, as `agent-relay workspace export` writes them and the page's recorder saves them.
-// It is made whole in a folder of its own; how it takes its place is in backup.ts and owner-controls.ts.
+// Imports a new workspace from a file of messages or events, one a line, as `agent-relay workspace export` writes them and the page's recorder saves
+// them. The workspace is made whole in a folder of its own; backup.ts and owner-controls.ts put it into its place.
 
 import { createReadStream, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,17 +22,17 @@ import { systemClock } from '../machine/clock.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
 import type { Placeable } from './backup.ts'
 
-/** Messages that one commit takes in. */
+/** Maximum number of messages in one commit. */
 const batchMessages = 500
-/** Joins that one entry tells of. */
+/** Maximum number of joins in one entry. */
 const joinsPerEntry = 500
-/** A body in which every character is written as an escape fits in. */
+/** Maximum length of a line, enough for a body in which every character is written as an escape. */
 const lineCharsMax = 4 * 1024 * 1024
 
 export interface Imported extends Placeable {
   messages: number
   agents: number
-  /** Events that are not messages, and messages that the file has twice. */
+  /** Number of events that are not messages, and of messages that the file repeats. */
   leftOut: number
 }
 
@@ -71,7 +71,7 @@ async function fill(path: string, name: string, databasePath: string): Promise<O
     intake.take(batch)
     intake.end()
     const { messages, repeated, agents } = intake
-    // As a copy leaves it that was cut off before its first line.
+    // A file without messages may be a copy that was cut off before its first line.
     if (messages === 0) throw invalid(path, 'it holds no message')
     return { id: workspace.id, key, messages, agents, leftOut: leftOut + repeated }
   } finally {
@@ -79,7 +79,7 @@ async function fill(path: string, name: string, databasePath: string): Promise<O
   }
 }
 
-/** Writes the entries: nobody is connected yet, so there is nobody to tell and no command to answer. */
+/** Writes the entries directly: nobody is connected yet, so there is nobody to tell and no command to answer. */
 class Intake {
   readonly #workspace: Workspace
   readonly #history = new ImportedHistory()
@@ -126,7 +126,7 @@ class Intake {
   }
 }
 
-/** Undefined for a line that tells of no message. */
+/** The messages of a file; undefined for a line that holds no message. */
 async function* messagesOf(path: string): AsyncGenerator<Message | undefined> {
   let at = 0
   for await (const line of linesOf(path)) {
@@ -148,7 +148,7 @@ async function* linesOf(path: string): AsyncGenerator<string> {
 
 const Imported = Message.extend({ id: MessageId, thread: Thread.optional(), replyTo: MessageId.optional(), body: Body })
 
-/** The file may come from anybody, so every field that is stored is looked at. */
+/** Reads a message from a line. The file may come from anybody, so every field that is stored is checked. */
 function messageOf(line: string, path: string, at: number): Message | undefined {
   const value = parsed(line, path, at)
   if (typeof value !== 'object' || value === null) throw invalid(path, `line ${at} is not a JSON object`)

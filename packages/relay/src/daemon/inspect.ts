@@ -1,4 +1,4 @@
-// What another process can tell of a data directory without loading the daemon: whether a daemon runs, whether a database is whole.
+// Facts about a data directory that another process can find out without loading the daemon: whether a daemon runs, whether a database is whole.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ export function lockPathOf(dataDir: string): string {
   return join(dataDir, 'relay.lock')
 }
 
-/** Undefined where another process is this data directory's daemon: it holds the lock, or answers although its lock file was removed. */
+/** Takes the lock of a data directory. Undefined if another process is its daemon: one that holds the lock, or answers although its lock file was removed. */
 export async function acquireLock(dataDir: string): Promise<DaemonLock | undefined> {
   const lock = DaemonLock.acquire(lockPathOf(dataDir))
   if (!lock || !(await isAlive(controlSocketPath(dataDir)))) return lock

@@ -1,4 +1,4 @@
-// Which workspaces this data directory has had, and their keys. One whose database is gone is not created again.
+// The workspaces that this data directory has had, and their keys. A workspace whose database is gone is not created again.
 
 import { join } from 'node:path'
 import { projectDir } from '@agent-relay/sdk/internal/discover'
@@ -11,7 +11,7 @@ import { lookAtEnd } from '../store/journal-end.ts'
 export class KnownWorkspaces {
   readonly #credentials: CredentialsFile
   readonly #directory: DataDirectory
-  /** Open when the last daemon ended. */
+  /** Workspaces that were open when the last daemon ended. */
   readonly remembered: Set<string>
 
   constructor(credentials: CredentialsFile, directory: DataDirectory) {
@@ -20,14 +20,14 @@ export class KnownWorkspaces {
     this.remembered = new Set(directory.lastOpen())
   }
 
-  /** There is one of this name, or there was and nobody has removed it. */
+  /** Whether there is a workspace of this name, or was one that nobody has removed. */
   has(name: string): boolean {
     if (this.#directory.isBeginning(name)) return false
     if (this.#directory.has(name) || this.remembered.has(name)) return true
     return this.#credentials.namesIn(this.#directory.realPath).includes(name)
   }
 
-  /** All of them, also those that are lost. */
+  /** The names of all workspaces, lost ones included. */
   names(): string[] {
     const { realPath } = this.#directory
     const names = [...this.#directory.workspaces(), ...this.remembered, ...this.#credentials.namesIn(realPath)]
@@ -35,8 +35,8 @@ export class KnownWorkspaces {
   }
 
   /**
-   * Throws where its database has to be there and is not. One that is new is known only once `build` has said that it is `begun`: what the end
-   * of the process leaves of it before that is finished by the next who asks for it, and what a failure leaves is removed.
+   * Opens a workspace. Throws if its database should exist and does not. A new workspace counts as known only once `build` has called `begun`. If the
+   * process ends before that, the next opening finishes what it left; if `build` fails, its files are removed.
    */
   async opening<T>(name: string, build: (isNew: boolean) => Promise<T>): Promise<T> {
     this.#finishPlacing(name)
@@ -44,7 +44,7 @@ export class KnownWorkspaces {
     const fault = this.faultOf(name, isKnown)
     if (fault) throw fault
     if (isKnown) return build(false)
-    // The key that an unfinished beginning kept was never told to anybody.
+    // Nobody was ever told the key of an unfinished beginning.
     if (this.#directory.isBeginning(name)) this.#forget(name)
     try {
       this.#directory.begin(name)
@@ -56,7 +56,7 @@ export class KnownWorkspaces {
   }
 
   /**
-   * Why its database must not be opened: it is missing, it lacks what was stored, or it is another workspace's. The files stay as they are.
+   * Why a database must not be opened: it is missing, lacks entries that were stored, or belongs to another workspace. The files stay as they are.
    * `isKnown`: there was a workspace of this name before.
    */
   faultOf(name: string, isKnown = true): RefusalError | undefined {
@@ -67,7 +67,7 @@ export class KnownWorkspaces {
     try {
       const { workspace, expected, gap } = lookAtEnd(path)
       const kept = this.#idsOf(name)
-      // A key may be kept on another machine alone.
+      // The key may be kept on another machine only.
       const own = kept.length === 0 && expected ? [expected.workspace] : kept
       const isAnother = workspace !== undefined && own.length > 0 && !own.includes(workspace)
       if (isAnother) return swapped(path, this.#told(workspace), own.map((id) => this.#told(id)).join(' or '))
@@ -92,14 +92,14 @@ export class KnownWorkspaces {
     return name === undefined ? `workspace ${id}` : `workspace "${name}" (${id})`
   }
 
-  /** Its database is whole and its key is kept: from now on it may answer. */
+  /** Marks a new workspace as complete, with its database whole and its key kept: from now on it may answer. */
   begun(name: string): void {
     this.#directory.begun(name)
   }
 
   /**
-   * A workspace from a backup, in a folder that was prepared for it. Refused where there is one of this name, or the same one under another.
-   * `isReplaced`: the one of this name gives way, once the new one is in its place.
+   * Puts a workspace from a backup into its place, from a folder that was prepared for it. Refused if there is one of this name, or the same workspace
+   * under another name. `isReplaced`: the present one of this name is removed once the new one is in its place.
    */
   takeIn(name: string, folder: string, placed: PlacedKey, isReplaced = false): void {
     this.#mustBeFree(name, placed, isReplaced)
@@ -124,7 +124,7 @@ export class KnownWorkspaces {
       })
   }
 
-  /** Its key is kept, then it counts. */
+  /** Finishes a placing: the key is kept first, then the workspace counts. */
   #finishPlacing(name: string): void {
     const placed = this.#directory.placedKey(name)
     if (!placed) return
@@ -132,14 +132,14 @@ export class KnownWorkspaces {
     this.#directory.begun(name)
   }
 
-  /** What was cut off when the last daemon ended. */
+  /** Finishes whatever was interrupted when the last daemon ended. */
   finish(): void {
     this.finishRemovals()
     this.#directory.sweepNewFolders()
     for (const name of this.#directory.beginnings()) this.#finishPlacing(name)
   }
 
-  /** They are opened again at the next start. That this cannot be written is no reason to close them: their keys tell that they were here. */
+  /** Stores which workspaces the next start opens. If that cannot be written they stay open: their keys tell that they were here. */
   serve(names: string[], onTrouble: (error: Error) => void): void {
     try {
       this.#directory.rememberOpen(names)
@@ -156,16 +156,19 @@ export class KnownWorkspaces {
     this.#credentials.put(id, { name, key, dataDir: this.#directory.realPath })
   }
 
-  /** Files of before version 0.2 do not say where a workspace lies. */
+  /** Stores where a workspace lies, which files from before version 0.2 do not say. */
   place(id: string): void {
     try {
       this.#credentials.place(id, this.#directory.realPath)
     } catch {
-      // A file that cannot be read or written is no reason to keep a workspace closed: who needs a key from it is told.
+      // If the file cannot be read or written the workspace still opens: whoever needs a key from it is told.
     }
   }
 
-  /** It was removed on purpose: out of its place, then forgotten, then swept, so that none of these can be cut off and taken for a loss. */
+  /**
+   * Removes a workspace on purpose: its folder is moved away, then its key is forgotten, then the files are deleted. So no interruption can look like a
+   * loss.
+   */
   remove(name: string): void {
     this.#directory.remove(name)
     this.finishRemovals()
@@ -179,11 +182,11 @@ export class KnownWorkspaces {
 
   #abandon(name: string): void {
     try {
-      // First its key: without its folder it would be taken for one that was lost.
+      // The key goes first: without its folder the workspace would count as lost.
       this.#forget(name)
       this.#directory.abandon(name)
     } catch {
-      // The disk is full or fails: what is left still says that it was only being begun.
+      // The disk is full or fails: the remaining files still say that the workspace was only being begun.
     }
   }
 

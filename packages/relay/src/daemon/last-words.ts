@@ -1,5 +1,6 @@
-// The last words of a turn as the answer to those who wrote, for a program whose model has no tool of ours. They leave without a tool that its person could
-// refuse, so only people and agents on the owner's own account are sent them. A promise outlives the daemon: the model was told whom it answers.
+// Sends the last words of a turn as an answer to those who wrote, for a program whose model has no tool of ours. They leave without a tool that its
+// person could refuse, so only people and agents on the owner's own account are sent them. A promise outlives the daemon, because the model was told
+// whom it answers.
 
 import { isDeepStrictEqual } from 'node:util'
 import { answerAddress } from '@agent-relay/sdk/internal/injection'
@@ -10,15 +11,15 @@ import type { Session } from '../broker/sessions/session.ts'
 import { isChannel } from '../core/conversations.ts'
 import { bareText, RefusalError } from '../core/refusal-error.ts'
 
-/** A turn that messages began. */
+/** The promised answer of a turn that messages began. */
 export interface Promised {
   turn: string
   workspace: string
-  /** Whom the words go to: one address for each message, a group as its names. */
+  /** Recipients of the words: one address for each message, a group as its names. */
   to: string[][]
 }
 
-/** Channels and what was said to everyone get no answer that nobody asked for; nor does an answer. */
+/** The addresses that get the answer. Messages in channels, to everyone, and answers get none. */
 export function addressesOf(agent: string, messages: readonly InboxMessage[], isOwn: (name: string) => boolean) {
   const asking = messages.filter(({ kind, channel, to }) => kind !== 'status' && channel === undefined && to !== '*')
   const found: string[][] = []
@@ -30,7 +31,7 @@ export function addressesOf(agent: string, messages: readonly InboxMessage[], is
   return found
 }
 
-/** Of this workspace, or of another one that is open. */
+/** Whether a name is an agent of the owner's, in this workspace or in another one that is open. */
 export function isOwnIn(dispatch: Dispatch, dispatches: () => readonly Dispatch[]): (name: string) => boolean {
   return (name) => {
     const address = outward(name)
@@ -40,7 +41,7 @@ export function isOwnIn(dispatch: Dispatch, dispatches: () => readonly Dispatch[
   }
 }
 
-/** Sent under an id that comes from the turn, so that nothing is sent twice. Where the relay refuses the words, those who wait for them hear why. */
+/** Sends the words under ids made from the turn, so that nothing is sent twice. If the relay refuses them, those who wait for them are told why. */
 export async function sendLastWords(dispatch: Dispatch, session: Session, { turn, to }: Promised, words: string) {
   const { engine } = dispatch.workspace
   const agent = session.agent as string

@@ -1,9 +1,9 @@
-// What a lift sees of its roles: whether one is there, and whether something waits for it. All else it does as a client.
+// A lift's view of its roles: whether one is there, and whether something waits for it. For all else a lift is a client.
 
 import type { Daemon } from './daemon.ts'
 
 export interface LiftRoles {
-  /** The role's MCP session has its tools. */
+  /** Whether the role's MCP session has its tools. */
   isReady(role: string): boolean
   /** The newest waiting message of the role that no session has been given; 0 if there is none. */
   newestFor(role: string): number

@@ -1,4 +1,4 @@
-// The workspaces of this machine in a list, and those of its cluster that nobody has opened here.
+// Lists the workspaces of this machine, and those of its cluster that nobody has opened here.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OutputOf, WorkspaceEntry } from '@agent-relay/sdk/protocol'
@@ -8,7 +8,7 @@ import type { ClusterAccess } from './cluster-access.ts'
 import { fileBytes } from './file-bytes.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 
-/** So long a list waits for the names that only the cluster has. Behind other questions to one that is silent it would wait for many times as long. */
+/** How long a list waits for the cluster's names. Behind other questions to a silent cluster it would wait many times as long. */
 const namesMs = 3_000
 
 interface Listing {
@@ -30,13 +30,13 @@ export function entriesOf(daemon: Omit<Listing, 'cluster'>): WorkspaceEntry[] {
   })
 }
 
-/** Where the cluster does not answer, its workspaces that are not here are not shown; which of ours have the name of one is known from before. */
+/** The list of workspaces. While the cluster does not answer, its workspaces that are not here are left out, and shared names are those of its last answer. */
 export async function listed(daemon: Listing): Promise<OutputOf<'workspace.list'>> {
   const marked = (own: WorkspaceEntry[], names: readonly string[]) =>
     own.map((each) => (!each.shared && names.includes(each.name) ? { ...each, shadows: true } : each))
   try {
     const found = await namesOf(daemon.cluster)
-    // What is told of ours holds when it is told: the cluster may have taken its time.
+    // The own workspaces are read after the cluster has answered, which may take its time, so that they are current.
     const own = entriesOf(daemon)
     const isHere = (name: string) => own.some((each) => each.name === name && each.shared)
     const others = [...found].filter(([name]) => !isHere(name)).sort()

@@ -1,5 +1,5 @@
-// A workspace as the daemon has it open: with its wire and what carries out its runs and workers; who uses it; and how it is taken out of a
-// daemon that goes on.
+// A workspace that the daemon has open: its wire, and the parts that carry out its runs and workers. Also who uses it, and how it is closed in a daemon
+// that goes on.
 
 import { editsOf } from '@agent-relay/mcp/edits'
 import { launched, launcherState } from '@agent-relay/mcp/launcher'
@@ -38,7 +38,7 @@ interface CarrierOptions extends Omit<SupervisorOptions, Own> {
   runLimits?: Partial<RunLimits>
 }
 
-/** Starts what carries out its workers and its runs: each gets the broker's contract that was made for it, and no more. */
+/** Starts the supervisor for workers and the runner for runs: each gets the broker's contract that was made for it, and no more. */
 export async function startCarriers(
   dispatch: Dispatch,
   { workersDirectory, runLimits: limits, clock, ...options }: CarrierOptions,
@@ -55,7 +55,7 @@ export async function startCarriers(
   })
   workers.attach(supervisor, worktrees)
   workspace.claims.attach(new Commits(env))
-  // Where several machines share it, whoever calls one may be on another than the daemon that offers it.
+  // In a shared workspace the caller of an action may be on another machine than the daemon that offers it.
   if (!workspace.otherMachines) await offerDaemonActions(workspace)
   const dial: Dial = async (run) => {
     const entrance = runs.reports.takeEntrance(run)
@@ -68,24 +68,24 @@ export async function startCarriers(
   return { supervisor, runner }
 }
 
-/** Its shell waits in a tenth of a Node's memory; undefined where it leads to another installation. */
+/** The launcher with which hooks wait: its shell takes a tenth of Node's memory. Undefined if it leads to another installation. */
 function launcherOfHooks(dataDir: string) {
   const env = { RELAY_DATA_DIR: dataDir }
   return launcherState(env) === 'current' ? launched(['hook'], env) : undefined
 }
 
-/** Whose programs run. */
+/** The names of the workers that should run. */
 export function workersOf({ workers }: Workspace): string[] {
   return workers.reports.wished().map(({ name }) => name)
 }
 
-/** Who would lose something if it went now: agents that are connected, and workers that run. */
+/** The agents that would lose something if the workspace were closed now: those that are connected, and workers that should run. */
 export function usersOf({ workspace }: OpenWorkspace): string[] {
   const connected = workspace.sessions.all().flatMap(({ agent }) => (agent === undefined ? [] : [agent]))
   return [...new Set([...connected, ...workersOf(workspace)])].filter((name) => name !== daemonName).sort()
 }
 
-/** The hosts that have started our MCP server for an agent, and the programs of workers. */
+/** Processes of agents by process id: the hosts that have started our MCP server for an agent, and the programs of workers. */
 export function agentProcessesOf(dispatches: readonly Dispatch[]): Map<number, AgentProcess> {
   const found = new Map<number, AgentProcess>()
   for (const { workspace } of dispatches) {
@@ -97,9 +97,9 @@ export function agentProcessesOf(dispatches: readonly Dispatch[]): Map<number, A
   return found
 }
 
-/** Nobody is connected, no call is under way, nothing runs and nothing waits to be written: everything there is to know of it stands in its database. */
+/** Whether the workspace can be closed without loss: nobody is connected, no call is under way, nothing runs and nothing waits to be written. */
 export function isUnused({ workspace, dispatch }: OpenWorkspace): boolean {
-  // Other machines may have something for it at any time.
+  // Other machines may have something for a shared workspace at any time.
   if (workspace.otherMachines) return false
   const { engine, sessions, store, workers } = workspace
   const isQuiet = engine.isIdle && dispatch.pending === 0 && sessions.all().every(({ agent }) => agent === daemonName)
@@ -108,7 +108,7 @@ export function isUnused({ workspace, dispatch }: OpenWorkspace): boolean {
     const runs = store.view.runs.running().filter(({ harness }) => harness !== 'external')
     return workers.reports.wished().length + runs.length + store.view.runningInvocations().length === 0
   } catch {
-    // What it has under way cannot be read: it stays as it is, and whoever uses it next is told why.
+    // The work under way cannot be read: the workspace stays open, and its next user is told why.
     return false
   }
 }
@@ -116,7 +116,7 @@ export function isUnused({ workspace, dispatch }: OpenWorkspace): boolean {
 /** Why a workspace is no longer served. */
 export type LeavingCode = 'workspace.removed' | 'workspace.closed'
 
-/** Everybody is told why; when this resolves, its files are closed and nothing writes to them any more. */
+/** Closes a workspace and tells everybody why. When this resolves, its files are closed and nothing writes to them any more. */
 export async function takeDown(
   { workspace, runner, supervisor, wire }: OpenWorkspace,
   code: LeavingCode,

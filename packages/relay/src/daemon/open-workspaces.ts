@@ -1,5 +1,5 @@
-// The workspaces that the daemon serves. Each has its socket; its database is open while somebody uses it, is closed when nobody does, and
-// is opened again for the first who comes. What belongs to one that is open is built in daemon.ts.
+// The workspaces that the daemon serves. Each has its socket. Its database is open while somebody uses it, and opened again for the next user. The parts
+// of an open workspace are built in build-workspace.ts.
 
 import type { Dispatch } from '../broker/dispatch.ts'
 import { hashOf } from '../broker/sessions/credentials.ts'
@@ -13,22 +13,22 @@ import { WorkspacePins } from './workspace-pins.ts'
 import { WorkspaceSockets } from './workspace-sockets.ts'
 
 export interface OpenWorkspacesOptions {
-  /** A lift's, and one in memory, stay open. */
+  /** Whether unused workspaces are closed; those of a lift and those in memory stay open. */
   mayRest: boolean
   limits?: Partial<RestLimits>
   socketPath(name: string): string
   build(name: string): Promise<Built>
-  /** Everything of it on disk goes. */
+  /** Forgets the workspace: all its files are deleted. */
   forget(name: string): void
   onTrouble(error: Error): void
-  /** One is served that was not, or the other way round. */
+  /** Called when a workspace begins or ceases to be served. */
   onServed(): void
 }
 
 interface Served {
   id: string
   restsSince: number
-  /** While it is at rest: the hashes of its key and tokens, to tell whom it may be opened for. */
+  /** The hashes of the workspace's key and tokens, which tell whom it may be opened for; set while it is at rest. */
   hashes?: ReadonlySet<string>
 }
 
@@ -60,7 +60,7 @@ export class OpenWorkspaces {
     this.#timer.unref()
   }
 
-  /** Open or at rest. */
+  /** The names of all that are served, open or at rest. */
   names(): string[] {
     return [...this.#served.keys()]
   }
@@ -69,12 +69,12 @@ export class OpenWorkspaces {
     return this.#served.get(name)?.id
   }
 
-  /** Undefined where it is at rest, or not served. */
+  /** The workspace if it is open; undefined if it is at rest, or not served. */
   opened(name: string): OpenWorkspace | undefined {
     return this.#uses.get(name)?.opened
   }
 
-  /** The names of those at rest, the last used first. */
+  /** The names of the workspaces at rest, the last used first. */
   atRest(): string[] {
     const atRest = [...this.#served].filter(([, { hashes }]) => hashes !== undefined)
     return atRest.sort(([, a], [, b]) => b.restsSince - a.restsSince).map(([name]) => name)
@@ -84,12 +84,12 @@ export class OpenWorkspaces {
     return this.#served.get(name)?.hashes !== undefined
   }
 
-  /** Those that are open now. */
+  /** The dispatches of the workspaces that are open now. */
   dispatches(): Dispatch[] {
     return [...this.#uses.values()].map(({ opened }) => opened.dispatch)
   }
 
-  /** Made if it is new; then its key is answered, this once. */
+  /** Opens a workspace, which is made if it is new. Only then, and only this once, its key is returned. */
   async open(name: string): Promise<OpenWorkspace & { key?: string }> {
     await this.#leaving.get(name)
     this.#touch(name)
@@ -110,7 +110,7 @@ export class OpenWorkspaces {
     }
   }
 
-  /** Opens it if it is at rest, and keeps it open until the work is done. Undefined where no such workspace is served. */
+  /** Opens a workspace if it is at rest, and keeps it open until the work is done. Undefined if no such workspace is served. */
   async visit<T>(name: string, work: (opened: OpenWorkspace) => T | Promise<T>): Promise<T | undefined> {
     const release = this.pin(name)
     try {
@@ -122,7 +122,7 @@ export class OpenWorkspaces {
     }
   }
 
-  /** Once it is open, it stays so until the answered function is called. */
+  /** Keeps the workspace open, once it is, until the returned function is called. */
   pin(name: string): () => void {
     return this.#pins.take(name, () => this.#touch(name))
   }
@@ -133,8 +133,8 @@ export class OpenWorkspaces {
   }
 
   /**
-   * Opens what a credential may belong to, or, where none is shown, the one of this name. A wrong one opens nothing. What was opened stays
-   * open until the answered function is called.
+   * Opens the workspaces at rest that a credential may belong to, or, without a credential, the one of this name. A wrong credential opens nothing. They
+   * stay open until the returned function is called.
    */
   async rouse(credential: string | undefined, name: string | undefined): Promise<() => void> {
     const hash = credential === undefined ? undefined : hashOf(credential)
@@ -152,7 +152,7 @@ export class OpenWorkspaces {
     return release
   }
 
-  /** Open until it is released. */
+  /** Opens a workspace and keeps it open until `release` is called. */
   async openHeld(name: string): Promise<OpenWorkspace & { release(): void }> {
     const release = this.pin(name)
     try {
@@ -163,19 +163,19 @@ export class OpenWorkspaces {
     }
   }
 
-  /** With everything in it, for good. Who asks for the name meanwhile waits, and gets a new workspace. */
+  /** Removes a workspace with everything in it, for good. Whoever opens the name meanwhile waits, and gets a new workspace. */
   async remove(name: string, isForced: boolean, isOnDisk: () => boolean): Promise<void> {
-    // Opened if it is not: then its key is known, and goes with it. One that is damaged goes as it is.
+    // The workspace is opened first: then its key is known, and removed too. A damaged workspace is removed as it is.
     const held = await this.openHeld(name).catch(() => undefined)
     held?.release()
     const opened = this.#uses.get(name)?.opened
-    // Somebody else has removed it meanwhile; what bears the name by now is another.
+    // If somebody else has removed it meanwhile, the name belongs to another workspace by now.
     const isThere = held ? opened?.workspace === held.workspace : isOnDisk()
     if (!isThere) throw new RefusalError('workspace.unknown', { workspace: name })
     await this.#stopServing(name, isForced, 'workspace.removed')
   }
 
-  /** Until somebody opens it again. What is in it stays. Who asks for it meanwhile waits until `meanwhile` is over. */
+  /** Closes a workspace until somebody opens it again; its contents stay. Whoever opens it meanwhile waits until `meanwhile` is over. */
   async close(name: string, isForced: boolean, meanwhile?: () => Promise<unknown>): Promise<void> {
     await Promise.all([this.#opening.get(name), this.#leaving.get(name)])
     if (!this.#isThere(name)) throw new RefusalError('workspace.closed', { workspace: name })
@@ -193,16 +193,16 @@ export class OpenWorkspaces {
     await this.#leave(name, this.#leaveNow(name, opened, code).then(then))
   }
 
-  /** Nothing is opened any more; answers what is open, once nothing is being opened or closed. */
+  /** Stops opening workspaces. Returns the open ones, once none is being opened or closed. */
   async stopOpening(): Promise<OpenWorkspace[]> {
     this.#isStopping = true
     clearInterval(this.#timer)
-    // Opened later, it would outlive the daemon without its lock.
+    // A workspace opened after the daemon's end would be used without its lock.
     await Promise.allSettled([...this.#leaving.values(), ...this.#opening.values()])
     return [...this.#uses.values()].map(({ opened }) => opened)
   }
 
-  /** Open, at rest, or kept from being opened by its files. */
+  /** Whether the workspace is open, at rest, or cannot be opened because of its files. */
   #isThere(name: string): boolean {
     return this.#served.has(name) || this.sockets.faultOf(name) !== undefined
   }
@@ -220,7 +220,7 @@ export class OpenWorkspaces {
     return { ...opened, key }
   }
 
-  /** At the limit of descriptors, those that nobody uses make room. */
+  /** Runs work that opens files. At the limit of descriptors, unused workspaces are closed first. */
   #withRoom<T>(work: () => Promise<T>): Promise<T> {
     return this.#descriptors.withRoom(work, () => {
       this.#restUnused(0)
@@ -251,7 +251,7 @@ export class OpenWorkspaces {
     this.#restUnused()
   }
 
-  /** `except`: whoever asked for it has not begun to use it. */
+  /** Puts unused workspaces to rest. `except`: a workspace that was just opened, whose user has not begun yet. */
   #restUnused(unusedMax = this.#limits.unusedMax, except?: OpenWorkspace): void {
     if (!this.#options.mayRest || this.#isStopping) return
     const now = performance.now()
@@ -272,7 +272,7 @@ export class OpenWorkspaces {
     }
   }
 
-  /** Its files are closed before anything else can happen; whoever comes meanwhile waits for the rest of it. */
+  /** Puts a workspace to rest. Its files are closed before anything else can happen; whoever opens it meanwhile waits for the rest. */
   #rest(opened: OpenWorkspace): void {
     const { workspace, runner, supervisor } = opened
     const hashes = workspace.credentials.hashes()
@@ -288,7 +288,7 @@ export class OpenWorkspaces {
 
   async #leave(name: string, work: Promise<unknown>): Promise<void> {
     const leaving = work.then(() => {}).finally(() => this.#leaving.delete(name))
-    // Who waits for it waits for its end, however it ended.
+    // Whoever waits for the end of leaving waits for it even if it fails.
     const over = leaving.catch(() => {})
     this.#leaving.set(name, over)
     await leaving

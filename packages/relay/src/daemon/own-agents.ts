@@ -1,6 +1,6 @@
-// Programs of CLIs that people started by hand, as agents: each belongs to the workspace of its directory, as long as it runs. Where a program has our MCP
-// server too, that server's agent is the one, and the vendor's way is only another way to it. What a vendor shows of its programs is the vendor's
-// own: supervisor/claude, supervisor/codex.
+// Programs of CLIs that people started by hand, as agents: each belongs to the workspace of its directory, as long as it runs. If a program has our MCP
+// server too, that server's agent is the one, and the vendor's interface is only another way to it. Each vendor's own knowledge of its programs is in
+// supervisor/claude and supervisor/codex.
 
 import { findProjectConfig, homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import { agentNamePattern, limits } from '@agent-relay/sdk/protocol'
@@ -15,16 +15,16 @@ import type { Matches, OwnListener, OwnProgram, OwnSaid, OwnVendor } from '../su
 import { addressesOf, isOwnIn, type Promised, sendLastWords } from './last-words.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 
-/** By then a program has started our MCP server, where its person has installed that. */
+/** After this time a program has started our MCP server, if its person has installed that. */
 const enterMs = 900
 /** A program whose workspace is not open is tried again after this. */
 const againMs = 10_000
-/** What comes together is one look. */
+/** Changes within this time are handled by one look. */
 const gatherMs = 50
 /** A question that could not be asked yet is asked again after this. */
 const askAgainMs = 1_000
 
-/** Which agent a conversation was, and whom it still answers, also before the daemon was started again. */
+/** Remembers across restarts of the daemon which agent a conversation was, and whom it still has to answer. */
 export interface ConversationMemory {
   agentOf(conversation: string, workspace: string): string | undefined
   noteAgent(conversation: string, workspace: string, agent: string): void
@@ -43,11 +43,11 @@ export interface OwnAgentsOptions {
 interface Member {
   program: OwnProgram
   vendor: OwnVendor
-  /** The conversation that its agent was noted with. */
+  /** The conversation with which the program's agent was noted. */
   conversation: string
-  /** It came, or could not become an agent. */
+  /** When the program came, or last could not become an agent. */
   triedAt: number
-  /** A session of ours may belong to it: news of that makes the next look. */
+  /** A session of ours may belong to the program: its news triggers the next look. */
   isUndecided: boolean
   at?: Place
   isAnswering?: boolean
@@ -58,12 +58,12 @@ interface Member {
 interface Place {
   dispatch: Dispatch
   agent: string
-  /** Of our MCP server, or opened here. */
+  /** The session of our MCP server, or one opened here. */
   session: OwnSession
   hasOurTools: boolean
   questions: DialogQuestions | undefined
   stopMail(): void
-  /** A message wakes it, until this is called. */
+  /** Ends the time in which messages wake the program; unset while they do not. */
   wakes?: () => void
 }
 
@@ -89,7 +89,7 @@ export class OwnAgents {
     for (const key of [...this.#members.keys()]) this.#leave(key)
   }
 
-  /** Somebody came to a workspace, or went. */
+  /** Called when a session has opened or ended in a workspace. */
   lookSoon(): void {
     this.#next.within(gatherMs)
   }
@@ -111,7 +111,7 @@ export class OwnAgents {
       }
       vendor.onLooked?.()
     }
-    // A program may become an agent then.
+    // Looks again when a waiting program may become an agent.
     const waiting = [...this.#members.values()].filter(({ at, isUndecided }) => !at && !isUndecided)
     const due = waiting.map(({ triedAt }) => triedAt + enterMs)
     if (due.length > 0) this.#next.within(Math.max(gatherMs, Math.min(...due) - performance.now()))
@@ -156,7 +156,7 @@ export class OwnAgents {
     if (!at.hasOurTools && session) sessions.end(session)
   }
 
-  /** Gives it its place as an agent, and what waits for it. */
+  /** Gives a program its place as an agent, and its waiting mail. */
   async #settle(member: Member, matches: Matches, hosted: ReadonlyMap<OwnSession, Dispatch>): Promise<void> {
     const { key } = member.program
     const session = matches.sessions.get(key)
@@ -177,7 +177,7 @@ export class OwnAgents {
     await Promise.all([this.#answer(member, member.at), this.#give(member)])
   }
 
-  /** A project of its directory was begun after it came. Once somebody has written to it, it stays where they know it. */
+  /** Whether the program belongs to a project that was begun in its directory after it came. An agent that others have written to stays where they know it. */
   #isElsewhere({ at, program }: Member): boolean {
     if (!at || at.hasOurTools || !at.dispatch.workspace.sessions.live(at.session.id)?.provisional) return false
     const wanted = this.#workspaceOf(program.directory)
@@ -212,7 +212,7 @@ export class OwnAgents {
     const { ownSessions, approvals, sessions } = dispatch.workspace
     const { key: id, directory: cwd, conversation } = member.program
     const live = sessions.live(session.id)
-    // Its hooks are its agent's before its first call.
+    // The session's hooks belong to its agent even before its first call.
     if (live && hasOurTools) sessions.likelyFrom(live, conversation)
     const { agent: name } = session
     const give = () => void this.#give(member).catch(this.#options.onTrouble)
@@ -224,7 +224,7 @@ export class OwnAgents {
     member.at = { dispatch, agent: name, session, hasOurTools, questions, stopMail }
   }
 
-  /** What lists of agents say of it, and what it asks. */
+  /** Shows the program's state in lists of agents, and asks its open question. */
   #show(member: Member, at: Place): void {
     const { program, vendor, conversation: before } = member
     const { workspace } = at.dispatch
@@ -247,18 +247,18 @@ export class OwnAgents {
   async #ask({ doing }: OwnProgram, { questions, dispatch, agent }: Place): Promise<void> {
     if (!questions) return
     if (doing?.state !== 'waiting') {
-      // Nobody else can have answered it.
+      // The question is over, and only the person can have answered it, in the program.
       questions.typed()
       return questions.gone()
     }
-    // Only an agent that is stored can ask for anything.
+    // Only a stored agent can ask for an approval.
     await settleNamed(dispatch.workspace, agent)
     await questions.look()
-    // The one before is over only now: this one is asked a little later.
+    // The former question has only just ended: the new one is asked a little later.
     if (!questions.isOpen) this.#next.within(askAgainMs)
   }
 
-  /** What comes while it gives is looked at afterwards. */
+  /** Gives the program its mail. Mail that arrives meanwhile is looked at afterwards. */
   async #give(member: Member): Promise<void> {
     member.isWanted = true
     if (member.isGiving) return
@@ -299,7 +299,7 @@ export class OwnAgents {
     })
   }
 
-  /** Turns that are over, also those that were under way when the daemon before this one ended. */
+  /** Sends the last words of turns that are over, also of turns that were under way when the former daemon ended. */
   async #answer(member: Member, { dispatch, session: { id } }: Place): Promise<void> {
     const { program } = member
     if (!program.lastWords || program.doing?.state !== 'idle' || member.isAnswering) return
@@ -318,7 +318,7 @@ export class OwnAgents {
     }
   }
 
-  /** Said as its agent, who has come back by it. */
+  /** Sends a message as the program's agent, which counts as being back. */
   async #say(program: OwnProgram, { id, ...message }: OwnSaid): Promise<string | undefined> {
     const { at } = [...this.#members.values()].find((each) => each.program === program) ?? {}
     const session = at?.dispatch.workspace.sessions.live(at.session.id)
@@ -332,14 +332,14 @@ export class OwnAgents {
     }
   }
 
-  /** As for a program that is started there: the workspace that its project names, else `home`, else the only one. */
+  /** The workspace for a program started in this directory: the one that its project names, else `home`, else the only one. */
   #workspaceOf(directory: string): string | undefined {
     const names = this.#options.workspaces.names()
     try {
       const config = findProjectConfig(directory)
       if (config) return config.project !== undefined && names.includes(config.project) ? config.project : undefined
     } catch {
-      // What it says cannot be read: nobody is put anywhere.
+      // The configuration cannot be read: the program is put nowhere.
       return undefined
     }
     if (names.includes(homeWorkspace)) return homeWorkspace
@@ -347,12 +347,12 @@ export class OwnAgents {
   }
 }
 
-/** Where our server is in the program too, its hooks hand messages over without asking its person about each. */
+/** Whether the vendor's way is used for mail. If our MCP server is in the program too, its hooks hand over messages without asking its person about each. */
 function isUsed({ asksPerson }: OwnProgram, { hasOurTools }: Place): boolean {
   return !(asksPerson && hasOurTools)
 }
 
-/** As its vendor calls it, as far as a name of ours may be so. */
+/** The vendor's name of the program, made to fit our rules for names. */
 function agentNameOf(name: string, cli: string): string {
   const plain = name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+|-+$/g, '')
   return agentNamePattern.test(plain.slice(0, 40)) ? plain.slice(0, 40) : cli

@@ -1,16 +1,16 @@
-// What has to be known of programs that people started after a restart of the daemon: which agent a conversation was, and who waits for the last words of its
-// turn; of Claude Code also where sessions take what we send, and which sockets of ours a daemon that was killed has left.
+// Remembers, across restarts of the daemon, facts about programs that people started: which agent a conversation was, and who waits for the last words
+// of its turn. For Claude Code also in which directories sessions take our messages, and which of our sockets a killed daemon has left.
 
 import { renameSync, writeFileSync } from 'node:fs'
 import { readForeignText } from '@agent-relay/sdk/internal/discover'
 import { z } from 'zod'
 import type { Promised } from './last-words.ts'
 
-/** Conversations that are continued later; the oldest are forgotten first. */
+/** Maximum number of conversations that may be continued later; the oldest are forgotten first. */
 const agentsMax = 500
-/** Directories in which people work, with each version that they use there. */
+/** Maximum number of directories in which people work, counted once for each version that they use there. */
 const takingMax = 500
-/** Turns whose last words somebody waits for. A conversation may be closed before its turn is over, and never be taken up again. */
+/** Maximum number of turns whose last words somebody waits for. A conversation may be closed before its turn is over, and never be continued. */
 const promisesMax = 100
 
 const Memory = z.object({
@@ -28,7 +28,7 @@ export class OwnMemory {
   readonly #path: string | undefined
   readonly #known: z.infer<typeof Memory>
 
-  /** Without a path it is forgotten with the daemon. */
+  /** Without a path everything is forgotten with the daemon. */
   constructor(path: string | undefined) {
     this.#path = path
     this.#known = read(path) ?? { agents: [], sockets: [], taking: [], promises: [] }
@@ -67,7 +67,7 @@ export class OwnMemory {
     this.#write()
   }
 
-  /** A session of this version, in this directory, gave its model what we sent: others there will, since they have the same settings. */
+  /** Whether a session of this version, in this directory, gave its model our messages: others there will too, since they have the same settings. */
   isTaking(version: string, directory: string): boolean {
     return this.#known.taking.includes(`${version} ${directory}`)
   }
@@ -85,7 +85,7 @@ export class OwnMemory {
       writeFileSync(`${this.#path}.tmp`, JSON.stringify(this.#known), { mode: 0o600 })
       renameSync(`${this.#path}.tmp`, this.#path)
     } catch {
-      // The disk is full: this daemon knows it all the same.
+      // The disk is full: this daemon still has it all in memory.
     }
   }
 }

@@ -1,4 +1,4 @@
-// What the owner may ask of the daemon itself: workspaces, keys, the page's links, its state, its end. daemon.ts composes all of it.
+// The requests of the owner to the daemon itself: workspaces, keys, the page's links, the daemon's state and its end. daemon.ts composes all of it.
 
 import { join } from 'node:path'
 import { type Env, homeWorkspace, projectDir, socketPathOf } from '@agent-relay/sdk/internal/discover'
@@ -25,7 +25,7 @@ import { move, reconcile } from './owner-moves.ts'
 import { Pruning } from './pruning.ts'
 import { troubleOf } from './shared-trouble.ts'
 
-/** The daemon, as far as its owner's questions need it. */
+/** The daemon, as far as these requests need it. */
 export interface OwnedDaemon {
   dataDir: string
   http?: Pick<HttpOptions, 'host' | 'mayBeRemote' | 'isOpen' | 'allowOrigins' | 'pageUrl'> & { home?: string }
@@ -35,7 +35,7 @@ export interface OwnedDaemon {
   workspaces: Pick<OpenWorkspaces, 'names' | 'sockets' | 'pin' | 'visit' | 'close'>
   cluster: ClusterAccess
   remove(name: string, isForced?: boolean): Promise<void>
-  /** The one that has this key. */
+  /** The name of the workspace that has this key. */
   find(key: string): Promise<string | undefined>
   entry(name: string): WorkspaceEntry
   wire(): HttpWire | undefined
@@ -107,7 +107,7 @@ function workspaceControls(daemon: OwnedDaemon): WorkspaceControls {
       const path = directory.database(workspace)
       if (isThere(daemon, workspace)) throw new RefusalError('workspace.exists', { workspace, path })
       const { entry, key } = await daemon.cluster.asMeant(workspace, local, () => daemon.open(workspace))
-      // Somebody else was quicker.
+      // Another request has created the workspace meanwhile.
       if (key === undefined) throw new RefusalError('workspace.exists', { workspace, path })
       return { ...entry, key }
     },
@@ -122,7 +122,7 @@ function workspaceControls(daemon: OwnedDaemon): WorkspaceControls {
       mustKnow(daemon, workspace)
       const { path } = daemon.entry(workspace)
       await daemon.remove(workspace, force)
-      // Agents outside a project need it: it is there again at once, with nothing in it.
+      // Agents outside a project need the home: it is made again at once, empty.
       if (workspace === homeWorkspace) await daemon.open(workspace)
       return { workspace, path }
     },
@@ -186,7 +186,7 @@ export function entryOf(name: string, dataDir: string, served: OpenWorkspaces, c
   }
 }
 
-/** A new key that could not be made valid is not left in the owner's file. */
+/** Makes a new key. If it could not be made valid, the owner's file gets the former one back. */
 async function rotateKey(daemon: OwnedDaemon, name: string): Promise<OutputOf<'workspace.rotate-key'>> {
   const { known } = daemon
   const release = daemon.workspaces.pin(name)
@@ -200,7 +200,7 @@ async function rotateKey(daemon: OwnedDaemon, name: string): Promise<OutputOf<'w
         if (former !== undefined) keep(former)
         throw error
       })
-    // Also those that look at another workspace through this one's link: to them the new key is no event.
+    // Ends all pages, even those that look at another workspace through this one's link: the new key is no event to them.
     daemon.wire()?.endPages()
     return { ...entry, key }
   } finally {
@@ -208,7 +208,7 @@ async function rotateKey(daemon: OwnedDaemon, name: string): Promise<OutputOf<'w
   }
 }
 
-/** One that is closed is copied as it lies there. */
+/** Copies a workspace's database. If the workspace is closed, its file is copied as it is. */
 async function copy({ workspaces, directory, known }: OwnedDaemon, workspace: string, path: string): Promise<Copied> {
   const fault = known.faultOf(workspace)
   if (fault) throw fault
@@ -217,7 +217,7 @@ async function copy({ workspaces, directory, known }: OwnedDaemon, workspace: st
   return { workspace, path }
 }
 
-/** Of a workspace from a backup. Of its database no more is read than its id: this is the event loop, and the file may be large. */
+/** Places a workspace from a backup. Only the id is read from its database: this is the event loop, and the file may be large. */
 async function place(daemon: OwnedDaemon, workspace: string, from: string, key: string): Promise<void> {
   const { directory, known } = daemon
   const id = directory.isNewFolder(from) ? idOf(join(from, 'relay.db')) : undefined
@@ -227,7 +227,7 @@ async function place(daemon: OwnedDaemon, workspace: string, from: string, key: 
   await daemon.open(workspace)
   try {
     await daemon.workspaces.close(workspace, false, async () => {
-      // Looked at again now that it is closed: somebody may have come in.
+      // Whether the home is blank is checked again now that it is closed: somebody may have used it.
       known.takeIn(workspace, from, { id, key }, isBlankHome(directory, workspace))
       daemon.wire()?.endPages()
     })

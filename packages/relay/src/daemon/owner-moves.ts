@@ -1,5 +1,5 @@
-// Moving a workspace into the cluster of this machine and back, and going on with another copy of it after a failover, in a daemon that goes on
-// serving: it is closed meanwhile. What happens then: cluster/moving.ts, cluster/reconciling.ts.
+// Moves a workspace into the cluster of this machine and back, or replaces it by another copy after a failover, while the daemon goes on serving. The
+// workspace is closed meanwhile. The steps are in cluster/moving.ts and cluster/reconciling.ts.
 
 import { homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import type { OutputOf, WorkspaceEntry } from '@agent-relay/sdk/protocol'
@@ -17,7 +17,7 @@ interface Moved {
 
 const homeIsOwn = 'each machine has its own "home", for agents outside a project. Share a workspace with a name.'
 
-/** Closed while it moves, and opened again whatever became of it. */
+/** Closes the workspace while it moves, and opens it again whether or not the move succeeded. */
 export async function move<V extends 'share' | 'unshare' | 'reconcile'>(
   daemon: Moved,
   workspace: string,
@@ -39,7 +39,7 @@ export async function move<V extends 'share' | 'unshare' | 'reconcile'>(
   return { ...daemon.entry(workspace), ...moved }
 }
 
-/** It is closed only where this machine has to go on with another copy. */
+/** Reconciles a workspace. It is closed only if this machine has to go on with another copy. */
 export async function reconcile(
   daemon: Moved,
   workspace: string,

@@ -1,6 +1,6 @@
-// `workspace prune` in a daemon that goes on serving: what is old and over is kept in the archive, or not, and then taken out of the database,
-// one slice after the other. Cut off at any moment, each event is in the database or in the archive: what was archived last and not taken out
-// does not count, since the workspace remembers how much of the file does.
+// `workspace prune` in a daemon that goes on serving: old, finished events are archived unless the wish says otherwise, and then taken out of the
+// database, slice by slice. After an interruption each event is in the database or in the archive: the workspace remembers how much of the archive file
+// counts, so events archived last and not taken out do not.
 
 import type { OutputOf, ParsedInputOf, WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { Budget } from '../broker/long-reads.ts'
@@ -14,7 +14,7 @@ import { fileBytes } from './file-bytes.ts'
 
 export type PruneWish = Omit<ParsedInputOf<'workspace.prune'>, 'workspace'>
 
-/** `folder`: the workspace's own. */
+/** `folder`: the workspace's own folder. */
 type Wish = PruneWish & { folder: string }
 
 export type Pruned = Pick<OutputOf<'workspace.prune'>, 'through' | 'events' | 'messages' | 'archive' | 'held'>
@@ -33,7 +33,7 @@ export class Pruning {
     this.#daemon = daemon
   }
 
-  /** One at a time: a second would find the same. */
+  /** Prunes a workspace; one prune at a time, since a second would find the same. */
   async prune(name: string, wish: PruneWish): Promise<OutputOf<'workspace.prune'>> {
     const { workspaces } = this.#daemon
     if (this.#underWay.has(name)) throw new RefusalError('workspace.pruning', { workspace: name })
@@ -52,7 +52,7 @@ export class Pruning {
   }
 }
 
-/** Those that are told of, the ones with the most messages first. */
+/** Maximum number of held conversations that are reported, those with the most messages first. */
 const heldMax = 20
 
 async function prune(workspace: Workspace, wish: Wish): Promise<Pruned> {
@@ -128,7 +128,7 @@ class PruneWork {
     }
   }
 
-  /** As long as it took others get their turn. */
+  /** Runs a commit, then pauses for as long as it took, so that others get their turn. */
   async #commit<T>(work: () => T extends Promise<unknown> ? never : T): Promise<T> {
     const { engine, store, name } = this.#workspace
     if (!store.database.isOpen) throw new RefusalError('workspace.closed', { workspace: name })
@@ -139,7 +139,7 @@ class PruneWork {
   }
 }
 
-/** Among the other reads, however long it takes. */
+/** Runs the steps among the workspace's other reads, however long they take. */
 function inSteps<T>({ reads, store, name }: Workspace, steps: Steps<T>): Promise<T> {
   if (!store.database.isOpen) throw new RefusalError('workspace.closed', { workspace: name })
   return reads.run(steps, new Budget(Number.POSITIVE_INFINITY), new AbortController().signal)

@@ -1,5 +1,5 @@
-// Recovering: a person goes on with what is left of a workspace whose database lacks what was stored in it. Which one does: known-workspaces.ts. This
-// runs in the process of whoever asked: while the end file is there no daemon opens the workspace.
+// Recovering: makes a workspace usable again, at a person's wish, whose database lacks entries that were stored. known-workspaces.ts detects such
+// databases. This runs in the caller's process: while the end file exists no daemon opens the workspace.
 
 import { constants, copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -9,7 +9,7 @@ import { endPathOf } from '../store/journal-end.ts'
 
 export type { Gap } from '../store/journal-end.ts'
 
-/** Keeps a copy of the files as they are, and answers its folder. Then the database counts as whole: whoever opens it next begins a new end file. */
+/** Copies the files as they are, and returns the folder of the copy. Then the database counts as whole: whoever opens it next begins a new end file. */
 export function recover(directory: DataDirectory, name: string): string {
   const path = directory.database(name)
   const folder = directory.damagedPlace(name)
@@ -20,7 +20,7 @@ export function recover(directory: DataDirectory, name: string): string {
     syncFile(copy)
   }
   for (const each of [folder, dirname(folder)]) syncFolder(each)
-  // It may know messages that are gone. Whoever opens the workspace makes it again.
+  // The search index may hold messages that are gone. It is built again when the workspace is opened.
   for (const end of ['', '-wal', '-shm']) rmSync(join(dirname(path), `search.db${end}`), { force: true })
   rmSync(endPathOf(path))
   return folder

@@ -1,21 +1,21 @@
-// When a workspace that nobody uses is put to rest, and what its database leaves behind in the process after it was closed.
+// When an unused workspace is put to rest, and how the files of its closed database are freed.
 
 import { freeClosed } from '../store/database.ts'
 
 export interface RestLimits {
-  /** A workspace that nobody has used for this long is closed ... */
+  /** A workspace that nobody has used for this long is closed. */
   idleMs: number
-  /** ... and at once, if more than this many are open and unused: the one that was used longest ago first. */
+  /** If more than this many workspaces are open and unused, the one that was used longest ago is closed at once. */
   unusedMax: number
-  /** After this many were closed, what they leave behind is freed; of fewer, some time later. */
+  /** After this many databases were closed, their files are freed; after fewer, some time later. */
   closedMax: number
-  /** Tokens of a workspace at rest are remembered by their hashes. One that has more stays open. */
+  /** A workspace at rest keeps its tokens' hashes in memory. One with more tokens than this stays open. */
   tokensMax: number
 }
 
 export const restLimits: Readonly<RestLimits> = { idleMs: 5 * 60_000, unusedMax: 8, closedMax: 16, tokensMax: 10_000 }
 
-/** It is freed once there are many, or some time later. */
+/** Counts closed databases, and frees their files once there are many, or some time later. The SQLite driver may keep them open until garbage is collected. */
 export class ClosedDatabases {
   readonly #max: number
   #count = 0
@@ -33,7 +33,7 @@ export class ClosedDatabases {
     if (this.#count >= this.#max) void this.free()
   }
 
-  /** Once more after the last: what somebody still held then has been let go of by now. */
+  /** Frees files once more after the last time: those that were still in use then are free by now. */
   freeIfAny(): void {
     if (this.#count > 0 || this.#isDue) void this.free()
   }

@@ -5,7 +5,7 @@ import type { ServedWorkspaces } from '../wires/callers.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 import { troubleOf } from './shared-trouble.ts'
 
-/** `home` is the workspace that a caller without a credential means. */
+/** `home`: the workspace for callers without a credential. */
 export function servedWorkspaces(open: OpenWorkspaces, home: string | undefined): ServedWorkspaces {
   const troubleIn = (name: string) => {
     const workspace = open.opened(name)?.workspace

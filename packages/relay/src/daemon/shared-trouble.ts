@@ -1,4 +1,4 @@
-// What is wrong with a workspace that several machines share, as far as it is open here. Its words: core/shared-trouble.ts.
+// Collects the trouble of a shared workspace that is open here. Its words are in core/shared-trouble.ts.
 
 import type { Workspace } from '../broker/workspace.ts'
 import type { SharedTrouble } from '../core/shared-trouble.ts'

@@ -1,5 +1,5 @@
-// Pins: whoever needs a workspace open, and has no session in it yet, pins it by its name. It is pinned before it is opened, so that whoever
-// waits for that finds it open.
+// Pins keep a workspace open for users without a session in it. A workspace is pinned by name before it is opened, so that it is still open when the
+// user gets it.
 
 export class WorkspacePins {
   readonly #counts = new Map<string, number>()
@@ -8,7 +8,7 @@ export class WorkspacePins {
     return this.#counts.has(name)
   }
 
-  /** Until the answered function is called; a second call of it changes nothing. */
+  /** Pins the workspace until the returned function is called; a second call of that changes nothing. */
   take(name: string, released: () => void): () => void {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)
     let isPinned = true

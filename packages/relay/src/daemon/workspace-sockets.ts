@@ -1,5 +1,5 @@
-// The sockets of the daemon's workspaces. One that cannot be opened because of its files has a socket too: whoever comes is told why, and finds it
-// open once it was put in order.
+// The sockets of the daemon's workspaces. A workspace that cannot be opened because of its files has a socket too: whoever connects is told why, and
+// finds it open once it was repaired.
 
 import type { Refusal } from '@agent-relay/sdk/protocol'
 import { bareText, RefusalError } from '../core/refusal-error.ts'
@@ -7,7 +7,7 @@ import { fileFaultOf } from '../store/damage.ts'
 import { ownersParty, SocketWire } from '../wires/socket.ts'
 import type { LeavingCode, OpenWorkspace } from './open-workspace.ts'
 
-/** Opens the workspace for whoever comes. Undefined where there is none. */
+/** Opens a workspace for a client; undefined if there is none of this name. */
 interface Visited {
   visit<T>(name: string, work: (opened: OpenWorkspace) => Promise<T>): Promise<T | undefined>
 }
@@ -32,7 +32,7 @@ export class WorkspaceSockets {
     return [...this.#faults.keys()]
   }
 
-  /** What is wrong with its files. */
+  /** The fault of the workspace's files, if it could not be opened. */
   faultOf(name: string): Refusal | undefined {
     return this.#faults.get(name)
   }
@@ -41,23 +41,23 @@ export class WorkspaceSockets {
     return [...this.#faults].map(([name, fault]) => `Workspace ${name} is not open: ${bareText(fault)}`)
   }
 
-  /** The workspace is open. Its socket is made if there is none. */
+  /** Returns the socket of an open workspace, which is made if there is none. */
   async serve(name: string): Promise<SocketWire> {
     const wire = this.#wires.get(name) ?? (await this.#listen(name))
     this.#faults.delete(name)
     return wire
   }
 
-  /** The workspace could not be opened, which is thrown on. Where that comes from its files, it is remembered. */
+  /** Throws the error with which a workspace could not be opened. If its files are the cause, that is remembered. */
   async refuse(name: string, error: unknown): Promise<never> {
     const fault = fileFaultOf(error)
     if (fault) this.#faults.set(name, fault)
-    // Its folder may be gone too. Then nobody can come.
+    // The folder may be gone too. Then nobody can connect.
     if (fault && !this.#wires.has(name)) await this.#listen(name).catch(() => {})
     throw error
   }
 
-  /** The workspace is no longer served. */
+  /** Closes the socket of a workspace that is no longer served. */
   async close(name: string, code: LeavingCode): Promise<void> {
     const wire = this.#wires.get(name)
     this.#wires.delete(name)

@@ -1,6 +1,6 @@
-// Which file of which git checkout a path names, by looking at the file system alone: git itself would take too long before every edit. Links
-// are followed; a file need not exist. A directory, what is outside every checkout, and what is inside .git is no such file.
-// A file system may not answer: only a lookout looks (lookout.ts).
+// Finds which file of which git checkout a path names, by looking at the file system alone: git itself would take too long before every edit. Links are
+// followed; a file need not exist. Directories, paths outside every checkout and paths inside .git are no such files. A file system may not answer, so
+// only a lookout looks (lookout.ts).
 
 import { lstatSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
@@ -8,30 +8,30 @@ import { readForeignText } from '@agent-relay/sdk/internal/discover'
 import type { Place } from '../core/claims.ts'
 import { pointerBytesMax, type UnsafeGitFile, unsafeGitFile } from './git-files.ts'
 
-/** As the kernel has it. */
+/** Maximum number of links on a path, the kernel's own limit. */
 const linksMax = 40
 /** A path with more parts names no file here: looking at it part by part would hold up everybody. */
 const partsMax = 256
 
-/** What a lookout is asked: paths begin at `cwd`. */
+/** A question to a lookout. Relative paths begin at `cwd`. */
 export interface Question {
   cwd: string
   files: readonly string[]
-  /** Paths of which all that lies below is meant, if they are directories. */
+  /** Paths that stand for everything below them, if they are directories. */
   trees?: readonly string[]
-  /** Whose checkout is asked for. */
+  /** The directory whose checkout is asked for. */
   directory?: string
-  /** Will git be asked about this directory? Then the files are looked at that it would open. */
+  /** True if git will be asked about the directory: then the files that it would open are checked. */
   isForGit?: boolean
 }
 
 export interface Looked {
-  /** One for each file; null where the path names no file of a checkout. */
+  /** One place for each file; null if the path names no file of a checkout. */
   places: (Place | null)[]
-  /** The directories among the trees, as their files' identities begin. */
+  /** The directories among the trees, in the form in which the paths of their files begin. */
   trees: string[]
   root?: string
-  /** The first of the paths that names another file for each process, such as `/proc/self/cwd/a.txt`. */
+  /** The first path that names another file for each process, such as `/proc/self/cwd/a.txt`. */
   unclear?: string
   unsafe?: UnsafeGitFile
 }
@@ -47,13 +47,16 @@ export function look({ cwd, files, trees = [], directory, isForGit }: Question):
   }
 }
 
-/** Without those that lie in another: what is below is asked for once. */
+/** Leaves out directories that lie in another one of the list, since their files are asked for once. */
 function outermost(trees: readonly string[]): string[] {
   const isAbove = (tree: string, other: string) => other.startsWith(tree === sep ? sep : tree + sep)
   return [...new Set(trees)].filter((tree, _, all) => !all.some((other) => other !== tree && isAbove(other, tree)))
 }
 
-/** A link to a directory is not one: what removes or moves it leaves the directory as it is. Of a checkout that ignores case both spellings are possible. */
+/**
+ * The real paths of a directory. A link to a directory has none, since moving or removing a link leaves the directory as it is. In a checkout that
+ * ignores case both spellings are possible.
+ */
 function treeOf(cwd: string, file: string): string[] {
   const named = resolve(cwd, file)
   const above = isAbsolute(cwd) ? realPath(dirname(named)) : undefined
@@ -63,7 +66,7 @@ function treeOf(cwd: string, file: string): string[] {
   return [...new Set([path, folded(path)])]
 }
 
-/** Undefined where the path names no file of a checkout. */
+/** The file of a checkout that a path names; undefined if it names none. */
 export function placeOf(cwd: string, file: string): Place | undefined {
   if (!isAbsolute(cwd)) return undefined
   const path = realPath(resolve(cwd, file))
@@ -75,15 +78,15 @@ export function placeOf(cwd: string, file: string): Place | undefined {
   return { path: ignoresCase(root) ? folded(path) : path, root, file: way, repository }
 }
 
-/** Of the process that looks; undefined where the system has no such directories. */
+/** The /proc directory of the process that looks; undefined if the system has none. */
 const ownProcess = process.platform === 'linux' ? realPath('/proc/self') : undefined
 
-/** It goes on behind a descriptor, which is another one in each process, whatever this process has there. */
+/** Matches paths that go on behind a descriptor, which leads elsewhere in each process. */
 const behindDescriptor = /^\/(?:dev|proc\/(?:self|thread-self))\/fd\/[^/]+\/./
 
 /**
- * Whether the path, or a link on its way, goes through the directory of whichever process opens it. A lookout works in its own such directory, so that
- * what goes through `/proc/self/cwd` ends there too. A descriptor itself is left alone: `/dev/stderr` is one, and what it leads to was opened before.
+ * Whether the path, or a link on its way, goes through the /proc directory of whichever process opens it. A lookout's working directory is its own /proc
+ * directory, so paths through `/proc/self/cwd` end there too. A descriptor itself is left alone: `/dev/stderr` is one, and it was opened before.
  */
 function isUnclear(cwd: string, file: string): boolean {
   if (ownProcess !== undefined && behindDescriptor.test(resolve(cwd, file))) return true
@@ -93,26 +96,26 @@ function isUnclear(cwd: string, file: string): boolean {
   return !way.startsWith('..') && !/^fd\/[^/]+$/.test(way)
 }
 
-/** The checkout that a directory is in. */
+/** The root of the checkout that a directory is in. */
 export function rootOf(directory: string): string | undefined {
   const path = isAbsolute(directory) ? realPath(directory) : undefined
   return path === undefined ? undefined : checkoutAbove(path)?.root
 }
 
-/** Without links in it, also where the end of it does not exist. Undefined where links go round in a circle, or it cannot or must not be looked at. */
+/** The path without links, even if its end does not exist. Undefined if links go round in a circle, or the path cannot or must not be looked at. */
 function realPath(path: string): string | undefined {
   try {
     for (let [rest, links] = [path, 0]; links < linksMax && rest.split(sep).length <= partsMax; links++) {
       const real = realOf(rest)
       if (!isLink(real)) return real
-      // A link that leads nowhere yet: the edit would make what it names.
+      // A link that leads nowhere yet: the edit would make the file that it names.
       rest = resolve(dirname(real), readlinkSync(real))
     }
   } catch {}
   return undefined
 }
 
-/** Of the nearest directory above that exists, with the rest of the path. */
+/** The real path of the nearest existing directory above, with the rest of the path. */
 function realOf(path: string): string {
   try {
     return realpathSync.native(path)
@@ -121,7 +124,7 @@ function realOf(path: string): string {
   }
   const parts = path.split(sep)
   const upTo = (count: number) => parts.slice(0, count).join(sep) || sep
-  // Where one part is missing, so are all below it.
+  // If one part is missing, all parts below it are missing too.
   let [there, missing] = [1, parts.length]
   while (missing - there > 1) {
     const middle = (there + missing) >> 1
@@ -136,7 +139,7 @@ function isAbsent(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ENOTDIR'
 }
 
-/** Undefined where there is nothing, also where a file stands in the way. */
+/** A file's status; undefined if nothing exists at the path, also if a file stands in the way. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path)
@@ -170,7 +173,7 @@ function checkoutAbove(directory: string): { root: string; repository: string } 
   }
 }
 
-/** A worktree's .git is a file that names its part of the repository, where another file names what all of them share. */
+/** The repository of a worktree: its .git file names its own part of the repository, and there another file names the shared part. */
 function repositoryOf(root: string): string {
   try {
     const own = resolve(root, textOf(join(root, '.git')).replace(/^gitdir: /, ''))
@@ -185,7 +188,7 @@ function textOf(path: string): string {
   return readForeignText(path, { bytesMax: pointerBytesMax })?.trim() ?? ''
 }
 
-/** Whether `A` and `a` are one file there, as .GIT and .git are then. */
+/** Whether the checkout's file system ignores case, so that .GIT and .git are the same file. */
 function ignoresCase(root: string): boolean {
   const [lower, upper] = ['.git', '.GIT'].map((name) => statOf(join(root, name)))
   return lower !== undefined && upper !== undefined && lower.ino === upper.ino && lower.dev === upper.dev

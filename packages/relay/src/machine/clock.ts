@@ -1,4 +1,4 @@
-// The time, as an argument: a test may pass a clock that it moves by hand.
+// A clock that is passed as an argument, so that a test can move it by hand.
 
 import { timerMsMax } from '@agent-relay/sdk/protocol'
 
@@ -32,7 +32,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** The same clock. Work that fails at its time is reported and does not end the process: a damaged database concerns its own workspace alone. */
+/** Wraps a clock so that failing work is reported and does not end the process: a damaged database concerns its own workspace alone. */
 export function guarded(clock: Clock, onTrouble: (error: Error) => void): Clock {
   const after: Clock['after'] = (ms, work) =>
     clock.after(ms, () => {
@@ -45,18 +45,18 @@ export function guarded(clock: Clock, onTrouble: (error: Error) => void): Clock 
   return { now: () => clock.now(), steady: () => clock.steady(), after }
 }
 
-/** A clock that is set back is rarely set back further: an hour is what a mistaken time zone makes. */
+/** A clock is rarely set back further than this: an hour is the effect of a wrong time zone. */
 const stepBackMsMax = 3_600_000
 
 /**
- * Whether a stored deadline is still to come. One that lies further ahead than it can have been set was set while the clock ran ahead:
- * it would last for years, so it is over.
+ * Whether a stored deadline is still to come. A deadline further ahead than it can have been set was set while the clock ran ahead: it would last for
+ * years, so it counts as over.
  */
 export function isAhead(until: number, now: number, lengthMs: number): boolean {
   return until > now && until - now <= lengthMs + stepBackMsMax
 }
 
-/** A time in the future was stamped before the clock was set back, so it counts as long ago. */
+/** Whether `ms` have passed since a stamped time. A time in the future was stamped before the clock was set back, so it counts as long ago. */
 export function hasPassed(ms: number, since: number, now: number): boolean {
   return since > now || now - since >= ms
 }

@@ -1,5 +1,5 @@
-// Where a data directory keeps the way to its cluster and the secret with which this machine logs in there, and, in the folder of a
-// workspace, that it is shared. Both files are the owner's alone.
+// The files that keep a data directory's membership in a cluster, with the secret of this machine's login, and, in the folder of a workspace, that it is
+// shared. Only the owner can read them.
 
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,27 +10,30 @@ import { syncFolder } from './sync.ts'
 
 /** A machine's place in a cluster. */
 export interface Membership {
-  /** A name, an address, or the directory of a Unix socket. */
+  /** The server's name, its address, or the directory of its Unix socket. */
   host: string
   port: number
   database: string
   user: string
   password: string
-  /** The certificate that the server's must come from; unset: one that this machine trusts. */
+  /** The authority for the server's certificate; unset: those that this machine trusts. */
   ca?: string
-  /** The name that the certificate is for, where the server is reached by another one. */
+  /** The name in the server's certificate, if the server is reached by another one. */
   certificateName?: string
-  /** As the cluster knows this machine. */
+  /** The name of this machine in the cluster. */
   machine: string
-  /** Who made the cluster, and is asked when another machine is invited. */
+  /** The database role that made the cluster; whoever invites another machine logs in with it. */
   admin?: string
-  /** Where that one is let in, if not where machines are: many servers know the people of their own computer by its socket alone. */
+  /** The host where `admin` logs in, if not `host`: many servers let people of their own computer in by its socket alone. */
   adminHost?: string
-  /** What other machines may ask of this one, by their names. Written by this machine's owner alone, never because another machine says so. */
+  /** The requests that other machines may make of this one, by machine name. Written by this machine's owner alone, never because another machine says so. */
   allows?: Record<string, Allowed>
 }
 
-/** A machine that was removed and invited again under the same name has joined at another time, and is another machine. */
+/**
+ * The rights of one machine. `joinedAt` identifies it: a machine removed and invited again under the same name has joined at another time, and is
+ * another machine.
+ */
 export interface Allowed {
   joinedAt: string
   may: RequestKind[]
@@ -48,11 +51,11 @@ export interface Shared {
   /** The workspace's own id. */
   id: string
   /**
-   * moving: its journal is being copied into the cluster. leaving: it is being taken back. What holds after a crash is what the cluster says:
-   * it has all of it, or nothing.
+   * moving: the journal is being copied into the cluster. leaving: it is being taken back. After a crash the cluster decides: it has the whole
+   * workspace, or nothing.
    */
   phase?: 'moving' | 'leaving'
-  /** What the marks of the copied entries begin with. */
+  /** Prefix of the marks of the copied entries. */
   stem?: string
 }
 
@@ -65,7 +68,7 @@ export class ClusterFile {
     this.path = join(dataDir, 'cluster.json')
   }
 
-  /** Undefined where this machine belongs to no cluster. */
+  /** This machine's membership; undefined if it belongs to no cluster. */
   read(): Membership | undefined {
     const found = readJson(this.path) as Membership | undefined
     if (found === undefined) return undefined
@@ -78,11 +81,14 @@ export class ClusterFile {
     writeJson(this.path, membership)
   }
 
-  /** Looked up whenever it is asked: what the owner takes back counts at once. A file that cannot be read allows nothing. */
+  /**
+   * Whether a machine may make a kind of request. Read again for each request, so that a withdrawn right ends at once. A file that cannot be read allows
+   * nothing.
+   */
   async allows(name: string, kind: RequestKind, list: () => Promise<Listed[]>): Promise<boolean> {
     try {
       const place = this.read() ?? {}
-      // The cluster is not asked on behalf of a machine that may do nothing anyway.
+      // The cluster is not asked for a machine that may do nothing anyway.
       if (!entryOf(place, name)?.may.includes(kind)) return false
       const listed = (await list()).find((each) => each.name === name && each.revokedAt === undefined)
       return listed !== undefined && allowedTo(place, listed).includes(kind)
@@ -99,7 +105,7 @@ export class SharedFile {
     this.path = join(projectDir(dataDir, workspace), 'shared.json')
   }
 
-  /** Undefined where the workspace lives on this machine alone. */
+  /** The workspace's sharing; undefined if it lives on this machine alone. */
   read(): Shared | undefined {
     const found = readJson(this.path) as Shared | undefined
     if (found !== undefined && !isText(found.id)) throw invalid(this.path, 'it does not say which workspace is shared')
@@ -122,7 +128,7 @@ export function allowedTo({ allows }: Pick<Membership, 'allows'>, { name, joined
   return found && Date.parse(found.joinedAt) === Date.parse(joinedAt) ? found.may : []
 }
 
-/** What the file says of the machine of this name, whichever that was. */
+/** The entry for a machine name, whichever machine had that name when it was written. */
 function entryOf({ allows }: Pick<Membership, 'allows'>, name: string): Allowed | undefined {
   const found: unknown = allows && Object.hasOwn(allows, name) ? allows[name] : undefined
   const { joinedAt, may } = (found ?? {}) as Partial<Allowed>
@@ -130,7 +136,7 @@ function entryOf({ allows }: Pick<Membership, 'allows'>, name: string): Allowed 
   return { joinedAt, may: requestKinds.filter((kind) => may.includes(kind)) }
 }
 
-/** How people are told of a cluster: never with a password. */
+/** The cluster's address as people see it: never with a password. */
 export function placeText({ host, port, database }: Pick<Membership, 'host' | 'port' | 'database'>): string {
   return `${host.startsWith('/') ? host : `${host}:${port}`}/${database}`
 }
@@ -156,12 +162,12 @@ function readJson(path: string): unknown {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value
   } catch {
-    // Told below.
+    // The refusal follows below.
   }
   throw invalid(path, 'not valid JSON')
 }
 
-/** In one step, and on the disk: after a power cut there is the former file or this one. */
+/** Replaces the file in one step, on disk: after a power cut the former file or this one exists. */
 function writeJson(path: string, value: unknown): void {
   const draft = `${path}.${process.pid}.tmp`
   rmSync(draft, { force: true })

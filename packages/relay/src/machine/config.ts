@@ -1,4 +1,4 @@
-// What the daemon and the CLI are told from outside: which workspace a directory means.
+// Which workspace a directory belongs to, as settings and the project's configuration say.
 
 import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -20,11 +20,11 @@ type Env = Record<string, string | undefined>
 
 export interface ProjectChoice {
   project: string
-  /** The directory it was named after, which owns the name from then on. */
+  /** The directory that the workspace was named after, which owns the name from then on. */
   directory?: string
 }
 
-/** For a command that makes a workspace if it is new: the one that is meant here, otherwise one with the directory's own name. */
+/** The workspace for a command that makes a new one if needed: the one that is meant here, otherwise one named after the directory. */
 export function chooseProject(cwd: string, env: Env, given?: string): ProjectChoice {
   const project = namedProject(cwd, env, given)
   if (project !== undefined) return { project }
@@ -32,17 +32,17 @@ export function chooseProject(cwd: string, env: Env, given?: string): ProjectCho
   return { project: nameAfter(cwd, dataDir(env)), directory: cwd }
 }
 
-/** A workspace of the whole home directory would take in every project below it. */
+/** Whether the directory is `/` or the home directory: a workspace there would take in every project below it. */
 export function holdsProjects(directory: string, env: Env): boolean {
   return ['/', realPath(setting(env, 'HOME') ?? '/')].includes(realPath(directory))
 }
 
-/** For a command that makes none: outside a project, `home`. */
+/** The workspace for a command that makes none: outside a project, `home`. */
 export function meantProject(cwd: string, env: Env, given?: string): string {
   return namedProject(cwd, env, given) ?? homeWorkspace
 }
 
-/** `--project`, `RELAY_PROJECT`, or the nearest `.relay/config.json`. */
+/** The workspace named by `--project`, `RELAY_PROJECT`, or the nearest `.relay/config.json`. */
 function namedProject(cwd: string, env: Env, given?: string): string | undefined {
   const named = given ?? setting(env, 'RELAY_PROJECT')
   if (named === undefined) return findProjectConfig(cwd)?.project
@@ -50,7 +50,7 @@ function namedProject(cwd: string, env: Env, given?: string): string | undefined
   return named
 }
 
-/** The directory's name made to fit; with a short hash of its path where another directory has that name already, or no directory may have it. */
+/** The directory's name made to fit the rules. A short hash of its path is added if another directory has that name already, or no directory may have it. */
 function nameAfter(directory: string, dataDirectory: string): string {
   const fitted =
     basename(directory)
@@ -87,7 +87,7 @@ export function setOwner(dataDirectory: string, project: string, directory: stri
 }
 
 /**
- * Tells programs in this directory which workspace it is. Written once, kept out of version control, never changed. The directory may be a
+ * Writes the file that tells programs in this directory which workspace it is: once, kept out of version control, never changed. The directory may be a
  * repository that somebody else made: no link is followed, or the file would be written somewhere else.
  */
 export function writeProjectConfig(directory: string, project: string, env: Env): string | undefined {
@@ -99,7 +99,7 @@ export function writeProjectConfig(directory: string, project: string, env: Env)
   return makeFile(path, `${JSON.stringify(content, null, 2)}\n`) ? path : undefined
 }
 
-/** False where a file is there already, perhaps made by another start a moment ago. `wx` opens neither it nor what a link names. */
+/** Makes a file. Returns false if there is one already, perhaps from another start a moment ago. `wx` opens neither it nor the target of a link. */
 function makeFile(path: string, text: string): boolean {
   try {
     writeFileSync(path, text, { flag: 'wx' })

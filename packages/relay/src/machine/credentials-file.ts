@@ -5,13 +5,13 @@ import { dirname } from 'node:path'
 import { readForeignText, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
 import { RefusalError } from '../core/refusal-error.ts'
 
-/** Some 10,000 workspaces. */
+/** Maximum size of the file, enough for some 10,000 workspaces. */
 const credentialsBytesMax = 4 * 1024 * 1024
 
 interface Kept {
   name: string
   key: string
-  /** The data directory that the workspace lies in; unset in files of before version 0.2. */
+  /** The data directory that the workspace lies in; unset in files from before version 0.2. */
   dataDir?: string
 }
 
@@ -31,18 +31,18 @@ export class CredentialsFile {
     return this.#read().workspaces[workspaceId]?.key
   }
 
-  /** Of all workspaces that have this name: two data directories may share one file. */
+  /** The keys of all workspaces of this name: two data directories may share one file. */
   keysNamed(name: string): string[] {
     const all = Object.values(this.#read().workspaces)
     return all.filter((workspace) => workspace.name === name).map(({ key }) => key)
   }
 
-  /** The names of all that were ever begun in this data directory and not removed. */
+  /** The names of all workspaces that were ever begun in this data directory and not removed. */
   namesIn(dataDir: string): string[] {
     return Object.values(this.#read().workspaces).flatMap((kept) => (isIn(kept, dataDir) ? kept.name : []))
   }
 
-  /** The ids of all that this data directory has had under a name. */
+  /** The ids of all workspaces that this data directory has had under a name. */
   idsOf(name: string, dataDir: string): string[] {
     const all = Object.entries(this.#read().workspaces)
     return all.flatMap(([id, kept]) => (kept.name === name && kept.dataDir === dataDir ? id : []))
@@ -54,7 +54,7 @@ export class CredentialsFile {
     return kept && isIn(kept, dataDir) ? kept.name : undefined
   }
 
-  /** Another data directory, if it has this workspace under another key: to keep ours would lose that one. */
+  /** Another data directory that has this workspace under another key, if there is one: keeping our key would lose that one. */
   otherPlace(workspaceId: string, key: string, dataDir: string): { dataDir: string; name: string } | undefined {
     const kept = this.#read().workspaces[workspaceId]
     if (kept?.dataDir === undefined || isIn(kept, dataDir) || kept.key === key) return undefined
@@ -67,7 +67,7 @@ export class CredentialsFile {
     this.#write(content)
   }
 
-  /** Says where it lies, if nobody has said so yet. */
+  /** Stores the data directory of a workspace, if the file does not name one yet. */
   place(workspaceId: string, dataDir: string): void {
     const content = this.#read()
     const kept = content.workspaces[workspaceId]
@@ -76,7 +76,7 @@ export class CredentialsFile {
     this.#write(content)
   }
 
-  /** All keys of this name in this data directory: also of one whose id nobody can read any more. */
+  /** Removes all keys of this name in this data directory, even those of workspaces whose id can no longer be read. */
   remove(name: string, dataDir: string): void {
     const content = this.#read()
     const before = Object.entries(content.workspaces)
@@ -93,8 +93,8 @@ export class CredentialsFile {
   }
 
   /**
-   * A file that cannot be read as ours is not ours to overwrite: the error names it. Read like a stranger's: a repository's
-   * `.relay/config.json` can name the socket that a file of keys is looked for beside.
+   * Reads the file. One that cannot be read as ours is not ours to overwrite: the error names it. It is read with the care for foreign files: a
+   * repository's `.relay/config.json` can name the socket beside which a file of keys is looked for.
    */
   #read(): CredentialsContent {
     let text: string | undefined
@@ -114,12 +114,12 @@ export class CredentialsFile {
   }
 }
 
-/** Without what every object inherits: no id finds it. */
+/** A copy without a prototype, so that no id finds an inherited property. */
 function bare(workspaces: Record<string, Kept>): Record<string, Kept> {
   return Object.assign(Object.create(null), workspaces)
 }
 
-/** If the file does not say, assume that it was: better to ask its owner than to replace what was lost. */
+/** Whether the workspace lies in this data directory. If the file does not say, assume that it does: better to ask its owner than to replace what was lost. */
 function isIn({ dataDir }: Kept, directory: string): boolean {
   return dataDir === undefined || dataDir === directory
 }

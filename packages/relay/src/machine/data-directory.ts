@@ -1,4 +1,4 @@
-// The daemon's directory on disk: where each workspace lies, which there are, and which were open when the last daemon ended.
+// The daemon's directory on disk: the folder of each workspace, which workspaces there are, and which were open when the last daemon ended.
 
 import {
   accessSync,
@@ -22,12 +22,12 @@ import { syncFolder } from './sync.ts'
 const removedFolder = 'removed'
 /** Workspaces from a backup are made whole here before they take their places. */
 const restoringFolder = 'restoring'
-/** Lies beside a database from before it is made until it is whole and its key is kept: nobody has been told anything before that. */
+/** Marks a database as unfinished, from before it is made until it is whole and its key is kept. Before that nobody has been told anything. */
 const beginningFile = 'beginning'
 
-/** Why it cannot be one, or cannot be made; undefined where it can. Nothing is changed. */
+/** Why the path cannot be a data directory, or cannot be made one; undefined if it can. Nothing is changed. */
 export function dataDirectoryFault(path: string): string | undefined {
-  // What is to be made is made in the nearest directory that is there.
+  // A new directory is made in the nearest one that exists.
   let there = path
   while (!existsSync(there) && there !== dirname(there)) there = dirname(there)
   try {
@@ -55,7 +55,7 @@ export function keepPort(dataDir: string, port: number): void {
   writeFileSync(join(dataDir, portFile), `${port}\n`, { mode: 0o600 })
 }
 
-/** Of a workspace from a backup. */
+/** The id and key of a workspace from a backup. */
 export interface PlacedKey {
   id: string
   key: string
@@ -71,12 +71,12 @@ export class DataDirectory {
     mkdirSync(path, { recursive: true, mode: 0o700 })
   }
 
-  /** The same by whatever path it was reached. */
+  /** The directory's path without links, the same by whatever path it was reached. */
   get realPath(): string {
     return realpathSync(this.path)
   }
 
-  /** Made if it is new. */
+  /** The folder of a workspace, which is made if it is new. */
   make(workspace: string): string {
     const directory = projectDir(this.path, workspace)
     mkdirSync(directory, { recursive: true, mode: 0o700 })
@@ -87,7 +87,7 @@ export class DataDirectory {
     return join(projectDir(this.path, workspace), 'relay.db')
   }
 
-  /** What is only half made does not count. */
+  /** Whether the workspace exists; a half-made one does not count. */
   has(workspace: string): boolean {
     return existsSync(this.database(workspace)) && !this.isBeginning(workspace)
   }
@@ -102,38 +102,41 @@ export class DataDirectory {
     syncFolder(projectDir(this.path, workspace))
   }
 
-  /** On the disk before anybody is told anything: after a power cut it must not come back beside what was acknowledged. */
+  /**
+   * Marks the workspace as complete, on disk before anybody is told anything: after a power cut the mark of a beginning must not come back beside
+   * acknowledged messages.
+   */
   begun(workspace: string): void {
     if (!this.isBeginning(workspace)) return
     rmSync(this.#beginning(workspace))
     syncFolder(projectDir(this.path, workspace))
   }
 
-  /** What was half made, of which nobody was told. */
+  /** Deletes a half-made workspace, of which nobody was told. */
   abandon(workspace: string): void {
     rmSync(projectDir(this.path, workspace), { recursive: true, force: true })
   }
 
-  /** An empty one in which a workspace from a backup is made. */
+  /** Makes an empty folder in which a workspace from a backup is made. */
   newFolder(): string {
     const restoring = join(this.path, restoringFolder)
     mkdirSync(restoring, { recursive: true, mode: 0o700 })
     return mkdtempSync(join(restoring, 'w-'))
   }
 
-  /** Is it one of those? */
+  /** Whether a path is a folder that `newFolder` has made. */
   isNewFolder(path: string): boolean {
     if (!existsSync(join(path, beginningFile))) return false
     return dirname(realpathSync(path)) === join(this.realPath, restoringFolder)
   }
 
-  /** The folder of a workspace from a backup is whole: in its place it counts once its key is kept. */
+  /** Marks the folder of a workspace from a backup as whole: in its place it counts once its key is kept. */
   markPlaced(folder: string, placed: PlacedKey): void {
     writeFileSync(join(folder, beginningFile), JSON.stringify(placed), { mode: 0o600 })
     syncFolder(folder)
   }
 
-  /** In one step. What lies there without a database is put beside, into `damaged`. */
+  /** Moves the folder to the workspace's place in one step. A folder without a database that lies there is moved into `damaged`. */
   place(workspace: string, folder: string): void {
     const place = projectDir(this.path, workspace)
     mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
@@ -143,14 +146,14 @@ export class DataDirectory {
     syncFolder(dirname(place))
   }
 
-  /** Where a folder with damaged files of it can be put: nothing is there. */
+  /** A free path for a folder with damaged files of the workspace. */
   damagedPlace(workspace: string): string {
     const damaged = join(this.path, 'damaged')
     mkdirSync(damaged, { recursive: true, mode: 0o700 })
     return join(mkdtempSync(join(damaged, 'w-')), workspace)
   }
 
-  /** The one that is there is put aside first, where removed ones lie, and back if the new one does not get there. */
+  /** Places a folder where a workspace lies: the present one is first moved to the removed ones, and back if the placing fails. */
   replace(workspace: string, folder: string): void {
     const aside = this.remove(workspace)
     try {
@@ -162,7 +165,7 @@ export class DataDirectory {
     }
   }
 
-  /** The key of one that has taken its place and does not count yet. */
+  /** The id and key of a workspace that has taken its place and does not count yet. */
   placedKey(workspace: string): PlacedKey | undefined {
     try {
       const text = readFileSync(this.#beginning(workspace), 'utf8')
@@ -172,7 +175,7 @@ export class DataDirectory {
     }
   }
 
-  /** Those that are half made. */
+  /** The names of half-made workspaces. */
   beginnings(): string[] {
     const projects = join(this.path, 'projects')
     return existsSync(projects) ? readdirSync(projects).filter((name) => this.isBeginning(name)) : []
@@ -187,7 +190,10 @@ export class DataDirectory {
     return existsSync(projects) ? readdirSync(projects).filter((name) => this.has(name)) : []
   }
 
-  /** In one step out of the place where workspaces are looked for: a removal that is cut off after it goes on at the next start. Answers where it lies now. */
+  /**
+   * Moves a workspace away in one step, out of the folder where workspaces are looked for: a removal that is cut off afterwards goes on at the next
+   * start. Returns where the folder lies now.
+   */
   remove(workspace: string): string | undefined {
     const removed = join(this.path, removedFolder)
     mkdirSync(removed, { recursive: true, mode: 0o700 })
@@ -198,35 +204,35 @@ export class DataDirectory {
     return aside
   }
 
-  /** The names of those that were taken out and are not swept yet. */
+  /** The names of removed workspaces whose files are not deleted yet. */
   removed(): string[] {
     const removed = join(this.path, removedFolder)
     return existsSync(removed) ? readdirSync(removed).flatMap((folder) => readdirSync(join(removed, folder))) : []
   }
 
-  /** What a removal left. */
+  /** Deletes the files of removed workspaces. */
   sweep(): void {
     rmSync(join(this.path, removedFolder), { recursive: true, force: true })
   }
 
-  /** What restoring left that was cut off. Not while somebody restores. */
+  /** Deletes leftovers of an interrupted restore. Must not run during a restore. */
   sweepNewFolders(): void {
     rmSync(join(this.path, restoringFolder), { recursive: true, force: true })
   }
 
-  /** In one step: a full disk or the end of the process leaves the former list. */
+  /** Replaces the list in one step: after a full disk or the end of the process the former list remains. */
   rememberOpen(workspaces: Iterable<string>): void {
     const path = join(this.path, 'open.json')
     writeFileSync(`${path}.tmp`, JSON.stringify([...workspaces]), { mode: 0o600 })
     renameSync(`${path}.tmp`, path)
   }
 
-  /** Also those whose database is gone by now. */
+  /** The workspaces that were open last, even those whose database is gone by now. */
   lastOpen(): string[] {
     return this.#namesIn('open.json')
   }
 
-  /** The names that shared workspaces of the cluster have: no other workspace gets one of them while the cluster cannot be asked. */
+  /** Stores the names of the cluster's workspaces: while the cluster cannot be asked, no other workspace gets one of them. */
   rememberShared(names: readonly string[]): void {
     if (names.join() === this.lastShared().join()) return
     const path = join(this.path, 'shared-names.json')

@@ -1,16 +1,19 @@
-// How many files this process may have open, and whether it may open one more.
+// The number of files that this process may have open, and whether it may open more.
 
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { RefusalError } from '../core/refusal-error.ts'
 
-/** A workspace's databases, their logs and its socket; the files that are read and written meanwhile; and connections to talk about it. */
+/** Descriptors that must be free before a workspace is opened: for its databases, their logs and its socket, the files used meanwhile, and connections. */
 const spareMin = 20
 
 export class Descriptors {
-  /** Undefined where the system does not tell. Read ahead: at the limit no file can be read. */
+  /** The maximum number of open files; undefined if the system does not tell. Read at the start, because at the limit no file can be read. */
   readonly limit: number | undefined = limitNow()
 
-  /** Looks before anything is begun: what fails for want of a descriptor in its middle may leave half of itself behind. */
+  /**
+   * Runs work that opens files, if descriptors are left. This is checked before the work, which might leave half of itself behind if it ran out in the
+   * middle.
+   */
   async withRoom<T>(work: () => Promise<T>, makeRoom: () => Promise<void>): Promise<T> {
     if (!this.#areLeft()) await makeRoom()
     const refused = () => new RefusalError('daemon.descriptors', { limit: this.limit })
@@ -22,13 +25,13 @@ export class Descriptors {
     }
   }
 
-  /** SQLite says only that it cannot open the file. */
+  /** Whether an error comes from a lack of descriptors. SQLite says only that it cannot open the file. */
   #isForWant(error: unknown): boolean {
     const { code } = error as NodeJS.ErrnoException
     return code === 'EMFILE' || code === 'ENFILE' || !this.#areLeft()
   }
 
-  /** Whether a workspace could be opened. */
+  /** Whether enough descriptors are left to open a workspace. */
   #areLeft(): boolean {
     const spare: number[] = []
     try {

@@ -1,15 +1,14 @@
-// The files of a repository that git opens whatever it is asked for. In the place of one somebody may have put a FIFO, at which git would wait, or a
-// device, which never ends: they are looked at before git is. What is in them is read by git. A file system may not answer: only a lookout looks
-// (lookout.ts).
+// Checks the files of a repository that git opens for every command. Somebody may have put a FIFO in the place of one, at which git would wait, or a
+// device, which never ends. Their contents are left to git. A file system may not answer, so only a lookout looks (lookout.ts).
 
 import { type Stats, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { mustBeFile, readForeignText, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
 
-/** What `.git` and `commondir` say, where they are files, is a path. */
+/** Maximum size of `.git` and `commondir` where they are files: each holds a path. */
 export const pointerBytesMax = 8 * 1024
 
-/** Of each checkout, and of what all checkouts of a repository share. */
+/** `own`: files of each checkout. `shared`: files that all checkouts of a repository share. */
 const own = ['HEAD', 'index', 'config.worktree', 'commondir', 'gitdir', 'info/sparse-checkout']
 const shared = [
   ...['HEAD', 'config', 'packed-refs', 'shallow', 'info/exclude', 'info/attributes', 'info/grafts'],
@@ -22,7 +21,7 @@ export interface UnsafeGitFile {
   why: string
 }
 
-/** The first that is no file. Where there is no checkout at all, git says so. */
+/** The first git file that is not a regular file. If there is no checkout at all, git itself reports that. */
 export function unsafeGitFile(directory: string): UnsafeGitFile | undefined {
   try {
     mustBeFiles(directory)
@@ -61,12 +60,12 @@ function pointerAbove(directory: string): string | undefined {
   }
 }
 
-/** As git does, links are followed. */
+/** Follows links, as git does. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch {
-    // A file stands where the path has a directory, or it may not be looked at: git meets the same.
+    // A file stands where the path has a directory, or the path may not be looked at: git fails the same way.
     return undefined
   }
 }

@@ -1,5 +1,5 @@
-// The folder by which the daemon tells the hooks of CLIs (mcp/src/launcher/hook-guard.ts) its process id and the programs for which nothing waits.
-// The fifos of waiters are there too. A missing folder costs only the hooks.
+// The folder through which the daemon and the hooks of CLIs work together (mcp/src/hook-guard.ts): the daemon's process id, the fifos of waiters, and
+// marks of programs for which nothing waits. Without it only the hooks lose something.
 
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,14 +11,14 @@ const doorFile = (host: number | string) => `door.${host}`
 
 export class HooksFolder {
   readonly path: string
-  /** For each program its agents, and whether nothing waits for each of them. */
+  /** For each program, by process id: its agents, and whether nothing waits for each. */
   readonly #agents = new Map<number, Map<string, boolean>>()
 
   constructor(path: string) {
     this.path = path
   }
 
-  /** Removes the hints of an earlier daemon, which are not true any more. Called before anything can be sent. */
+  /** Removes an earlier daemon's marks, before anything can be sent: what it knew of inboxes is no longer true. */
   begin(): void {
     try {
       mkdirSync(this.path, { recursive: true, mode: 0o700 })
@@ -33,7 +33,7 @@ export class HooksFolder {
     this.#removeAll(isLeft)
   }
 
-  /** The announced daemon while it lives and is not stopping, and the time of its announcement. */
+  /** The daemon that has announced itself and still lives, and since when; undefined if there is none, or it is stopping. */
   daemon(): { pid: number; since: string } | undefined {
     const path = join(this.path, 'daemon')
     try {
@@ -49,8 +49,8 @@ export class HooksFolder {
   }
 
   /**
-   * Notes whether nothing waits for an agent of this program; undefined: the agent has left. While nothing waits for any of its agents, a hook
-   * finds the file `quiet.HOST`, and starts no Node. `agent` is unique among all workspaces.
+   * Notes whether nothing waits for an agent of this program; undefined: the agent is gone. While nothing waits for any of them, a hook finds the file
+   * `quiet.HOST`, and starts no Node. `agent` is unique across all workspaces.
    */
   note(host: number, agent: string, isQuiet: boolean | undefined): void {
     const agents = this.#agents.get(host) ?? new Map<string, boolean>()
@@ -62,7 +62,7 @@ export class HooksFolder {
     if (isAllQuiet(agents) !== wasQuiet) this.#put(quietFile(host), !wasQuiet)
   }
 
-  /** Notes whether this daemon reaches the program's session by a door of the session itself: then hooks leave no waiter there. */
+  /** Notes whether this daemon reaches the program's session by the program's own interface: then its hooks leave no waiter. */
   noteDoor(host: number, isOpen: boolean): void {
     this.#put(doorFile(host), isOpen)
   }
@@ -86,7 +86,7 @@ function isAllQuiet(agents: ReadonlyMap<string, boolean>): boolean {
   return agents.size > 0 && [...agents.values()].every(Boolean)
 }
 
-/** Leftovers of a program that is gone, such as of a waiter that was killed: `HOST.PID`, `brief.HOST`. */
+/** Whether a file was left behind for a program that is gone, for example by a killed waiter: `HOST.PID`, `brief.HOST`. */
 function isLeft(name: string): boolean {
   const host = /^(?:brief\.|turn\.)?(\d+)(?:\.|$)/.exec(name)?.[1]
   return host !== undefined && isGone(Number(host))

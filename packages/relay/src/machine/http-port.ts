@@ -1,4 +1,4 @@
-// The HTTP port where nobody asked for one: the one that the last daemon took, else 8101, else the next that is free.
+// The HTTP port if nobody asked for one: the one that the last daemon took, else 8101, else the next free one.
 
 import { createServer } from 'node:net'
 import { RefusalError } from '../core/refusal-error.ts'
@@ -7,10 +7,10 @@ import { keepPort, keptPort } from './data-directory.ts'
 export const httpPortDefault = 8101
 const portTriesMax = 20
 
-/** `localhost` is the one or the other, as each client finds it. */
+/** `localhost` means either address, depending on the client. */
 export const loopbackAddresses = ['127.0.0.1', '::1'] as const
 
-/** Why nobody could listen to `localhost` at this port, as the system's code; undefined where one could. */
+/** The system's error code if nobody could listen on `localhost` at this port; undefined if it is free. */
 export async function loopbackFault(port: number): Promise<string | undefined> {
   for (const host of loopbackAddresses) {
     const code = await new Promise<string | undefined>((resolve) => {
@@ -24,17 +24,20 @@ export async function loopbackFault(port: number): Promise<string | undefined> {
   return undefined
 }
 
-/** A machine without IPv6 has no ::1. */
+/** Whether the address is missing: a machine without IPv6 has no ::1. */
 export function isAbsent(host: string, code: string | undefined): boolean {
   return host === '::1' && (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT')
 }
 
-/** What the next daemon tries first. */
+/** The port that the next daemon tries first. */
 export function usualPort(dataDir: string): number {
   return keptPort(dataDir) ?? httpPortDefault
 }
 
-/** Clients have the address in their settings, so a port that had to be taken instead is kept. Undefined where none of them is free. */
+/**
+ * Listens on the usual port or a free one. Clients have the address in their settings, so a port that had to be taken instead is kept. Undefined if no
+ * port is free.
+ */
 export async function onUsualPort<T>(dataDir: string, listen: (port: number) => Promise<T>): Promise<T | undefined> {
   const usual = usualPort(dataDir)
   for (const port of new Set([usual, ...Array.from({ length: portTriesMax }, (_, i) => httpPortDefault + i)])) {

@@ -1,21 +1,21 @@
-// Memory that an idle daemon gives back. V8 collects garbage when something is allocated, so a daemon that has nothing to do would keep what its start or its
-// last work took, for as long as it lives. The inspector's call is the one way that Node offers without changing V8's flags while the process runs.
+// Frees the memory of an idle daemon. V8 collects garbage when something is allocated, so an idle daemon would keep for ever the memory of its start or
+// of its last work. The inspector's call is the one way that Node offers without changing V8's flags while the process runs.
 
 import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 
-/** A daemon is idle if it had almost nothing to do for this long. Two hundred sends a second take it 4 % of its time. */
+/** A daemon is idle if it had almost nothing to do for this long. Two hundred sends a second take 4 % of its time. */
 const calmMs = 3_000
-/** After its start it is looked at sooner: half of what it has then is garbage. */
+/** The first look comes sooner, because half of the memory after a start is garbage. */
 const startedMs = 500
 const idleShareMax = 0.01
 /** A heap that has hardly grown since its last collection is left alone. */
 const growth = 1.5
 const growthBytesMin = 16 * 1024 * 1024
 
-/** Collects all garbage, and moves what is left together so that half-empty pages go back to the system. Nothing else runs for some 3 ms a megabyte. */
+/** Collects all garbage, and compacts the rest so that half-empty pages go back to the system. Blocks the process for about 3 ms a megabyte. */
 export async function collectGarbage(): Promise<void> {
-  // A Node that was built without it keeps what it has.
+  // A Node built without the inspector keeps its memory.
   if (!process.features.inspector) return
   const { Session } = await import('node:inspector/promises')
   const session = new Session()

@@ -1,5 +1,5 @@
-// Whether a process has ended. Another may have its number by now, and in a sandbox with process ids of its own every other process counts as ended:
-// whoever asks must not mind the first, and has to rule out the second.
+// Whether a process has ended. Another process may have its id by now, and in a sandbox with process ids of its own every outside process counts as
+// ended: callers must not mind the first, and have to rule out the second.
 
 export function isGone(pid: number): boolean {
   try {

@@ -1,5 +1,5 @@
-// Edits that went ahead because the daemon did not answer in time. A hook (mcp/src/hooks/edit.cts) leaves a note of each below `hooks/spool` of the
-// data directory, in a folder for each workspace, and the daemon reads the notes before it decides about the next edit.
+// Edits that went ahead because the daemon did not answer in time. A hook leaves one small file for each below `hooks/spool` of the data directory
+// (mcp/src/edit-hook.cts), in a folder for each workspace, and the daemon reads them before it decides about the next edit.
 
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,16 +9,16 @@ import { limits, operations } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 
 const noteBytesMax = 256 * 1024
-/** At most this many notes are read at once; the others wait for the next look. */
+/** Maximum number of notes read at once; the rest waits for the next time. */
 const atOnceMax = 200
-/** A hook writes its note in a moment. An unfinished note that is older was left by a hook that was killed. */
+/** A hook writes its note in a moment. A note unfinished after this time comes from a killed hook. */
 const unfinishedMs = 60_000
 
 const LateEdit = operations['claim.edit'].input.extend({
   at: z.number(),
   /** The socket of the workspace that did not answer in time. */
   socket: z.string(),
-  /** The SHA-256 of the editing agent's token, as in the database; or the processes that ran the hook. */
+  /** The editing agent's proof: the SHA-256 of its token, as in the database. `hosts`: the processes that ran the hook. */
   proof: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
@@ -28,7 +28,7 @@ const LateEdit = operations['claim.edit'].input.extend({
 })
 export type LateEdit = z.infer<typeof LateEdit>
 
-/** The notes of one workspace, oldest first. Notes that nobody can use any more are removed. */
+/** Takes the late edits of one workspace, oldest first. Notes that nobody can use any more are removed. */
 export function takeLateEdits(hooksPath: string, socket: string, now: number): LateEdit[] {
   const folder = join(hooksPath, 'spool', spoolName(socket))
   const found: LateEdit[] = []
@@ -44,13 +44,13 @@ export function takeLateEdits(hooksPath: string, socket: string, now: number): L
   return found.sort((a, b) => a.at - b.at)
 }
 
-/** Removes notes that are too old for any workspace, such as those for a closed one. */
+/** Removes notes too old for any workspace, such as those for a closed one. */
 export function sweepLateEdits(hooksPath: string): void {
   const spool = join(hooksPath, 'spool')
   for (const name of namesIn(spool)) removeOlder(join(spool, name), limits.claimMs)
 }
 
-/** Removes a file or folder whose last change, by the file system's own time, is longer ago than this. */
+/** Removes a file or folder by the file system's time of its last change. */
 function removeOlder(path: string, ms: number): void {
   try {
     if (Date.now() - statSync(path).mtimeMs > ms) rmSync(path, { recursive: true, force: true })

@@ -1,9 +1,9 @@
-// The process of a lookout: it answers one question after the other, and ends when nobody asks any more. See lookout.ts.
+// The process of a lookout: answers one question after another, and ends when its channel closes. See lookout.ts.
 
 import { look, type Question } from './checkout.ts'
 
 try {
-  // A path through `/proc/self/cwd` leads here, and is known by that: see `isUnclear`.
+  // A path through `/proc/self/cwd` leads into this directory, and is recognised by that: see `isUnclear`.
   process.chdir('/proc/self')
 } catch {
   // A system without /proc has no such paths.

@@ -1,27 +1,27 @@
-// A lookout looks at paths that somebody else has named, in a process of its own: a dead network mount holds up whoever looks at it, for as long
-// as it is dead, and a thread that is held up keeps its process from ending. What there is to see is in checkout.ts.
+// A lookout looks at paths that somebody else has named, in a process of its own. A dead network mount blocks whoever looks at it, for as long as it is
+// dead, and a blocked thread keeps its process from ending. The looking itself is in checkout.ts.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { dirname, isAbsolute, resolve, sep } from 'node:path'
 import type { Looked, Question } from './checkout.ts'
 
-/** A disk answers within a millisecond; a network, or a machine with too much to do, within a second or two. */
+/** Maximum time for an answer. A disk answers within a millisecond; a network, or an overloaded machine, within a second or two. */
 const lookoutMs = 3_000
-/** Starting a Node takes its time on a busy machine, and is not a file system that hangs. */
+/** Maximum time for the process to start: on a busy machine starting Node takes long, without any file system hanging. */
 const startMs = 30_000
 /** An idle process is kept this long, so that the next question is answered at once. Then its memory is freed. */
 const idleMs = 5 * 60_000
-/** Directories that held it up are not looked at again for so long; and so many of them are remembered. */
+/** How long a directory that blocked the lookout is not looked at again, and how many of them are remembered. */
 const stuckMs = 60_000
 const stuckMax = 100
-/** Questions that wait: beyond this number nobody is asked. */
+/** Maximum number of waiting questions; further ones are answered at once, with nothing. */
 const waitingMax = 10_000
 
 interface Waiting {
   asker: string
   question: Question
   done(looked: Looked | undefined): void
-  /** The process that was asked first is gone. */
+  /** The process that was asked first is gone, so this is the second try. */
   isAgain?: boolean
 }
 
@@ -29,9 +29,9 @@ type FromProcess = { isReady: true } | { looked: Looked }
 
 export class Lookout {
   readonly #answerMs: number
-  /** By asker: each has a turn, however many questions another has. */
+  /** Questions by asker: each asker has its turn, however many questions another has. */
   readonly #waiting = new Map<string, Waiting[]>()
-  /** Directories that held it up, until when. */
+  /** Directories that blocked the lookout, with the end of their avoidance. */
   readonly #stuck = new Map<string, number>()
   #count = 0
   #process: ChildProcess | undefined
@@ -43,7 +43,7 @@ export class Lookout {
     this.#answerMs = answerMs
   }
 
-  /** Undefined where the file system does not answer in time: then nothing is known. */
+  /** Looks at paths. Undefined if the file system does not answer in time: then nothing is known. */
   look(question: Question, asker: string): Promise<Looked | undefined> {
     if (this.#count >= waitingMax) return Promise.resolve(undefined)
     return new Promise((done) => {
@@ -60,7 +60,7 @@ export class Lookout {
     else this.#waiting.set(waiting.asker, [waiting])
   }
 
-  /** Of the asker whose turn it is. */
+  /** Takes the first question of the asker whose turn it is. */
   #take(): Waiting | undefined {
     for (const [asker, theirs] of this.#waiting) {
       const waiting = theirs.shift()
@@ -89,11 +89,11 @@ export class Lookout {
     this.#wake(this.#answerMs, () => this.#giveUp(question))
   }
 
-  /** One alarm at a time: for a start, for an answer, or for the end of an idle process. */
+  /** Sets the one alarm: for a start, for an answer, or for the end of an idle process. */
   #wake(ms: number, work: () => void): void {
     clearTimeout(this.#alarm)
     const process = this.#process
-    // What came while this process itself was busy is heard first.
+    // Messages that came while this process itself was busy are heard first.
     const late = () => setImmediate(() => this.#alarm === alarm && this.#process === process && work())
     const alarm = setTimeout(late, ms).unref()
     this.#alarm = alarm
@@ -118,15 +118,15 @@ export class Lookout {
     return directoriesOf(question).some((each) => stuck.some((way) => each === way || each.startsWith(way + sep)))
   }
 
-  /** From the package's own `dist`, also where this file is read as TypeScript: a Node of its own loads JavaScript alone. */
+  /** Starts the process from the package's own `dist`, even if this file runs as TypeScript: a new Node process loads only JavaScript. */
   #start(): ChildProcess {
     const file = new URL('../../dist/machine/lookout-process.js', import.meta.url)
     const started = fork(file, [], { cwd: sep, execArgv: [], stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
-    // What one that was given up has still said is the answer to another question.
+    // A process that was given up may still send the answer to another question, which is ignored.
     started.on('message', (message: FromProcess) => this.#process === started && this.#hear(message))
     started.on('error', () => this.#lost(started))
     started.on('exit', () => this.#lost(started))
-    // An idle one must not keep a daemon alive that has nothing else to do.
+    // An idle lookout must not keep a daemon alive that has nothing else to do.
     started.unref()
     this.#process = started
     this.#hold()
@@ -142,7 +142,7 @@ export class Lookout {
     this.#hold()
   }
 
-  /** Whoever waits for an answer does not end before it. */
+  /** Keeps this process alive while a question waits for its answer. */
   #hold(): void {
     const channel = this.#process?.channel
     if (this.#asked || this.#count > 0) channel?.ref()
@@ -170,10 +170,10 @@ export class Lookout {
     clearTimeout(this.#alarm)
     const asked = this.#asked
     this.#asked = undefined
-    // Somebody else has ended it: the next one is asked, once.
+    // If the process was ended from outside, its question goes to the next one, once.
     if (asked?.isAgain) asked.done(undefined)
     else if (asked) this.#wait({ ...asked, isAgain: true })
-    // One that cannot be started now is not started over and over.
+    // If a process cannot be started now, it is not tried over and over.
     if (!hadBegun) while (this.#count > 0) this.#take()?.done(undefined)
     this.#next()
   }
@@ -185,5 +185,5 @@ function directoriesOf({ cwd, files, trees = [], directory }: Question): string[
   return [...new Set(directory === undefined ? above : [...above, resolve(cwd, directory)])]
 }
 
-/** One for all workspaces of a daemon. */
+/** The one lookout for all workspaces of a daemon. */
 export const lookout = new Lookout()

@@ -1,4 +1,4 @@
-// Is a host this machine itself? A name that only begins like its addresses is not.
+// Whether a host is this machine itself. A name that only begins like a loopback address is not.
 
 import { isIPv4 } from 'node:net'
 

@@ -1,4 +1,4 @@
-// A file that appears whole or not at all, in a place where none is: a backup, an export.
+// Writes a new file that appears whole or not at all, such as a backup or an export. No file is overwritten.
 
 import { existsSync, linkSync, lstatSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -6,7 +6,7 @@ import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import { RefusalError } from '../core/refusal-error.ts'
 import { syncFile, syncFolder } from './sync.ts'
 
-/** `write` gets the path of a draft, beside which it may put what it needs meanwhile. Only this user can read any of it. */
+/** `write` gets the path of a draft, beside which it may put temporary files. Only this user can read any of them. */
 export async function writeNewFile<T>(path: string, write: (draft: string) => Promise<T>): Promise<T> {
   const place = resolve(path)
   const folder = draftFolder(place)
@@ -22,7 +22,7 @@ export async function writeNewFile<T>(path: string, write: (draft: string) => Pr
   }
 }
 
-/** Beside the place, so that the draft gets there in one step. What is wrong with the place is said before anything is written. */
+/** Makes a folder beside the target, so that the draft can be moved there in one step. A fault of the target is reported before anything is written. */
 function draftFolder(place: string): string {
   try {
     if (lstatSync(place, { throwIfNoEntry: false })) throw isTaken(place)
@@ -36,7 +36,7 @@ const denials: Record<string, string> = {
   EACCES: 'you may not write there',
   EPERM: 'nobody may write there',
   EROFS: 'the disk is read-only',
-  // The kernel's own folders: they are there, and nothing can be made in them.
+  // The kernel's own folders exist, but no file can be made in them.
   ENOENT: 'nobody can make a file there',
 }
 
@@ -58,7 +58,7 @@ function misplaced(path: string, why: string, fix: string): RefusalError {
   return new RefusalError('file.misplaced', { path, why, fix })
 }
 
-/** The path itself, or what it would be made in. */
+/** The nearest existing path: this one or a directory above it. */
 function nearest(path: string): string {
   return existsSync(path) || path === dirname(path) ? path : nearest(dirname(path))
 }
@@ -68,7 +68,7 @@ function isTaken(path: string): RefusalError {
   return new RefusalError('file.exists', { path, ...(isDirectory ? { isDirectory } : {}) })
 }
 
-/** In one step. */
+/** Moves the draft to its place in one step. */
 function publish(draft: string, path: string): void {
   syncFile(draft)
   try {
@@ -76,7 +76,7 @@ function publish(draft: string, path: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST' || existsSync(path)) throw isTaken(path)
-    // A file system on which a file has one name only.
+    // Hard links fail on file systems where a file can have only one name.
     renameSync(draft, path)
   }
   syncFolder(dirname(path))

@@ -1,4 +1,4 @@
-// The next look at something that may have changed: whoever wants one earlier gets it earlier, and a look serves all who wanted one.
+// Schedules the next look at something that may have changed: the earliest wish decides when, and one look serves all wishes.
 
 export class NextLook {
   readonly #look: () => void
@@ -10,7 +10,7 @@ export class NextLook {
     this.#look = look
   }
 
-  /** After this time at the latest. */
+  /** Looks after this time at the latest. */
   within(ms: number): void {
     const at = performance.now() + ms
     if (this.#isEnded || at >= this.#at) return

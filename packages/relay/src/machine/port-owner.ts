@@ -1,11 +1,11 @@
-// Which program listens on a port, where /proc can tell: for the sentence that says why ours cannot.
+// Finds which program listens on a port, if /proc can tell: for the message that says why ours cannot.
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename } from 'node:path'
 
 const listening = '0A'
 
-/** `pid 993, python3`; undefined where it cannot be known: another system, or another user's program. */
+/** The owner of a port, for example `pid 993, python3`; undefined if it cannot be known: another system, or another user's program. */
 export function portOwner(port: number): string | undefined {
   try {
     const sockets = new Set(['tcp', 'tcp6'].flatMap((table) => socketsOn(table, port)))
@@ -14,7 +14,7 @@ export function portOwner(port: number): string | undefined {
       if (/^\d+$/.test(pid) && holdsOne(pid, sockets)) return `pid ${pid}, ${nameOf(pid)}`
     }
   } catch {
-    // The sentence stands without it.
+    // The message works without the owner's name.
   }
   return undefined
 }
@@ -42,11 +42,11 @@ function holdsOne(pid: string, sockets: Set<string>): boolean {
   }
 }
 
-/** A relay would else pass for any `node`. */
+/** The name of a process; a relay would otherwise show as `node`. */
 function nameOf(pid: string): string {
   const [, script = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
   const name = readFileSync(`/proc/${pid}/comm`, 'utf8').trim()
-  // It has given itself this title, with its arguments behind it: see cli/person.ts.
+  // Our process sets this title itself, followed by its arguments: see cli/person.ts.
   const isOurs = /^agent-relay(\.cjs)?$/.test(basename(script)) || name.startsWith('agent-relay')
   return isOurs ? 'agent-relay' : name
 }

@@ -1,6 +1,6 @@
-// Where a process stands among the others: what started it, whether it has a terminal, and whether it is the one it says it is. No system call
-// that Node has names the process at the other end of a socket. So a client names itself, and proves it by its title: the other end has told it
-// a secret, and no process can change the title of another one. What follows from it is decided in broker/sessions/person.ts.
+// The place of a process among the others: what started it, whether it has a terminal, and whether it is the one it says it is. No system call that Node
+// has names the process at the other end of a socket. So a client names itself, and proves it by its title: the other end has told it a secret, and no
+// process can change the title of another one. What follows from that is decided in broker/authority.ts.
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -8,10 +8,10 @@ import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
 export interface ProcessPlace {
-  /** Itself, what started it, and so on upward. */
+  /** Process ids: the process itself, its parent, and so on upward. */
   line: number[]
   hasTerminal: boolean
-  /** It has cut itself off from what started it: the leader of its session is not above it. */
+  /** The process has cut itself off from its parents: its session's leader is not among them. */
   isDetached: boolean
 }
 
@@ -21,15 +21,15 @@ interface Known {
   terminal: boolean
 }
 
-/** More than any person's shells in shells. */
+/** Maximum number of processes in a line: more than any person's nested shells. */
 const lineMax = 100
 
-/** The title by which a client proves which process it is. It has to fit into the room of its arguments. */
+/** The title by which a client proves which process it is. It has to fit into the space of its arguments. */
 export function titleOf(ticket: string): string {
   return `relay-${createHash('sha256').update(`title of ${ticket}`).digest('hex').slice(0, 18)}`
 }
 
-/** Undefined where it is not the process that it says, or nothing can be known of it. */
+/** The place of a process; undefined if the process does not have the proper title, or nothing can be read about it. */
 export async function placeOfProcess(pid: number, ticket: string): Promise<ProcessPlace | undefined> {
   const read = process.platform === 'linux' ? fromProc() : await fromPs()
   if (read === undefined || (await read.title(pid)) !== titleOf(ticket)) return undefined
@@ -38,7 +38,7 @@ export async function placeOfProcess(pid: number, ticket: string): Promise<Proce
   if (!own) return undefined
   for (let at = pid; at > 1 && line.length < lineMax && !line.includes(at); ) {
     line.push(at)
-    // What cannot be read is another user's.
+    // A process that cannot be read belongs to another user.
     at = (await read.known(at))?.parent ?? 0
   }
   const isDetached = own.leader !== 0 && !line.includes(own.leader)
@@ -56,7 +56,7 @@ function fromProc(): ProcessReader {
     title: async (pid) => (await read(pid, 'cmdline'))?.split('\0', 1)[0],
     async known(pid) {
       const stat = await read(pid, 'stat')
-      // The name in it may hold anything: what follows is behind the last bracket.
+      // The process name in this line may hold anything; the fields that follow stand behind the last bracket.
       const [, parent, , leader, terminal] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
       if (parent === undefined) return undefined
       return { parent: Number(parent), leader: Number(leader), terminal: Number(terminal) !== 0 }
@@ -64,7 +64,7 @@ function fromProc(): ProcessReader {
   }
 }
 
-/** Where there is no /proc. What is not known of the leader is left out. */
+/** Reads processes with `ps`, on systems without /proc. The session leader is unknown there, and left out. */
 async function fromPs(): Promise<ProcessReader | undefined> {
   if (process.platform === 'win32') return undefined
   const ps = promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,tty=,command='], { maxBuffer: 16 * 1024 * 1024 })

@@ -1,4 +1,4 @@
-// What was written is on the disk when these return: it outlives a power cut.
+// Syncs files and folders: when these functions return, written data is on disk and outlives a power cut.
 
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 
@@ -11,7 +11,7 @@ export function syncFile(path: string): void {
   }
 }
 
-/** The names in it. Where a folder cannot be opened, as on Windows, the system sees to it by itself. */
+/** Syncs the names in a folder. If a folder cannot be opened, as on Windows, the system takes care of it. */
 export function syncFolder(path: string): void {
   if (process.platform !== 'win32') syncFile(path)
 }

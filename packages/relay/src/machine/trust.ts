@@ -1,5 +1,5 @@
-// What a project's own `.relay/config.json` sets for runs and workers, and whether its owner has said that this very content may be used.
-// A file that came with a repository can name commands and addresses: nothing of it counts before `agent-relay trust`.
+// The settings for runs and workers in a project's own `.relay/config.json`, and whether the owner has allowed this very content. A file that came with
+// a repository can name commands and addresses: nothing of it counts before `agent-relay trust`.
 
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
@@ -34,14 +34,14 @@ const Settings = z.object({
     .optional(),
   /** MCP servers whose tools the built-in loop gets. */
   mcpServers: z.record(z.string(), Server).optional(),
-  /** More arguments for a worker's CLI. `acp`: a program and its arguments that speak ACP, in place of the CLI or as one of that name. */
+  /** Additional arguments for a worker's CLI. `acp`: a program with its arguments that speaks ACP, used in place of the CLI or as a new one of that name. */
   harness: z
     .record(z.string(), z.object({ args: z.array(z.string()).optional(), acp: z.array(z.string()).min(1).optional() }))
     .optional(),
-  /** What a worker's worktree gets besides its commit. Paths start at the repository's main checkout. */
+  /** Additions to a worker's worktree besides its commit. Paths start at the repository's main checkout. */
   worktree: z
     .object({
-      /** Where worktrees are made. */
+      /** The directory where worktrees are made. */
       directory: z.string().min(1).optional(),
       /** Files that git ignores and the worker needs, such as `.env`. */
       copy: z.array(z.string().min(1)).max(100).optional(),
@@ -57,17 +57,17 @@ export interface ProjectConfigFile {
   path: string
   /** The project's own directory. */
   directory: string
-  /** What binds the trust: another content is another file. */
+  /** The digest that was trusted: other content counts as another file. */
   sha256: string
   isTrusted: boolean
   settings: ProjectSettings
 }
 
-/** The nearest one, upward from `directory`, read once: what was hashed is what is used. */
+/** The nearest configuration, upward from `directory`. It is read once, so that the hashed content is the one used. */
 export function projectConfig(directory: string, dataDir: string): ProjectConfigFile | undefined {
   const file = find(directory)
   if (file === undefined) return undefined
-  // One file has one name, however its directory was reached.
+  // The real path gives the file one name, however its directory was reached.
   const real = realpathSync(file.directory)
   const path = join(real, '.relay', 'config.json')
   const settings = Settings.safeParse(file.value)
@@ -81,14 +81,14 @@ export function trust({ path, sha256 }: Pick<ProjectConfigFile, 'path' | 'sha256
   write(dataDir, { ...read(dataDir), [path]: sha256 })
 }
 
-/** False where it was not trusted. */
+/** Withdraws the trust in a file. Returns false if it was not trusted. */
 export function withdrawTrust(path: string, dataDir: string): boolean {
   const { [path]: known, ...rest } = read(dataDir)
   if (known !== undefined) write(dataDir, rest)
   return known !== undefined
 }
 
-/** Does it set anything that needs trust? */
+/** Whether the settings contain nothing that needs trust. */
 export function isEmpty({ llm, mcpServers = {}, harness = {}, worktree = {} }: ProjectSettings): boolean {
   if (Object.keys(worktree).length > 0) return false
   return llm === undefined && Object.keys(mcpServers).length === 0 && Object.keys(harness).length === 0
@@ -105,7 +105,7 @@ function find(directory: string): ProjectFile | undefined {
 
 const [faultsShownMax, placeCharsMax] = [3, 80]
 
-/** The first faults: a file can hold a million, each with a name of its own choice. */
+/** The first faults only: a file can hold a million, each with a name of its own choice. */
 function faultText({ issues }: z.ZodError): string {
   const shown = issues.slice(0, faultsShownMax).map(({ path, message }) => {
     return `${path.join('.').slice(0, placeCharsMax)}: ${message}`
@@ -115,7 +115,7 @@ function faultText({ issues }: z.ZodError): string {
 
 const trustFile = 'trust.json'
 
-/** By path. A file that cannot be read trusts nothing. */
+/** Trusted digests by path. A file that cannot be read trusts nothing. */
 function read(dataDir: string): Record<string, string> {
   try {
     const known = z.record(z.string(), z.string()).safeParse(JSON.parse(readFileSync(join(dataDir, trustFile), 'utf8')))

@@ -1,4 +1,4 @@
-// Here stands the version of this package, and nothing else: `--version` and the daemon's greeting load no more than this.
+// The version of this package, alone in its file: `--version` and the daemon's greeting load no more than this.
 
 import { createRequire } from 'node:module'
 

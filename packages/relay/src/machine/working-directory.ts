@@ -1,17 +1,17 @@
-// Where a program works that the daemon starts: the directory that is named, or the best one known. Never the data directory with its keys.
+// The working directory of a program that the daemon starts: the directory that is named, or the best one known. Never the data directory with its keys.
 
 import { realpathSync, statSync } from 'node:fs'
 import { isAbsolute, relative, resolve } from 'node:path'
 import { RefusalError } from '../core/refusal-error.ts'
 
 export interface Whereabouts {
-  /** The relay's own data. */
+  /** The relay's own data directory. */
   dataDir: string
-  /** As it was asked for; a relative path starts where the program would work without it. */
+  /** The directory that was asked for; a relative path starts at the program's default directory. */
   wanted?: string
-  /** Where it would work, the best first; those that are not known, or relative to nobody knows what, are passed over. */
+  /** Possible default directories, the best first; unknown and relative ones are skipped. */
   known: readonly (string | undefined)[]
-  /** The directory that must not be left, with its real path; none of it where it is not known. Left out: every directory will do. */
+  /** The directory that must not be left, with its real path; if the path is unknown, no directory is allowed. Left out: every directory will do. */
   within?: { directory?: string }
 }
 
@@ -22,7 +22,7 @@ export function allowedDirectory({ dataDir, wanted, known, within }: Whereabouts
   const path = resolve(base ?? '/', wanted ?? '.')
   const directory = realDirectory(path)
   const isPrivate = directory !== undefined && isInside(directory, realDirectory(dataDir) ?? resolve(dataDir))
-  // Whoever may not work everywhere learns nothing of the disk: missing, private, a link or elsewhere, it is answered alike.
+  // A caller limited to a directory learns nothing of the disk: missing, private, a link or elsewhere, all get the same answer.
   if (within) mustBeWithin(within, isPrivate ? undefined : directory, { path: wanted ?? 'Where you work' })
   if (directory === undefined) throw new RefusalError('directory.unknown', { path })
   if (isPrivate) throw new RefusalError('directory.private', { path })
@@ -39,9 +39,9 @@ export function mustBeWithin(
   throw new RefusalError('directory.outside', { ...told, hasProject: whole !== undefined })
 }
 
-/** Without links in it; undefined where there is no such directory. */
+/** The path without links; undefined if there is no such directory. */
 export function realDirectory(path: string | undefined): string | undefined {
-  // An empty path would be taken for the daemon's own directory.
+  // An empty path would mean the daemon's own directory.
   if (!path) return undefined
   try {
     const real = realpathSync(path)

@@ -1,6 +1,5 @@
-// What the administrator of the database tells all machines, as entries of the journals of shared workspaces: which machines are removed and
-// admitted, which format a workspace has, and which machine owns it. Machines do not judge these entries, which they know by their mark. No
-// machine can make one.
+// Entries that the administrator of the database writes into the journals of shared workspaces: removed and admitted machines, a workspace's format and
+// its owner machine. Machines recognize these entries by their mark and do not judge them. No machine can make one.
 
 import type { MachineAdmitted, MachineRevoked } from '@agent-relay/sdk/protocol'
 import { keys } from '../../core/conflict-keys.ts'
@@ -8,7 +7,7 @@ import { administratorMark } from '../../core/journal.ts'
 import { ownedBy, sharedFormat } from '../../core/workspaces.ts'
 import type { Client } from './connection.ts'
 
-/** Appends one entry. The owner alone may execute it, as all of these. */
+/** Appends one entry. Only the owner of the schema may execute this function and the others here. */
 const proclaim = `CREATE FUNCTION relay.proclaim_1(p_ws int, p_machine int, p_facts json) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE w relay.workspaces; v_mark text := '${administratorMark}' || left(replace(gen_random_uuid()::text, '-', ''), 16); v_at bigint;
 BEGIN
@@ -21,12 +20,12 @@ BEGIN
   PERFORM pg_notify('relay_' || w.ws, (w.head + 1) || ' 0');
 END $$`
 
-/** In every workspace whose format knows such facts. */
+/** Appends an entry with these facts to every workspace whose format knows them. */
 const tell = `CREATE FUNCTION relay.tell_1(p_machine text, p_facts json) RETURNS void LANGUAGE sql AS $$
   SELECT relay.proclaim_1(w.ws, (SELECT id FROM relay.machines WHERE name = p_machine), p_facts) FROM relay.workspaces w WHERE format > 1 ORDER BY ws
 $$`
 
-/** Answers the format that the workspace had; NULL where there is no such workspace, or no such machine in the cluster. */
+/** Raises a workspace's format and names its owner machine. Returns the former format; NULL if there is no such workspace or machine. */
 const raise = `CREATE FUNCTION relay.raise_1(p_workspace text, p_machine text, p_format int, p_facts json) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE w relay.workspaces; m relay.machines;
 BEGIN
@@ -40,12 +39,12 @@ END $$`
 
 export const administratorFunctions = [proclaim, tell, raise]
 
-/** `client` acts as the owner of the schema, inside a transaction; so in what follows. */
+/** Tells every workspace that a machine was removed or admitted. `client` acts as the owner of the schema, inside a transaction. */
 export async function tellMachines(client: Client, fact: MachineRevoked | MachineAdmitted): Promise<void> {
   await client.query('SELECT relay.tell_1($1, $2)', [fact.machine, JSON.stringify([fact])])
 }
 
-/** From now on the workspace has the newest format, and this machine owns it. Answers the format that it had. */
+/** Gives the workspace the newest format and the named machine as its owner. Returns the former format. `client` acts as the owner of the schema. */
 export async function raiseFormat(client: Client, workspace: string, machine: string): Promise<number | undefined> {
   const values = [workspace, machine, sharedFormat, JSON.stringify(ownedBy(machine))]
   const { rows } = await client.query('SELECT relay.raise_1($1, $2, $3, $4) AS format', values)

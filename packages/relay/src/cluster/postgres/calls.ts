@@ -1,26 +1,29 @@
-// What the daemons of a cluster in PostgreSQL tell each other besides the journal: who is there, and small questions with an answer.
+// Messages between the daemons of a cluster in PostgreSQL, besides the journal: presence, and small questions with an answer.
 
 import type { PostgresCluster } from './postgres-cluster.ts'
 
-/** Who is there on one machine, as its daemon has said it last. */
+/** The presence of one machine in one workspace, as its daemon last told it. */
 export interface Told {
   workspace: string
   machine: string
-  /** How long ago that daemon was heard of. */
+  /** Time since that daemon was last heard of. */
   seenMs: number
-  /** '': as before. */
+  /** The agents as JSON; '' if they are unchanged. */
   agents: string
-  /** It is no machine of the cluster any more. */
+  /** The machine no longer belongs to the cluster. */
   removed: boolean
 }
 
-/** Of this machine: '' where nothing has changed. */
+/** The presence of this machine. `agents` is '' if nothing has changed. */
 export interface Here {
   workspace: string
   agents: string
 }
 
-/** `stamp`: of the answer before, or 0 to hear of everybody. Answers who has said something new since then, is late, or was removed. */
+/**
+ * Tells this machine's presence, and returns the machines that have news since `stamp`, are late, or were removed. `stamp`: from the previous answer, or
+ * 0 to hear of everybody.
+ */
 export function tellPresence(
   cluster: PostgresCluster,
   stamp: number,
@@ -29,7 +32,7 @@ export function tellPresence(
   return cluster.asReader(async (client, boot) => {
     const text = 'SELECT * FROM relay.present_2($1, $2, $3)'
     const { rows } = await client.query(text, [boot, stamp, JSON.stringify(here)])
-    // No row at all: this machine has no say any more, and hears so when it writes.
+    // No row at all means that this machine was removed or fenced; its next write tells it so.
     const [head, ...told] = rows
     return {
       stamp: Number(head?.stamp ?? 0),
@@ -40,16 +43,16 @@ export function tellPresence(
   })
 }
 
-/** A question of another machine, or to one. */
+/** A question from another machine, or to one. */
 export interface Question {
   id: string
   workspace: string
   machine: string
-  /** JSON. */
+  /** The question, as JSON. */
   input: string
 }
 
-/** False: there is no such machine. */
+/** Puts a question to another machine. Returns false if it was not accepted: no such machine, or too many open questions. */
 export function put(
   cluster: PostgresCluster,
   { id, workspace, machine, input }: Question,
@@ -61,7 +64,7 @@ export function put(
   })
 }
 
-/** Those that this machine is asked and has not answered. */
+/** The questions that this machine has not answered yet. */
 export function asked(cluster: PostgresCluster): Promise<Question[]> {
   return cluster.asReader(async (client, boot) => (await client.query('SELECT * FROM relay.asked_1($1)', [boot])).rows)
 }
@@ -72,7 +75,7 @@ export function answer(cluster: PostgresCluster, id: string, text: string): Prom
   )
 }
 
-/** Undefined: there is none yet. */
+/** The answer to a question; undefined if there is none yet. */
 export function answerTo(cluster: PostgresCluster, id: string): Promise<string | undefined> {
   return cluster.asReader(async (client) => {
     return (await client.query('SELECT relay.answered_1($1) AS answer', [id])).rows[0].answer ?? undefined

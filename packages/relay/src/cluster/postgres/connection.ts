@@ -1,5 +1,5 @@
-// A connection to PostgreSQL: made when something is asked, and again after it broke; one question at a time. The one file that names the
-// driver, which is loaded with the first connection, so that a daemon whose workspaces are all its own never loads it.
+// A connection to PostgreSQL: opened by the first question, reopened after a break, one question at a time. Only this file names the driver, which is
+// loaded with the first connection: a daemon without shared workspaces never loads it.
 
 import { X509Certificate } from 'node:crypto'
 import { checkServerIdentity, type PeerCertificate, type TLSSocket } from 'node:tls'
@@ -12,34 +12,34 @@ import { nameOfRole } from './roles.ts'
 
 export type Client = PgClient
 
-/** A server, and who asks it. */
+/** A server, and the role that logs in. */
 export interface ServerAddress {
-  /** A name, an address, or the directory of a Unix socket. */
+  /** The server's name, its address, or the directory of its Unix socket. */
   host: string
   port: number
   database: string
   user: string
-  /** Unset: as `PGPASSWORD` or the file `.pgpass` say. */
+  /** Unset: taken from `PGPASSWORD` or the file `.pgpass`. */
   password?: string
-  /** The certificate that the server's must come from; unset: one that this machine trusts. Beyond this machine there is no way without TLS. */
+  /** The authority for the server's certificate; unset: those that this machine trusts. Connections beyond this machine always use TLS. */
   ca?: string
-  /** The name that the certificate is for, where the server is reached by another one, such as an address. */
+  /** The name in the server's certificate, if the server is reached by another one, such as an address. */
   certificateName?: string
 }
 
-/** TCP does not tell that a way was cut: after so many looks without a byte in either direction the connection is given up. */
+/** TCP does not report a cut connection: after this many looks without a byte in either direction it is given up. */
 const [lookMs, silentLooksMax] = [1_000, 5]
 const goodbyeMs = 500
 
 /**
- * So much an answer may take, whatever another machine has stored. A page is at most 8 MiB of text and one more entry, a payload at most 8 MiB, which
+ * Maximum size of an answer, whatever another machine has stored. A page is at most 8 MiB of text and one more entry; a payload is at most 8 MiB, which
  * the server writes as twice as many characters.
  */
 const answerBytesMax = 64 * 1024 * 1024
 
-/** The server does not let this machine in: its role was taken away, may log in no more, or has another password. */
+/** The server does not let this machine in: its role was removed, may not log in any more, or has another password. */
 export class LoginRefused extends Error {
-  /** Undefined where it was let in, and the cluster does not know it. */
+  /** The server's fault; undefined if the login worked but the cluster does not know the machine. */
   readonly fault: ServerFault | undefined
 
   constructor(why: string | ServerFault) {
@@ -48,24 +48,24 @@ export class LoginRefused extends Error {
   }
 }
 
-/** For the refusal: why it is not certain that this machine was removed. */
+/** For the refusal: why the machine may not have been removed after all. */
 export function doubtOf({ fault }: LoginRefused): { why?: string } {
   return fault?.kind === 'password' ? { why: fault.text } : {}
 }
 
-/** Whether a connection has failed for that. */
+/** Whether a connection failed because the login was refused. */
 export function isLoginRefused(error: unknown, address: ServerAddress): boolean {
   return error instanceof LoginRefused || isLoginFault(faultOf(error, address))
 }
 
-/** A file may hold several, as while one takes the place of another. */
+/** The certificates in a file's text; it holds several while one replaces another. */
 export function certificatesIn(text = ''): string[] {
   return text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
 }
 
 /**
- * The server has a verifier of each of our roles, so it can show that it is the one which made them. Another local user's program that has taken its
- * port cannot: it gets no password, and nothing is said to it.
+ * Makes the server prove that it knows this role, before it gets a password. The real server has a verifier of each of our roles; another local user's
+ * program on its port has none.
  */
 function mustProve(client: Client): { failure?: Error } {
   const { connection } = client as unknown as { connection: import('node:events').EventEmitter }
@@ -76,7 +76,7 @@ function mustProve(client: Client): { failure?: Error } {
     proof.failure = new Error(why)
     streamOf(client).destroy(proof.failure)
   }
-  // Before the driver hears of it, which would answer.
+  // These listeners run before the driver's own, which would answer.
   connection.once('authenticationCleartextPassword', refuse).once('authenticationMD5Password', refuse)
   connection.once('authenticationSASLFinal', () => {
     isProven = true
@@ -96,60 +96,60 @@ async function connect(address: ServerAddress): Promise<Client> {
   const client = new pg.Client({
     ...rest,
     ssl,
-    // Several statements go in one write: a lock is held for one round trip, not for one each.
+    // Several statements go out in one write, so a lock is held for one round trip, not for one each.
     pipeline: true,
     keepAlive: true,
     connectionTimeoutMillis: lookMs * silentLooksMax,
     application_name: 'agent-relay',
   })
-  // Without a listener the first cut would end the process. Whoever asks next is told.
+  // Without a listener the first broken connection would end the process. The next question reports it.
   client.on('error', () => {})
   const proof = nameOfRole(address.user) === undefined ? undefined : mustProve(client)
   const connecting = client.connect()
   const shown = isHere ? undefined : watchCertificate(client)
   streamOf(client).prependOnceListener('data', (bytes: Buffer) => {
-    // The driver would wait for the rest of what it takes for the beginning of an answer.
+    // The driver would take foreign bytes for the start of an answer and wait for the rest.
     if (!isPostgres(bytes, !isHere)) streamOf(client).destroy(new NotPostgres('this is no PostgreSQL'))
   })
   try {
     await connecting
-    // The driver takes it for a connection by then.
+    // The driver may count a server without proof as connected.
     if (proof?.failure) throw proof.failure
   } catch (error) {
-    // It may still be open, where the server waits for a password that there is none of.
+    // The socket may still be open, for example if the server waits for a password that we do not have.
     streamOf(client).destroy()
     throw shown?.certificate ? Object.assign(error as Error, shown) : error
   }
   return client
 }
 
-/** The first byte: yes or no to TLS, else a question for a password, an error, a notice or another version of the protocol. */
+/** Whether the first byte is one that PostgreSQL sends: yes or no to TLS, else a request for a password, an error, a notice or another protocol version. */
 function isPostgres([first = 0]: Uint8Array, isTlsAsked: boolean): boolean {
   return (isTlsAsked ? 'SNE' : 'RENv').includes(String.fromCharCode(first))
 }
 
-/** Kept before it is judged: a socket that was closed because of its certificate shows it no more. */
+/** Records the server's certificate before it is judged: a socket that was closed because of its certificate no longer shows it. */
 function watchCertificate(client: Client): { certificate?: X509Certificate } {
   const shown: { certificate?: X509Certificate } = {}
-  // The driver has taken the answer by then, and put TLS in the place of the first stream.
+  // When data arrives, the driver has already taken the server's answer, and replaced the stream with a TLS one.
   streamOf(client).once('data', () => {
     const stream = streamOf(client) as Partial<TLSSocket>
     stream.prependOnceListener?.('secure', () => {
-      // An error here would end the process. `getPeerX509Certificate` takes the names from the check that comes next, in Node 20.
+      // An error here would end the process. In Node 20 `getPeerX509Certificate` would spoil the check of names that comes next.
       try {
         shown.certificate = new X509Certificate((stream as TLSSocket).getPeerCertificate(true).raw)
       } catch {
-        // It is judged all the same; only what it says is not told.
+        // The certificate is judged all the same; only the fault cannot describe it.
       }
     })
   })
   return shown
 }
 
-/** Where the connections lead that `withClient` has made. */
+/** The server of each connection that `withClient` has made. */
 const addresses = new WeakMap<Client, ServerAddress>()
 
-/** For what a person does with a cluster: one connection, for as long as the work takes. */
+/** One connection for a person's command, open for as long as the work takes. */
 export async function withClient<T>(address: ServerAddress, work: (client: Client) => Promise<T>): Promise<T> {
   const client = await connect(address)
   addresses.set(client, address)
@@ -160,7 +160,7 @@ export async function withClient<T>(address: ServerAddress, work: (client: Clien
   }
 }
 
-/** One more connection of whoever `withClient` has made this one for: what is asked over it does not wait for what is asked over the first. */
+/** Opens a second connection to the server of one that `withClient` has made; its questions do not wait for those of the first. */
 export function withAnother<T>(client: Client, work: (client: Client) => Promise<T>): Promise<T> {
   return withClient(addresses.get(client) as ServerAddress, work)
 }
@@ -168,26 +168,26 @@ export function withAnother<T>(client: Client, work: (client: Client) => Promise
 export interface ConnectionOptions {
   address: ServerAddress
   clock: Clock
-  /** Said on every new connection before anything else is asked. */
+  /** Runs on every new connection before any question. */
   greet(client: Client): Promise<void>
-  /** Told every second while an answer is waited for and nothing comes: somebody may hold a lock. */
+  /** Called every second while an answer is awaited and nothing comes: another machine may hold a lock. */
   onSilence(): void
 }
 
 export class Connection {
   readonly #options: ConnectionOptions
   #client: Client | undefined
-  /** What was asked before is through. */
+  /** Resolves when the previous question is done. */
   #free: Promise<unknown> = Promise.resolve()
   #isClosed = false
-  /** The server has said that it did not wait for its standby. */
+  /** The server has said that a commit did not wait for its standby. */
   #isUnsure = false
 
   constructor(options: ConnectionOptions) {
     this.#options = options
   }
 
-  /** Fails with `ClusterUnreachable` where no answer came, and with `LoginRefused`. A question that failed has ended its connection. */
+  /** Fails with `ClusterUnreachable` if no answer came, and with `LoginRefused`. A failed question ends its connection. */
   ask<T>(question: (client: Client) => Promise<T>): Promise<T> {
     const answer = this.#free.then(() => this.#ask(question))
     this.#free = answer.catch(() => {})
@@ -199,7 +199,7 @@ export class Connection {
     const client = this.#client
     if (!client) return
     this.#client = undefined
-    // A server that is out of reach says no goodbye.
+    // An unreachable server never closes its side.
     const late = this.#options.clock.after(goodbyeMs, () => streamOf(client).destroy())
     await client.end()
     late.cancel()
@@ -236,7 +236,7 @@ export class Connection {
     const gone = () => this.#drop(client)
     client.on('error', gone)
     client.on('end', gone)
-    // Somebody has cancelled the wait for a synchronous standby. The answer would say that all is well.
+    // Somebody has cancelled the wait for a synchronous standby, though the answer would report success.
     client.on('notice', ({ routine }) => {
       if (routine === 'SyncRepWaitForLSN') this.#isUnsure = true
     })
@@ -245,7 +245,7 @@ export class Connection {
 
   #drop(client: Client): void {
     if (this.#client === client) this.#client = undefined
-    // Never cancelled: a cancelled commit may be stored, and says that it is.
+    // The question is not cancelled: a cancelled commit may be stored all the same.
     streamOf(client).destroy()
   }
 
@@ -253,7 +253,7 @@ export class Connection {
   async #heard<T>(client: Client, answer: Promise<T>): Promise<T> {
     const stream = streamOf(client)
     const before = stream.bytesRead
-    // The driver says only that the connection has ended.
+    // The driver reports only that the connection has ended.
     let why: Error | undefined
     const giveUp = (text: string) => {
       why ??= new Error(text)
@@ -286,23 +286,23 @@ export class Connection {
 
 const tooLong = `an answer of the server is longer than ${answerBytesMax / 1024 / 1024} MiB`
 
-/** The driver's types do not tell of it. */
+/** The socket below the driver; its types do not show it. */
 function streamOf(client: Client): import('node:net').Socket {
   return (client as unknown as { connection: { stream: import('node:net').Socket } }).connection.stream
 }
 
 /**
- * States in which the server has refused a statement, and another try may succeed: a standby that cannot write (25006), a conflict (40), no
- * memory or disk (53), a lock not given (55P03), a statement that took too long (57014), a broken file (58). And one without our schema (3F000).
+ * SQL states of a refused statement that may succeed later: a standby that cannot write (25006), a conflict (40), no memory or disk (53), a lock not
+ * given (55P03), a statement that took too long (57014), a broken file (58), and a missing schema of ours (3F000).
  */
 const refusedForNow = /^(?:25006|3F000|40...|53...|55P03|57014|58...)$/
-/** States with which the server ends a connection; whether a commit came through is not known. */
+/** SQL states with which the server ends a connection; whether a commit came through is unknown. */
 const ended = /^(?:08...|25P03|57P..|XX...)$/
 
 function failureOf(error: Error, address: ServerAddress): Error {
   const { code } = error as { code?: string }
   if (error instanceof ClusterUnreachable || error instanceof LoginRefused) return error
-  // Only what the server itself has said carries a severity.
+  // Only errors sent by the server itself carry a severity.
   const isEnd = !('severity' in error) || (code !== undefined && ended.test(code))
   const isUnsent = !isEnd && code !== undefined && refusedForNow.test(code)
   return isEnd || isUnsent ? new ClusterUnreachable(faultOf(error, address), isUnsent) : error

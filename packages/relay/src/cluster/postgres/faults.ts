@@ -1,12 +1,12 @@
-// Why a PostgreSQL does not do what is asked, in words for people: the one place that reads the errors of the server, of the system, of TLS and of the
-// driver. Each text says what to do next.
+// Translates the errors of the PostgreSQL server, the system, TLS and the driver into words for people. Only this file reads them. Each text says what
+// to do next.
 
 import type { X509Certificate } from 'node:crypto'
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import type { ServerFault } from '../cluster-journal.ts'
 import { nameOfRole } from './roles.ts'
 
-/** The server, and who asks it. */
+/** The server, and the role that logs in. */
 interface At {
   host: string
   database: string
@@ -15,7 +15,7 @@ interface At {
 }
 type Known = Omit<ServerFault, 'text'> & { text: string | ((at: At) => string) }
 
-/** What the driver throws, with the certificate that the server has shown, where it was that which failed. */
+/** An error of the driver, with the server's certificate if that was the cause. */
 interface Thrown {
   code?: string
   message: string
@@ -24,14 +24,14 @@ interface Thrown {
   fault?: ServerFault
 }
 
-/** It answers, and not as a PostgreSQL does. */
+/** The server answers, but not in PostgreSQL's protocol. */
 export class NotPostgres extends Error {}
 
-/** Somebody has to do something there; until then asking again changes nothing. */
+/** A fault that lasts until somebody acts on the server; asking again is useless. */
 const lasting = (kind: ServerFault['kind'], text: Known['text']): Known => ({ kind, isLasting: true, text })
 const passing = (kind: ServerFault['kind'], text: Known['text']): Known => ({ kind, isLasting: false, text })
 
-/** Of a machine of a cluster; undefined where it is a person who asks, as whoever administers the database. */
+/** The machine that the role belongs to; undefined for a person, such as the administrator of the database. */
 const machineOf = ({ user }: At) => nameOfRole(user)
 
 const invitedAgain = (name: string | undefined) =>
@@ -42,7 +42,7 @@ const older = lasting(
   'The cluster was made by an older version. To bring it up to date, whoever administers the database runs: agent-relay cluster init',
 )
 
-/** By the code of the server or of the system. */
+/** Faults by the code of the server or of the system. */
 const byCode: Record<string, Known> = {
   '28P01': lasting('password', (at) =>
     machineOf(at) === undefined
@@ -97,7 +97,7 @@ const byCode: Record<string, Known> = {
   ),
 }
 
-/** A role that may log in no more; the server says so by the name of its function, because its words come in many languages. */
+/** The role may not log in any more. The name of the server's function tells it, because its messages come in many languages. */
 const removed = lasting('removed', (at) => {
   const name = machineOf(at)
   if (name === undefined) return `${at.user} may not log in there: the role was locked, or there is none of this name.`
@@ -111,7 +111,7 @@ const untrusted = lasting('certificate', ({ ca }) =>
     : 'The certificate of the server does not come from the one that this machine was given. If the server has a new one: agent-relay cluster init ' +
       '--ca FILE where it is administered, and let the other machines in again (machine revoke, invite, join).',
 )
-/** As TLS calls a certificate that comes from nobody whom this machine believes. */
+/** TLS codes for a certificate whose issuer this machine does not trust. */
 const untrustedPattern = /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|CERT_UNTRUSTED|CERT_SIGNATURE_FAILURE|INVALID_CA/
 
 const notPostgres = lasting(
@@ -124,7 +124,7 @@ const withoutTls = lasting(
     'ssl_key_file); where machines would not trust it, name it here: --ca FILE',
 )
 
-/** By the words of the driver, which has no codes of its own. */
+/** Faults by the words of the driver, which has no codes of its own. */
 const byWords: [RegExp, Known][] = [
   [/does not support SSL/, withoutTls],
   [/error establishing an SSL connection|^received invalid response/, notPostgres],
@@ -132,7 +132,7 @@ const byWords: [RegExp, Known][] = [
   [/timeout/i, byCode.ETIMEDOUT as Known],
 ]
 
-/** A server that does not let this machine in: its role may log in no more, or has another password since it was invited again. */
+/** Whether the server refused the login: the role may not log in any more, or has another password since the machine was invited again. */
 export function isLoginFault({ kind }: ServerFault): boolean {
   return kind === 'removed' || kind === 'password'
 }
@@ -146,7 +146,7 @@ function knownFor(error: Thrown): Known | undefined {
   return code === '' ? byWords.find(([pattern]) => pattern.test(message))?.[1] : undefined
 }
 
-/** Whatever was thrown while the server at this address was asked. What is not known here passes, in the server's own words. */
+/** The fault for an error thrown by a question to this server. An unknown error counts as passing, in the server's own words. */
 export function faultOf(thrown: unknown, at: At): ServerFault {
   const error = thrown as Thrown
   if (error.fault) return error.fault
@@ -159,7 +159,7 @@ export function faultOf(thrown: unknown, at: At): ServerFault {
 
 const factCharsMax = 200
 
-/** What the certificate itself says. Whoever answers there may have written anything into it. */
+/** The certificate's own contents. They may be forged by whoever answers there, so each is cleaned and shortened. */
 function factsOf(certificate: X509Certificate | undefined): string {
   const unsent = ' Nothing was sent.'
   if (!certificate) return unsent

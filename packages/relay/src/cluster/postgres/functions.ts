@@ -1,38 +1,38 @@
-// What a machine may do in the database, as SQL: these functions, and nothing else. They run with the rights of the owner, so each one is
-// given a search path that no caller can change, names every table with its schema, and takes the machine from the role that has logged in,
-// never from an argument. A function is never changed once it was released: the next form of `append_1` is called `append_2`, so that
-// daemons of both versions can go on while the schema is migrated. STRICT: a call with a NULL does nothing.
+// The SQL functions that a machine may call; it may do nothing else in the database. They run with the owner's rights, so each one has a search path
+// that no caller can change, names every table with its schema, and takes the machine from the role that has logged in, never from an argument. A
+// released function is never changed: the next form of `append_1` is called `append_2`, so daemons of both versions go on while the schema is migrated.
+// STRICT: a call with a NULL does nothing.
 //
-// They rely on READ COMMITTED (each statement sees what was committed before it began, so what is read after the lock is new). At a stricter
-// level the lock itself fails with 40001 where somebody has appended meanwhile.
+// They rely on READ COMMITTED: each statement sees what was committed before it began, so data read after the lock is new. At a stricter level the lock
+// itself fails with 40001 if somebody has appended meanwhile.
 
 import { aheadMsMax, pageEntriesMax } from '../cluster-journal.ts'
 
-/** Text of entries that one answer carries at most, so that no replica has to hold all of a long absence at once. */
+/** Maximum text of entries in one answer, so that a replica need not hold all it has missed at once. */
 export const pageBytesMax = 8 * 1024 * 1024
 
-/** One append of a daemon has at most 256; this is for whoever calls by hand. */
+/** Maximum number of drafts in an append. A daemon sends at most 256; the limit is for calls made by hand. */
 export const draftsMax = 1_000
 
 /**
- * Every question here has an index. A plan that was made while a table was small would go through all of it, and is kept for as long as the
+ * Settings that force the use of indexes. Every query here has one. A plan made while a table was small would scan all of it, and is kept as long as the
  * connection lasts: an append to a journal of 10,000 entries took four times as long as the first.
  */
 const byIndex = ['seqscan', 'bitmapscan', 'sort'].map((way) => `SET enable_${way} = off`)
 
-/** The mark of a function that machines may execute. */
+/** Attributes of every function that machines may execute. */
 export const secure = `SECURITY DEFINER SET search_path = pg_catalog, pg_temp ${byIndex.join(' ')}`
 
-/** Answers are rows of one type: the first says how it went, and where it carries entries, the others are these. */
+/** The one row type of all answers: the first row gives the result, and the rows after it carry entries. */
 const rowType = `CREATE TYPE relay.row_1 AS
   (kind text, seq bigint, at bigint, by text, cause text, machine text, mark text, entry text)`
 
-/** The machine that has logged in. Not found: never joined, or removed from the table. */
+/** The machine whose role has logged in; no row if it never joined, or was removed. */
 const self = `CREATE FUNCTION relay.self_1() RETURNS relay.machines LANGUAGE sql STABLE AS $$
   SELECT m FROM relay.machines m WHERE m.role = session_user AND m.joined_at IS NOT NULL AND m.revoked_at IS NULL
 $$`
 
-/** Why this machine gets no further; NULL where it does. */
+/** Why this machine gets no further; NULL if it may go on. */
 const stopped = `CREATE FUNCTION relay.stopped_1(p_machine relay.machines, p_ws int, p_boot int, p_seq bigint, p_mark text)
 RETURNS text LANGUAGE sql STABLE AS $$
   SELECT CASE
@@ -42,7 +42,7 @@ RETURNS text LANGUAGE sql STABLE AS $$
   END
 $$`
 
-/** Entries after a number: at most so many, and no more once their text is too long together. */
+/** Entries after a number, up to a limit on their number and on their text together. */
 const page = `CREATE FUNCTION relay.page_1(p_ws int, p_seq bigint, p_limit int) RETURNS SETOF relay.row_1 LANGUAGE sql STABLE AS $$
   SELECT 'entry', j.seq, j.at, j.by, j.cause, m.name, j.mark, j.entry
   FROM (
@@ -52,7 +52,7 @@ const page = `CREATE FUNCTION relay.page_1(p_ws int, p_seq bigint, p_limit int) 
   WHERE j.before < ${pageBytesMax} ORDER BY j.seq
 $$`
 
-/** A daemon starts: from now on one that started earlier with the same identity is fenced. */
+/** Registers the start of a daemon: an earlier one with the same identity is fenced from now on. */
 const hello = `CREATE FUNCTION relay.hello_1(p_version text) RETURNS TABLE (id int, name text, boot int)
 LANGUAGE sql STRICT ${secure} AS $$
   UPDATE relay.machines m SET boot = m.boot + 1, booted_at = now(), version = left(p_version, 40)
@@ -60,20 +60,20 @@ LANGUAGE sql STRICT ${secure} AS $$
 $$`
 
 /**
- * A daemon is back on a new connection. It writes, so that its commit waits for a synchronous standby: whatever this machine finds stored from
- * now on, such as an entry whose answer was lost, is on the standby as well.
+ * Registers a new connection of a daemon. It writes, so that its commit waits for a synchronous standby: whatever this machine finds stored from now on,
+ * such as an entry whose answer was lost, is on the standby as well.
  */
 const back = `CREATE FUNCTION relay.back_1() RETURNS void LANGUAGE sql ${secure} AS $$
   UPDATE relay.machines SET back_at = now() WHERE id = (SELECT id FROM relay.self_1())
 $$`
 
-/** A machine that was invited takes its place: once, and in time. One that was removed may have been invited again. */
+/** An invited machine takes its place: once, and in time. A removed machine may have been invited again. */
 const join = `CREATE FUNCTION relay.join_1() RETURNS text LANGUAGE sql ${secure} AS $$
   UPDATE relay.machines SET joined_at = now(), invited_until = NULL, revoked_at = NULL
   WHERE role = session_user AND invited_until > now() RETURNING name
 $$`
 
-/** A workspace begins to be shared. Asked again it answers the same; NULL: the name belongs to another one. */
+/** Begins to share a workspace. A repeated call returns the same; NULL: the name belongs to another workspace. */
 const create = `CREATE FUNCTION relay.create_1(p_id text, p_name text) RETURNS int LANGUAGE plpgsql STRICT ${secure} AS $$
 BEGIN
   IF (relay.self_1()).id IS NULL THEN RETURN NULL; END IF;
@@ -98,7 +98,7 @@ BEGIN
   END IF;
 END $$`
 
-/** As follow, and nobody else appends before this transaction ends. */
+/** As `follow_1`, and nobody else can append before this transaction ends. */
 const turn = `CREATE FUNCTION relay.turn_1(p_workspace text, p_boot int, p_seq bigint, p_mark text)
 RETURNS SETOF relay.row_1 LANGUAGE plpgsql STRICT ${secure} AS $$
 BEGIN
@@ -111,7 +111,7 @@ const payload = `CREATE FUNCTION relay.payload_1(p_workspace text, p_seq bigint)
   WHERE w.id = p_workspace AND j.seq = p_seq AND (relay.self_1()).id IS NOT NULL
 $$`
 
-/** What speaks against an append, apart from the machine itself: NULL, 'behind', or 'denied' with the agent whose home is elsewhere. */
+/** Why an append may not be stored, apart from the machine's own state: NULL, 'behind', or 'denied' with the agent whose home is elsewhere. */
 const objection = `CREATE FUNCTION relay.objection_1(w relay.workspaces, p_machine int, p_seq bigint, p_reads json, p_homes json, p_drafts json,
   OUT kind text, OUT agent text) LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -143,7 +143,7 @@ BEGIN
   IF agent IS NOT NULL THEN kind := 'denied'; END IF;
 END $$`
 
-/** Stores drafts behind the head, whose row the caller has locked. Answers the times that they were given, in order. */
+/** Stores drafts after the last entry; the caller has locked the workspace's row. Returns their times, in order. */
 const store = `CREATE FUNCTION relay.store_1(w relay.workspaces, p_machine int, p_stem text, p_note boolean, p_writes json, p_homes json,
   p_drafts json, p_entries json, p_payloads json) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE v_ats text; v_at bigint; v_head bigint;
@@ -167,10 +167,10 @@ BEGIN
   RETURN v_ats;
 END $$`
 
-/** All of it or nothing, in one statement. The lock is held to the commit, so numbers come in the order of commits and have no gaps. */
+/** Stores all drafts or none, in one statement. The lock is held until the commit, so numbers follow the order of commits and have no gaps. */
 const append = appendUnless('')
 
-/** `refusal`: a statement that is carried out once the workspace is known and locked. */
+/** The SQL of `append_1`. `refusal`: a statement that runs once the workspace is known and locked. */
 export function appendUnless(refusal: string): string {
   return `CREATE OR REPLACE FUNCTION relay.append_1(p_workspace text, p_boot int, p_seq bigint, p_mark text, p_reads json, p_writes json, p_homes json,
   p_drafts json, p_entries json, p_payloads json) RETURNS SETOF relay.row_1 LANGUAGE plpgsql STRICT ${secure} AS $$
@@ -196,15 +196,15 @@ BEGIN
 END $$`
 }
 
-/** Those that the others call. Nobody but the owner may. */
+/** Functions that the others call; only the owner may execute them. */
 const inner = [self, stopped, page, objection, store]
 
 const forMachines = [hello, back, join, create, list, follow, turn, payload, append]
 
-/** The first form of all of them, in the order in which they must be made. */
+/** The first form of all functions, in the order in which they must be made. */
 export const functions1 = [rowType, ...inner, ...forMachines]
 
-/** By name, with what they take: what the role of machines may execute. */
+/** Names of the functions that the role of machines may execute. */
 export const grants1 = forMachines.map(nameOf)
 
 export function nameOf(sql: string): string {

@@ -1,4 +1,4 @@
-// Who holds others up is ended. Every append waits for the lock on the row of its workspace, and a transaction keeps a lock until it ends: a machine
+// Ends connections that hold up others. Every append waits for the lock on its workspace's row, and a transaction keeps a lock until it ends: a machine
 // that begins one and falls silent would stop all others. PostgreSQL itself says who waits for whom, whatever kind of lock it is.
 
 import { setTimeout as pause } from 'node:timers/promises'
@@ -6,25 +6,29 @@ import { type Client, withAnother } from './connection.ts'
 import { secure } from './functions.ts'
 import { machineRole, ownerRole } from './roles.ts'
 
-/** A machine may be waited for so long. An honest turn lasts one round trip, and the server ends it after a second of silence. */
+/** Maximum time that others wait for a machine. An honest turn lasts one round trip, and the server ends it after a second of silence. */
 const holdMsMax = 2_000
-/** Whoever administers the database waits for less. An honest turn that is ended for them is taken again. */
+/** The administrator of the database waits for less. An honest turn that is ended for the administrator is repeated. */
 const [administratorMs, lookMs] = [150, 50]
 
-/** A role of the cluster: of a machine or of an invitation. */
+/** The roles of the cluster's machines and invitations. */
 const ours =
   '(SELECT role FROM relay.machines UNION SELECT invitation FROM relay.machines WHERE invitation IS NOT NULL)'
 
-/** Whom the owner may end: those whose role it is a member of. PostgreSQL 15 lets a role take that away, and there the owner may end anybody. */
+/**
+ * Whether the owner may end a connection: the owner must be a member of its role. In PostgreSQL 15 a role can take that away, and there the owner may
+ * end anybody.
+ */
 const mayEnd = "(pg_has_role(a.usesysid, 'USAGE') OR pg_has_role('pg_signal_backend', 'USAGE'))"
 
 /**
- * Ends the connections of each machine that somebody has been waiting for, and answers how many. All of them, because a machine may stand in line
- * with every connection that it has, and one of its connections may keep a lock for which another waits.
+ * Ends all connections of each machine that somebody has waited for too long, and returns how many. All of them, because a machine may wait in line with
+ * every connection that it has, and one of them may keep a lock that another waits for.
  *
- * Never ended: who waits for a lock itself, because somebody else is the cause, and is ended first; who waits for a synchronous standby, because its
- * commit would be seen without being on the standby; who waits for the disk, as commits do. A wait for a transaction begins when that
- * transaction has the lock, so that a machine which waited for long is not ended when its turn comes. A wait for a place in line ("tuple") does not.
+ * Three kinds are never ended: a connection that waits for a lock itself, because somebody else is the cause and is ended first; one that waits for a
+ * synchronous standby, because its commit would be seen without being on the standby; one that waits for the disk, as commits do. A wait for a
+ * transaction begins when that transaction has the lock, so a machine that waited for long is not ended when its turn comes. A wait for a place in line
+ * ("tuple") gives no such certainty, so it does not count.
  */
 const endHolders = `CREATE FUNCTION relay.end_holders_1(p_waiter int, p_ms int) RETURNS bigint LANGUAGE sql VOLATILE AS $$
   WITH RECURSIVE waits AS MATERIALIZED (
@@ -44,33 +48,33 @@ const endHolders = `CREATE FUNCTION relay.end_holders_1(p_waiter int, p_ms int) 
   WHERE a.wait_event IS DISTINCT FROM 'SyncRep' AND a.pid <> pg_backend_pid() AND ${mayEnd}
 $$`
 
-/** Asked by a machine that waits. Whoever else asks, and however often: nobody is ended who was not waited for for that long. */
+/** Called by a waiting machine. However often anybody calls it, only machines that were waited for that long are ended. */
 const free = `CREATE FUNCTION relay.free_1() RETURNS bigint LANGUAGE sql VOLATILE ${secure} AS $$
   SELECT relay.end_holders_1(NULL, ${holdMsMax}) WHERE (relay.self_1()).id IS NOT NULL
 $$`
 
-/** Those of the owner, and those that machines may execute. */
+/** `inner`: functions for the owner alone. `forMachines`: functions that machines may execute. */
 export const holdingFunctions = { inner: [endHolders], forMachines: [free] }
 
-/** By a machine. Nothing happens where the database has an older schema. */
+/** Called by a machine that waits. Does nothing if the database has an older schema. */
 export async function endHolder(client: Client): Promise<void> {
   await client.query(
     `DO $$ BEGIN IF to_regproc('relay.free_1') IS NOT NULL THEN PERFORM relay.free_1(); END IF; END $$`,
   )
 }
 
-/** A number that no other program is likely to lock. */
+/** The advisory lock's number, which no other program is likely to use. */
 const administratorLock = 7_365_111
 
 /**
- * Does what waits for locks, and ends whichever machine is in its way. `client` belongs to whoever administers the database; one of them at a time
- * does so, because two who drop the same role would meet half of each other's work.
+ * Runs work that waits for locks, and ends whichever machine is in its way. `client` belongs to the administrator of the database. One administrator at
+ * a time, because two who drop the same role would meet half of each other's work.
  */
 export async function clearingTheWay<T>(client: Client, work: () => Promise<T>): Promise<T> {
   const { rows } = await client.query('SELECT pg_backend_pid() AS pid')
   const done = new AbortController()
   const cleared = withAnother(client, (helper) => clear(helper, rows[0].pid, done.signal))
-  // Told by the work itself, which waits then for as long as it must.
+  // If the clearing fails, the work itself reports it and waits as long as it must.
   cleared.catch(() => {})
   try {
     await client.query('SELECT pg_advisory_lock($1)', [administratorLock])
@@ -91,7 +95,7 @@ async function clear(helper: Client, waiter: number, isDone: AbortSignal): Promi
   }
 }
 
-/** Where a server is set to keep prepared transactions, a machine can leave one that holds its locks without a connection. No daemon makes one. */
+/** Rolls back prepared transactions. If the server keeps them, a machine can leave one that holds its locks without a connection. No daemon makes one. */
 async function rollBackPrepared(helper: Client): Promise<void> {
   const { rows } = await helper.query(
     `SELECT gid, owner FROM pg_prepared_xacts WHERE database = current_database()

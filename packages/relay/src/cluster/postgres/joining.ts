@@ -1,5 +1,5 @@
-// How a machine takes the place that it was invited to. An invitation has a role of its own, which the server lets in for ten minutes: a role
-// cannot lift that for itself. The machine's own role has no password before its machine has set one.
+// How an invited machine joins the cluster. An invitation has a role of its own, which the server lets in for ten minutes; a role cannot extend that
+// itself. The machine's own role has no password until its machine sets one.
 
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,12 +10,12 @@ import { type Parcel, takeParcel } from './parcel.ts'
 
 export { nameOfRole } from './roles.ts'
 
-/** The role of the invitation, for as long as there is one. */
+/** Column for the invitation's role, while there is an invitation. */
 export const joiningTables = ['ALTER TABLE relay.machines ADD COLUMN invitation name UNIQUE']
 
 /**
- * A machine that was invited takes its place: once, and in time. One that was removed may have been invited again. From here on the
- * invitation may act as the machine's role, so that it sets the password of that. The clock is asked, since a transaction may be old.
+ * An invited machine takes its place: once, and in time. A removed machine may have been invited again. From here on the invitation may act as the
+ * machine's role, to set its password. The clock is asked, since a transaction may be old.
  */
 const join = `CREATE FUNCTION relay.join_2() RETURNS TABLE (machine text, role name) LANGUAGE plpgsql ${secure} AS $$
 DECLARE m relay.machines;
@@ -27,7 +27,7 @@ BEGIN
   RETURN QUERY SELECT m.name, m.role;
 END $$`
 
-/** The machine has a password, and the invitation may act as nobody but itself again. */
+/** Called once the machine has a password: the invitation can no longer act as the machine's role. */
 const joined = `CREATE FUNCTION relay.joined_2() RETURNS void LANGUAGE plpgsql ${secure} AS $$
 DECLARE m relay.machines;
 BEGIN
@@ -37,12 +37,12 @@ END $$`
 
 export const joiningFunctions = [join, joined]
 
-/** The answer to the last word was lost, and the server cannot be asked: the machine may have joined, with a password that nobody knows now. */
+/** The answer to the last statement was lost, and the server cannot be asked: the machine may have joined with a password that nobody knows now. */
 export class JoinUnsure extends Error {}
 
 const [triesMax, tryMs] = [5, 1_000]
 
-/** On the machine itself: it takes its place, with a password that nobody else has seen. */
+/** Joins this machine to the cluster, with a password that nobody else has seen. */
 export async function joinCluster(
   invitation: ServerAddress,
 ): Promise<Credentials & { machine: string; parcel?: Parcel }> {
@@ -74,7 +74,7 @@ async function takePlace(client: Client, password: string): Promise<{ machine: s
   return rows[0]
 }
 
-/** Whether the server knows the new password, where it did not say so. */
+/** Asks whether the server knows the new password, after the answer to the join was lost. */
 async function hasJoined(address: ServerAddress): Promise<boolean> {
   for (let tries = 1; ; tries++) {
     try {

@@ -1,22 +1,22 @@
-// The second form of what machines follow and append by, as SQL: for workspaces whose entries every machine judges (format 2 and later). The
-// database believes nothing but the role that has logged in. What an entry changes is kept beside it, so that machines can check it; and no
-// homes are kept here, because a machine could lie about them. What is too long for a machine to read is not handed out.
+// The second form of the SQL functions that follow and append: for workspaces whose entries every machine judges (format 2 and later). The database
+// believes nothing but the role that has logged in. The keys that an entry changes are kept beside it, so that machines can check them. No homes are
+// kept here, because a machine could lie about them. An entry too long for a machine to read is not handed out.
 
 import { aheadMsMax, entryBytesMax, pageEntriesMax } from '../cluster-journal.ts'
 import { appendUnless, draftsMax, pageBytesMax, secure } from './functions.ts'
 
-/** A run's payload is at most half as long. */
+/** Maximum size of a payload; a run's is at most half of it. */
 const payloadBytesMax = 16 * 1024 * 1024
-/** Conflict keys of one entry. The most are those of some hundred files that are claimed at once. */
+/** Maximum size of one entry's conflict keys. The longest list comes from some hundred files claimed at once. */
 const writesBytesMax = 256 * 1024
-/** What one append says beside the text of its entries: who, when, and the keys. */
+/** Maximum size of an append besides the text of its entries: authors, times and keys. */
 const headsBytesMax = 8 * 1024 * 1024
 
 const column = `ALTER TABLE relay.journal ADD COLUMN writes text CHECK (octet_length(writes) <= ${writesBytesMax}),
   ADD CONSTRAINT journal_entry_bytes CHECK (octet_length(entry) <= ${entryBytesMax}) NOT VALID,
   ADD CONSTRAINT journal_payload_bytes CHECK (octet_length(payload) <= ${payloadBytesMax}) NOT VALID`
 
-/** Machines judge which entry of a command counts. An index finds those that the appender has not seen. */
+/** Machines judge which entry of a command counts. The index finds the entries that the appender has not seen. */
 const causes = ['DROP INDEX relay.journal_cause', 'CREATE INDEX journal_cause ON relay.journal (ws, cause, by)']
 
 const rowType = `CREATE TYPE relay.row_2 AS
@@ -44,7 +44,7 @@ BEGIN
   END IF;
 END $$`
 
-/** As follow, and nobody else appends before this transaction ends. */
+/** As `follow_2`, and nobody else can append before this transaction ends. */
 const turn = `CREATE FUNCTION relay.turn_2(p_workspace text, p_boot int, p_seq bigint, p_mark text)
 RETURNS SETOF relay.row_2 LANGUAGE plpgsql STRICT ${secure} AS $$
 BEGIN
@@ -52,7 +52,7 @@ BEGIN
   RETURN QUERY SELECT * FROM relay.follow_2(p_workspace, p_boot, p_seq, p_mark, ${pageEntriesMax});
 END $$`
 
-/** Whether the appender has to see more first. What it has seen, it has judged. */
+/** Whether the appender has to see more entries first. Entries that it has seen, it has judged. */
 const isBehind = `CREATE FUNCTION relay.is_behind_2(w relay.workspaces, p_seq bigint, p_reads json, p_drafts json) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -66,7 +66,7 @@ BEGIN
     WHERE j.ws = w.ws AND j.cause = d.cause AND j.by = d.by AND j.seq > p_seq LIMIT 1) found);
 END $$`
 
-/** Stores drafts behind the head, whose row the caller has locked. Answers the times that they were given, in order. */
+/** Stores drafts after the last entry; the caller has locked the workspace's row. Returns their times, in order. */
 const store = `CREATE FUNCTION relay.store_2(w relay.workspaces, p_machine int, p_stem text, p_drafts json, p_entries json, p_payloads json)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE v_ats text; v_at bigint; v_head bigint; v_decides boolean;
@@ -89,14 +89,14 @@ BEGIN
   RETURN v_ats;
 END $$`
 
-/** What format 1 is given instead, in which the database keeps homes and is told which append is a note. */
+/** The call for format 1, where the database keeps homes and is told which append is a note. */
 const former = `SELECT a.kind, a.seq, a.at, a.by, a.cause, a.machine, a.mark, a.entry, NULL FROM relay.append_1(p_workspace, p_boot, p_seq, p_mark,
     CASE WHEN (SELECT bool_and(d.writes #>> '{}' = 'note') FROM json_to_recordset(p_drafts) AS d(writes json)) THEN '"none"' ELSE p_reads END,
     (SELECT coalesce(json_agg(k), '[]') FROM json_to_recordset(p_drafts) AS d(writes json),
       json_array_elements_text(CASE WHEN json_typeof(d.writes) = 'array' THEN d.writes ELSE '[]' END) k),
     p_homes, p_drafts, p_entries, p_payloads) a`
 
-/** All of it or nothing, in one statement. The lock is held to the commit, so numbers come in the order of commits and have no gaps. */
+/** Stores all drafts or none, in one statement. The lock is held until the commit, so numbers follow the order of commits and have no gaps. */
 const append = `CREATE FUNCTION relay.append_2(p_workspace text, p_boot int, p_seq bigint, p_mark text, p_reads json, p_homes json,
   p_drafts json, p_entries json, p_payloads json) RETURNS SETOF relay.row_2 LANGUAGE plpgsql STRICT ${secure} AS $$
 DECLARE w relay.workspaces; m relay.machines := relay.self_1(); v_kind text; v_ats text;
@@ -120,7 +120,7 @@ BEGIN
   END IF;
 END $$`
 
-/** An entry without its keys could not be judged. */
+/** The refusal in `append_1` for newer formats: an entry without its keys could not be judged. */
 const guard =
   "IF w.format > 1 THEN RAISE 'this workspace needs a newer Agent Relay' USING ERRCODE = 'feature_not_supported'; END IF;"
 

@@ -1,38 +1,37 @@
-// The roles of machines and of invitations: how they are made, limited and dropped again, and how their connections are ended. Whoever may make
-// roles asks for all of it.
+// The roles of machines and of invitations: making, limiting and dropping them, and ending their connections. All of it needs the right to make roles.
 
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import type { Client, ServerAddress } from './connection.ts'
 import { invitedRole, machineRole, ownerRole } from './roles.ts'
 
-/** As PostgreSQL's own clients do. */
+/** Iterations of the password hash, as many as PostgreSQL's own clients use. */
 const iterations = 4_096
-/** So long the end of one connection is waited for, and so often it is looked for others. */
+/** How long the end of one connection is awaited, and how often others are looked for. */
 const [endMs, looksMax] = [1_000, 5]
-/** So long the lock on a role is waited for, and so often that is tried. */
+/** How long the lock on a role is awaited, and how many times that is tried. */
 const [lockMs, triesMax] = [100, 20]
 
 /**
- * A daemon has two connections, a third while somebody holds it up, and each command of a person one. After a cut the server may take some
- * time to notice, so that the former two still count beside the new ones.
+ * A daemon has two connections, a third while it is held up, and one more for each command of a person. After a cut the server takes some time to
+ * notice, so the old two still count beside the new ones.
  */
 const connectionsMax = 10
 const invitationConnectionsMax = 2
 
-/** What a machine logs in with. */
+/** A machine's login. */
 export type Credentials = Pick<ServerAddress, 'user' | 'password'>
 
-/** The role of a machine, which nobody can log in as yet, and that of the invitation to it. */
+/** The role of a machine, which nobody can log in as yet, and the role of its invitation. */
 export interface NewRoles {
   role: string
   invitation: string
-  /** Of the invitation. */
+  /** The password of the invitation's role. */
   password: string
 }
 
-/** Inside a transaction. The owner of the schema can end the connections of both, and lets the invitation act as the machine when it joins. */
+/** Makes both roles, inside a transaction. The owner of the schema can end their connections, and lets the invitation act as the machine when it joins. */
 export async function makeRoles(client: Client, name: string, until: Date): Promise<NewRoles> {
-  // Roles are common to all databases of a server, names of machines are not.
+  // Roles are common to all databases of a server; names of machines are not.
   const role = `relay_${name}_${randomBytes(4).toString('hex')}`
   const invitation = `${role}_invited`
   const password = randomBytes(18).toString('base64url')
@@ -47,7 +46,10 @@ export async function makeRoles(client: Client, name: string, until: Date): Prom
   return { role, invitation, password }
 }
 
-/** The roles that a former version has made get the limits of now. Answers the machines whose role another administrator has made: it stays as it is. */
+/**
+ * Applies today's limits to roles that a former version has made. Returns the machines whose role another administrator has made: those roles stay as
+ * they are.
+ */
 export async function limitRoles(client: Client): Promise<string[]> {
   const { rows } = await actAsOwner(client, () =>
     client.query(
@@ -79,7 +81,7 @@ async function unlessForbidden(work: () => Promise<void>, ...others: string[]): 
   }
 }
 
-/** With all that it has made, such as large objects. What it has made in another database keeps it, and then nobody can log in as it. */
+/** Drops a role with all that it has made, such as large objects. A role that owns something in another database remains, and nobody can log in as it. */
 export async function dropRole(client: Client, role: string): Promise<void> {
   const name = client.escapeIdentifier(role)
   await unlessForbidden(async () => {
@@ -89,7 +91,10 @@ export async function dropRole(client: Client, role: string): Promise<void> {
   }, needed)
 }
 
-/** Who may make roles is not for that a member of them, and only a member may end their sessions and drop what they own. */
+/**
+ * Makes the caller a member of the role during the work. The right to make roles is not membership, which ending a role's sessions and dropping its
+ * objects needs.
+ */
 async function asMember<T>(client: Client, role: string, work: () => Promise<T>): Promise<T> {
   const { rows } = await client.query("SELECT pg_has_role(current_user, $1, 'USAGE') AS may", [role])
   const name = client.escapeIdentifier(role)
@@ -102,7 +107,7 @@ async function asMember<T>(client: Client, role: string, work: () => Promise<T>)
   }
 }
 
-/** It can log in no more, and nothing of it is connected. Answers how many connections that were. */
+/** Forbids the role to log in and ends its connections. Returns how many were ended. */
 export function throwOut(client: Client, role: string): Promise<number> {
   return asMember(client, role, async () => {
     let ended = 0
@@ -126,7 +131,7 @@ export function throwOut(client: Client, role: string): Promise<number> {
 async function endSessions(client: Client, role: string): Promise<number> {
   const text = 'SELECT pg_terminate_backend(pid, $2) FROM pg_stat_activity WHERE usename = $1'
   let ended = 0
-  // One that was just being let in is seen by the next look.
+  // The next look finds a connection that was just being let in.
   for (let looks = 0; looks < looksMax; looks++) {
     const found = (await client.query(text, [role, endMs])).rowCount ?? 0
     if (found === 0 && looks > 0) break
@@ -135,7 +140,7 @@ async function endSessions(client: Client, role: string): Promise<number> {
   return ended
 }
 
-/** In one transaction, with the rights of the owner of the tables. */
+/** Runs the work in one transaction, with the rights of the owner of the tables. */
 export function actAsOwner<T>(client: Client, work: () => Promise<T>): Promise<T> {
   return transact(client, async () => {
     await client.query(`SET LOCAL ROLE ${ownerRole}`)
@@ -155,7 +160,7 @@ export async function transact<T>(client: Client, work: () => Promise<T>): Promi
   }
 }
 
-/** What the server keeps instead of a password (RFC 5803). */
+/** The SCRAM verifier that the server keeps instead of a password (RFC 5803). */
 export function verifierOf(password: string): string {
   const salt = randomBytes(16)
   const salted = pbkdf2Sync(password, salt, iterations, 32, 'sha256')

@@ -1,5 +1,5 @@
-// The machines of a cluster in PostgreSQL: each has a role of its own, made by whoever administers the database and removed the same way. No
-// secret of a machine ever leaves it: what it tells the server is a verifier, from which the password cannot be computed.
+// The machines of a cluster in PostgreSQL. Each has a role of its own, made and removed by the administrator of the database. No secret of a machine
+// ever leaves it: it gives the server a verifier, from which the password cannot be computed.
 
 import { raiseFormat, tellMachines } from './administrator.ts'
 import type { Client } from './connection.ts'
@@ -12,11 +12,11 @@ const inviteMs = 10 * 60_000
 
 export interface Inviting {
   now?: number
-  /** Opened by whoever has the invitation. */
+  /** Goes with the invitation, sealed so that only the invitation's secret opens it. */
   parcel?: Parcel
 }
 
-/** A machine that may take its place until then. `client` belongs to somebody who may make roles; so in all that follows. */
+/** Invites a machine: it may join within ten minutes. `client` belongs to somebody who may make roles, here and in every function below. */
 export function inviteMachine(
   client: Client,
   name: string,
@@ -37,8 +37,8 @@ export function inviteMachine(
 }
 
 /**
- * The row of the machine. An invitation that nobody took is replaced by the next one for the name. A machine that was removed keeps its row: what
- * it wrote names it. Answers the roles that nobody needs any more.
+ * Writes the machine's row. An unused invitation is replaced by the next one for the name. A removed machine keeps its row, because its entries name it.
+ * Returns the roles that nobody needs any more.
  */
 async function place(
   client: Client,
@@ -60,10 +60,10 @@ async function place(
 }
 
 const isInvited = '(invitation IS NOT NULL OR invited_until IS NOT NULL)'
-/** It was used, has run out, or is one of a former version. */
+/** The invitation was used, has expired, or was made by a former version. */
 const isOver = '(invited_until IS NULL OR invited_until < clock_timestamp() OR invitation IS NULL)'
 
-/** The roles of invitations that are over, which only whoever may make roles can drop, and the places that nobody took. */
+/** Drops the roles of invitations that are over, which needs the right to make roles, and the places that nobody took. */
 export async function dropInvitations(client: Client): Promise<void> {
   const { rows } = await actAsOwner(client, () =>
     client.query(`SELECT id, role, invitation FROM relay.machines WHERE ${isInvited} AND ${isOver}`),
@@ -81,7 +81,7 @@ export async function dropInvitations(client: Client): Promise<void> {
   }
 }
 
-/** From now on the workspace has the newest format, and this machine owns it. Answers the format that it had, if there are both. */
+/** Gives the workspace the newest format and the named machine as its owner. Returns the former format; undefined if there is no such workspace or machine. */
 export function giveWorkspace(client: Client, workspace: string, machine: string): Promise<number | undefined> {
   return clearingTheWay(client, async () => {
     await dropInvitations(client)
@@ -89,12 +89,12 @@ export function giveWorkspace(client: Client, workspace: string, machine: string
   })
 }
 
-/** ok: it can neither log in nor go on. withdrawn: it had not come yet, and cannot any more. last: nobody would be left. */
+/** ok: the machine can neither log in nor go on. withdrawn: it had not joined yet, and no longer can. last: no machine would be left. */
 export type Revoked = { kind: 'ok'; ended: number } | { kind: 'withdrawn' } | { kind: 'last' } | { kind: 'unknown' }
 
 /**
- * First the machine is thrown out, and only then are rows taken: it may hold locks on them, also those of its own row and role, for as long as
- * it is connected. Whichever other machine holds them is ended meanwhile. Asked again it ends what the machine may hold by then.
+ * Removes a machine. It is thrown out before its rows are changed: while it is connected it may hold locks on them, also on its own row and role. Any
+ * other machine that holds them is ended meanwhile. A repeated call ends the connections that the machine has by then.
  */
 export function revokeMachine(client: Client, name: string): Promise<Revoked> {
   return clearingTheWay(client, () => revoke(client, name))
@@ -116,10 +116,10 @@ async function revoke(client: Client, name: string): Promise<Revoked> {
   return isWithdrawn ? { kind: 'withdrawn' } : { kind: 'ok', ended }
 }
 
-/** False: nobody would be left. */
+/** Marks the machine as removed, or deletes its row if it never joined. Returns false if no machine would be left. */
 function removeRow(client: Client, meant: MachineRow): Promise<boolean> {
   return actAsOwner(client, async () => {
-    // All rows, so that two who remove each other's machine at once do not leave none.
+    // All rows are locked, so that two who remove each other's machine at once do not leave none.
     if (isLast(await machinesOf(client, 'FOR UPDATE'), meant)) return false
     await client.query(forgetQuestions, [meant.name])
     await client.query(meant.joined_at === null ? withdraw : remove, [meant.name])
@@ -145,7 +145,7 @@ async function machinesOf(client: Client, lock = ''): Promise<MachineRow[]> {
   return rows
 }
 
-/** Nobody would be left. */
+/** Whether removing the machine would leave none. */
 function isLast(machines: readonly MachineRow[], { name }: MachineRow): boolean {
   const isThere = ({ joined_at, revoked_at }: MachineRow) => joined_at !== null && revoked_at === null
   const meant = machines.find((each) => each.name === name)
@@ -153,7 +153,7 @@ function isLast(machines: readonly MachineRow[], { name }: MachineRow): boolean 
 }
 
 const withdraw = 'DELETE FROM relay.machines WHERE name = $1'
-/** They would be those of the next machine of that name. */
+/** The questions would otherwise pass to the next machine of that name. */
 const forgetQuestions = 'DELETE FROM relay.asks WHERE from_machine = (SELECT id FROM relay.machines WHERE name = $1)'
 const remove =
   'UPDATE relay.machines SET revoked_at = coalesce(revoked_at, now()), invited_until = NULL, invitation = NULL, parcel = NULL WHERE name = $1'

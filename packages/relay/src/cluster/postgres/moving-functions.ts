@@ -1,5 +1,5 @@
-// How a workspace comes into a cluster and is taken out of it again, as SQL: the functions of moving.ts. Like those in functions.ts they are
-// never changed once they were released. A workspace of format 0 is being copied: no machine opens it.
+// The SQL functions of moving.ts, which bring a workspace into a cluster and take it out again. Like those in functions.ts they are never changed once
+// released. A workspace of format 0 is being copied: no machine opens it.
 
 import { copyMark } from '../../core/journal.ts'
 import { aheadMsMax } from '../cluster-journal.ts'
@@ -7,10 +7,10 @@ import { secure } from './functions.ts'
 
 const tablesOfWorkspace = ['journal', 'keys', 'homes', 'snapshots', 'presence', 'asks']
 
-/** What a workspace has besides its row, `w`. */
+/** Deletes everything that belongs to the workspace `w` except its row. */
 export const emptied = tablesOfWorkspace.map((table) => `DELETE FROM relay.${table} WHERE ws = w.ws;`).join(' ')
 
-/** The copying begins, or begins again: what an earlier try has left is removed. 'there': it is shared already. */
+/** Begins the copying, and first removes the rest of an earlier try. 'there': the workspace is shared already. */
 const moveIn = `CREATE FUNCTION relay.move_in_1(p_id text, p_name text, p_boot int) RETURNS text LANGUAGE plpgsql STRICT ${secure} AS $$
 DECLARE m relay.machines := relay.self_1(); w relay.workspaces; v_stopped text := relay.stopped_1(m, 0, p_boot, 0, '');
 BEGIN
@@ -24,7 +24,7 @@ BEGIN
   RETURN 'ok';
 END $$`
 
-/** Entries as they were, with their times and numbers. False: somebody else has begun to copy it meanwhile. */
+/** Copies entries with their times and numbers. Returns false if somebody else has begun to copy the workspace meanwhile. */
 const copy = `CREATE FUNCTION relay.copy_1(p_workspace text, p_boot int, p_seq bigint, p_stem text, p_writes json, p_homes json,
   p_drafts json, p_entries json, p_payloads json) RETURNS boolean LANGUAGE plpgsql STRICT ${secure} AS $$
 DECLARE m relay.machines := relay.self_1(); w relay.workspaces; v_head bigint; v_at bigint;
@@ -49,7 +49,7 @@ BEGIN
   RETURN true;
 END $$`
 
-/** From now on it is shared. This commit decides: before it the workspace lives on one machine, after it in the cluster. */
+/** Makes the copied workspace shared. This commit decides: before it the workspace lives on one machine, after it in the cluster. */
 const moveEnd = `CREATE FUNCTION relay.move_end_1(p_workspace text, p_boot int, p_head bigint) RETURNS boolean LANGUAGE plpgsql STRICT ${secure} AS $$
 BEGIN
   IF relay.stopped_1(relay.self_1(), 0, p_boot, 0, '') IS NOT NULL THEN RETURN false; END IF;
@@ -57,7 +57,7 @@ BEGIN
   RETURN FOUND;
 END $$`
 
-/** The same in a later format. */
+/** As `move_end_1`, for a later format. */
 const moveEnd2 = `CREATE FUNCTION relay.move_end_2(p_workspace text, p_boot int, p_head bigint, p_format int) RETURNS boolean
 LANGUAGE plpgsql STRICT ${secure} AS $$
 BEGIN
@@ -66,7 +66,7 @@ BEGIN
   RETURN FOUND;
 END $$`
 
-/** It is taken back by a machine that has all of it; the cluster has it no more. This commit decides. */
+/** Removes the workspace from the cluster, for a machine that has all of it. This commit decides. */
 const takeBack = `CREATE FUNCTION relay.take_back_1(p_workspace text, p_boot int, p_seq bigint, p_mark text) RETURNS text
 LANGUAGE plpgsql STRICT ${secure} AS $$
 DECLARE w relay.workspaces; v_stopped text;

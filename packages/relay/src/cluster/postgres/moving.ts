@@ -1,4 +1,4 @@
-// A workspace is moved into a cluster in PostgreSQL, page by page, or taken back: each of these is one call of a function.
+// Calls of the SQL functions that copy a workspace into a cluster, page by page, or take it back.
 
 import type { Draft } from '../../core/journal.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
@@ -13,14 +13,14 @@ export interface Page {
   writes: readonly string[]
 }
 
-/** taken: the name belongs to another workspace. there: it is shared already. */
+/** taken: the name belongs to another workspace. there: the workspace is shared already. */
 export type Begun = 'ok' | 'taken' | 'there' | 'revoked' | 'fenced'
 
 export function moveIn(cluster: PostgresCluster, id: string, name: string): Promise<Begun> {
   return one(cluster, (boot) => ['move_in_1', id, name, boot])
 }
 
-/** False: another machine has begun to move it meanwhile. `seq`: the number of the last entry that was copied. */
+/** Copies a page of entries. Returns false if another machine has begun to move the workspace meanwhile. `seq`: the number of the last copied entry. */
 export function copyPage(
   cluster: PostgresCluster,
   id: string,
@@ -32,12 +32,15 @@ export function copyPage(
   return one(cluster, (boot) => ['copy_1', id, boot, seq, stem, ...texts])
 }
 
-/** From now on it is shared. */
+/** Makes the copied workspace shared. */
 export function moveEnd(cluster: PostgresCluster, id: string, head: number): Promise<boolean> {
   return one(cluster, (boot) => ['move_end_2', id, boot, head, sharedFormat])
 }
 
-/** behind: this machine does not have all of it. removed: somebody else has taken it back. owner: only its owner may, which is another machine. */
+/**
+ * behind: this machine does not have all entries. removed: somebody else has taken the workspace back. owner: another machine owns it, and only the
+ * owner may take it back.
+ */
 export type TakenBack = 'ok' | 'behind' | 'owner' | 'removed' | 'revoked' | 'fenced' | 'diverged'
 
 export function takeBack(cluster: PostgresCluster, id: string, { seq, mark }: Place): Promise<TakenBack> {
@@ -47,7 +50,7 @@ export function takeBack(cluster: PostgresCluster, id: string, { seq, mark }: Pl
 /** unknown: the cluster has no such machine. */
 export type HandedOver = 'ok' | 'owner' | 'unknown' | 'revoked' | 'fenced'
 
-/** From now on the workspace belongs to that machine. */
+/** Makes that machine the owner of the workspace. */
 export function handOver(cluster: PostgresCluster, id: string, machine: string): Promise<HandedOver> {
   return one(cluster, (boot) => ['hand_over_1', id, boot, machine])
 }
@@ -63,7 +66,7 @@ function one<T>(cluster: PostgresCluster, call: (boot: number) => [string, ...un
 
 const undefinedFunction = '42883'
 
-/** The function is of a later version than the tables of the database. */
+/** Reports a missing function as a database whose schema is older than this version. */
 function older(error: unknown): never {
   throw (error as { code?: string }).code === undefinedFunction ? new RefusalError('cluster.older') : error
 }

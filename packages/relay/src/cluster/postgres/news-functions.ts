@@ -1,21 +1,21 @@
-// Who came, went or changed on other machines, as SQL: what presence.ts asks. A machine that has nothing new costs the others nothing but one row
-// of an index, so that the work of the server grows with the machines and not with their square. The form before, `present_1`, answers a row for
-// every other machine each time, and is there for older daemons.
+// The SQL function that presence.ts calls: presence changes on other machines. A machine without news costs the others no more than one row of an index,
+// so the server's work grows with the machines and not with their square. The older form, `present_1`, returns a row for every other machine each time;
+// older daemons call it.
 
 import { lateStampsMax } from './presence-functions.ts'
 
-/** After so long without a word a machine counts as out of reach, and is told of as late for another while. */
+/** Silence after which a machine counts as unreachable, and for how long after that it is reported as late. */
 const [lateMs, toldLateMs] = [15_000, 60_000]
-/** Text of one answer. The longest are left out, as if they had not changed. */
+/** Maximum text of one answer. The longest parts are left out, as if they had not changed. */
 const charsMax = 4_000_000
 
-/** No index is forced, unlike in functions.ts: these tables are small, and a scan that is forbidden and needed looks expensive. */
+/** Unlike in functions.ts no index is forced: these tables are small, and a forbidden scan that is needed looks expensive to the planner. */
 const cheap = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off'
 
 /**
- * Says who is here, with '' for "the same as before". The first row has no workspace: its stamp is the time of the server, which the next call
- * names. The others are of machines that have said something new since then, that were not heard of for long, that were removed, or let in again.
- * It is news too when somebody comes back who was late.
+ * Tells this machine's presence, with '' for "the same as before". The first row has no workspace: its stamp is the server's time, which the next call
+ * passes back. The other rows are machines that have news since then, are late, were removed, or were let in again. A late machine that comes back is
+ * news too.
  */
 const present = `CREATE FUNCTION relay.present_2(p_boot int, p_stamp bigint, p_rows json)
 RETURNS TABLE (workspace text, machine text, seen_ms bigint, stamp bigint, agents text, removed boolean) LANGUAGE plpgsql STRICT ${cheap} AS $$
@@ -47,7 +47,7 @@ BEGIN
     WHERE o.revoked_at > to_timestamp((p_stamp - ${lateStampsMax}) / 1000000.0);
 END $$`
 
-/** What the functions that were released before cost too much: where a plan that they force looks expensive it was compiled at each call. */
+/** Switches off JIT compilation for the functions released before: where the plan that they force looks expensive, each call was compiled. */
 const compileNothing = `DO $$ DECLARE f regprocedure; BEGIN
   FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'relay'::regnamespace AND proconfig IS NOT NULL LOOP
     EXECUTE format('ALTER FUNCTION %s SET jit = off', f);

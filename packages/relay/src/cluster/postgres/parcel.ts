@@ -1,5 +1,5 @@
-// What an invitation brings along: the workspace that it is for, and its key. It lies in the database, sealed with the invitation's own secret, which
-// the database does not know, and is gone once the machine has joined or the invitation is over.
+// The parcel of an invitation: the workspace that the invitation is for, and its key. It lies in the database, sealed with the invitation's own secret,
+// which the database does not know. It is deleted once the machine has joined or the invitation is over.
 
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import type { Client } from './connection.ts'
@@ -14,7 +14,7 @@ export interface Parcel {
 
 export const parcelTables = ['ALTER TABLE relay.machines ADD COLUMN parcel text']
 
-/** Handed out once, to the invitation that it came with. */
+/** Hands out the parcel once, to the invitation that it came with. */
 const take = `CREATE FUNCTION relay.parcel_1() RETURNS text LANGUAGE plpgsql ${secure} SET jit = off AS $$
 DECLARE m relay.machines;
 BEGIN
@@ -31,7 +31,7 @@ function keyFrom(secret: string, salt: Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, salt, 'agent-relay parcel', 32))
 }
 
-/** Opens for nobody who does not have the secret. */
+/** Encrypts a parcel, so that only the secret opens it. */
 export function seal(secret: string, parcel: Parcel): string {
   const [salt, nonce] = [randomBytes(saltBytes), randomBytes(nonceBytes)]
   const sealing = createCipheriv(cipher, keyFrom(secret, salt), nonce)
@@ -39,7 +39,7 @@ export function seal(secret: string, parcel: Parcel): string {
   return Buffer.concat([salt, nonce, sealing.getAuthTag(), ...sealed]).toString('base64url')
 }
 
-/** Undefined for what was not sealed with this secret. */
+/** Decrypts a parcel; undefined if it was not sealed with this secret. */
 export function unseal(secret: string, text: string): Parcel | undefined {
   try {
     const bytes = Buffer.from(text, 'base64url')
@@ -60,7 +60,7 @@ export function unseal(secret: string, text: string): Parcel | undefined {
   }
 }
 
-/** Inside of the transaction in which the machine joins. A database of an older version has none. */
+/** Takes and opens an invitation's parcel, inside the transaction in which the machine joins. A database of an older version has no parcels. */
 export async function takeParcel(client: Client, secret: string): Promise<Parcel | undefined> {
   const { rows } = await client.query("SELECT to_regprocedure('relay.parcel_1()') IS NOT NULL AS is_there")
   if (!rows[0].is_there) return undefined

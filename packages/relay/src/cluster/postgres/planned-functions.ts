@@ -1,5 +1,5 @@
-// The third form of what machines follow and append by, as SQL: the second, word for word, but for the two questions that it begins with. Those
-// were asked in SQL, which is planned at each call; PL/pgSQL keeps its plans as long as the connection lasts. Older daemons go on with the second.
+// The third form of the SQL functions that follow and append: the second, word for word, except for the two lookups that each begins with. Those were
+// SQL, which is planned at each call; PL/pgSQL keeps its plans as long as the connection lasts. Older daemons go on with the second.
 
 import { judgedFunctions } from './judged-functions.ts'
 

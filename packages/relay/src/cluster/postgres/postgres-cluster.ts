@@ -1,4 +1,4 @@
-// A daemon's way to a cluster in PostgreSQL: two connections, however many workspaces it shares, and the hints that come over one of them.
+// A daemon's access to a cluster in PostgreSQL: two connections, however many workspaces it shares, and the hints that arrive on one of them.
 
 import { type Clock, systemClock } from '../../machine/clock.ts'
 import { version } from '../../machine/version.ts'
@@ -7,22 +7,22 @@ import { type Client, Connection, LoginRefused, type ServerAddress } from './con
 import { endHolder } from './holding.ts'
 import { type Form, PostgresJournal, type Seat } from './postgres-journal.ts'
 
-/** A hint that has not come by then does not come. */
+/** A hint that has not arrived after this time is lost. */
 const hintMs = 3_000
 
 /**
- * The server notices within half a minute that a way was cut: a role has few connections, and those that are dead count. And it compiles nothing:
- * what we ask takes less than a millisecond, and compiling it takes a second where a plan looks expensive.
+ * Settings of every connection. The server notices a cut connection within half a minute, because a role may have few connections and dead ones count.
+ * JIT is off: our queries take less than a millisecond, and compiling one takes a second if its plan looks expensive.
  */
 const session = `SELECT set_config('tcp_keepalives_idle', '15', false), set_config('tcp_keepalives_interval', '5', false),
   set_config('tcp_keepalives_count', '3', false), set_config('jit', 'off', false),
   to_regproc('relay.append_3') IS NOT NULL AS is_planned`
 
-/** As the cluster knows the machine whose role has logged in. */
+/** The machine whose role has logged in, as the cluster knows it. */
 interface Self {
   id: number
   name: string
-  /** Which start of its daemon this is. */
+  /** Counts the starts of the machine's daemon. */
   boot: number
 }
 
@@ -31,7 +31,7 @@ export interface Listed {
   ws: number
   id: string
   name: string
-  /** Facts of a later format are not known to this version. */
+  /** The workspace format; facts of a format later than our own are unknown to this version. */
   format: number
   head: number
 }
@@ -40,21 +40,21 @@ export class PostgresCluster {
   readonly #clock: Clock
   readonly #writer: Connection
   readonly #reader: Connection
-  /** Said once for each daemon, not for each connection: a daemon that was fenced must not come back by itself. */
+  /** Sent once for each daemon, not for each connection: a fenced daemon must not come back by itself. */
   #hello: Promise<Self> | undefined
   #self: Self | undefined
   #form: Form = 2
   readonly #listeners = new Map<string, Set<(head: number) => void>>()
-  /** Which workspace the hints of a channel are about. */
+  /** The workspace that each channel's hints are about. */
   readonly #channels = new Map<string, string>()
   readonly #callListeners = new Set<() => void>()
-  /** Until it was tried they are hoped for. */
+  /** Whether hints arrive; true until a test has shown otherwise. */
   #hasHints = true
   #heard = false
   #triedHints = 0
   #ender: Connection | undefined
 
-  /** Connects when something is asked: a daemon must start where the cluster is out of reach. */
+  /** Connects at the first question, because a daemon must start while the cluster cannot be reached. */
   constructor(address: ServerAddress, clock: Clock = systemClock) {
     this.#clock = clock
     const onSilence = () => this.#endHolder(address)
@@ -62,7 +62,7 @@ export class PostgresCluster {
     this.#reader = new Connection({ address, clock, onSilence, greet: (client) => this.#greetReader(client) })
   }
 
-  /** By the id of the workspace, which it keeps for ever. */
+  /** `workspace`: the workspace's id, which never changes. */
   journal(workspace: string): ClusterJournal {
     const cluster = this
     const seat: Seat = {
@@ -82,7 +82,7 @@ export class PostgresCluster {
     return new PostgresJournal(workspace, seat)
   }
 
-  /** The name of this machine. Fails where the cluster is out of reach, and with `LoginRefused`. */
+  /** The name of this machine. Fails if the cluster cannot be reached, and with `LoginRefused`. */
   machine(): Promise<string> {
     return this.#reader.ask(async () => (this.#self as Self).name)
   }
@@ -91,7 +91,7 @@ export class PostgresCluster {
     return this.#reader.ask(list)
   }
 
-  /** The work is told which start of this machine's daemon asks. What it changes waits for what is being appended. */
+  /** Runs work on the connection for writing, behind the appends in line. `boot` counts the starts of this machine's daemon. */
   asWriter<T>(work: (client: Client, boot: number) => Promise<T>): Promise<T> {
     return this.#writer.ask((client) => work(client, (this.#self as Self).boot))
   }
@@ -100,7 +100,7 @@ export class PostgresCluster {
     return this.#reader.ask((client) => work(client, (this.#self as Self).boot))
   }
 
-  /** Another machine asks or answers, somebody came or went, or the connection is a new one: a hint, like those of journals. */
+  /** Calls the listener when another machine asks or answers, presence changes, or the connection is new. A hint, like those of journals. */
   onCall(listener: () => void): { stop(): void } {
     this.#callListeners.add(listener)
     return { stop: () => void this.#callListeners.delete(listener) }
@@ -112,7 +112,7 @@ export class PostgresCluster {
     await Promise.all([this.#writer.close(), this.#reader.close(), this.#ender?.close()])
   }
 
-  /** Over a connection of its own, because both others may be waiting. What waits keeps its place in line. */
+  /** Ends whoever holds up our questions, over a connection of its own, because both others may be waiting. Waiting questions keep their place in line. */
   #endHolder(address: ServerAddress): void {
     if (this.#ender) return
     const ender = new Connection({ address, clock: this.#clock, greet: async () => {}, onSilence: () => {} })
@@ -139,7 +139,10 @@ export class PostgresCluster {
     void this.#tryHints().catch(() => {})
   }
 
-  /** One hint to itself, over the other connection. A pool that changes connections takes the wish to listen, and nothing ever comes. */
+  /**
+   * Tests whether hints arrive, by a hint from this daemon to itself over the other connection. A pool that changes connections accepts LISTEN, but
+   * delivers nothing.
+   */
   async #tryHints(): Promise<void> {
     const mine = ++this.#triedHints
     this.#heard = false
@@ -152,7 +155,7 @@ export class PostgresCluster {
     for (const listener of this.#callListeners) listener()
   }
 
-  /** Whatever the database is set to: what is answered is on the disk, and what is read after a lock is new. */
+  /** Overrides the database's defaults: answered commits are on disk, and data read after a lock is new. */
   async #greet(client: Client): Promise<void> {
     await client.query('SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE')
     await client.query(
@@ -179,7 +182,7 @@ export class PostgresCluster {
   #onHint(workspace: string, listener: (head: number) => void): { stop(): void } {
     const listeners = this.#listeners.get(workspace) ?? new Set()
     this.#listeners.set(workspace, listeners.add(listener))
-    // Where this fails, the next connection listens.
+    // If this fails, the next connection listens.
     this.#reader.ask((client) => this.#listen(client, workspace)).catch(() => {})
     return {
       stop: () => {
@@ -189,7 +192,7 @@ export class PostgresCluster {
     }
   }
 
-  /** Whatever was appended before it listens is told at once. */
+  /** Listens for hints of the workspace, and reports entries that were appended before. */
   async #listen(client: Client, workspace: string): Promise<void> {
     const found = (await list(client)).find(({ id }) => id === workspace)
     if (!found) return
@@ -200,7 +203,7 @@ export class PostgresCluster {
     if (now && now.head > 0) this.#tell(workspace, now.head)
   }
 
-  /** Anybody who may log in can send one: what is not a number is nothing, and a wrong number costs a look. */
+  /** Anybody who may log in can send a hint: a payload that is no number is ignored, and a wrong number costs one look. */
   #hint(channel: string, payload: string): void {
     this.#heard = true
     this.#hasHints = true

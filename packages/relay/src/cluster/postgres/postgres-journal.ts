@@ -1,4 +1,4 @@
-// The journal of one workspace in PostgreSQL: what is asked becomes one call of a function, and its rows become an answer.
+// The journal of one workspace in PostgreSQL: each call becomes one call of an SQL function, and its rows become the answer.
 
 import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { limits } from '@agent-relay/sdk/protocol'
@@ -18,26 +18,26 @@ import {
 import { type Client, type Connection, doubtOf, LoginRefused } from './connection.ts'
 import { draftTexts, fromPlain, homesText } from './entry-text.ts'
 
-/** COMPAT(0.1): 2 where nobody has brought the database up to date; the answers are the same. */
+/** COMPAT(0.1): form of the functions that follow and append: 2 if nobody has brought the database up to date. The answers are the same. */
 export type Form = 2 | 3
 
-/** What the journals of one daemon share. */
+/** The parts that all journals of one daemon share. */
 export interface Seat {
-  /** For appends. */
+  /** Connection for appends. */
   writer: Connection
-  /** For all else, so that following does not wait for the lock. */
+  /** Connection for everything else, so that following does not wait for the lock. */
   reader: Connection
-  /** Which start of this machine's daemon asks. Known once one of them is connected. */
+  /** Counts the starts of this machine's daemon. Known once a connection is open. */
   readonly boot: number
-  /** The newest form of the functions below that the database has. */
+  /** The newest form of the functions that the database has. */
   readonly form: Form
   listen(workspace: string, listener: (head: number) => void): { stop(): void }
   readonly hasHints: boolean
 }
 
 /**
- * Kind, number, time, sender, cause, machine, mark, the rest as JSON, and what it writes as JSON. Numbers come as text, since those of the server
- * are longer than ours.
+ * Kind, number, time, sender, cause, machine, mark, the rest as JSON, and the conflict keys as JSON. Numbers come as text, because the server's are
+ * longer than ours.
  */
 type Row = [string, string | null, string | null, string, string, string, string, string, string | null]
 
@@ -105,7 +105,7 @@ export class PostgresJournal implements ClusterJournal {
       return await connection.ask(question)
     } catch (error) {
       if (error instanceof LoginRefused) return { kind: 'revoked', ...doubtOf(error) }
-      // The function found no such workspace.
+      // P0002: the function found no such workspace.
       if ((error as { code?: string }).code === 'P0002') return { kind: 'removed' }
       throw error
     }
@@ -116,7 +116,7 @@ export class PostgresJournal implements ClusterJournal {
     return rowsOf(client, `append_${this.#seat.form}`, [...values, homesText(drafts), ...draftTexts(drafts)])
   }
 
-  /** One write, so that the lock is held for one round trip only. Who stops in there is thrown out by the server. */
+  /** Takes the turn in one write, so that the lock is held for one round trip only. The server ends a connection that falls silent in its turn. */
   async #turn(client: Client, { seq, mark }: Place): Promise<Row[]> {
     try {
       const [, , rows] = await Promise.all([
@@ -173,17 +173,17 @@ function entryOf([, seq, at, by, cause, machine, mark, entry, writes]: Row): Sha
   }
 }
 
-/** A machine may have written anything there: what is not a list of keys names no key. */
+/** Reads the keys from text that any machine may have written: text that is not a list of keys names no key. */
 function keysIn(text: string): Writes {
   const found = parseJson(text)
   if (found === 'note') return found
   return Array.isArray(found) && found.every((key) => typeof key === 'string') ? found : []
 }
 
-/** What a client sent lies a few levels deep in the facts. */
+/** A client's data lies a few levels deep in the facts. */
 const entryDepthMax = limits.jsonDepthMax + 16
 
-/** What the database keeps of an entry as text, which it never looks into: a machine may have written anything there. */
+/** Reads an entry from its text. The database never looks into it, so a machine may have written anything there. */
 function restOf(text: string): Omit<Draft, 'at' | 'by' | 'cause'> {
   const { facts, rule, digest, outcome, body } = parseJson(text, entryDepthMax) as Draft
   const isFact = (fact: unknown) => typeof (fact as { type?: unknown } | null)?.type === 'string'

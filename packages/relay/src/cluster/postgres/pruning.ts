@@ -1,5 +1,5 @@
-// Pruning: keys that no append can meet any more are forgotten. An append that has seen less than a page before the end is told to follow first,
-// so older ones are never compared.
+// Pruning: deletes conflict keys that no append can meet any more. An append that lacks more than a page of entries is told to follow first, so older
+// keys are never compared.
 
 import { pageEntriesMax } from '../cluster-journal.ts'
 import { secure } from './functions.ts'
@@ -16,7 +16,7 @@ END $$`
 
 export const pruningFunctions = [prune]
 
-/** Answers how many were forgotten. */
+/** Deletes the old conflict keys of a workspace. Returns how many. */
 export function pruneKeys(cluster: PostgresCluster, workspace: string): Promise<number> {
   return cluster.asReader(async (client, boot) => {
     const { rows } = await client.query('SELECT relay.prune_1($1, $2) AS count', [boot, workspace])

@@ -1,10 +1,10 @@
-// The roles that all clusters of a server share. Each machine has one of its own besides, and so has each invitation.
+// The roles that all clusters of a server share. Each machine and each invitation has a role of its own besides.
 
-/** Owns the schema, and runs what machines may execute. Nobody logs in as it: who makes the cluster is a member. It can make no roles. */
+/** Owns the schema and runs the functions of machines. Nobody logs in with this role: whoever makes the cluster is a member of it. It can make no roles. */
 export const ownerRole = 'relay_owner'
-/** What every machine's own role is a member of: it may execute functions, and nothing else. */
+/** Every machine's own role is a member of this one: it may execute functions, and nothing else. */
 export const machineRole = 'relay_machine'
-/** What the role of every invitation is a member of: it may execute what lets its machine join, and nothing else. */
+/** Every invitation's role is a member of this one: it may execute the functions for joining, and nothing else. */
 export const invitedRole = 'relay_invited'
 
 /** The machine that a role was made for. */

@@ -1,5 +1,5 @@
-// The tables of a cluster in PostgreSQL, as migrations that the owner's role alone runs, and the two roles that everything belongs to.
-// No sequence gives numbers, and there is no trigger, extension or replication slot: any PostgreSQL from 15 on will do, hosted ones included.
+// The tables of a cluster in PostgreSQL, as migrations that only the owner's role runs, and the roles that they need. No sequence gives numbers, and
+// there is no trigger, extension or replication slot: any PostgreSQL from 15 on will do, hosted ones included.
 
 import { administratorFunctions } from './administrator.ts'
 import { boundedFunctions } from './bounds.ts'
@@ -25,12 +25,12 @@ const tables1 = [
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$'),
     role name NOT NULL UNIQUE, boot int NOT NULL DEFAULT 0, version text,
     invited_until timestamptz, joined_at timestamptz, booted_at timestamptz, back_at timestamptz, revoked_at timestamptz)`,
-  // The row is updated by every append, and locked for it: most of its page is left free, so that no index has to follow.
+  // Every append locks and updates the workspace's row: most of its page is left free, so that no index has to be updated too.
   `CREATE TABLE relay.workspaces (
     ws int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 200),
     name text NOT NULL UNIQUE CHECK (length(name) BETWEEN 1 AND 200), format int NOT NULL DEFAULT 1,
     head bigint NOT NULL DEFAULT 0, decided bigint NOT NULL DEFAULT 0, at bigint NOT NULL DEFAULT 0) WITH (fillfactor = 10)`,
-  // What the daemons write is text that the database never looks into. Only what it decides by has a column.
+  // Entries are text that the database never looks into. Only fields that its functions read have a column.
   `CREATE TABLE relay.journal (
     ws int NOT NULL, seq bigint NOT NULL, at bigint NOT NULL,
     by text NOT NULL CHECK (length(by) <= 300), cause text NOT NULL CHECK (length(cause) <= 1500),
@@ -43,7 +43,7 @@ const tables1 = [
     PRIMARY KEY (ws, agent))`,
 ]
 
-/** Every function can be executed by everybody until that is taken away. */
+/** Rights for machines to execute functions. PostgreSQL lets everybody execute a new function, so that is taken away first. */
 const rightsOf = (names: readonly string[]) => [
   'REVOKE ALL ON ALL TABLES IN SCHEMA relay FROM PUBLIC',
   'REVOKE ALL ON ALL FUNCTIONS IN SCHEMA relay FROM PUBLIC',
@@ -59,7 +59,7 @@ const step2 = [snapshots, ...presenceTables, ...functions2, ...rightsOf(function
 const functions3 = [...administratorFunctions, ...movingFunctions2]
 const step3 = [...functions3, ...rightsOf(movingFunctions2.map(nameOf))]
 
-/** What an invitation is good for, how long a machine may hold up the others, and who takes a workspace back. */
+/** Step 4 in part: limits on invitations, on how long a machine may hold up the others, and on who takes a workspace back. */
 const limits = [
   ...joiningTables,
   ...owning.tables,
@@ -90,34 +90,34 @@ const step6 = [
 ]
 const step7 = [...plannedInner, ...plannedFunctions, ...news.after, ...rightsOf(plannedFunctions.map(nameOf))]
 
-/** Each is applied once, in order. One that was released is never changed. */
+/** Each migration is applied once, in order. A released one is never changed. */
 export const migrations: readonly (readonly string[])[] = [
   [...tables1, ...functions1, ...rights1],
   ...[step2, step3, step4, step5, step6, step7],
 ]
 
-/** A number that no other program is likely to lock: two who make a cluster at once would meet half of each other's work. */
+/** An advisory lock's number that no other program is likely to use: two who make a cluster at once would meet half of each other's work. */
 const lockKey = 7_365_110
 
 const oldestNumber = 150_000
 
-/** Who makes the cluster may not be able to give these away. */
+/** Runs a grant that whoever makes the cluster may not have the right to make. */
 const unlessForbidden = (statement: string) =>
   `DO $$ BEGIN ${statement}; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$`
 
-/** Whether a standby is synchronous may be seen by whoever may read statistics. */
+/** Only a role that may read statistics sees whether a standby is synchronous. */
 const mayLook = unlessForbidden(`GRANT pg_read_all_stats TO ${ownerRole}`)
 
-/** Before this version a role could throw others out of itself, also the owner, who ends its connections. There the owner may end anybody's. */
+/** Before this version a role could throw others out of itself, even the owner, who ends its connections. There the owner may end anybody's. */
 const firmRolesNumber = 160_000
 const mayEnd = unlessForbidden(`GRANT pg_signal_backend TO ${ownerRole}`)
 
-/** Changing a table waits for whoever uses it, and all others wait behind that: rather nothing is changed, and said. */
+/** A change of a table waits for its users, and everybody else waits behind it: after this time the change fails with an error instead. */
 const lockMsMax = 10_000
 
 /**
- * Makes the roles and the schema, or brings them up to date. `client` belongs to somebody who may make roles and schemas. Answers the machines
- * whose role it could not bring up to date.
+ * Makes the roles and the schema, or brings them up to date. `client` belongs to somebody who may make roles and schemas. Returns the machines whose
+ * role could not be brought up to date.
  */
 export async function migrate(client: Client): Promise<string[]> {
   const { rows: server } = await client.query("SELECT current_setting('server_version_num')::int AS number")
@@ -151,7 +151,7 @@ export async function migrate(client: Client): Promise<string[]> {
   })
 }
 
-/** What a role of ours never has. Another cluster on the same server may have made it; so may somebody who waits for this one. */
+/** Rights that none of our roles has. A role that exists already may come from another cluster on the server, or from an attacker. */
 const powers = [
   ['rolcanlogin', 'can log in'],
   ['rolsuper', 'is a superuser'],
@@ -172,7 +172,7 @@ async function makeRole(client: Client, role: string): Promise<void> {
     )
 }
 
-/** A schema of somebody else would let them change the functions that machines execute. */
+/** Throws if the schema belongs to somebody else, who could change the functions that machines execute. */
 async function mustBeOurs(client: Client): Promise<void> {
   const { rows } = await client.query(
     "SELECT pg_get_userbyid(nspowner) AS owner FROM pg_namespace WHERE nspname = 'relay'",

@@ -1,8 +1,8 @@
-// How a cluster is doing, as SQL: the function of status.ts. Like those in functions.ts it is never changed once it was released.
+// The SQL function of status.ts, which reports the state of a cluster. Like those in functions.ts it is never changed once released.
 
 import { secure } from './functions.ts'
 
-/** The rows of the statistics are empty to whoever may not see them. */
+/** The statistics have empty rows for a role that may not see them. */
 const standbys = `(SELECT CASE WHEN count(*) > 0 AND count(state) = 0 THEN NULL ELSE coalesce(json_agg(json_build_object(
     'name', application_name, 'kind', sync_state,
     'behindBytes', CASE WHEN NOT pg_is_in_recovery() THEN pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn)::bigint END)), '[]') END

@@ -1,27 +1,28 @@
-// How a cluster in PostgreSQL is doing, as one of its machines may ask: who has it, who copies it, who comes. And what its promise is then worth.
+// The state of a cluster in PostgreSQL, as one of its machines may ask for it: server, standbys, machines, workspaces. Also what an acknowledged write
+// is worth in that state.
 
 import type { Client } from './connection.ts'
 
 export interface Standby {
   name: string
-  /** As PostgreSQL calls it: `sync`, `quorum`, `async`, `potential`. */
+  /** PostgreSQL's word for the standby: `sync`, `quorum`, `async`, `potential`. */
   kind: string
-  /** What it does not have on its disk yet; unset where the server does not say. */
+  /** Data that is not on the standby's disk yet; unset if the server does not say. */
   behindBytes?: number
 }
 
 export interface ClusterStatus {
   serverVersion: string
   isPrimary: boolean
-  /** False: the server is set not to wait for its disk. */
+  /** False if the server is set not to wait for its disk. */
   waitsForDisk: boolean
-  /** The setting that names the standbys which a commit waits for; empty where it waits for none. */
+  /** The setting that names the standbys which a commit waits for; empty if it waits for none. */
   waitsFor: string
-  /** Unset where the owner of the cluster may not see them. */
+  /** Unset if the owner of the cluster may not see them. */
   standbys?: Standby[]
   connections: { ours: number; all: number; max: number }
   schema: number
-  /** `seenAt`: its daemon was heard of. Unset where none has started yet. */
+  /** `seenAt`: when the machine's daemon was last heard of; unset if none has started yet. */
   machines: {
     name: string
     version?: string
@@ -33,13 +34,13 @@ export interface ClusterStatus {
   workspaces: { name: string; entries: number; isMoving?: boolean }[]
 }
 
-/** Undefined: this machine is not one of the cluster. */
+/** The state of the cluster; undefined if this machine does not belong to it. */
 export async function statusOf(client: Client): Promise<ClusterStatus | undefined> {
   const { rows } = await client.query('SELECT relay.status_1() AS status')
   return (rows[0]?.status as ClusterStatus | null) ?? undefined
 }
 
-/** What it means that something was acknowledged. */
+/** For people: what an acknowledged write is worth in this state. */
 export function promiseOf({ isPrimary, waitsForDisk, waitsFor, standbys }: ClusterStatus): string {
   if (!isPrimary) return 'This server is a copy, which takes no writes. Lead this machine to the primary.'
   if (!waitsForDisk)
