@@ -3,7 +3,7 @@
 import { limits } from '@agent-relay/sdk/protocol'
 
 export interface RunLimits {
-  /** Requests to the model. */
+  /** Requests to the model in one run. */
   turnsMax: number
   /** Input and output tokens together, as the model counts them. */
   tokensMax: number

@@ -39,7 +39,7 @@ export interface LoopTask {
   /** The project's MCP servers; the thread starts them. */
   servers: Record<string, McpServerSettings>
   limits: RunLimits
-  /** Its first number becomes 1 once the run is over, which the thread sees even before the `over` message arrives. */
+  /** Memory shared with the thread: its first number becomes 1 once the run is over, which the thread sees even before the `over` message arrives. */
   flag: Int32Array
 }
 

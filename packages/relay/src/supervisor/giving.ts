@@ -8,7 +8,7 @@ export interface Way<M extends HeldMail> {
   isOpen(): boolean
   /** Holds the waiting mail. `young`: a hook may still take it. */
   hold(): Promise<M | 'young' | undefined>
-  /** Reads again what the program does. */
+  /** Reads the program's state again. */
   look?(): void
   /** Gives the mail and settles it once its outcome is known, perhaps much later. */
   give(mail: M): Promise<void>

@@ -51,7 +51,7 @@ export interface Launched {
   acp?: { harness: AcpHarness; mcpServers: McpServer[] }
 }
 
-/** Time limit of such a run: a CLI's own `mcp add` may take long, since it loads much of the CLI. */
+/** Time limit of the CLI's own set-up command: its `mcp add` may take long, since it loads much of the CLI. */
 const beforeMs = 60_000
 
 export async function prepare(launching: LaunchOptions): Promise<Launched> {
@@ -139,7 +139,7 @@ export function mcpProgram(verb: string): Program {
   return { command: process.execPath, args: [join(dirname(dirname(serve)), 'bin', 'agent-relay-mcp.cjs'), verb] }
 }
 
-/** Runs the CLI itself for what it needs done before its start. */
+/** Runs a set-up command of the CLI itself before its start. */
 export function runBefore(file: string, args: string[], cwd: string, env: Record<string, string>): Promise<void> {
   return new Promise((done, fail) => {
     execFile(file, args, { cwd, env, timeout: beforeMs }, (error, _stdout, stderr) =>
@@ -172,7 +172,7 @@ const allowed = [
   // terminal, locale, paths
   ...['COLORTERM', 'NO_COLOR', 'FORCE_COLOR', 'LANG', 'LANGUAGE', 'TZ', 'PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL'],
   ...['TMPDIR', 'EDITOR', 'VISUAL', 'PAGER'],
-  // our own hooks and server beside it
+  // for our own hooks and MCP server in the worker
   'RELAY_PATIENCE',
   // proxies and certificates
   ...['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'all_proxy', 'no_proxy'],

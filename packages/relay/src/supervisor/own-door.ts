@@ -18,7 +18,7 @@ export interface OwnDoor {
 }
 
 export interface Following {
-  /** What the program does, as the server reports it. Undefined: the server is silent, and the screen has to be read. */
+  /** The program's state, as the server reports it. Undefined: the server is silent, and the screen has to be read. */
   readonly doing: DoorDoing | undefined
   /** Called when the program is given a message, with which it may begin a little later. */
   given(): void

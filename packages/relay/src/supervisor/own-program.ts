@@ -16,7 +16,7 @@ export interface OwnProgram {
   /** The process that starts the program's child processes. */
   readonly host?: number
   readonly doing: Agent['doing']
-  /** Why messages do not get in by this way now. */
+  /** The reason why messages cannot be given by this way now. */
   readonly note?: string
   /** The program puts each message to its person first. Our hooks in a program ask nobody, so this way is not used where there are some. */
   readonly asksPerson?: boolean

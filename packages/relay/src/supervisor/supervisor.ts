@@ -45,7 +45,7 @@ export interface SupervisorOptions {
   harnesses?: readonly Harness[]
   setups: HarnessSetups
   launchHook?: LaunchOptions['launchHook']
-  /** Resolves when a workspace that several machines share can be written. */
+  /** Resolves when a workspace that several machines share can be written to. */
   reached?: Promise<void>
   onTrouble(error: Error): void
 }

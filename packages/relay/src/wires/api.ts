@@ -131,7 +131,7 @@ export function mountApi(app: Hono<HttpEnv>, api: Api): void {
   mountAgents(app, ask)
   app.post('/api/:operation', async (c) => {
     const operation = c.req.param('operation')
-    // Only this operation carries a payload.
+    // `run.complete` alone carries a payload.
     const bytesMax = operation === 'run.complete' ? limits.lineBytesMax : limits.requestBytesMax
     const { status, body } = await ask(c, operation, await jsonBody(c, operation, bytesMax))
     return Response.json(body, { status })

@@ -11,7 +11,7 @@ export interface ServedWorkspaces {
   /** The workspaces that are not at rest. */
   all(): Dispatch[]
   names(): string[]
-  /** Names and troubles of the workspaces that cannot be opened because of their files. */
+  /** One text for each workspace that cannot be opened because of its files: its name, and what is wrong with them. */
   faults(): string[]
   /** Opens the workspaces that a credential may belong to, or, without one, the workspace of this name, until the returned function is called. */
   rouse(credential: string | undefined, name: string | undefined): Promise<() => void>

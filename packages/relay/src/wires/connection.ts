@@ -56,7 +56,7 @@ export interface Flow {
 const badFramesMax = 100
 /** Calls of one connection that may be under way at once; more wait unread in its socket. */
 const callsMax = 1_024
-/** The same for calls whose answer may be a whole page of half a megabyte. */
+/** Calls under way at once whose answer may be a whole page of half a megabyte. */
 const pageCallsMax = 8
 /** Each watch is woken by every entry: thousands of them on one connection would slow every other session down. */
 const watchesMax = 64
@@ -136,7 +136,7 @@ export class Connection {
     if (++this.#badFrames >= badFramesMax) this.close('frame.invalid', { why: 'too many bad frames' })
   }
 
-  /** The other side reads again. */
+  /** Goes on after the other side has read: with frames, watches and mail. */
   drained(): void {
     this.#goOn()
     for (const watch of this.#watches.values()) watch.drained()

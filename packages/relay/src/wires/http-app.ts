@@ -65,7 +65,7 @@ export function createApp(options: AppOptions): App {
     await next()
   }
   if (!isLift) mountPayloadLinks(app, callers, connections)
-  // Not on all paths: a client that looks for an OAuth login page must get a 404, not a request to log in.
+  // Only these paths require a credential: a client that looks for an OAuth login page must get a 404, not a request to log in.
   for (const path of ['/mcp', '/sse', '/messages', ...(isLift ? [] : ['/api/*', '/metrics'])]) app.use(path, identify)
   const exchange = (c: Context<HttpEnv>) => exchangeOf(c, callers, links)
   app.on(methods['/mcp'], '/mcp', async (c) => (await mcp()).mcp(exchange(c)))

@@ -18,8 +18,8 @@ export const helloMs = 5_000
 /** Silent connections of the owner's programs that may stay: some open a second one that they do not use. */
 const silentMax = 64
 /**
- * Time to read the last bytes. Longer than `farewellMs` over the network: a busy local client still gets the reason. The end of the wire does not
- * wait that long.
+ * Time for a client to read its last bytes. Longer than the network's `farewellMs`, so that a busy local client still gets the reason. Closing the
+ * whole wire waits only `farewellMs`.
  */
 const localFarewellMs = 5_000
 /** Interval between checks that the socket file is still there. */

@@ -155,7 +155,7 @@ function boundUntilGreeted(ws: WebSocket, socket: Socket, connection: Connection
     else if (bytes > bytesMax) {
       socket.off('data', count)
       connection.close('frame.too-large', { bytesMax })
-      // The rest is not read; the connection ends after the farewell.
+      // Further bytes are not read; the connection ends after the farewell.
       ws.pause()
     }
   }

@@ -6,7 +6,7 @@ import { type Env, Git } from './git.ts'
 
 /** Age after which an edit in the same second as a commit counts as before it: git's commit times are whole seconds. */
 const secondMs = 2_000
-/** More files than these are not named: then git looks at the whole checkout. */
+/** Most files that are named to git; beyond that it looks at the whole checkout. */
 const filesNamedMax = 100
 
 /** Time limit of one look at a checkout, after which its git is killed; and how long a result is kept. */

@@ -118,7 +118,7 @@ export class Git {
       if (key.startsWith('hook.')) over.set(`${key.slice(0, key.lastIndexOf('.'))}.enabled`, 'false')
       else if (!this.#runsFilters) over.set(key, users)
     }
-    // The same as `-c`, except that a name may contain any character.
+    // These variables work like `-c`, except that a name may contain any character.
     const pairs = [...over].flatMap(([key, value], n) => [
       [`GIT_CONFIG_KEY_${n}`, key],
       [`GIT_CONFIG_VALUE_${n}`, value],

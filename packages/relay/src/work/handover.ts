@@ -26,7 +26,7 @@ export interface WorktreeMark {
 export interface WorktreeRecord {
   /** git's folder about the worktree. */
   folder: string
-  /** Undefined where we did not make it. */
+  /** Undefined where the worktree is not ours. */
   mark?: Partial<WorktreeMark>
 }
 
@@ -66,7 +66,7 @@ export function placeOf(folder: string): string | undefined {
   return file && basename(file) === '.git' ? dirname(file) : undefined
 }
 
-/** Whether the file `.git` of the worktree at `path` leads to git's folder about it. The worktree may have been moved away meanwhile. */
+/** Whether the file `.git` in `path`, where the worktree is or was moved to, leads to git's folder about the worktree. */
 export function leadsTo(path: string, folder: string): boolean {
   return textOf(path, '.git') === `gitdir: ${folder}`
 }

@@ -31,7 +31,7 @@ import {
   worktreesOf,
 } from './repository.ts'
 
-/** How many worktrees one name may leave behind. */
+/** Most worktrees that one name may leave behind. */
 const sameNameMax = 99
 /** Time limit of checking out a large repository. */
 const addMs = 10 * 60_000
@@ -67,7 +67,7 @@ export class Worktrees implements WorktreeKeeper {
     return { worktree, cwd: join(worktree.path, way), ...(notes.length > 0 ? { note: notes.join(' ') } : {}) }
   }
 
-  /** How many files are uncommitted, for a note only: a repository in which git takes too long gets none. */
+  /** The number of uncommitted files, for a note only: a repository in which git takes too long gets none. */
   async #dirty({ top }: CheckoutState): Promise<number> {
     try {
       return (await uncommittedOf(this.#git, top, {})).length

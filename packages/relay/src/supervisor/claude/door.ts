@@ -76,7 +76,7 @@ export class ClaudeDoor {
     return `uds:${this.#options.inbox.path}`
   }
 
-  /** Why messages do not get in. */
+  /** The reason why the session does not take messages now. */
   get note(): string | undefined {
     return this.#sent?.isHeld ? heldNote : this.#isShut ? this.#closed?.note : undefined
   }

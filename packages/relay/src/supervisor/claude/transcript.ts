@@ -10,7 +10,7 @@ const lookBytesMax = 16 * chunkBytes
 /** Longest line that is kept; a longer one is a picture or a file, and no message. */
 const entryBytesMax = 4 * chunkBytes
 
-/** How much of the end is searched for what an earlier daemon has sent. */
+/** Bytes at the end that are searched for messages of an earlier daemon. */
 const tailBytes = 4 * chunkBytes
 
 export interface Shown {
@@ -38,7 +38,7 @@ export class ClaudeTranscript {
     if (this.#path !== undefined) this.#at = statSync(this.#path).size
   }
 
-  /** What became of messages that were sent earlier, by their ids. */
+  /** Whether messages that were sent earlier were given to the model or still wait, by their ids. */
   knows(messages: readonly string[]): 'given' | 'queued' | undefined {
     this.skip()
     this.#at = Math.max(0, this.#at - tailBytes)

@@ -45,7 +45,7 @@ export class CodexDoor implements OwnDoor, Following {
     return this
   }
 
-  /** What Codex does. Undefined before its first turn: the server cannot know whether the terminal is there. */
+  /** The state of Codex. Undefined before its first turn: the server cannot know whether the terminal is there. */
   get doing(): DoorDoing | undefined {
     if (!this.#server || !this.#hasWorked) return undefined
     const statuses = [...this.#conversations.values()].map(({ thread }) => thread.status)

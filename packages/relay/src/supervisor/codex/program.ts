@@ -10,7 +10,7 @@ import type { CodexQuestions } from './questions.ts'
 
 /** Pause after a turn that the server has refused. */
 const turnRefusedMs = 30_000
-/** What a conversation waits for, by the server's flag. */
+/** The reason of a conversation's wait, by the server's flag. */
 const waitings = { waitingOnApproval: 'approval', waitingOnUserInput: 'an answer' }
 
 /** Mail that the server may or may not have taken: the connection ended before its answer. */

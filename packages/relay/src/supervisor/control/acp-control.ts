@@ -41,7 +41,7 @@ const strayMax = 20
 const typedMax = 16
 
 interface Prompting {
-  /** The listener of the turn's first prompt, until it is known what became of it. */
+  /** The listener of the prompt that began the turn, until that prompt's outcome is known. */
   listener: PromptListener | undefined
 }
 

@@ -52,7 +52,7 @@ export class AcpPermissions {
     this.#transcript = transcript
   }
 
-  /** What the agent waits for; undefined: for nothing. */
+  /** The reason why the agent waits; undefined: it does not wait. */
   get waitsFor(): string | undefined {
     const [first] = this.#asked
     return first && `it ${shownText(first)}`

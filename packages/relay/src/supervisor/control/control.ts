@@ -18,7 +18,7 @@ export interface Control extends WayIn, PersonsTerminal {
 export interface WayIn {
   /** Limits of the mail that one prompt may hold. */
   readonly mail: MailRoom
-  /** True: once the program is idle, it has our tools. False: the session of those tools must have come too. */
+  /** Whether an idle program is ready for its task. False: it is ready once its session with our tools has come. */
   readonly isReadyWhenIdle: boolean
   look(): Promise<ControlLook>
   /** Whether a dialog is on the screen at this moment, known to the queue or not. Left out where the program asks in another way. */

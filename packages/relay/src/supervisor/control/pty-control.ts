@@ -27,7 +27,7 @@ const settleMs = 60
 const openDialog = 'a dialog is open'
 /** Without a sign on the screen, a program that has printed nothing for this long counts as waiting for input. */
 const quietMs = 600
-/** The same for a program that has never printed anything: many start slowly. */
+/** Quiet time after which a program that has never printed anything counts as waiting: many start slowly. */
 const silentMs = 3_000
 /** How often to look at a busy program: a sign may disappear without any output. */
 const busyLookMs = 1_000

@@ -5,9 +5,9 @@ import { clean } from '@agent-relay/sdk/internal/clean'
 import type { Output } from '../output.ts'
 
 export interface Typist {
-  /** A line was entered. */
+  /** Called with a line that was entered. */
   onLine(text: string): void
-  /** Ctrl-C was pressed at an empty line. */
+  /** Called when Ctrl-C was pressed at an empty line. */
   onCancel(): void
 }
 

@@ -15,7 +15,7 @@ import {
   serverName,
 } from './harness.ts'
 
-/** Signs of version 2.1.325. */
+/** The screen of Claude Code 2.1.325 in each state. */
 const signs: Signs = {
   blocked: { line: /\bEsc to cancel\b/ },
   busy: { title: /^[◐◑◒◓⠂-⣿]/u, line: /\besc to interrupt\b/ },

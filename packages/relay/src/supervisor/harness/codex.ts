@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { CodexDoor } from '../codex/hired-door.ts'
 import { ctrlC, type Harness, known, type LaunchContext, readSigns, type Signs, serverName } from './harness.ts'
 
-/** Signs of version 0.166.0. */
+/** The screen of Codex 0.166.0 in each state. */
 const signs: Signs = {
   blocked: { title: /^\[ . \] Action Required/, line: /^\s*Press enter to (?:confirm|continue)/i },
   busy: { title: /^[⠁-⣿]/u, line: /\besc to interrupt\b/i, lines: 6 },
   idle: { title: /^[^⠁-⣿]/u },
 }
 
-/** Settings that bring an MCP server of the user's own: under our name, under the name it had at first, or the whole table. */
+/** Settings that bring an MCP server of the user's own: under our name or `relaycast`, or as the whole table. */
 const ownServer = new RegExp(`mcp_servers\\.(?:${serverName}|relaycast)\\b|\\bmcp_servers\\s*=`)
 
 export const codex: Harness = {

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { ctrlC, type Harness, hasFlag, known, readSigns, type Signs, serverEnvironment, serverName } from './harness.ts'
 
-/** Signs of version 0.225.2. Its title says nothing. */
+/** The screen of droid 0.225.2 in each state. Its title says nothing. */
 const signs: Signs = {
   blocked: { line: /\bEnter (?:to confirm · Esc to exit|select +Esc cancel)\b|^> Login$/, lines: 3 },
   busy: { line: /\(Press ESC to stop\)/, lines: 8 },

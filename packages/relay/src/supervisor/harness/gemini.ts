@@ -13,7 +13,7 @@ import {
   serverName,
 } from './harness.ts'
 
-/** Signs of version 0.61.0. */
+/** The screen of Gemini CLI 0.61.0 in each state. */
 const signs: Signs = {
   // The marked line of every choice that Gemini offers; over some of them its title says ready.
   blocked: { title: /^✋/u, line: /^[\s│]*● \d+\. /u, lines: 8 },

@@ -146,7 +146,7 @@ interface Look {
   lines?: number
 }
 
-/** Each sign's looks, in one table per CLI: texts and glyphs drift with versions. A dialog goes before everything. */
+/** The look of each sign, in one table per CLI, since texts and glyphs change with versions. A dialog goes before everything. */
 export type Signs = Record<Sign, Look>
 
 export function readSigns(signs: Signs, { title, lines }: ScreenText): Sign | undefined {

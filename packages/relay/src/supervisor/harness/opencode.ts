@@ -14,7 +14,7 @@ import {
   serverName,
 } from './harness.ts'
 
-/** Signs of version 1.18.18. Its title says nothing. */
+/** The screen of opencode 1.18.18 in each state. Its title says nothing. */
 const signs: Signs = {
   blocked: { line: /\bAllow once\s+Allow always\s+Reject\b/, lines: 4 },
   busy: { line: /\besc (?:again to )?interrupt\b/ },

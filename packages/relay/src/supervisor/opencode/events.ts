@@ -74,7 +74,7 @@ export class OpencodeEvents implements Following {
     void this.#follow()
   }
 
-  /** What opencode does. Undefined before its first turn: the server cannot know whether the terminal is there. */
+  /** The state of opencode. Undefined before its first turn: the server cannot know whether the terminal is there. */
   get doing(): DoorDoing | undefined {
     if (!this.#isTold || !this.#hasWorked) return undefined
     const [asked] = this.#asked.values()
