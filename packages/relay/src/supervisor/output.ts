@@ -217,7 +217,7 @@ const mark = new RegExp(
   [`${esc}\\](?:0|2);([^\x07${esc}]*)(?:\x07|${esc}\\\\)`, `${esc}\\[\\?([\\d;]*)([hl])`, `${esc}c`].join('|'),
   'g',
 )
-/** Longest mark; longer ones are invalid. */
+/** Longest escape sequence that sets a title or a mode; longer ones are invalid. */
 const markCharsMax = 1_024
 const bracketedPaste = '2004'
 
@@ -230,7 +230,7 @@ export class Marks {
   #rest = ''
 
   follow(data: Uint8Array): void {
-    // Most output has no mark in it.
+    // Most output has no escape sequence in it.
     if (this.#rest === '' && data.indexOf(0x1b) < 0) return
     const text = this.#rest + Buffer.from(data.buffer, data.byteOffset, data.length).toString('latin1')
     let end = 0
@@ -241,7 +241,7 @@ export class Marks {
       else if (modes?.split(';').includes(bracketedPaste)) this.isPasteMarked = set === 'h'
       else if (whole === `${esc}c`) this.isPasteMarked = false
     }
-    // A mark may have been cut in two.
+    // An escape sequence may have been cut in two.
     const open = text.indexOf(esc, Math.max(end, text.length - markCharsMax))
     this.#rest = open < 0 ? '' : text.slice(open)
   }

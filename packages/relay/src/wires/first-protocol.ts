@@ -16,7 +16,7 @@ import { readMax } from '../core/inbox.ts'
 
 /** Most messages sent to a client that it has not answered with any frame. Beyond it, mail waits in the inbox. */
 const unreadMax = 10_000
-/** Rough memory of a message besides its content. */
+/** Rough size in memory of a message besides its content, in characters. */
 const headChars = 512
 
 type FirstFrame = Envelope & { type: keyof typeof callSpellings }

@@ -47,7 +47,7 @@ const guards = {
 
 /** The workspace is in the path, for the page to read: several tabs can have several. */
 const pagePath = /^\/w\/[^/]+\/?$/
-/** Enough for a code: the caller has shown no credential yet. */
+/** Longest body of a login: enough for a code, and little, since the caller has shown no credential yet. */
 const codeBytesMax = 16 * 1024
 
 interface PageFile {

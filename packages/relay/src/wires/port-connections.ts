@@ -84,7 +84,7 @@ export class PortConnections {
 
   close(): void {
     clearTimeout(this.#trimming)
-    // Connections that a client opened ahead and never used: Node does not count these as idle.
+    // Closes connections that a client opened ahead and never used, which Node does not count as idle.
     for (const socket of this.#strangers.keys()) if (socket.bytesRead === 0) socket.destroy()
   }
 

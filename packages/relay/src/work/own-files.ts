@@ -189,7 +189,7 @@ async function clear(path: string | Buffer, levels = levelsMax): Promise<void> {
   if (levels === 0) throw new Error(`it holds folders in more than ${levelsMax} folders`)
   await holding(path, async (held, descriptor) => {
     fchmodSync(descriptor, 0o700)
-    // Names are bytes: a name need not be text.
+    // Names are read as bytes: a name need not be valid text.
     for (const entry of await readdir(held, { withFileTypes: true, encoding: 'buffer' })) {
       const inside = Buffer.concat([Buffer.from(`${held}/`), entry.name])
       if (entry.isDirectory()) await clear(inside, levels - 1)

@@ -1,4 +1,4 @@
-// The daemon's own socket beside those of Claude Code's sessions. The daemon sends to a session's socket and names this one as its sender. Sessions
+// A socket of the relay beside those of Claude Code's sessions. The daemon sends to a session's socket and names this one as its sender. Sessions
 // report here on messages that their model does not get (held, refused, dropped), and their models' replies arrive here. Senders on this socket
 // prove nothing about themselves: the folder is this user's alone, and what arrives here gives no right.
 

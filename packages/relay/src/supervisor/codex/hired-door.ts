@@ -1,4 +1,4 @@
-// The connection to a Codex worker by the app-server that runs beside its terminal. The server tells what Codex does, what each turn has used, and
+// The connection to a Codex worker through the app-server that runs beside its terminal. The server tells what Codex does, what each turn has used, and
 // the whole of each permission question, where the terminal shows only a part. While the server is silent, the screen counts.
 
 import { realpath } from 'node:fs/promises'
