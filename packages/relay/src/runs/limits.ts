@@ -1,24 +1,24 @@
-// What one run of the built-in loop may use, and how patient the loop is. Named in one place; a test may make them smaller.
+// Limits of one run of the built-in loop: what it may use, and how patient the loop is. A test may make them smaller.
 
 import { limits } from '@agent-relay/sdk/protocol'
 
 export interface RunLimits {
-  /** Requests to the model. */
+  /** Requests to the model in one run. */
   turnsMax: number
-  /** In and out, as the model counts them. */
+  /** Input and output tokens together, as the model counts them. */
   tokensMax: number
   msMax: number
-  /** One request: a model that has not finished by then is given up. */
+  /** Time limit of one request; a model that has not finished by then is given up. */
   requestMsMax: number
-  /** How often a request is made in all if it fails in a temporary way ... */
+  /** Attempts of one request that fails in a temporary way, the first one included. */
   triesMax: number
-  /** ... the second time after this long, each further time after twice as long. */
+  /** Delay before the second attempt of a request; it doubles with each further attempt. */
   retryMs: number
-  /** How often in a row a model that neither calls a tool nor says that it is done is asked to continue ... */
+  /** How often in a row a model that neither calls a tool nor reports completion is asked to continue. */
   nudgesMax: number
-  /** ... first after this long, since a message may arrive meanwhile, then after twice as long, and so on. */
+  /** Wait before the first such request to continue, since a message may arrive meanwhile; it doubles each time. */
   nudgeMs: number
-  /** A project's MCP server must have started by then. */
+  /** Time limit for the start of a project's MCP server. */
   serverStartMs: number
 }
 

@@ -1,4 +1,4 @@
-// The messages between the daemon and the thread of the loops. The thread has the models; the daemon has the relay.
+// The messages between the daemon and the worker thread of the built-in loops. The thread talks to the models; the daemon has the relay.
 
 import type { InboxMessage, Tokens } from '@agent-relay/sdk/protocol'
 import type { RunRow } from '../core/view.ts'
@@ -17,15 +17,15 @@ export interface ToolResult {
   isError: boolean
 }
 
-/** What a loop asks of the daemon, as the run's own agent. */
+/** Calls that a loop makes to the daemon on behalf of the run's own agent. */
 export interface RunAgentCalls {
   takeMail(): Promise<InboxMessage[]>
-  /** The model has answered: it has seen what came before. */
+  /** Marks everything handed out so far as read: the model has answered after seeing it. */
   received(): Promise<void>
-  /** True once something waits, false when it has not come in time. */
+  /** True once mail waits, false when none has come within `ms`. */
   mailCame(ms: number): Promise<boolean>
   complete(summary: string): Promise<void>
-  /** What the model's answer number `n` has used. */
+  /** Records the tokens used by the model's answer number `n`. */
   spent(n: number, tokens: Tokens): Promise<void>
   callTool(name: string, input: unknown): Promise<ToolResult>
 }
@@ -34,12 +34,12 @@ export interface LoopTask {
   run: RunRow
   contract: string
   model: ModelSettings
-  /** Of the relay; they are called by the daemon. */
+  /** The relay's own tools; the daemon calls them. */
   tools: ToolDefinition[]
-  /** Of the project; they are started by the thread. */
+  /** The project's MCP servers; the thread starts them. */
   servers: Record<string, McpServerSettings>
   limits: RunLimits
-  /** Its first number is 1 once the run is over: seen at once, also before the message that says so. */
+  /** Memory shared with the thread: its first number becomes 1 once the run is over, which the thread sees even before the `over` message arrives. */
   flag: Int32Array
 }
 

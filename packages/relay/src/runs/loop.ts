@@ -28,14 +28,14 @@ export class Loop {
   readonly #messages: ModelMessage[] = [{ role: 'user', content: firstWords }]
   #tokens = 0
   #answers = 0
-  /** In a row, without a tool call. */
+  /** Consecutive answers without a tool call. */
   #nudges = 0
 
   constructor(options: LoopOptions) {
     this.#options = options
   }
 
-  /** Resolves when the run is over; with a reason where the loop itself gives it up. */
+  /** Resolves when the run is over; with a reason where the loop itself gives up. */
   async run(): Promise<string | undefined> {
     const { limits, over } = this.#options
     for (let turn = 1; !over.aborted; turn++) {
@@ -59,7 +59,7 @@ export class Loop {
       return `The model failed: ${reasonOf(error)}`
     }
     if (!answer || over.aborted) return undefined
-    // The model has answered, so it has seen what it was handed before.
+    // The model has answered, so it has read the messages handed to it before.
     void agent.received()
     this.#tokens += answer.tokens.input + answer.tokens.output
     this.#messages.push(...answer.messages.filter(({ content }) => content.length > 0))
@@ -78,7 +78,7 @@ export class Loop {
   async #callTools({ calls, messages }: ModelAnswer): Promise<undefined> {
     const { tools, over, note } = this.#options
     this.#nudges = 0
-    // An invalid call has its answer already.
+    // The library has already answered an invalid call.
     const answered = new Set(messages.flatMap(({ role, content }) => (role === 'tool' ? content : [])).flatMap(idOf))
     for (const { toolCallId, toolName, input } of calls) {
       if (over.aborted) return
@@ -90,7 +90,7 @@ export class Loop {
     }
   }
 
-  /** The model only talked. It may be waiting for a message, so give one some time to arrive. */
+  /** Handles an answer without tool calls: waits for a message in case the model expects one, then asks it to continue. */
   async #nudge(): Promise<string | undefined> {
     const { agent, limits, over } = this.#options
     if (this.#nudges >= limits.nudgesMax)

@@ -1,5 +1,5 @@
-// Runs by the built-in loop, as the daemon sees them: each run's model and agent, and the thread in which they loop, started with the first run
-// and ended when there has been none for a while.
+// The daemon's side of the built-in loop: connects each run with its model and agent, and owns the thread in which the loops run. The thread starts
+// with the first run and ends when there has been no run for a while.
 
 import { Worker } from 'node:worker_threads'
 import type { Env } from '@agent-relay/sdk/internal/discover'
@@ -13,7 +13,7 @@ import { modelSettings } from './model.ts'
 import { relayTools } from './relay-tools.ts'
 import { type Dial, RunAgent } from './run-agent.ts'
 
-/** An idle thread is kept this long, so that the next run starts at once. Then its memory is freed. */
+/** How long an idle thread is kept, so that the next run starts at once. Then its memory is freed. */
 const idleThreadMs = 60_000
 
 interface Active {
@@ -28,7 +28,7 @@ export class Loops {
   #idle: NodeJS.Timeout | undefined
   #isClosing = false
 
-  /** Resolves when its loop has ended; with a reason where that was not asked for. */
+  /** Resolves when the run's loop has ended; with a reason where nobody asked it to end. */
   run(
     task: Omit<LoopTask, 'flag'>,
     agent: RunAgentCalls,
@@ -51,7 +51,7 @@ export class Loops {
     })
   }
 
-  /** Gives up what is under way. */
+  /** Gives up every active run and ends the thread. */
   async close(): Promise<void> {
     this.#isClosing = true
     clearTimeout(this.#idle)
@@ -61,13 +61,13 @@ export class Loops {
     await this.#thread?.terminate()
   }
 
-  /** From the package's own `dist`, also where this file is read as TypeScript: a thread loads JavaScript alone. */
+  /** Starts the thread from the package's own `dist`, even where this file runs as TypeScript: a thread loads only JavaScript. */
   #start(): Worker {
     const thread = new Worker(new URL('../../dist/runs/loop-thread.js', import.meta.url), { execArgv: [] })
     thread.on('message', (message: ToDaemon) => void this.#hear(message))
     thread.on('error', (error: Error) => this.#lost(thread, error.message))
     thread.on('exit', () => this.#lost(thread, 'its thread ended'))
-    // It must not keep a daemon alive that has nothing else to do.
+    // The thread must not keep alive a daemon that has nothing else to do.
     thread.unref()
     return thread
   }
@@ -111,7 +111,7 @@ export interface LoopRunOptions {
   run: RunRow
   env: Env
   config: ProjectConfigFile | undefined
-  /** Where no program works. */
+  /** The daemon's data directory; no program of a run may work inside it. */
   dataDir: string
   dial: Dial
   loops: Loops
@@ -119,7 +119,7 @@ export interface LoopRunOptions {
   over: AbortSignal
 }
 
-/** Resolves when it is over; with a reason where it ended by itself. */
+/** Carries out one run. Resolves when it is over; with a reason where it ended by itself. */
 export async function runLoop(options: LoopRunOptions): Promise<string | undefined> {
   const { ledger, run, env, config, dataDir, dial, loops, limits, over } = options
   const model = modelSettings(env, run.model, config)
@@ -155,7 +155,7 @@ export async function runLoop(options: LoopRunOptions): Promise<string | undefin
   }
 }
 
-/** The trusted file's servers, each with the directory that it starts in. A path in the file begins at the project. */
+/** The trusted file's servers, each with the directory that it starts in. Relative paths in the file are relative to the project. */
 function placedServers(
   { settings, directory }: ProjectConfigFile,
   runCwd: string | undefined,

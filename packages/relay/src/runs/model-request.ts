@@ -1,5 +1,5 @@
-// One request to the model. Its answer is streamed, so that its words are seen as they come. A request is tried again after a temporary failure,
-// and never after the run is over.
+// One request to the model. The answer is streamed, so that its words are seen as they come. A request is retried after a temporary failure, and
+// never after the run is over.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tokens } from '@agent-relay/sdk/protocol'
@@ -15,7 +15,7 @@ export interface Question {
 
 export interface ModelAnswer {
   text: string
-  /** To be appended to the conversation. */
+  /** The messages to append to the conversation. */
   messages: ModelMessage[]
   calls: { toolCallId: string; toolName: string; input: unknown }[]
   tokens: Tokens
@@ -23,19 +23,19 @@ export interface ModelAnswer {
 
 export interface Circumstances {
   limits: Pick<RunLimits, 'triesMax' | 'retryMs' | 'requestMsMax'>
-  /** The run has ended: nothing more is asked. What is under way ends by itself. */
+  /** Aborted when the run has ended: no further request is made. A request under way ends by itself. */
   over: AbortSignal
-  /** The daemon stops: what is under way is given up. */
+  /** Aborted when the daemon stops: a request under way is given up. */
   closing: AbortSignal
   onText(text: string): void
-  /** What an answer has used: told of each one, also of one that comes when the run is over. */
+  /** Called with the tokens of each answer, even of one that comes after the run is over. */
   onTokens(tokens: Tokens): void
 }
 
-/** Without this the library logs a line at every request to a model that it does not know. */
+/** Without this setting the library logs a line at every request to a model that it does not know. */
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
 
-/** Throws the error of the last try. Undefined if the run has ended meanwhile. */
+/** Asks the model, with retries. Throws the error of the last attempt; undefined if the run has ended meanwhile. */
 export async function ask(question: Question, circumstances: Circumstances): Promise<ModelAnswer | undefined> {
   const { limits, over } = circumstances
   for (let tries = 1; ; tries++) {
@@ -56,7 +56,7 @@ async function askOnce(question: Question, { limits, closing, onText }: Circumst
   const { streamText } = await import('./libraries.ts')
   const late = AbortSignal.timeout(limits.requestMsMax)
   const abortSignal = AbortSignal.any([closing, late])
-  // The library must not retry: it would do so after the run is over, too.
+  // Retries of the library are off: it would retry even after the run is over.
   const result = streamText({ ...question, maxRetries: 0, abortSignal, onError: () => {} })
   for await (const part of result.fullStream) {
     if (part.type === 'text-delta') onText(part.text)
@@ -74,7 +74,7 @@ async function askOnce(question: Question, { limits, closing, onText }: Circumst
   return { text, messages: response.messages, calls, tokens }
 }
 
-/** A wrong key or an unknown model stays wrong; a busy or broken server may recover. */
+/** Whether a retry may succeed: a wrong key or an unknown model stays wrong; a busy or broken server may recover. */
 function mayPass(error: unknown): boolean {
   const { isRetryable, statusCode } = (error ?? {}) as { isRetryable?: boolean; statusCode?: number }
   return isRetryable === true || statusCode === undefined || statusCode < 400 || statusCode >= 500

@@ -1,4 +1,4 @@
-// Which model the built-in loop asks, and how: from the daemon's environment, else from the project's file once it is trusted.
+// The model settings of the built-in loop: from the daemon's environment, else from the project's file once it is trusted.
 
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 import type { LanguageModel } from 'ai'
@@ -24,13 +24,13 @@ const fix =
   'Set RELAY_LLM_PROVIDER, RELAY_MODEL and RELAY_LLM_API_KEY (or RELAY_LLM_BASE_URL) for the daemon and restart it, ' +
   'or "llm" in .relay/config.json, and start this again. Or let a CLI do it: harness claude.'
 
-/** Whoever names a model, usable or not, is told what it lacks. */
+/** Whether a model is named, usable or not; `modelSettings` then says what is missing. */
 export function namesModel(env: Env, config: ProjectConfigFile | undefined): boolean {
   const named = setting(env, 'RELAY_LLM_PROVIDER') ?? setting(env, 'RELAY_LLM_BASE_URL')
   return named !== undefined || config?.settings.llm !== undefined
 }
 
-/** Settings, or a sentence that says what is missing. */
+/** The settings, or a sentence that says what is missing. */
 export function modelSettings(
   env: Env,
   wanted: string | undefined,
@@ -53,13 +53,13 @@ export function modelSettings(
   return { provider, baseUrl: baseUrl && withVersion(baseUrl), apiKey, model }
 }
 
-/** People give the address of the server; every provider serves its API under /v1. */
+/** Adds /v1, under which every provider serves its API, where a user has given only the server's address. */
 function withVersion(url: string): string {
   const plain = url.replace(/\/+$/, '')
   return /^https?:\/\/[^/]+$/.test(plain) ? `${plain}/v1` : plain
 }
 
-/** Loaded with the first run: an idle daemon stays small. `fetch` is the only way out to the model. */
+/** Opens a model; its library is loaded with the first run, so that an idle daemon stays small. Every request goes through `fetch`. */
 export async function openModel(
   { provider, baseUrl: baseURL, apiKey, model }: ModelSettings,
   fetch: typeof globalThis.fetch,

@@ -1,4 +1,4 @@
-// What a run's agent is told, and how its own words say that it is done.
+// The prompts of a run's agent, and the detection of its words that say that the contract is fulfilled.
 
 import { cleanForModel, oneLine } from '@agent-relay/sdk/internal/clean'
 import { injectionText } from '@agent-relay/sdk/internal/injection'
@@ -6,7 +6,7 @@ import type { InboxMessage } from '@agent-relay/sdk/protocol'
 
 export const marker = '[CONTRACT COMPLETE]'
 
-/** The marker is described and never written out: a prompt that comes back as an echo does not hold it. */
+/** The marker is described and never written out: a prompt that comes back as an echo does not contain it. */
 const ending = (id: string) =>
   `When the contract is fulfilled, call agent_complete(agent_id="${id}", summary="...") with what was done, and put a result that others need into its payload. ` +
   'If you cannot call tools, end your reply with the words CONTRACT COMPLETE in square brackets instead. ' +
@@ -35,12 +35,12 @@ export const firstWords = 'Begin with your contract.'
 export const nudge =
   'Go on with your contract. If it is fulfilled, or cannot be, call agent_complete; nobody else reads what you write here.'
 
-/** The same form as messages have everywhere else: nothing in a body can pass for another message. */
+/** Mail for the model, in the same form as messages have everywhere else: nothing in a body can pass for another message. */
 export function mailText(messages: readonly InboxMessage[]): string {
   return injectionText(messages, { toolPrefix: '', isBare: true })
 }
 
-/** Only its own words count: a line of the contract that it repeats is taken out first. */
+/** Whether the agent itself wrote the marker: lines of the contract that it repeats are taken out first. */
 export function saysComplete(text: string, contract: string): boolean {
   if (!text.includes(marker)) return false
   if (!contract.includes(marker)) return true

@@ -1,12 +1,13 @@
-// The run's own agent as its loop uses it: its mail, its tools' calls, and saying that the contract is fulfilled. A session like any other model's.
+// The run's own agent as its loop uses it: its mail, its tool calls, and the report that the contract is fulfilled. Its session is like any other
+// model's.
 
 import type { Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { type InboxMessage, isWithinBytes, limits } from '@agent-relay/sdk/protocol'
 import type { RunLedger } from '../broker/runs/run-runtime.ts'
 
 /**
- * How the run's loop comes in: as any MCP session does, with the agent's own token, and with no more rights than who asked for the run. Once
- * for each run; undefined afterwards.
+ * Opens the session of a run's loop: with the agent's own token, as any MCP session does, and with no more rights than whoever asked for the run
+ * has. Works once for each run; undefined afterwards.
  */
 export type Dial = (run: string) => Promise<{ client: WorkspaceClient; link: { turn(id: string): Turn } } | undefined>
 
@@ -15,7 +16,7 @@ export class RunAgent {
   readonly #openTurn: (id: string) => Turn
   readonly #run: string
   readonly #ledger: RunLedger
-  /** Handed out since the model's last answer. */
+  /** Turns opened since the model's last answer. */
   #open: Turn[] = []
   #turns = 0
 
@@ -31,14 +32,14 @@ export class RunAgent {
     return dialled && new RunAgent(run, ledger, dialled.client, (id) => dialled.link.turn(id))
   }
 
-  /** What the calls of one turn hand out is read when the model has come back with its next one. */
+  /** Opens a turn. Messages that its calls hand out count as read at the model's next answer. */
   turn(): Turn {
     const turn = this.#openTurn(`${this.#run}/${++this.#turns}`)
     this.#open.push(turn)
     return turn
   }
 
-  /** The model has answered: it has seen what came before. */
+  /** Closes all open turns: the model has answered, so it has seen everything before. */
   received(): void {
     for (const turn of this.#open.splice(0)) turn.answered()
   }
@@ -48,7 +49,7 @@ export class RunAgent {
     return total === 0 ? [] : (await this.turn().call('inbox.take', {})).messages
   }
 
-  /** Resolves with true once something waits, and with false when nobody wants to know any more. */
+  /** Resolves with true once mail waits, and with false when `given` aborts. */
   mailCame(given: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const look = async () => {

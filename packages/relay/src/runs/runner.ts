@@ -21,7 +21,7 @@ export interface RunnerOptions {
   clock: Clock
   env: Env
   dataDir: string
-  /** The directory that the workspace is named after. */
+  /** The project directory that the workspace is named after. */
   directory(): string | undefined
   limits?: Partial<RunLimits>
 }
@@ -29,7 +29,7 @@ export interface RunnerOptions {
 export class Runner implements RunRuntime {
   readonly #options: RunnerOptions
   readonly #limits: RunLimits
-  /** By run; `over` is aborted when it has ended. */
+  /** Active runs by id; `over` is aborted when the run has ended. */
   readonly #active = new Map<string, { over: AbortController; done?: Promise<void> }>()
   readonly #loops = new Loops()
   readonly #stop: () => void
@@ -44,7 +44,7 @@ export class Runner implements RunRuntime {
     })
   }
 
-  /** The daemon stops: what is under way is given up. The next one says so of each run. */
+  /** Gives up all runs because the daemon stops. The next daemon reports the end of each. */
   async close(): Promise<void> {
     this.#isClosing = true
     this.#stop()
@@ -63,7 +63,7 @@ export class Runner implements RunRuntime {
     try {
       return namesModel(this.#options.env, this.#configOf(cwd))
     } catch {
-      // The project's file makes no sense: the loop says so as the reason why the run stopped.
+      // The project's file is invalid: the loop reports that as the reason why the run stopped.
       return true
     }
   }
@@ -93,12 +93,12 @@ export class Runner implements RunRuntime {
     const failed = (error: Error) => `It failed: ${error.message}`
     const reason = await this.#carryOut(run, over).catch(failed)
     late.cancel()
-    // A daemon that stops writes nothing more: the next one finds the run and says that it ended.
+    // A stopping daemon writes nothing more: the next daemon finds the run and records its end.
     if (this.#isClosing || !ledger.isRunning(run.id)) return
     await ledger.end(run.id, reason ?? 'It ended without a word.')
   }
 
-  /** Resolves when nothing carries it out any more, with the reason where that was not asked for. */
+  /** Resolves when the run is no longer carried out, with the reason where nobody asked it to end. */
   async #carryOut(run: RunRow, over: AbortSignal): Promise<string | undefined> {
     const { ledger, dial, env, dataDir } = this.#options
     if (run.harness !== 'loop') return runByWorker(ledger, run, over)

@@ -8,7 +8,7 @@ import { version } from '../machine/version.ts'
 import type { RunAgentCalls, ToolDefinition, ToolResult } from './loop-protocol.ts'
 
 export interface ProjectServers {
-  /** Named as the model sees them: `files_read`. */
+  /** Tools under the names that the model sees, such as `files_read`. */
   tools: ToolDefinition[]
   /** Servers that could not be started, for those who look at the run. */
   troubles: string[]
@@ -16,7 +16,7 @@ export interface ProjectServers {
   close(): Promise<void>
 }
 
-/** Models accept no other characters in a tool's name, and at most 64. */
+/** A tool's name as models accept it: no other characters, and at most 64. */
 const nameOf = (server: string, tool: string) => `${server}_${tool}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64)
 
 export async function openServers(
@@ -59,13 +59,13 @@ export async function openServers(
 async function connect(settings: McpServerSettings, startMs: number, clients: Client[]): Promise<Client> {
   const { Client: McpClient } = await import('./libraries.ts')
   const client: Client = new McpClient({ name: 'agent-relay', version })
-  // Remembered before it is connected, so that a server that hangs is ended with the others.
+  // The client is stored before it connects, so that a server that hangs is closed with the others.
   clients.push(client)
   await client.connect(await transportOf(settings), { timeout: startMs })
   return client
 }
 
-/** A server gets the few variables that every program needs, and those that the file gives it. */
+/** The transport to a server. A started server gets the few variables that every program needs, and those that the file gives it. */
 async function transportOf(settings: McpServerSettings): Promise<Transport> {
   if ('url' in settings) {
     const { StreamableHTTPClientTransport } = await import('./libraries.ts')

@@ -1,5 +1,5 @@
-// Gives a worker text when that is safe: the task once it is ready, then its mail, each while it is idle and never while it waits for
-// somebody. How its program is spoken to, and what tells what it does, is its control (control/control.ts).
+// Gives a worker text when that is safe: the task once the worker is ready, then its mail, each while it is idle and never while it waits for
+// somebody. Talking to the program and observing it is the job of its control (control/control.ts).
 
 import { cleanForModel, cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { howTo, type InjectionOptions, injectionText } from '@agent-relay/sdk/internal/injection'
@@ -19,16 +19,19 @@ export interface AttentionOptions {
   report(status: WorkerRow['status'], more?: { reason?: string }): Promise<void>
 }
 
-/** After something was given: by then most programs show that they are at work. */
+/** Delay after a prompt before the next look: by then most programs show that they are at work. */
 const takeUpMs = 60
-/** What it waits for and gets within this time is not reported. */
+/** A worker counts as blocked only after this long; a shorter wait is not reported. */
 const blockedMs = 700
 /** How often to look for a message that a hook may still take. */
 const graceLookMs = 1_000
-/** Its parent is told then, who may know what to do about it. */
+/** Refusals of the task after which the worker's parent is told, who may know what to do about it. */
 const taskRefusalsMax = 3
 
-/** `given`: in a prompt of which nobody knows yet whether the model has it. `over`: its parent was told that the model does not have it. */
+/**
+ * The worker's task. `given`: sent in a prompt that the model may not have yet. `over`: given up, and its parent was told that the model does not
+ * have it.
+ */
 interface Task {
   text: string
   state: 'waits' | 'given' | 'taken' | 'over'
@@ -40,7 +43,7 @@ export class Attention {
   readonly #injection: InjectionOptions
   #control: WayIn | undefined
   readonly #task: Task | undefined
-  /** What a prompt under way holds for the model. */
+  /** The mail in the prompt that is under way. */
   #mail: HeldMail | undefined
   #hasMail = false
   #activity: 'busy' | 'idle' | undefined
@@ -76,17 +79,17 @@ export class Attention {
     return this.#isReady ? 'ready' : 'starting'
   }
 
-  /** Mail was put before the model, and no other conversation would know of it. */
+  /** Mail was put before the model in this conversation; another conversation would not know of it. */
   get hasMail(): boolean {
     return this.#hasMail
   }
 
-  /** It has a task, and still has to be given it. */
+  /** The worker still has to be given its task. */
   get hasTask(): boolean {
     return this.#task?.state === 'waits'
   }
 
-  /** A conversation in which nothing was said yet. */
+  /** Starts a new conversation, in which nothing was said yet. */
   begin(control: WayIn): void {
     this.#control = control
     this.#unfinished = undefined
@@ -95,13 +98,13 @@ export class Attention {
     if (this.#task && this.#task.state !== 'over') this.#task.state = 'waits'
   }
 
-  /** It has lived long enough to count. */
+  /** The program has lived long enough to count as started. */
   live(): void {
     this.#isLive = true
     this.wake()
   }
 
-  /** Looks again after this time at the latest. */
+  /** Looks again after `ms` at the latest. */
   later(ms: number): void {
     this.#next.within(ms)
   }
@@ -116,7 +119,7 @@ export class Attention {
       })
   }
 
-  /** While held, nothing is given; when this resolves, nothing is being given. */
+  /** While held, the worker is given nothing; once this resolves, no prompt is under way either. */
   async hold(isHeld: boolean): Promise<void> {
     this.#isHeld = isHeld
     if (isHeld) await this.#working
@@ -136,7 +139,7 @@ export class Attention {
       this.#isWanted = false
       const control = this.#control
       const ms = control && (await this.#step(control))
-      // Something may have scheduled an earlier look meanwhile.
+      // An earlier look may have been scheduled meanwhile.
       if (ms !== undefined) this.later(ms)
     }
   }
@@ -174,7 +177,7 @@ export class Attention {
     await this.#options.report('blocked', { reason })
   }
 
-  /** Ready means that its tools are there, or, for a CLI without ours, that it waits for input. */
+  /** Ready means that the relay's tools have been loaded, or, for a CLI without them, that it waits for input. */
   async #becomeReady(control: WayIn, isIdle: boolean): Promise<void> {
     if (this.#isReady || !this.#isLive) return
     const { row, ledger } = this.#options
@@ -197,7 +200,7 @@ export class Attention {
       onTaken: async () => {
         task.state = 'taken'
       },
-      // It is given again at the next idle look; its control makes the pauses between them longer and longer.
+      // A refused task is given again at the next idle look; the control makes the pauses longer and longer.
       onRefused: (why) => {
         task.state = 'waits'
         if (why !== undefined) this.#onTaskRefused(task, why)
@@ -236,14 +239,17 @@ export class Attention {
     this.#unfinished = await control.prompt(injectionText(held.messages, this.#injection), listener)
   }
 
-  /** Its program does not have the mail of the last prompt, and will not get it by that prompt. */
+  /** Releases the mail of the last prompt, which the program does not have and will not get by that prompt. */
   #giveBack(): void {
     this.#mail?.release()
     this.#mail = undefined
   }
 }
 
-/** The block goes first: in many CLIs the first character of a prompt decides what it is, and a task may start with `/` or `!`. */
+/**
+ * The task with a block about the relay before it. The block goes first: in many CLIs the first character of a prompt decides what it is, and a
+ * task may start with `/` or `!`.
+ */
 export function taskInjection(
   { name, parent }: Pick<WorkerRow, 'name' | 'parent'>,
   task: string,

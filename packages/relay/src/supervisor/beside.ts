@@ -1,5 +1,5 @@
-// A server of a CLI's own that runs beside the worker's terminal program and ends with it. It carries the worker's marker, like everything that the
-// worker starts, and is the leader of a process group of its own.
+// A CLI's own server that runs beside the worker's terminal program and ends with it. Like everything that the worker starts, the server carries
+// the worker's marker; it leads a process group of its own.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { connect } from 'node:net'
@@ -9,20 +9,20 @@ import { signalGroup } from './processes.ts'
 import type { TerminalOptions } from './pty.ts'
 
 export interface BesideOptions extends Omit<TerminalOptions, 'cols' | 'rows'> {
-  /** Where it listens. */
+  /** The socket on which the server listens. */
   socket: string
-  /** The arguments of the terminal program where this server is there. */
+  /** The arguments with which the terminal program connects to the server. */
   clientArgs: readonly string[]
 }
 
 const lookMs = 20
 
 export interface Beside {
-  /** Signals its process group; nothing once the server has ended, since its number may then be another program's. */
+  /** Signals the server's process group; does nothing once the server has ended, since its process number may be another program's by then. */
   signal(signal: NodeJS.Signals): void
 }
 
-/** Undefined where the server does not listen: the program can do without it. */
+/** Starts the server. Undefined where it does not listen: the program can do without it. */
 export async function startBeside({ file, args, cwd, env, socket }: BesideOptions): Promise<Beside | undefined> {
   const server = spawn(file, args, { cwd, env, stdio: 'ignore', detached: true })
   server.on('error', () => {})

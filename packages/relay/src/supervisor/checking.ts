@@ -1,5 +1,4 @@
-// What can be refused of a start before anything is written, and how the program would be started: which harness and control, with which words
-// and arguments.
+// The checks of a start before anything is written, and how the program would be started: harness, control, command and arguments.
 
 import { basename } from 'node:path'
 import type { Checked, WorkerRequest } from '../broker/workers/worker-runtime.ts'
@@ -51,7 +50,7 @@ interface Chosen {
   control: 'acp' | 'pty'
 }
 
-/** A command over ACP may be of the user's own words, or of a configuration that the user trusts. */
+/** Chooses harness and control. A command over ACP comes from the request itself, or from a configuration that the user trusts. */
 function chosen(
   { cli, command = [], control }: WorkerRequest,
   config: ProjectConfigFile | undefined,
@@ -73,7 +72,7 @@ function chosen(
   return { harness, cli: harness.name, command, control: 'acp' }
 }
 
-/** One that the relay knows by its program, such as Copilot; else any. */
+/** The harness of a program that speaks ACP: the one that knows the program by name, such as Copilot's, else the general one. */
 function acpOf(harnesses: readonly Harness[], [program = '']: readonly string[]): Harness {
   const speaking = harnesses.filter(({ acp }) => acp !== undefined)
   const known = speaking.find((harness) => harness.program === basename(program))

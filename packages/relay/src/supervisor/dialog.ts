@@ -1,5 +1,5 @@
-// What a program waits for a person to answer: read off a worker's screen, or told by the program's own door. It goes into the queue of approvals like
-// any other question; whoever answers it at the terminal first is the one who has answered.
+// Dialogs: questions of a program to a person, read off a worker's screen or reported by the program's own server. They go into the queue of
+// approvals like any other question; an answer at the terminal counts if it comes first.
 
 import {
   type ApprovalEnd,
@@ -11,20 +11,20 @@ import type { WorkerRow } from '../core/view.ts'
 
 export interface Dialog
   extends Pick<AskedApproval, 'tool' | 'input' | 'isCut' | 'choices' | 'questions' | 'passesWords'> {
-  /** Two with the same are one. */
+  /** Identity of the dialog: equal values mean the same dialog. */
   same: string
-  /** As its program calls it, whichever daemon reads it. */
+  /** The program's own id of the question, the same for every daemon that reads it. */
   key?: string
   answer(end: Extract<ApprovalEnd, { how: 'answered' }>): Promise<unknown>
 }
 
 /** A worker, or a program that a person started. */
 interface Asker extends Pick<WorkerRow, 'id' | 'name' | 'cli' | 'cwd'> {
-  /** It goes on without the daemon, and the next one finds its question still open. */
+  /** The program goes on without the daemon, and the next daemon finds its question still open. */
   livesOn?: boolean
 }
 
-/** The dialog that is open now; undefined where none is. Rejects where that cannot be told. */
+/** Reads the dialog that is open now; undefined where none is. Rejects where that cannot be found out. */
 export type ReadDialog = () => Promise<Dialog | undefined>
 
 export class DialogQuestions {
@@ -33,7 +33,7 @@ export class DialogQuestions {
   readonly #read: ReadDialog
   #open: { source: string; same: string; isTyped: boolean } | undefined
   #count = 0
-  /** Grows when a dialog goes: what was read before is not asked any more. */
+  /** Grows when a dialog goes, so that a dialog that was read before is not asked about any more. */
   #gone = 0
 
   constructor(row: Asker, queue: ApprovalQueue, read: ReadDialog) {
@@ -42,7 +42,7 @@ export class DialogQuestions {
     this.#read = read
   }
 
-  /** A dialog is open. */
+  /** Asks about the dialog that is open now. */
   async look(): Promise<void> {
     const gone = this.#gone
     const dialog = await this.#read().catch(() => undefined)
@@ -51,7 +51,7 @@ export class DialogQuestions {
 
   #ask({ same, key, answer, ...asked }: Dialog): void {
     this.gone()
-    // Its CLI has asked by a hook, or the answer is on its way to the screen.
+    // The CLI may have asked by a hook already, or the answer may be on its way to the screen.
     const { id, name, cli, cwd, livesOn } = this.#row
     const mark = livesOn && key !== undefined ? markOf(name, key) : undefined
     if (this.#queue.isOpen(name, mark) || this.#queue.isJustOver(name)) return
@@ -62,10 +62,10 @@ export class DialogQuestions {
     }
     const about = { ...asked, source, mark, agent: name, vendor: cli, directory: cwd, isTold: true, check }
     void this.#queue.open(about).then(async (end) => {
-      // It may be another dialog by now.
+      // Another dialog may be open by now.
       const isStill = this.#open?.source === source
       if (isStill) this.#open = undefined
-      // Also since it was last looked at: an answer would go to whatever is open now.
+      // The screen is read again before the answer is typed: it would go to whatever is open now.
       if (isStill && end.how === 'answered' && (await this.#stands(same))) await answer(end).catch(() => {})
     })
   }
@@ -74,12 +74,12 @@ export class DialogQuestions {
     return this.#open !== undefined
   }
 
-  /** Somebody types into the terminal, and may answer what stands there. */
+  /** Somebody types into the terminal, and may be answering the open dialog. */
   typed(): void {
     if (this.#open) this.#open.isTyped = true
   }
 
-  /** It is not open any more: whoever has typed has answered it, else its program took it back. */
+  /** Closes the dialog, which is not open any more: answered if somebody has typed, else taken back by its program. */
   gone(): void {
     const open = this.#open
     this.#gone++
@@ -87,13 +87,13 @@ export class DialogQuestions {
     if (open) this.#queue.close(open.source, open.isTyped ? 'terminal' : 'cancelled')
   }
 
-  /** The daemon ends, and nobody has answered. */
+  /** Forgets the dialog without closing it: the daemon ends, and nobody has answered. */
   letGo(): void {
     this.#gone++
     this.#open = undefined
   }
 
-  /** Its program has ended. */
+  /** Closes the dialog because its program has ended. */
   end(): void {
     const open = this.#open
     this.#gone++

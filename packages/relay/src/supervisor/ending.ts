@@ -1,5 +1,5 @@
-// How a worker ends: first as its control asks it to, then by signals to its process group, then everything that still carries its marker.
-// A process without the marker is never signalled.
+// Ends a worker: first as its control asks it to, then by signals to its process group, then everything that still carries its marker. A process
+// without the marker is never signalled.
 
 import type { Worktree } from '@agent-relay/sdk/protocol'
 import type { WorkerLedger, WorkerReport, WorktreeKeeper } from '../broker/workers/worker-runtime.ts'
@@ -12,23 +12,23 @@ import type { Exit } from './pty.ts'
 export interface Ending {
   id: string
   pid: number
-  /** Ways to ask it politely, one after the other. */
+  /** Ways to ask the program politely, one after the other. */
   leave: readonly (() => unknown)[]
-  /** Resolves true when its program has exited, false after so many milliseconds. */
+  /** Resolves true when the program has exited, false after so many milliseconds. */
   exited(ms: number): Promise<boolean>
 }
 
 const askGapMs = 150
-/** How long it may take to exit by itself, and then again after SIGTERM. */
+/** How long the program may take to exit by itself, and then again after SIGTERM. */
 const politeMs = 2_000
-/** Processes that it left behind get this long after SIGTERM, for example to end children or close a file. */
+/** Time after SIGTERM for processes that the program left behind, for example to end children or close a file. */
 const sweepGraceMs = 200
 /** How long to wait for processes that the kernel does not end. */
 const sweepMs = 10_000
 
 /** Resolves when no process of the worker is left. */
 export async function endProgram({ id, pid, leave, exited }: Ending): Promise<void> {
-  // A stopped process gets no other signal.
+  // A stopped process handles no other signal, so it is continued first.
   signalGroup(pid, 'SIGCONT')
   const below = isLinux ? [] : await descendants(pid)
   if (!(await endLeader(leave, exited, pid))) {
@@ -42,7 +42,7 @@ export async function endProgram({ id, pid, leave, exited }: Ending): Promise<vo
 
 async function endLeader(leave: Ending['leave'], exited: Ending['exited'], pid: number): Promise<boolean> {
   for (const ask of leave) {
-    // A program that does not read must not keep its own end waiting.
+    // A program that does not read must not delay its own end.
     void ask()
     if (await exited(askGapMs)) return true
   }
@@ -52,8 +52,8 @@ async function endLeader(leave: Ending['leave'], exited: Ending['exited'], pid: 
 }
 
 /**
- * Ends everything that carries the worker's marker, and what is left of its program's group. Repeats until nothing is found, since a process
- * may fork meanwhile. Resolves to how many there were.
+ * Ends everything that carries the worker's marker, and the rest of its program's group. Repeats until nothing is found, since a process may
+ * fork meanwhile. Resolves to the number of processes found.
  */
 export async function sweep(id: string, leader?: number): Promise<number> {
   if (!isLinux) return 0
@@ -80,7 +80,7 @@ interface Exits {
 }
 
 /**
- * Records that a worker is gone. First its worktree goes, unless that holds work or others still work in it: a daemon that dies in between
+ * Records that a worker is gone. Its worktree is removed first, unless it holds work or others still work in it: a daemon that dies in between
  * finds the worker as it was, and ends it again.
  */
 export async function reportExit(
@@ -97,13 +97,13 @@ export async function reportExit(
   const left = worktree && (await leave(worktree))
   const isWorktreeRemoved = left !== undefined && left.kept === undefined
   await ledger.report({ ...exit, id, status: 'exited', isWorktreeRemoved, kept: left?.kept })
-  // It may have been the last one in the worktree of a parent that went before it.
+  // This worker may have been the last one in the worktree of a parent that ended before it.
   for (const other of ledger.left())
     if (other.id !== id && other.worktree && isInside(cwd, other.worktree.path))
       await leaveWorktree({ ledger, worktrees }, other)
 }
 
-/** The worktree of a worker whose exit is recorded already goes too, unless it holds work or others still work in it. */
+/** Removes the worktree of a worker whose exit is recorded already, unless it holds work or others still work in it. */
 export async function leaveWorktree(
   { ledger, worktrees }: Exits,
   { id, worktree, pid, cwd }: Pick<WorkerRow, 'id' | 'worktree' | 'pid' | 'cwd'>,
@@ -117,7 +117,7 @@ function isShared(ledger: WorkerLedger, id: string, { path }: Worktree): boolean
   return ledger.wished().some((other) => other.id !== id && isInside(other.cwd, path))
 }
 
-/** Undefined where a signal ended it: the code is 0 then, which would read as success. */
+/** The exit code. Undefined where a signal ended the program: the code is 0 then, which would read as success. */
 export function codeOf(exit: Exit | undefined): number | undefined {
   return exit?.signal === undefined ? exit?.code : undefined
 }

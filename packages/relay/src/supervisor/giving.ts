@@ -1,16 +1,16 @@
-// The one rule by which mail is put before a model, whatever way leads there: it is held first, so that no other way shows it too; then the way is looked at once
-// more, since a dialog may have come meanwhile; then it is given, or let go.
+// The one rule by which mail is put before a model, whatever the way in: the mail is held first, so that no other way shows it too; then the
+// program is looked at once more, since a dialog may have come meanwhile; then the mail is given, or released.
 
 import type { HeldMail } from '../broker/waking/own-session-runtime.ts'
 
 export interface Way<M extends HeldMail> {
-  /** A text may be put before the model now. */
+  /** Whether a text may be put before the model now. */
   isOpen(): boolean
-  /** `young`: a hook may still take what waits. */
+  /** Holds the waiting mail. `young`: a hook may still take it. */
   hold(): Promise<M | 'young' | undefined>
-  /** Reads again what the program does. */
+  /** Reads the program's state again. */
   look?(): void
-  /** Settles the mail once it is known what became of it, which may be much later. */
+  /** Gives the mail and settles it once its outcome is known, perhaps much later. */
   give(mail: M): Promise<void>
 }
 

@@ -1,21 +1,21 @@
-// JSON-RPC with a program: calls and their answers, and what it asks and tells. How a message gets there is the transport's, which is given; what the
-// messages mean is decided where they are used. Each call is settled once, and each request of the program is answered once at most.
+// JSON-RPC with a program: our calls and their answers, and the program's requests and notifications. The transport is passed in; the messages are
+// interpreted by the users of this class. Each call is settled once, and each request of the program is answered at most once.
 
 import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 
-/** Of what is not ours to understand: as much as is shown. */
+/** Characters shown of a text that is no message. */
 const strayCharsMax = 200
 const errorCharsMax = 500
 
 export interface RpcListener {
-  /** What is not answered at once may be answered later. `id` is as the program wrote it. */
+  /** A request may be answered at once or later. `id` is as the program wrote it. */
   onRequest(method: string, params: unknown, reply: Reply, id: unknown): void
   onNote(method: string, params: unknown): void
-  /** It is no message. */
+  /** Called with a text that is no message. */
   onStray?(text: string): void
 }
 
-/** The first answer is the one that is sent. */
+/** Answers a request; only the first answer is sent. */
 export interface Reply {
   result(value: object): void
   error(code: number, message: string): void
@@ -27,7 +27,7 @@ interface Pending {
   timer: NodeJS.Timeout | undefined
 }
 
-/** The program has answered, and said no. */
+/** The program has answered with an error. */
 export class Refused extends Error {}
 
 export class JsonRpc {
@@ -42,7 +42,7 @@ export class JsonRpc {
     this.#listener = listener
   }
 
-  /** `withinMs` left out: it may take hours. */
+  /** `withinMs` left out: no time limit, since the call may take hours. */
   call(method: string, params: object, withinMs?: number): Promise<unknown> {
     const id = this.#calls++
     return new Promise((resolve, reject) => {
@@ -58,7 +58,7 @@ export class JsonRpc {
     this.#send({ method, params })
   }
 
-  /** Nothing more is said; calls that are open fail. */
+  /** Sends nothing more; open calls fail. */
   end(): void {
     this.isOver = true
     for (const id of [...this.#pending.keys()]) this.#settle(id, ({ reject }) => reject(new Error('it has ended')))

@@ -1,5 +1,5 @@
-// Prepares the start of a worker: the program's file, its arguments, its environment, and the files it needs. Runs only what a CLI needs done
-// beforehand; the program itself is started in worker.ts.
+// Prepares the start of a worker: the program's file, its arguments, its environment, and the files it needs. Runs only the commands that a CLI
+// needs beforehand; the program itself is started in worker.ts.
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -33,25 +33,25 @@ export interface LaunchOptions {
   /** How a hook is started without a Node; undefined where that cannot be done. */
   launchHook?(): Program | undefined
   socketPath: string
-  /** Where the daemon serves HTTP, if it does. */
+  /** The daemon's HTTP address, if it serves HTTP. */
   url?(): string | undefined
   token: string
   /** The daemon's environment. */
   env: Env
   setups: HarnessSetups
-  /** It is spoken to over ACP, and not in a terminal. */
+  /** The program is used over ACP, and not in a terminal. */
   isAcp: boolean
 }
 
 export interface Launched {
   options: Omit<TerminalOptions, 'cols' | 'rows'>
   ownDoor?: OwnDoor
-  /** To be started before it. */
+  /** A server to be started before the program. */
   beside?: BesideOptions
   acp?: { harness: AcpHarness; mcpServers: McpServer[] }
 }
 
-/** A CLI's own `mcp add` may take long, since it loads much of the CLI. */
+/** Time limit of the CLI's own set-up command: its `mcp add` may take long, since it loads much of the CLI. */
 const beforeMs = 60_000
 
 export async function prepare(launching: LaunchOptions): Promise<Launched> {
@@ -75,7 +75,7 @@ export async function prepare(launching: LaunchOptions): Promise<Launched> {
     ...{ model, args, cwd, env: allowed, port, isInjected },
   }
   const speaks = isAcp ? (harness.acp ?? acp.acp) : undefined
-  // A command that the user gives says by itself that it is to speak ACP.
+  // A command that the user gives has the arguments for ACP already.
   const launch = speaks ? speaks.launch(context) : harness.launch(context)
   if (speaks && command.length > 0) launch.args = [...args]
   for (const { path, text } of launch.files ?? []) writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
@@ -90,7 +90,7 @@ export async function prepare(launching: LaunchOptions): Promise<Launched> {
   return { options, acp: { harness: speaks, mcpServers: isInjected ? [mcpServer(speaks, context, launching)] : [] } }
 }
 
-/** Our MCP server, as ACP's `session/new` names it: over a pipe, so that its token stands in no argument. */
+/** Our MCP server in the form of ACP's `session/new`: over a pipe, so that its token stands in no argument. */
 function mcpServer({ mcp }: AcpHarness, { server, identity }: LaunchContext, { url, token }: LaunchOptions): McpServer {
   const listed = (values: Record<string, string>) => Object.entries(values).map(([name, value]) => ({ name, value }))
   if (mcp === 'stdio')
@@ -99,10 +99,10 @@ function mcpServer({ mcp }: AcpHarness, { server, identity }: LaunchContext, { u
   return { type: 'http', name: serverName, url: `${url?.()}/mcp`, headers }
 }
 
-/** A program without our tools answers with `agent-relay send`: the command of this installation, whatever else is on PATH. */
+/** Puts our command on PATH: a program without our tools answers with `agent-relay send` of this installation, whatever else is on PATH. */
 function withCommand(directory: string, env: Env): { PATH: string } {
   const folder = join(directory, 'bin')
-  // It is there already where a program that speaks no ACP is started in a terminal instead.
+  // The folder is there already where a program that speaks no ACP is started in a terminal instead.
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { mode: 0o700 })
   symlinkSync(fileURLToPath(new URL('../../bin/agent-relay.cjs', import.meta.url)), join(folder, 'agent-relay'))
@@ -118,7 +118,7 @@ export function programOf(harness: Harness, command: readonly string[], env: Env
   return folders.map((folder) => join(folder, name)).find(isProgram)
 }
 
-/** A CLI that is asked something about itself, with what it may know. Undefined where it is not installed. */
+/** A CLI to be asked something about itself, with the environment it may see. Undefined where it is not installed. */
 export function commandOf(harness: Harness, env: Env): { file: string; env: Record<string, string> } | undefined {
   const file = programOf(harness, [], env, '/')
   return file === undefined ? undefined : { file, env: allowedEnvironment(env) }
@@ -133,13 +133,13 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Runs with the daemon's own Node and package, so that a worker's server has the version of its daemon. */
+/** The daemon's own Node and package, so that a worker's server has the version of its daemon. */
 export function mcpProgram(verb: string): Program {
   const serve = createRequire(import.meta.url).resolve('@agent-relay/mcp/serve')
   return { command: process.execPath, args: [join(dirname(dirname(serve)), 'bin', 'agent-relay-mcp.cjs'), verb] }
 }
 
-/** What a CLI needs done before its start, by the CLI itself. */
+/** Runs a set-up command of the CLI itself before its start. */
 export function runBefore(file: string, args: string[], cwd: string, env: Record<string, string>): Promise<void> {
   return new Promise((done, fail) => {
     execFile(file, args, { cwd, env, timeout: beforeMs }, (error, _stdout, stderr) =>
@@ -165,14 +165,14 @@ function freePort(): Promise<number> {
 export const workerMarker = 'RELAY_WORKER'
 
 /**
- * What of the daemon's environment a worker's program may see: the names on this list and nothing else. No workspace key, nothing that
- * makes a program load other code (NODE_OPTIONS, LD_PRELOAD), no credentials but those of models.
+ * The variables of the daemon's environment that a worker's program may see: the names on this list and nothing else. No workspace key, nothing
+ * that makes a program load other code (NODE_OPTIONS, LD_PRELOAD), no credentials but those of models.
  */
 const allowed = [
   // terminal, locale, paths
   ...['COLORTERM', 'NO_COLOR', 'FORCE_COLOR', 'LANG', 'LANGUAGE', 'TZ', 'PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL'],
   ...['TMPDIR', 'EDITOR', 'VISUAL', 'PAGER'],
-  // our own hooks and server beside it
+  // for our own hooks and MCP server in the worker
   'RELAY_PATIENCE',
   // proxies and certificates
   ...['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'all_proxy', 'no_proxy'],
@@ -213,17 +213,17 @@ export function allowedEnvironment(env: Env): Record<string, string> {
   return kept
 }
 
-/** The environment of its program: the allowed part, the terminal's variables, and what was made for it. */
+/** The environment of a worker's program: the allowed part, the terminal's variables, and those made for this worker. */
 export function workerEnvironment(env: Env, ...added: Env[]): Record<string, string> {
   const terminal = { TERM: 'xterm-256color', COLORTERM: 'truecolor' }
   const all = Object.assign({}, allowedEnvironment(env), terminal, ...added) as Env
   return Object.fromEntries(Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined))
 }
 
-/** What a CLI must be told once and then keeps in its own configuration. Remembered by content; told again when it did not help. */
+/** Commands that a CLI needs once, since it keeps the result in its own configuration. Remembered by content; run again when it did not help. */
 export class HarnessSetups {
   readonly #directory: string
-  /** By harness: two workers that start together must not make one CLI write its file twice at once. */
+  /** Runs by harness: two workers that start together must not make one CLI write its file twice at once. */
   readonly #underWay = new Map<string, Promise<void>>()
 
   /** `directory` outlives the workers. All workspaces of a daemon share one. */
@@ -245,7 +245,7 @@ export class HarnessSetups {
     return mine
   }
 
-  /** Do it again next time: the owner may have removed what was written. */
+  /** Forgets the run, so that it is done again next time: the owner may have removed its result. */
   forget(harness: string): void {
     rmSync(join(this.#directory, harness), { force: true })
   }

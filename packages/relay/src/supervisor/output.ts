@@ -1,4 +1,4 @@
-// The output of one program: the end of it as bytes, those who follow it, and a screen drawn from it while one is needed.
+// The output of one program: the end of it as bytes, its followers, and a screen drawn from it while one is needed.
 
 import { StringDecoder } from 'node:string_decoder'
 import type { Refusal } from '@agent-relay/sdk/protocol'
@@ -22,7 +22,7 @@ export class Output {
   #screen: Promise<Screen> | undefined
   #drawn: Screen | undefined
   #forget: NodeJS.Timeout | undefined
-  /** When it last printed, in milliseconds of the process's own clock; 0: never. */
+  /** Time of the last output, in milliseconds of the process's own clock; 0: never. */
   lastAt = 0
 
   constructor(size: { cols: number; rows: number }, answer: (data: string) => void) {
@@ -34,17 +34,17 @@ export class Output {
     return this.#marks.title
   }
 
-  /** Grows with every other title. */
+  /** A counter that grows with every change of the title. */
   get titles(): number {
     return this.#marks.titles
   }
 
-  /** The program understands the marks around a paste. */
+  /** Whether the program understands the marks around a paste. */
   get isPasteMarked(): boolean {
     return this.#marks.isPasteMarked
   }
 
-  /** Grows with every byte: two equal positions, and nothing was printed in between. */
+  /** A counter that grows with every byte: between two equal positions nothing was printed. */
   get position(): number {
     return this.#scrollback.end
   }
@@ -58,7 +58,7 @@ export class Output {
     for (const follower of this.#followers) follower.pump()
   }
 
-  /** What a person sees at the bottom of the screen now; more than a screen, if more lines are asked for. */
+  /** The visible lines at the bottom of the screen; more than a screen, if more lines are asked for. */
   async lines(lines?: number): Promise<string[]> {
     clearTimeout(this.#forget)
     this.#forget = setTimeout(() => this.#dropScreen(), lookedMs)
@@ -67,7 +67,7 @@ export class Output {
     return (await this.#screen).lines(lines)
   }
 
-  /** Draws no more until somebody looks. */
+  /** Stops drawing until somebody looks. */
   rest(): void {
     this.#dropScreen()
   }
@@ -80,12 +80,12 @@ export class Output {
   follow(sink: Sink): Pick<Watch, 'drained' | 'stop'> {
     const follower = new Follower(this.#scrollback, sink)
     this.#followers.add(follower)
-    // The answer that the watch has begun goes first.
+    // The answer to the watch's own call goes first.
     setImmediate(() => follower.pump())
     return { drained: () => follower.pump(), stop: () => this.#followers.delete(follower) }
   }
 
-  /** It prints no more. */
+  /** Ends all followers: the program prints no more. */
   end(why: Refusal): void {
     for (const follower of this.#followers) follower.end(why)
     this.#followers.clear()
@@ -99,7 +99,7 @@ export class Output {
       // A screen that was dropped must not answer any more.
       if (this.#drawn === screen) this.#answer(data)
     })
-    // Printed while the library was being loaded.
+    // Output that was printed while the library was being loaded.
     if (this.#scrollback.end > from) screen.write(this.#scrollback.read(from))
     this.#drawn = screen
     return screen
@@ -109,12 +109,12 @@ export class Output {
     const dropped = this.#screen
     this.#screen = undefined
     this.#drawn = undefined
-    // Whoever is looking at it gets the lines first.
+    // A pending reader of the screen gets its lines first.
     void dropped?.then((screen) => screen.lines().then(() => screen.dispose()))
   }
 }
 
-/** One watcher. It reads the scrollback at its own pace, and misses what has left the scrollback by then. */
+/** One watcher. It reads the scrollback at its own pace, and misses output that has left the scrollback by then. */
 class Follower {
   readonly #scrollback: Scrollback
   readonly #sink: Sink
@@ -152,10 +152,10 @@ class Follower {
 }
 
 export const scrollbackBytesMax = 2 * 1024 * 1024
-/** Most programs print little: the ring starts small and doubles. */
+/** First size of the ring, which doubles as needed: most programs print little. */
 const startBytes = 16 * 1024
 
-/** The last of what a program printed, as bytes in a ring that never grows beyond its bound. Positions count from the first byte ever printed. */
+/** The last part of a program's output, as bytes in a ring that never grows beyond its bound. Positions count from the first byte ever printed. */
 export class Scrollback {
   readonly #bytesMax: number
   #ring = Buffer.alloc(0)
@@ -189,7 +189,7 @@ export class Scrollback {
     this.#kept = Math.min(this.#kept + data.length, size)
   }
 
-  /** From a position on, or from what is left of it: a copy of at most `bytesMax`. */
+  /** A copy of at most `bytesMax` bytes from a position on, or from the first byte that is kept. */
   read(from: number, bytesMax = this.#bytesMax): Buffer {
     const begin = Math.max(from, this.start)
     const length = Math.max(0, Math.min(this.#end - begin, bytesMax))
@@ -217,11 +217,11 @@ const mark = new RegExp(
   [`${esc}\\](?:0|2);([^\x07${esc}]*)(?:\x07|${esc}\\\\)`, `${esc}\\[\\?([\\d;]*)([hl])`, `${esc}c`].join('|'),
   'g',
 )
-/** Longer marks are invalid. */
+/** Longest escape sequence that sets a title or a mode; longer ones are invalid. */
 const markCharsMax = 1_024
 const bracketedPaste = '2004'
 
-/** Two things that a program tells its terminal and that must be known without drawing a screen: its title, and whether a paste may be marked. */
+/** Two settings that a program sends to its terminal and that must be known without drawing a screen: its title, and whether a paste may be marked. */
 export class Marks {
   title = ''
   /** How many times the title has changed, so that a title that came and went is noticed. */
@@ -230,7 +230,7 @@ export class Marks {
   #rest = ''
 
   follow(data: Uint8Array): void {
-    // Most of a flood has no mark in it.
+    // Most output has no escape sequence in it.
     if (this.#rest === '' && data.indexOf(0x1b) < 0) return
     const text = this.#rest + Buffer.from(data.buffer, data.byteOffset, data.length).toString('latin1')
     let end = 0
@@ -241,7 +241,7 @@ export class Marks {
       else if (modes?.split(';').includes(bracketedPaste)) this.isPasteMarked = set === 'h'
       else if (whole === `${esc}c`) this.isPasteMarked = false
     }
-    // A mark may have been cut in two.
+    // An escape sequence may have been cut in two.
     const open = text.indexOf(esc, Math.max(end, text.length - markCharsMax))
     this.#rest = open < 0 ? '' : text.slice(open)
   }

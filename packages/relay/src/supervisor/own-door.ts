@@ -1,40 +1,40 @@
-// The contract of a CLI's own door: a way to it that is neither its terminal nor ours.
+// The contract of a CLI's own server, by which the relay talks to a worker's program without its terminal.
 
 import type { SpendNoted } from '@agent-relay/sdk/protocol'
 import type { Dialog } from './dialog.ts'
 
-/** Between two attempts to reach a server that its program starts: that takes a moment. */
+/** Interval between two attempts to reach a server, which its program needs a moment to start. */
 export const reconnectMs = 1_000
-/** A program takes a message at once, and may begin with it this much later. */
+/** How much later a program may begin with a message that it has taken. */
 export const beginMs = 5_000
 
 export interface OwnDoor {
-  /** True: handed over. False: use keystrokes. */
+  /** Sends a message. True: the server has it. False: use keystrokes. */
   send?(text: string): Promise<boolean>
-  /** What it waits for. Undefined: nothing that this door knows of. Rejects where the door does not answer. */
+  /** The question that the program waits for. Undefined: none that the server knows of. Rejects where the server does not answer. */
   asked?(): Promise<Dialog | undefined>
-  /** Its program has started: from now on it tells what it does and spends. */
+  /** Follows the program, which has started: its state and usage are reported from now on. */
   follow?(listener: DoorListener): Following
 }
 
 export interface Following {
-  /** What the program says of itself now. Undefined: it does not say, and its screen has to be read. */
+  /** The program's state, as the server reports it. Undefined: the server is silent, and the screen has to be read. */
   readonly doing: DoorDoing | undefined
-  /** It is handed a message, and may begin with it a little later. */
+  /** Called when the program is given a message, with which it may begin a little later. */
   given(): void
   end(): void
 }
 
 export interface DoorDoing {
   state: 'busy' | 'idle' | 'blocked'
-  /** Of `blocked`: what it waits for. */
+  /** With `blocked`: the reason why the program waits. */
   reason?: string
 }
 
 export interface DoorListener {
-  /** It may do something else now. */
+  /** The program's state may have changed. */
   onChange(): void
-  /** What a turn that has ended has used. */
+  /** The usage of a turn that has ended. */
   onSpent(spend: DoorSpend): void
 }
 

@@ -1,54 +1,54 @@
-// The contract of a program that a person started by hand, as its vendor shows it: what it does, and how a text gets before its model, without anything
-// of ours in it. Whether it is an agent, in which workspace and under which name, is decided in daemon/own-agents.ts.
+// The contract of a program that a person started by hand, as its vendor shows it: what it does, and how a text gets before its model, without
+// anything of ours in the program. Whether it is an agent, in which workspace and under which name, is decided in daemon/own-agents.ts.
 
 import type { Agent } from '@agent-relay/sdk/protocol'
 import type { OpenedMail, OwnSession } from '../broker/waking/own-session-runtime.ts'
 import type { Dialog } from './dialog.ts'
 
 export interface OwnProgram {
-  /** No other program of its vendor is ever called so. */
+  /** Identifies the program among all programs of its vendor, for ever. */
   readonly key: string
   readonly directory: string
-  /** As its vendor calls it. */
+  /** The vendor's name for the program. */
   readonly name: string
-  /** The conversation that it shows: continued later, it is the same agent. */
+  /** The conversation that the program shows: continued later, it is the same agent. */
   readonly conversation: string
-  /** The process whose children it starts. */
+  /** The process that starts the program's child processes. */
   readonly host?: number
   readonly doing: Agent['doing']
-  /** Why messages do not get in by this way now. */
+  /** The reason why messages cannot be given by this way now. */
   readonly note?: string
-  /** Each message is put to its person first. Hooks of ours in the program ask nobody, so this way is not used where there are some. */
+  /** The program puts each message to its person first. Our hooks in a program ask nobody, so this way is not used where there are some. */
   readonly asksPerson?: boolean
-  /** There is a way in at all. */
+  /** Whether there is a way in at all. */
   readonly isReachable: boolean
-  /** A text may be put before its model now: never while it waits for its person. */
+  /** Whether a text may be put before the model now: never while the program waits for its person. */
   readonly isOpen: boolean
-  /** Messages in one text. */
+  /** Most messages in one text. */
   readonly mailMax?: number
-  /** Reads again what it does: a dialog may have come since the last look. */
+  /** Reads the program's state again: a dialog may have come since the last look. */
   look?(): void
-  /** Its memory was cut since this was asked last. */
+  /** Whether the model's memory was cut since the last call of this. */
   wasCut?(): boolean
-  /** Settles the mail once it is known what became of it, which may be much later. */
+  /** Gives the mail and settles it once its outcome is known, perhaps much later. */
   give(mail: OpenedMail, answering: Answering): Promise<void>
-  /** What its model said last in a turn that a text began; undefined while that cannot be known. Left out: its model answers in another way. */
+  /** The model's last words in a turn that a text began; undefined while they cannot be known. Left out: the model answers in another way. */
   lastWords?(turn: string): Promise<LastWords | undefined>
-  /** The question that it waits for, if that can be answered from elsewhere. */
+  /** The open question of the program, if it can be answered from elsewhere. */
   asked?(): Promise<Dialog | undefined>
 }
 
-/** How its model answers: by a tool of ours; else by what its CLI has, or by the last words of its turn. */
+/** How the program's model answers: by a tool of ours; else by a tool of its CLI, or by the last words of its turn. */
 export interface Answering {
   hasOurTools: boolean
   sendTool?: string
-  /** The agents that are sent its last words. */
+  /** The agents that are sent the model's last words. */
   lastWordsTo: readonly string[]
-  /** A turn of this id is about to begin. */
+  /** Called when a turn with this id is about to begin. */
   onTurn(turn: string): void
 }
 
-/** `words`: undefined where it has said none, such as in a turn that its person has stopped. */
+/** The last words of a turn. `words`: undefined where there are none, such as in a turn that the person has stopped. */
 export interface LastWords {
   words: string | undefined
 }
@@ -56,20 +56,20 @@ export interface LastWords {
 /** The programs of one CLI. */
 export interface OwnVendor {
   readonly cli: 'claude' | 'codex'
-  /** Which of these MCP sessions belongs to which program. */
+  /** Matches these MCP sessions with the programs to which they belong. */
   match(sessions: readonly OwnSession[]): Matches
-  /** Those that a person sits before, and those with a session of ours, by their keys. */
+  /** Programs that a person uses, and programs with a session of ours, by their keys. */
   programs(): ReadonlyMap<string, OwnProgram>
-  /** It is this agent now; undefined: none any more. */
+  /** Called when a program has become this agent; undefined: it is no agent any more. */
   onPlace?(program: OwnProgram, place: OwnPlace | undefined): void
-  /** All of it was looked through. */
+  /** Called after all programs were looked through. */
   onLooked?(): void
   close(): void | Promise<void>
 }
 
-/** What a vendor tells. */
+/** Events that a vendor reports. */
 export interface OwnListener {
-  /** Something may be different. */
+  /** Programs may have come, gone or changed. */
   onChange(): void
   /** The program's model has said this to somebody. Resolves to the reason where it could not be sent. */
   onSaid(program: OwnProgram, said: OwnSaid): Promise<string | undefined>
@@ -77,14 +77,14 @@ export interface OwnListener {
 }
 
 export interface OwnSaid {
-  /** The same again is not sent twice. */
+  /** Identifies the message, so that a repeat is not sent twice. */
   id: string
   to: string
   body: string
 }
 
 export interface Matches {
-  /** By the key of the program. */
+  /** Matched sessions by the key of the program. */
   sessions: ReadonlyMap<string, OwnSession>
   /** Keys of programs that one of the other sessions may belong to: nobody can tell yet. */
   undecided: ReadonlySet<string>
@@ -92,13 +92,13 @@ export interface Matches {
   notes: ReadonlyMap<string, string>
 }
 
-/** Where a program is an agent. */
+/** The workspace and name under which a program is an agent. */
 export interface OwnPlace {
   workspace: string
   agent: string
-  /** The session that it acts by: of our MCP server, or one that the daemon has opened for it. */
+  /** The session by which the program acts: of our MCP server, or one that the daemon has opened for it. */
   session: string
   hasOurTools: boolean
-  /** A message wakes it through this way. */
+  /** A message wakes the program through this way. */
   isWoken: boolean
 }

@@ -1,5 +1,5 @@
-// Finds and signals the processes of a worker by its marker. Linux shows the marker in /proc; elsewhere it cannot be read, and a worker is
-// its process group and its descendants.
+// Finds and signals the processes of a worker by its marker. Linux shows the marker in /proc; elsewhere it cannot be read, and a worker is its
+// process group and its descendants.
 
 import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ export async function carrying(name: string, value: string): Promise<Process[]> 
   const look = async (pid: number) => {
     const startedAt = statOf(pid)?.startedAt
     if (startedAt === undefined || pid === process.pid) return
-    // It belongs to another user, or has gone.
+    // Unreadable: the process belongs to another user, or has gone.
     const environment = await readFile(`/proc/${pid}/environ`).catch(() => undefined)
     if (environment && Buffer.concat([Buffer.of(0), environment, Buffer.of(0)]).includes(wanted))
       found.push({ pid, startedAt })
@@ -40,7 +40,7 @@ export function carries(pid: number, name: string): boolean {
   }
 }
 
-/** The words with which it was started; none where they cannot be read. */
+/** The command line of a process; empty where it cannot be read. */
 export function wordsOf(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
@@ -59,7 +59,7 @@ export async function leftOfGroup(leader: number): Promise<Process[]> {
   })
 }
 
-/** Signals it only if it is still the same process. */
+/** Signals a process only if its number still means the same process. */
 export function signalProcess({ pid, startedAt }: Process, signal: NodeJS.Signals): void {
   if (statOf(pid)?.startedAt === startedAt) signalQuietly(pid, signal)
 }
@@ -68,7 +68,7 @@ export function signalGroup(pid: number, signal: NodeJS.Signals): void {
   signalQuietly(-pid, signal)
 }
 
-/** Where there is no /proc: all descendants of a process, from the list of parents. */
+/** All descendants of a process, from the list of parents, where there is no /proc. */
 export async function descendants(root: number): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-axo', 'pid=,ppid='])
   const rows = stdout
@@ -84,7 +84,7 @@ export async function descendants(root: number): Promise<number[]> {
   return [...found]
 }
 
-/** Never 0, 1 or -1, which are whole groups, or everything: no program of a worker has such a number. */
+/** Sends a signal, but never to 0, 1 or -1, which are whole groups, or everything: no program of a worker has such a number. */
 export function signalQuietly(pid: number, signal: NodeJS.Signals): void {
   if (!(Math.abs(pid) > 1)) return
   try {
@@ -94,7 +94,7 @@ export function signalQuietly(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Its group, and its start time in ticks since the machine started; undefined if there is no such process, or only a zombie. */
+/** A process's group, and its start time in ticks since the machine started; undefined if there is no such process, or only a zombie. */
 function statOf(pid: number): { group: number; startedAt: string } | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -106,7 +106,7 @@ function statOf(pid: number): { group: number; startedAt: string } | undefined {
   }
 }
 
-/** With its number it names one process, as long as the machine runs. Undefined: there is no such process. */
+/** The start time of a process, which with its number names one process as long as the machine runs. Undefined: there is no such process. */
 export function startOf(pid: number): string | undefined {
   if (isLinux) return statOf(pid)?.startedAt
   try {

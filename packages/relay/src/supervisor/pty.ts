@@ -1,21 +1,21 @@
-// A program in a terminal of its own: the contract, and its one implementation, a pseudo-terminal with a session and process group of its
-// own. The only file that names the PTY library, which is loaded when the first worker starts: an idle daemon does not carry it.
+// A program in a terminal of its own: the contract, and its one implementation, a pseudo-terminal with a session and process group of its own.
+// The only file that names the PTY library, which is loaded when the first worker starts: an idle daemon does not carry it.
 
 import { writeSync } from 'node:fs'
 import { constants } from 'node:os'
 
-/** A terminal in which a program runs. What the bytes mean is decided elsewhere. */
+/** A terminal in which a program runs. Its bytes are interpreted elsewhere. */
 export interface Terminal {
   readonly pid: number
-  /** Resolves when the terminal has taken all of it, or has ended. A program that does not read keeps it waiting; nothing else waits with it. */
+  /** Resolves when the terminal has taken everything, or has ended. A program that does not read delays only its own writes. */
   write(data: string): Promise<void>
-  /** What a terminal says of itself when a program asks; dropped while too much waits: one that does not read may ask for ever. */
+  /** Answers a program's question to its terminal; dropped while too much waits: a program that does not read may ask for ever. */
   answer(data: string): void
   /** Bytes that were written and not yet taken. */
   readonly waitingBytes: number
   resize(cols: number, rows: number): void
   onData(listener: (data: Uint8Array) => void): void
-  /** After all its data. */
+  /** The listener is called after all data. */
   onExit(listener: (exit: Exit) => void): void
 }
 
@@ -24,13 +24,13 @@ export interface Exit {
   signal?: number
 }
 
-/** As Node tells it of a program. */
+/** An exit from the arguments of Node's `exit` event. */
 export function exitOf(code: number | null, signal: NodeJS.Signals | null): Exit {
   return signal === null ? { code: code ?? 0 } : { code: 0, signal: constants.signals[signal] }
 }
 
 export interface TerminalOptions {
-  /** An absolute path: it is started as it is, never through a shell. */
+  /** An absolute path: the file is started as it is, never through a shell. */
   file: string
   args: readonly string[]
   cwd: string
@@ -41,22 +41,22 @@ export interface TerminalOptions {
 
 export type OpenTerminal = (options: TerminalOptions) => Promise<Terminal>
 
-/** What the library has and its types do not tell. */
+/** Fields that the library has and its types do not tell. */
 interface Inside {
   fd?: number
   _socket?: { readonly destroyed: boolean }
 }
 
-/** One write takes at most this much at once: the kernel's own buffer is smaller. */
+/** Most bytes of one write: the kernel's own buffer is smaller. */
 const sliceBytes = 64 * 1024
-/** More than any paste that a program could be in the middle of when it asks. */
+/** Most bytes that may wait before answers are dropped: more than any paste that a program could be in the middle of when it asks. */
 const answersBytesMax = 512 * 1024
-/** How long to wait for a program that does not read: it mostly reads at once, but it may be stopped for hours. */
+/** Delays between attempts to write: a program mostly reads at once, but it may be stopped for hours. */
 const waitsMs = [1, 1, 1, 2, 2, 5, 5, 10, 20, 50]
 
 export async function openPty({ file, args, cwd, env, cols, rows }: TerminalOptions): Promise<Terminal> {
   const { default: library } = await import('@lydell/node-pty')
-  // Bytes, not text: most of them are only kept.
+  // Output comes as bytes, not as text: most of it is only kept.
   const pty = library.spawn(file, [...args], { name: env.TERM, cwd, env: { ...env }, cols, rows, encoding: null })
   const inside = pty as unknown as Inside
   const isOpen = () => inside._socket?.destroyed !== true
@@ -85,8 +85,9 @@ export async function openPty({ file, args, cwd, env, cols, rows }: TerminalOpti
 }
 
 /**
- * The library's own write spins, and with it the whole daemon, as long as a program does not read. The descriptor does not block: what it
- * does not take now is tried again later. Synchronously, because a descriptor that was closed meanwhile may be another file by then.
+ * Writes to the terminal without waiting. The library's own write spins, and with it the whole daemon, as long as a program does not read. The
+ * descriptor does not block: bytes that it does not take now are tried again later. Synchronously, because a descriptor that was closed meanwhile may
+ * be another file by then.
  */
 class WriteQueue {
   readonly #put: (data: Uint8Array) => number
@@ -132,7 +133,7 @@ class WriteQueue {
     }
   }
 
-  /** How much went in; undefined once the terminal is gone. */
+  /** Number of bytes that were written; undefined once the terminal is gone. */
   #take(data: Uint8Array): number | undefined {
     if (!this.#isOpen()) return undefined
     try {

@@ -1,17 +1,17 @@
-// A dialog as it stands on a worker's screen: the lines that could be read, and the choices with the keys that choose them.
+// Reads a dialog off a worker's screen: the lines of its question, and the choices with the keys that choose them.
 
 import type { ApprovalChoice } from '@agent-relay/sdk/protocol'
 import type { Dialog } from './dialog.ts'
 
 export interface ScreenDialog {
-  /** What it asks, without its choices. */
+  /** The question, without its choices. */
   text: string
   choices: ApprovalChoice[]
-  /** The command that it asks about, where the dialog shows it as one. */
+  /** The command that the dialog asks about, where it shows one. */
   command?: string
 }
 
-/** `press`: types the key that chooses an answer. */
+/** The dialog on the screen. `press`: types the key that chooses an answer. */
 export function screenDialog(lines: readonly string[], press: (key: string) => Promise<void>): Dialog {
   const dialog = dialogOf(lines)
   const { text, choices, command } = dialog
@@ -20,16 +20,16 @@ export function screenDialog(lines: readonly string[], press: (key: string) => P
   return { same: sameOf(dialog), ...what, isCut, choices, answer: ({ choice }) => press(choice) }
 }
 
-/** `❯ 1. Yes`, `  2) No`: the number is the key that chooses it. */
+/** A choice, such as `❯ 1. Yes` or `  2) No`: the number is the key that chooses it. */
 const choiceLine = /^[\s│┃|]*(?:[❯›>●•*]\s*)?([1-9])[.)]\s+(\S.*?)[\s│┃|]*$/u
-/** What frames are drawn with, and nothing else. */
+/** A line of characters that frames are drawn with, and nothing else. */
 const frame = /^[\s─━│┃╭╮╰╯┌┐└┘╌═║>❯-]*$/u
-/** Of what stands above the choices: of the question, and as far as its beginning is looked for. */
+/** Most lines of the question, and how far above the choices its beginning is looked for. */
 const [textLinesMax, linesMax] = [40, 200]
-/** Signs and seconds that a program moves to show that it is at work. They stand outside of what it asks. */
+/** Signs and seconds that a program moves to show that it is at work. They are no part of the question. */
 const moving = [/^[●⏺○◦•∙·✻✽✶✳✢⠀-⣿◐◓◑◒\s]+/gmu, /(?<=\()(?:\d+[hm] ?)*\d+s\b/gu]
 
-/** Where no choices can be read it is asked about all the same, and answered at the terminal. */
+/** The dialog in these lines. Where no choices can be read, the question is asked all the same, and answered at the terminal. */
 export function dialogOf(lines: readonly string[]): ScreenDialog {
   const written = lines.map((line) => line.trimEnd())
   const at = written.findLastIndex((line) => choiceLine.exec(line)?.[1] === '1')
@@ -44,14 +44,14 @@ function bare(line: string): string {
   return line.replace(/^[\s│┃|]+|[\s│┃|]+$/gu, '')
 }
 
-/** A line that asks, with what it is about below it. */
+/** A line that asks a question, with its subject below it. */
 const question = /^(?:would you like|do you want|allow|approve|trust|are you sure)\b.*\?$/i
-/** The last line of what Codex does not show as a whole; and its question about changes that stand above it, a few lines of each. */
+/** The last line of a text that Codex cuts; and its question about changes, of which a few lines each stand above the question. */
 const [cutMark, changesElsewhere] = [/^\[… \d+ lines\].*$/mu, /^Would you like to make the following edits\?/]
 /** A line that is drawn, not written. */
 const drawn = /^[─━╭╮┌┐╌═-]*[─━═╌]{3}[─━╭╮┌┐╌═-]*$/u
 
-/** What stands above the question is another thing's: what was asked before, or what was said. */
+/** The line where the question begins. Lines above it belong to something else: an earlier question, or conversation. */
 function beginOf(lines: readonly string[]): number {
   const last = lines.findLastIndex((line) => line !== '' && !frame.test(line))
   const asking = lines.findLastIndex((line, i) => i < last && question.test(line))
@@ -59,8 +59,8 @@ function beginOf(lines: readonly string[]): number {
 }
 
 /**
- * `$ touch a`, as Codex shows it below its question; a long one goes on in the next lines. Only where nothing else stands there but its reason: a
- * model may print such a question above the dialog of another program, which would be hidden by it.
+ * The command in the form in which Codex shows it below its question: `$ touch a`; a long one goes on in the next lines. Only where nothing but
+ * its reason stands there too: a model may print such a question above the dialog of another program, which would be hidden by it.
  */
 function commandIn([first = '', ...lines]: readonly string[]): string | undefined {
   if (!/\brun the following command\?$/i.test(first)) return undefined
@@ -73,7 +73,7 @@ function commandIn([first = '', ...lines]: readonly string[]): string | undefine
   return command.startsWith('$ ') && isAll ? command.slice('$ '.length) : undefined
 }
 
-/** Numbered from 1 on, without a gap. A label may go on below its beginning, and what it grants may stand there. */
+/** The choices, numbered from 1 on without a gap. A label may continue on the lines below, and may say there what it grants. */
 function choicesFrom(lines: readonly string[]): ApprovalChoice[] {
   const found: { label: string; column: number }[] = []
   let last: (typeof found)[number] | undefined
@@ -94,16 +94,16 @@ function choicesFrom(lines: readonly string[]): ApprovalChoice[] {
   return found.map(({ label }, at) => ({ id: String(at + 1), kind: kindOf(label), label: label.slice(0, 200) }))
 }
 
-/** The key that chooses it: `Yes, proceed (y)`. */
+/** The key that chooses an answer, in its label: `Yes, proceed (y)`. */
 const keyHint = /\s*\((?:[a-z\d]|esc|enter|return|tab|shift\+tab|ctrl[+-][a-z])\)$/i
 const onceWords = '(?:,? (?:just )?(?:this )?(?:once|time))?'
-/** Yes to this alone. Whatever says more may grant more than it says. */
+/** Labels that allow this one action only. A label with more words may grant more. */
 const once = [
   `(?:yes|ok|okay)(?:, (?:proceed|continue|allow|approve|run)(?: it)?)?${onceWords}`,
   `(?:allow|approve|accept|proceed|continue|run)(?: it)?${onceWords}`,
 ].map((words) => new RegExp(`^${words}$`, 'i'))
 
-/** What lasts longer than this session is no `always`, since it would be written into a file. */
+/** The kind of a choice. One that lasts longer than this session is no `always`, since the program would write it into a file. */
 function kindOf(label: string): ApprovalChoice['kind'] {
   const bare = label.replace(keyHint, '').replace(/[.!]$/, '')
   if (once.some((each) => each.test(bare))) return 'allow'
@@ -113,7 +113,7 @@ function kindOf(label: string): ApprovalChoice['kind'] {
   return isForSession && /^(?:yes|allow|approve|proceed|accept|continue|ok)\b/i.test(label) ? 'always' : 'other'
 }
 
-/** Two dialogs with the same are one. In a terminal of another width the same words stand in other lines. */
+/** The dialog's identity. Spaces are left out: in a terminal of another width the same words stand in other lines. */
 function sameOf({ text, choices }: ScreenDialog): string {
   const still = moving.reduce((left, each) => left.replace(each, ''), text)
   return [still, ...choices.map(({ label }) => label)].map((each) => each?.replace(/\s+/gu, '')).join('\n')

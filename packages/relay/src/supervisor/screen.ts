@@ -1,4 +1,4 @@
-// Draws what a program prints while somebody needs to see it. Made from the scrollback, then fed as bytes arrive.
+// A terminal screen drawn from a program's output while somebody needs to see it: first from the scrollback, then from bytes as they arrive.
 
 import { boundRepeats } from '@agent-relay/sdk/protocol'
 import type { Terminal } from '@xterm/headless'
@@ -14,14 +14,17 @@ export class Screen {
     this.#terminal = terminal
   }
 
-  /** `answer` is what a terminal says when a program asks what it is or where the cursor stands; not for what is drawn again. */
+  /**
+   * Opens a screen. `answer` is called with the terminal's answers to a program's questions, such as what it is or where the cursor stands; not for
+   * questions in `past`, which are only drawn again.
+   */
   static async open(
     size: { cols: number; rows: number },
     past: Uint8Array,
     answer: (data: string) => void,
   ): Promise<Screen> {
     const { default: library } = await import('@xterm/headless')
-    // Lines that have left the screen are in the scrollback; a few are kept here for those who want to see more than a screen.
+    // Lines that have left the screen are in the scrollback; a few are kept here for readers who want more than a screen.
     // Logging is off: the library would write twenty lines into the daemon's log for every invalid byte.
     const terminal = new library.Terminal({ ...size, scrollback: 1_000, allowProposedApi: true, logLevel: 'off' })
     boundRepeats(terminal)
@@ -31,7 +34,7 @@ export class Screen {
     return screen
   }
 
-  /** Bytes that it has not drawn yet. */
+  /** Bytes that are not drawn yet. */
   get waitingBytes(): number {
     return this.#waitingBytes
   }
@@ -48,7 +51,7 @@ export class Screen {
     this.#terminal.resize(cols, rows)
   }
 
-  /** Its lines, without the blank ones at the end, once everything that was written so far is drawn. `lines` may reach above the screen. */
+  /** The screen's lines, without the blank ones at the end, once everything written so far is drawn. `lines` may reach above the screen. */
   async lines(lines?: number): Promise<string[]> {
     await new Promise<void>((resolve) => this.#terminal.write('', resolve))
     const { active } = this.#terminal.buffer

@@ -1,4 +1,4 @@
-// Compares what is wished of a workspace's workers with what runs, and acts. Programs that an earlier daemon left are ended, never restarted.
+// Starts and ends the programs of a workspace's workers, as their rows wish. Programs that an earlier daemon left are ended, never restarted.
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,19 +33,19 @@ export interface SupervisorOptions {
   worktrees: WorktreeKeeper
   /** The directory that the workspace is named after. */
   project(): string | undefined
-  /** Where each worker has its private directory. */
+  /** The parent folder of the workers' private directories. */
   directory: string
   socketPath: string
-  /** Where the daemon serves HTTP, if it does. */
+  /** The daemon's HTTP address, if it serves HTTP. */
   url?(): string | undefined
-  /** Records which projects' configuration is trusted. */
+  /** The directory with the record of trusted project configurations. */
   dataDir: string
   /** The daemon's environment; a worker sees the allowed part of it. */
   env: Readonly<Record<string, string | undefined>>
   harnesses?: readonly Harness[]
   setups: HarnessSetups
   launchHook?: LaunchOptions['launchHook']
-  /** Until then nothing can be written, where several machines share the workspace. */
+  /** Resolves when a workspace that several machines share can be written to. */
   reached?: Promise<void>
   onTrouble(error: Error): void
 }
@@ -56,7 +56,7 @@ export class Supervisor implements WorkerRuntime {
   readonly #workers = new Map<string, SupervisedWorker>()
   readonly #names = new Map<string, SupervisedWorker>()
   readonly #stopListening: () => void
-  /** The worktrees that the workers of an earlier daemon left are removed, or kept. */
+  /** Removes or keeps the worktrees that the workers of an earlier daemon left. */
   readonly #clearing: Promise<void>
   #isClosed = false
 
@@ -72,8 +72,8 @@ export class Supervisor implements WorkerRuntime {
   }
 
   /**
-   * When this resolves, no program of an earlier daemon runs any more, and every parent has been told, or will be as soon as it can be written.
-   * Nobody waits for git: worktrees are looked at afterwards, and what a daemon that dies meanwhile has not come to is left for
+   * When this resolves, no program of an earlier daemon runs any more, and every parent has been told, or will be as soon as the workspace can be
+   * written. Worktrees are looked at afterwards, so that nobody waits for git; those that a dying daemon does not get to are left for
    * `agent-relay sweep`.
    */
   static async start(options: SupervisorOptions): Promise<Supervisor> {
@@ -92,7 +92,7 @@ export class Supervisor implements WorkerRuntime {
     return new Supervisor(options, ended)
   }
 
-  /** Where the parent works, if it is a worker or carries out a run; else in the project's directory, else where the parent's host works. */
+  /** The parent's directory, if the parent is a worker or carries out a run; else the project's directory, else that of the parent's host. */
   place({ parent, cwd, isConfined }: PlaceRequest): SpawnPlace {
     const { ledger, dataDir } = this.#options
     const project = realDirectory(this.#options.project())
@@ -125,7 +125,7 @@ export class Supervisor implements WorkerRuntime {
     return this.#workers.get(id)?.terminal
   }
 
-  /** The daemon stops: no program outlives it. */
+  /** Ends all programs because the daemon stops: none outlives it. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#stopListening()
@@ -160,7 +160,7 @@ export class Supervisor implements WorkerRuntime {
     return worker
   }
 
-  /** Mail came for these agents, or, in a channel, for anybody. */
+  /** Wakes these agents, which have mail; without names, a channel has mail for anybody. */
   #wakeFor(to: readonly string[]): void {
     for (const [name, worker] of this.#names) if (to.length === 0 || to.includes(name)) worker.wake()
   }

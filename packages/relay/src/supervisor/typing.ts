@@ -4,20 +4,20 @@ import type { Sign } from './harness/harness.ts'
 
 export interface Keyboard {
   write(data: string): Promise<void>
-  /** The program understands the marks around a paste. */
+  /** Whether the program understands the marks around a paste. */
   isPasteMarked(): boolean
-  /** What the screen tells now. */
+  /** Reads the screen as it is now. */
   look(): Promise<Look>
-  /** Resolves when it has printed something beyond a position, or after so many milliseconds. */
+  /** Resolves when the program has printed something beyond a position, or after so many milliseconds. */
   printed(position: number, ms: number): Promise<void>
   isEnded(): boolean
 }
 
 export interface Look {
   sign: Sign | undefined
-  /** Grows with every byte that it prints. */
+  /** A counter that grows with every byte of output. */
   position: number
-  /** Grows with every other title that the program sets. */
+  /** A counter that grows with every change of the title. */
   titles: number
 }
 
@@ -33,7 +33,7 @@ const confirmMs = 1_500
 const entersMax = 3
 const typedLineBytesMax = 3_900
 
-/** `text` is cleaned already. Resolves when the program's terminal has taken it. */
+/** Pastes a text that is cleaned already. Resolves when the program's terminal has taken it. */
 export async function paste(keyboard: Keyboard, text: string): Promise<void> {
   // Without the marks each newline would count as Enter, and a tab would ask for completions.
   const isMarked = keyboard.isPasteMarked()
@@ -41,7 +41,7 @@ export async function paste(keyboard: Keyboard, text: string): Promise<void> {
   await keyboard.write(isMarked ? `${pasteBegin}${plain}${pasteEnd}` : inLines(plain))
 }
 
-/** A terminal that reads lines silently cuts a line off at 4,096 bytes, so a longer text is split into several lines. */
+/** Splits a text into lines: a terminal that reads lines silently cuts each off at 4,096 bytes. */
 function inLines(text: string): string {
   const lines: string[] = []
   let rest = Buffer.from(text)
@@ -57,8 +57,8 @@ function inLines(text: string): string {
 }
 
 /**
- * True: the text was submitted, as far as can be seen. False: a dialog came in between, and nothing was pressed. `onPressed` is called at the
- * first Enter and not at its confirmation, since a quick agent may have answered by then.
+ * Presses Enter. True: the text was submitted, as far as can be seen. False: a dialog came in between, and nothing was pressed. `onPressed` is
+ * called at the first Enter and not at its confirmation, since a quick agent may have answered by then.
  */
 export async function enter(keyboard: Keyboard, typing: TypingOptions, onPressed: () => void): Promise<boolean> {
   for (let enters = 0; enters < entersMax && !keyboard.isEnded(); enters++) {
@@ -74,7 +74,7 @@ export async function enter(keyboard: Keyboard, typing: TypingOptions, onPressed
   return true
 }
 
-/** Accepted means a busy sign, a dialog, or a title that changed; for a program without signs, any output. */
+/** Whether Enter was accepted: a busy sign, a dialog, or a title that changed; for a program without signs, any output. */
 async function isTaken(keyboard: Keyboard, before: Look): Promise<boolean> {
   const deadline = performance.now() + confirmMs
   while (!keyboard.isEnded()) {

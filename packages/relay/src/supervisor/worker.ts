@@ -25,20 +25,20 @@ export interface WorkerOptions extends Pick<AcpControlOptions, 'approvals' | 'ed
   directory: string
   launchHook?: LaunchOptions['launchHook']
   socketPath: string
-  /** Where the daemon serves HTTP, if it does. */
+  /** The daemon's HTTP address, if it serves HTTP. */
   url?(): string | undefined
   env: Readonly<Record<string, string | undefined>>
-  /** Remembers what its CLI was told before and need not be told again. */
+  /** Remembers the commands that the CLI needed once, so that they are not repeated. */
   setups: HarnessSetups
   openTerminal: OpenTerminal
-  /** Something went wrong that its parent cannot fix. */
+  /** Something went wrong that the worker's parent cannot fix. */
   onTrouble(error: Error): void
 }
 
 const size = { cols: 120, rows: 40 }
-/** How many lines of its last screen its parent is shown ... */
+/** Lines of the last screen that the worker's parent is shown. */
 const lastLines = 20
-/** ... and how many characters, since somebody may have made the terminal very wide. */
+/** Characters of the last screen that the parent is shown, since somebody may have made the terminal very wide. */
 const lastCharsMax = 16_000
 /** Typing is finished before a program is paused, unless the program does not read within this time. */
 const holdMs = 5_000
@@ -50,7 +50,7 @@ export class SupervisedWorker {
   readonly #attention: Attention
   readonly #exited: Promise<Exit>
   #setExit!: (exit: Exit) => void
-  /** Resolves when no process of it is left and its exit is recorded. */
+  /** Resolves when no process of the worker is left and its exit is recorded. */
   readonly over: Promise<void>
   #setOver!: () => void
   #control: Control | undefined
@@ -61,11 +61,11 @@ export class SupervisedWorker {
   #isLive = false
   #isPaused = false
   #isOver = false
-  /** Ends the making of its worktree. */
+  /** Stops the making of the worktree. */
   readonly #giveUp = new AbortController()
-  /** Why it was released; undefined while it may stay. */
+  /** Why the worker was released; undefined while it may stay. */
   #leaving: string | undefined
-  /** Wishes are carried out one after the other. */
+  /** The queue of changes, which are carried out one after the other. */
   #doing: Promise<void> = Promise.resolve()
 
   constructor(row: WorkerRow, options: WorkerOptions) {
@@ -101,12 +101,12 @@ export class SupervisedWorker {
     }
   }
 
-  /** Mail may have arrived, or its MCP session may have connected. */
+  /** Looks again: mail may have arrived, or the worker's MCP session may have connected. */
   wake(): void {
     this.#attention.wake()
   }
 
-  /** Brings it to what is wished of it; a repeat changes nothing. */
+  /** Carries out the wish of the worker's row; a repeat changes nothing. */
   wish(wish: WorkerRow['wish'], reason?: string): void {
     if (wish === 'gone') return this.release(reason === undefined ? 'released' : `released: ${reason}`)
     this.#then(async () => {
@@ -124,7 +124,7 @@ export class SupervisedWorker {
     this.#giveUp.abort()
     this.#then(async () => {
       if (this.#isOver) return
-      // Do not wait for the typing: it may wait for a program that does not read.
+      // The end does not wait for typing, which may wait for a program that does not read.
       this.#attention.end()
       const control = this.#control
       if (control)
@@ -171,7 +171,7 @@ export class SupervisedWorker {
     this.#beside = beside && (await startBeside(beside))
     if (acp) control = AcpControl.start({ ...options, ...acp, row, approvals, edits, output, listener })
     else {
-      // The screen must be there from the first byte: a program may ask its terminal a question at the start and wait for the answer.
+      // The screen must exist from the first byte: a program may ask its terminal a question at the start and wait for the answer.
       void output.lines()
       const args = beside && this.#beside ? beside.clientArgs : options.args
       const terminal = await openTerminal({ ...options, args, ...size })
@@ -188,8 +188,8 @@ export class SupervisedWorker {
   }
 
   /**
-   * It cannot be spoken to over ACP: its terminal is taken instead, where it has one, and its parent is told. That is another conversation, which
-   * can be given the task, but knows nothing of what else was said.
+   * Starts the program in a terminal, if it can, since it cannot be talked to over ACP, and tells its parent. That is a new conversation, which can
+   * be given the task, but knows nothing of anything else that was said.
    */
   async #fallBack(why: string, hasTalked: boolean): Promise<void> {
     const { harness, ledger } = this.#options
@@ -218,7 +218,7 @@ export class SupervisedWorker {
     if (!worktree) return
     const marker = { [workerMarker]: id }
     const environment = workerEnvironment(env, marker)
-    // Nobody waits for minutes: the spawn is answered now.
+    // The spawn is answered now, since the setup of a worktree may take minutes.
     const onSetup = (reason: string) => ledger.report({ id, status: 'starting', reason })
     await worktrees.make(worktree, { worker: id, cwd, marker, environment, signal: this.#giveUp.signal, onSetup })
   }
@@ -232,12 +232,12 @@ export class SupervisedWorker {
 
   async #tellNotReady(): Promise<void> {
     if (this.#isOver || this.#attention.isReady) return
-    // Perhaps the CLI has lost what it was told once, so tell it again at the next start.
+    // Perhaps the CLI has lost its one-time setup, so it is repeated at the next start.
     this.#options.setups.forget(this.#options.harness.name)
     await this.#options.ledger.notReady(this.#row, waitLimitMs('workerStart'), await this.#lastScreen())
   }
 
-  /** Its exit is recorded when no process of it is left. */
+  /** Ends the worker. Its exit is recorded when no process of it is left. */
   async #finish(reason: string, exit?: Exit): Promise<void> {
     if (this.#isOver) return
     this.#isOver = true
@@ -292,7 +292,7 @@ async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   return isThere
 }
 
-/** The value of a promise that has resolved by now. */
+/** The value of a promise, if it has resolved by now. */
 function settled<T>(promise: Promise<T>): Promise<T | undefined> {
   return Promise.race([promise, Promise.resolve(undefined)])
 }

@@ -1,5 +1,5 @@
-// `/api`: the operations table over plain HTTP, and runs in the words of the agent_* tools. Every call stands alone; what must outlast one
-// is kept by agent.
+// `/api`: the operations table over plain HTTP, and runs in the words of the agent_* tools. Every call stands alone; sessions that must outlast
+// one call are kept by agent.
 
 import { Keeper } from '@agent-relay/mcp/keeper'
 import { agentStatusOf, type Hello, limits, type Run, refusal } from '@agent-relay/sdk/protocol'
@@ -25,15 +25,15 @@ export interface ApiCall {
   input: unknown
   /** The caller's own id for the call, so that a repeat runs once. */
   id?: string
-  /** The caller is gone: a wait for a reply ends. */
+  /** Aborted when the caller is gone: a wait for a reply ends. */
   abandoned: AbortSignal
   /** True when the whole answer has left. */
   left: Promise<boolean>
 }
 
 /**
- * Operations that must not use a session that others share. A registration binds its session to a name; and an approval may be settled by the session
- * that has asked for it: any other request under the same name could close it.
+ * Operations that must not use a session that others share. A registration binds its session to a name; and an approval may be settled by the
+ * session that has asked for it: any other request under the same name could close it.
  */
 const isAlone: ReadonlySet<string> = new Set(['agent.register', 'approval.ask'])
 
@@ -62,7 +62,7 @@ export class Api {
     this.pending++
     try {
       if (isAlone.has(call.operation)) return await this.#callOnce(principal, call)
-      // Keyed by the kind of credential too: a session opened with the key ends with the key.
+      // The key contains the kind of credential too: a session opened with the workspace's key ends with that key.
       const proof = principal.token !== undefined ? 'token' : principal.key !== undefined ? 'key' : 'open'
       const key = `${principal.dispatch.workspace.id}/${proof}/${principal.agent ?? ''}`
       const kept = this.#sessions.get(key) ?? this.#open(key, principal)
@@ -97,7 +97,10 @@ export class Api {
   }
 }
 
-/** With a name it acts as that agent alone, since all who may act as that agent share the session. Without, it has the rights of what was shown. */
+/**
+ * Opens a session for a caller. With a name it acts only as that agent, since all who may act as that agent share it. Without, it has the rights
+ * of the credential.
+ */
 async function open({ dispatch, door, agent, key, token }: Principal): Promise<Session> {
   const hello: Hello = { name: agent, key, token }
   return (await dispatch.hello({ door, kind: 'program', isStateless: true }, hello)).session
@@ -128,14 +131,14 @@ export function mountApi(app: Hono<HttpEnv>, api: Api): void {
   mountAgents(app, ask)
   app.post('/api/:operation', async (c) => {
     const operation = c.req.param('operation')
-    // Only this operation carries a payload.
+    // `run.complete` alone carries a payload.
     const bytesMax = operation === 'run.complete' ? limits.lineBytesMax : limits.requestBytesMax
     const { status, body } = await ask(c, operation, await jsonBody(c, operation, bytesMax))
     return Response.json(body, { status })
   })
 }
 
-/** Asks one operation as whoever made the request. */
+/** Calls one operation as the caller of the HTTP request. */
 type AskApi = (c: Context<HttpEnv>, operation: string, input: unknown) => Promise<HttpAnswer>
 
 function mountAgents(app: Hono<HttpEnv>, ask: AskApi): void {
@@ -170,7 +173,7 @@ function mountAgents(app: Hono<HttpEnv>, ask: AskApi): void {
   })
 }
 
-/** A payload by its own address (broker/runs/payload-links.ts), before anybody is asked for a key. With a credential it is a request like any other. */
+/** Serves a payload by its own address (broker/runs/payload-links.ts), without asking for a key. With a credential it is a request like any other. */
 export function mountPayloadLinks(app: Hono<HttpEnv>, callers: Callers, connections: PortConnections): void {
   app.get('/api/agents/:id/payload', async (c, next) => {
     const right = c.req.query('right')
@@ -189,7 +192,7 @@ function payloadResponse(bytes: Uint8Array): Response {
     'content-type': 'text/plain; charset=utf-8',
     'content-encoding': 'gzip',
     'content-length': String(bytes.length),
-    // The address may hold a right of its own.
+    // The address may contain a right of its own.
     'cache-control': 'no-store',
     'referrer-policy': 'no-referrer',
     vary: 'accept-encoding',
@@ -198,7 +201,7 @@ function payloadResponse(bytes: Uint8Array): Response {
   return new Response(bytes as Uint8Array<ArrayBuffer>, { headers })
 }
 
-/** Named with a weight above zero, by itself or by `*`; its own name goes before the star. */
+/** Whether the header accepts gzip: with a weight above zero, by its name or by `*`; the name takes precedence over the star. */
 export function takesGzip(header: string | undefined): boolean {
   const weights = new Map<string, number>()
   for (const part of (header ?? '').split(',')) {

@@ -1,4 +1,4 @@
-// Who makes a request over the network: the credential it shows, the workspace that the credential belongs to, and the agent it names.
+// Identifies the caller of a network request: its credential, the workspace that the credential belongs to, and the agent it names.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { agentNamePattern } from '@agent-relay/sdk/protocol'
@@ -11,7 +11,7 @@ export interface ServedWorkspaces {
   /** The workspaces that are not at rest. */
   all(): Dispatch[]
   names(): string[]
-  /** Of each workspace that cannot be opened because of its files: its name, and what is wrong with them. */
+  /** One text for each workspace that cannot be opened because of its files: its name, and what is wrong with them. */
   faults(): string[]
   /** Opens the workspaces that a credential may belong to, or, without one, the workspace of this name, until the returned function is called. */
   rouse(credential: string | undefined, name: string | undefined): Promise<() => void>
@@ -34,7 +34,7 @@ export interface Credential {
 }
 
 export interface Principal extends Credential {
-  /** The agent it acts as: the token's, or the one that the key's holder names. */
+  /** The agent that the caller acts as: the token's, or the one that the key's holder names. */
   agent?: string
 }
 
@@ -50,12 +50,12 @@ export class Callers {
     this.isOpen = isOpen
   }
 
-  /** What keeps workspaces from being opened: for whoever may see all of them. */
+  /** The reasons why workspaces cannot be opened; only for callers who may see all workspaces. */
   faults(): string[] {
     return this.#served.faults()
   }
 
-  /** Throws what is to be answered. An unknown key and an unknown workspace cannot be told apart. */
+  /** The caller of a request. Throws the refusal. An unknown key and an unknown workspace cannot be told apart. */
   async identify(headers: IncomingHttpHeaders, url: string): Promise<Held<Principal>> {
     const query = queryOf(url)
     const wanted = header(headers, 'x-relay-workspace') ?? query.get('workspace') ?? undefined
@@ -73,9 +73,9 @@ export class Callers {
     }
   }
 
-  /** A credential belongs to exactly one workspace; without one, only an open relay answers. */
+  /** The workspace of a credential. A credential belongs to exactly one; without one, only an open relay answers. */
   async find(credential: string | undefined, wanted?: string): Promise<Held<Credential>> {
-    // Without a credential nothing but the open workspace is opened.
+    // Without a credential only the open workspace is opened.
     if (credential === undefined && !this.isOpen) throw new RefusalError('auth.required')
     const roused = await this.#served.rouse(credential, credential === undefined ? this.#home : wanted)
     try {
@@ -86,12 +86,12 @@ export class Callers {
     }
   }
 
-  /** Undefined where it is at rest: nothing is opened for somebody who has shown no credential. */
+  /** A workspace by its id. Undefined where it is at rest: nothing is opened for a caller who has shown no credential. */
   openById(id: string): Dispatch | undefined {
     return this.#served.all().find(({ workspace }) => workspace.id === id)
   }
 
-  /** Looks among the workspaces that are not at rest. */
+  /** Searches the workspaces that are not at rest. */
   findOpen(credential: string | undefined, wanted?: string): Credential {
     const all = this.#served.all().filter(({ workspace }) => wanted === undefined || workspace.name === wanted)
     if (credential === undefined) return this.#cameTo(this.#withoutCredential(all))
@@ -114,7 +114,7 @@ export class Callers {
     return this.#served.home() ?? (others.length === 0 ? only : undefined)
   }
 
-  /** Other workspaces of this daemon ask for their keys, whatever the request names. */
+  /** The open workspace. Other workspaces of this daemon require their keys, whatever the request names. */
   #withoutCredential(wanted: Dispatch[]): Dispatch {
     const dispatch = wanted.find(({ workspace }) => workspace.name === this.#home)
     if (!this.isOpen || !dispatch) throw new RefusalError('auth.required')

@@ -30,23 +30,23 @@ import {
   takesFlatMail,
 } from './first-protocol.ts'
 
-/** Whom a connection talks to: a workspace's dispatch, or the daemon's control. */
+/** The daemon's side of a connection: a workspace's dispatch, or the daemon's control. */
 export interface Party {
   hello(hello: Hello): Promise<Service>
   /** Takes over a socket whose HELLO says that MCP lines follow. */
   pipe?(socket: Socket, hello: unknown, early: Uint8Array): Promise<{ readonly pending: number; close(): void }>
 }
 
-/** What carries the lines. */
+/** Sends the lines to the client. */
 export interface Carrier {
   write(line: string, flushed?: () => void): void
   /** False while the other side has too much left to read. */
   isReady(): boolean
-  /** Sends what is left, then ends. */
+  /** Sends everything that waits, then ends. */
   end(): void
 }
 
-/** Where the bytes come from. Paused while the other side does not read its answers. */
+/** The source of the client's bytes. Paused while the client does not read its answers. */
 export interface Flow {
   pause(): void
   resume(): void
@@ -56,7 +56,7 @@ export interface Flow {
 const badFramesMax = 100
 /** Calls of one connection that may be under way at once; more wait unread in its socket. */
 const callsMax = 1_024
-/** Of these, calls whose answer may be a whole page of half a megabyte. */
+/** Calls under way at once whose answer may be a whole page of half a megabyte. */
 const pageCallsMax = 8
 /** Each watch is woken by every entry: thousands of them on one connection would slow every other session down. */
 const watchesMax = 64
@@ -73,7 +73,7 @@ export class Connection {
   readonly #flow: Flow
   readonly #parser = new FrameParser(limits.lineBytesMax, limits.jsonDepthMax)
   readonly #watches = new Map<string, Watch>()
-  /** Calls that may take long, and can be given up. A hostile client gives many the same id. */
+  /** Calls that may take long, and can be given up. A set, since a hostile client may give many the same id. */
   readonly #waiting = new Set<Abandonable>()
   readonly #outlet: Outlet = {
     isReady: () => !this.#isOver && this.#carrier.isReady(),
@@ -82,7 +82,7 @@ export class Connection {
   #service: Service | undefined
   /** The HELLO that was answered, as text. */
   #hello = ''
-  /** For a client that is sent its mail without asking for it. */
+  /** The mail of a client of the first protocol, which is sent it without asking. */
   #mail: FlatMail | undefined
   #isGreeting = false
   #isOver = false
@@ -103,7 +103,7 @@ export class Connection {
     return this.#service !== undefined
   }
 
-  /** Bytes of the other side. Frames are read only as fast as their answers are. */
+  /** Takes bytes of the other side. Frames are read only as fast as their answers are. */
   push(chunk: Uint8Array): void {
     if (this.#isOver) return
     this.#parser.push(chunk)
@@ -123,27 +123,27 @@ export class Connection {
     if (frame.type !== 'CALL')
       return this.#refuse(frame.id, refusal('frame.invalid', { why: `${frame.type} is not for a client to send` }))
     const call = callOf(frame)
-    // It asks for its inbox in the words of today: no mail comes twice, and what it was sent is free to be taken.
+    // The client asks for its inbox with a current operation: no mail comes twice, and the mail sent to it is free to be taken.
     if (call.op.startsWith('inbox.')) this.#endMail()
     if (isOperation(call.op) && operations[call.op].kind === 'watch') {
       this.#watch(this.#service, frame.id, call)
     } else void this.#call(this.#service, frame.id, call)
   }
 
-  /** A line that is not a frame. The connection goes on, unless such lines keep coming. */
+  /** Handles a line that is not a frame. The connection goes on, unless such lines keep coming. */
   #receiveBad(error: FrameError): void {
     this.#refuse('-', refusal(error.code, { why: error.message, bytesMax: error.bytesMax }))
     if (++this.#badFrames >= badFramesMax) this.close('frame.invalid', { why: 'too many bad frames' })
   }
 
-  /** The other side reads again. */
+  /** Goes on after the other side has read: with frames, watches and mail. */
   drained(): void {
     this.#goOn()
     for (const watch of this.#watches.values()) watch.drained()
     this.#mail?.drained()
   }
 
-  /** Ends it with a reason. */
+  /** Ends the connection with a reason. */
   close(code: RefusalCode, details?: RefusalDetails): void {
     if (this.#isOver) return
     this.#write('BYE', '-', { refusal: refusal(code, details) })
@@ -151,7 +151,7 @@ export class Connection {
     this.gone()
   }
 
-  /** The other side is gone; nothing more can be said. */
+  /** Cleans up: the other side is gone, and nothing more can be sent. */
   gone(): void {
     this.#isOver = true
     for (const watch of this.#watches.values()) watch.stop()
@@ -164,7 +164,7 @@ export class Connection {
 
   async #greet(frame: Envelope): Promise<void> {
     const hello = JSON.stringify(frame.payload)
-    // A client that was told twice to connect says the same twice.
+    // A client that was told twice to connect sends the same HELLO twice.
     if (this.#service && hello === this.#hello) return this.#write('WELCOME', frame.id, this.#service.welcome)
     if (this.#service || this.#isGreeting) return this.close('frame.invalid', { why: 'HELLO comes once' })
     this.#isGreeting = true
@@ -257,7 +257,7 @@ export class Connection {
     if (this.#isPaused && !this.#isReading) this.#read()
   }
 
-  /** May stop in the middle of a chunk: a chunk holds hundreds of calls, and each may be answered with a megabyte. */
+  /** Reads frames. It may stop in the middle of a chunk: a chunk holds hundreds of calls, and each may be answered with a megabyte. */
   #read(): void {
     this.#isReading = true
     let isDone = false
@@ -270,7 +270,7 @@ export class Connection {
     else this.#flow.pause()
   }
 
-  /** What a client says before it is welcome waits for that. */
+  /** Whether another frame may be read. Frames that a client sends before its HELLO is answered wait for that. */
   #mayRead(): boolean {
     const hasRoom = this.pending < callsMax && this.#pages < pageCallsMax
     return hasRoom && !this.#isGreeting && this.#carrier.isReady()

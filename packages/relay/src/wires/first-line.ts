@@ -1,8 +1,8 @@
-// The first line of a connection, which says what follows: envelopes, or the lines of an MCP pipe.
+// The first line of a connection, which tells what follows: envelopes, or the lines of an MCP pipe.
 
 import { parseJson } from '@agent-relay/sdk/protocol'
 
-/** A pipe's HELLO carries `mcp`; undefined for everything else, which the connection will answer or refuse. */
+/** The `mcp` part of a pipe's HELLO; undefined for everything else, which the connection will answer or refuse. */
 export function pipeHello(line: Uint8Array): unknown {
   const text = Buffer.from(line).toString()
   if (!text.includes('"mcp"')) return undefined
@@ -14,7 +14,7 @@ export function pipeHello(line: Uint8Array): unknown {
   }
 }
 
-/** Collects until the first newline, or until it is longer than a line may be. */
+/** Collects bytes until the first newline, or until they are longer than a line may be. */
 export class FirstLine {
   readonly #done: (line: Uint8Array, rest: Uint8Array) => void
   readonly #bytesMax: number
@@ -35,7 +35,7 @@ export class FirstLine {
     this.#done(this.#kept.subarray(0, at), this.#kept.subarray(at + 1, this.#bytes))
   }
 
-  /** One growing buffer: the line may come as single bytes, and must not be copied again for each. */
+  /** Appends to one growing buffer: the line may come as single bytes, and must not be copied again for each. */
   #keep(chunk: Buffer): void {
     const bytes = this.#bytes + chunk.length
     if (bytes > this.#kept.length) {

@@ -1,5 +1,5 @@
-// The protocol as it was first described, for clients that were written after that: a frame for each thing that can be asked, answers with
-// `id`, `success` and `error` in their payload, and mail as flat DELIVER frames. What is asked is an operation like any other.
+// The first version of the protocol, for clients that were written for it: one frame type per operation, answers with `id`, `success` and `error`
+// in their payload, and mail as flat DELIVER frames. Each of its frames is translated into a call of an operation.
 
 import {
   type Call,
@@ -14,39 +14,39 @@ import {
 import type { Service, Sink, Watch } from '../broker/call.ts'
 import { readMax } from '../core/inbox.ts'
 
-/** What a client has been sent and has not answered with any frame. Beyond it, mail waits in the inbox. */
+/** Most messages sent to a client that it has not answered with any frame. Beyond it, mail waits in the inbox. */
 const unreadMax = 10_000
-/** What a message takes in memory besides its content, roughly. */
+/** Rough size in memory of a message besides its content, in characters. */
 const headChars = 512
 
 type FirstFrame = Envelope & { type: keyof typeof callSpellings }
 
-/** What a connection sends with. */
+/** The sending side of a connection. */
 export interface Outlet {
   isReady(): boolean
   write(type: Envelope['type'], id: string, payload: unknown, flushed?: () => void): void
 }
 
-/** How the answer to a frame is worded. */
+/** Words the answer to a frame. */
 export interface Wording {
   done(output: unknown): unknown
   refused(refusal: Refusal): { type: 'ACK' | 'ERROR'; payload: unknown }
 }
 
-/** Of today. */
+/** The wording of the current protocol. */
 export const plain: Wording = { done: (output) => output, refused: (payload) => ({ type: 'ERROR', payload }) }
 
 export function isFirstFrame(frame: Envelope): frame is FirstFrame {
   return Object.hasOwn(callSpellings, frame.type)
 }
 
-/** A HELLO says by this that its client takes flat DELIVER frames. */
+/** Whether the HELLO says that its client takes flat DELIVER frames. */
 export function takesFlatMail(hello: unknown): boolean {
   const { capabilities } = (hello ?? {}) as { capabilities?: unknown }
   return Array.isArray(capabilities) && capabilities.includes('mcp')
 }
 
-/** The payload is the input itself, in the names of that time. What is not an object is refused like any wrong input. */
+/** The call in a frame: its payload is the input, with the names of that version. A payload that is no object is refused like any wrong input. */
 export function firstCallOf({ type, payload }: FirstFrame): Call {
   const op = callSpellings[type]
   if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) return { op, input: payload }
@@ -54,7 +54,10 @@ export function firstCallOf({ type, payload }: FirstFrame): Call {
   return { op, input: { ...rest, body: rest.body ?? content, includeIdle: include_idle, unreadOnly: unread_only } }
 }
 
-/** `id` is the frame's own, so that a client finds its question. Who sends waits for no answer, and hears of a refusal as an ERROR. */
+/**
+ * The wording of answers to this frame. `id` is the frame's own, so that a client finds its question. A sender waits for no answer, and gets a
+ * refusal as an ERROR.
+ */
 export function firstWording(frame: FirstFrame, mail: FlatMail | undefined): Wording {
   const { type, id } = frame
   return {
@@ -88,7 +91,10 @@ function worded({ type, payload }: FirstFrame, output: unknown, mail: FlatMail |
 
 type FlatMessage = ReturnType<typeof flat>
 
-/** `null` and not left out: a client that waits for one agent without a thread compares threads, too, and would take anybody's for its answer. */
+/**
+ * A message in the first version's form. `thread` is `null` and not left out: a client that waits for one agent without a thread compares threads,
+ * too, and would take anybody's message for its answer.
+ */
 function flat({ id, seq, ts, from, to, channel, thread, replyTo, kind, body }: InboxMessage) {
   return { id, seq, ts, from, to, channel, thread: thread ?? null, replyTo, kind, content: body }
 }
@@ -111,8 +117,8 @@ interface Page {
 }
 
 /**
- * The mail that one connection was sent as DELIVER. It counts as read at the client's next frame, though a client that listens to none has not
- * seen it: so an INBOX answers with it once more. Of one that never asks, the oldest are forgotten here; they are in its history.
+ * The mail that one connection was sent as DELIVER. It counts as read at the client's next frame. A client that does not listen to DELIVER has not
+ * seen it, so the next INBOX returns it once more. For a client that never asks, the oldest are forgotten here; they are in its history.
  */
 export class FlatMail {
   readonly #service: Service
@@ -125,9 +131,9 @@ export class FlatMail {
     this.#service = service
     const item = (received: unknown) => {
       const message = flat(received as InboxMessage)
-      // Offered again, because the client has said nothing for long. It has it.
+      // Offered again because the client was silent for long; the client has it.
       if (this.#unread.has(message.id)) return
-      // Kept before it has left: an INBOX that comes meanwhile is answered behind it, and must have it.
+      // Kept before it has left: an INBOX that arrives meanwhile is answered after this DELIVER, and must return the message.
       this.#keep(message)
       write('DELIVER', message.id, message, () => this.#unread.add(message.id))
     }
@@ -139,14 +145,14 @@ export class FlatMail {
     this.#watch = service.watch('inbox.follow', { since }, sink)
   }
 
-  /** For what comes from now on. What waited before is for INBOX: it would pass for the answer to the client's first question. */
+  /** Starts with messages from now on. Earlier mail is left to INBOX: it would pass for the answer to the client's first question. */
   static start(service: Service, outlet: Outlet): FlatMail | undefined {
     const { agent, seq } = service.welcome as Welcome
     if (agent === undefined) return undefined
     try {
       return new FlatMail(service, seq, outlet)
     } catch {
-      // It may not follow its inbox here. What it asks is answered, or refused with the reason.
+      // The session may not follow its inbox here. Its calls are still answered, or refused with the reason.
       return undefined
     }
   }
@@ -155,7 +161,7 @@ export class FlatMail {
     this.#watch.drained()
   }
 
-  /** What has not been read is free for whoever asks next. */
+  /** Stops; unread messages are free for the next session that takes mail. */
   stop(): void {
     this.#watch.stop()
   }
@@ -166,7 +172,7 @@ export class FlatMail {
     while (this.#chars > limits.waitingBytesMax) this.#chars -= charsOf(this.#unasked.shift() as FlatMessage)
   }
 
-  /** The client has said something. What is more than a command may mark as read is for the frames after this one. */
+  /** The client has sent a frame, so its mail counts as read. Messages beyond what one command may mark as read wait for the next frames. */
   cameBack(): void {
     const read = [...this.#unread].slice(0, readMax)
     this.#service.received?.(read)
@@ -175,7 +181,7 @@ export class FlatMail {
     if (isFull) this.#watch.drained()
   }
 
-  /** As many as there is room for, oldest first. Looking back finds them by itself. */
+  /** A page with the delivered messages added, as many as there is room for, oldest first. A page of older messages already contains them. */
   fill({ messages, more }: Page, filter: Filter): Page {
     const { from, channel, limit = limits.pageMessagesMax, unread_only, before } = filter
     const isMeant = (message: FlatMessage) =>

@@ -21,7 +21,7 @@ export class Guard {
   /** `outside`: the address under which a browser elsewhere reaches this port, if its owner gave one. */
   constructor(port: number, bound: string | undefined, allowOrigins: readonly string[] = [], outside?: string) {
     const names = [...loopbackNames, ...(bound === undefined || isLoopback(bound) ? [] : addressesOf(bound))]
-    // A client leaves the port out where it is the scheme's own.
+    // A client leaves the port out where it is the scheme's default.
     const hosts = names.flatMap((name) => (port === 80 ? [name, `${name}:80`] : [`${name}:${port}`]))
     if (outside !== undefined) hosts.push(new URL(outside).host)
     this.#hosts = new Set(hosts)
@@ -29,14 +29,14 @@ export class Guard {
     this.#url = `http://127.0.0.1:${port}`
   }
 
-  /** Why this request is not let in; decided before a byte of its body is read. */
+  /** Why the request is refused; decided before a byte of its body is read. */
   refuse(request: IncomingMessage): Refusal | undefined {
     const host = single(request, 'host')
     if (host === undefined || !this.#hosts.has(host)) return this.#denied('Host', host)
     const origins = valuesOf(request, 'origin')
     const stranger = origins.find((origin) => !this.#origins.has(origin))
     if (origins.length > 1 || stranger !== undefined) return this.#denied('Origin', stranger ?? origins.join())
-    // A request target with a host of its own would win over the Host header.
+    // A request target with a host of its own would override the Host header.
     if (!request.url?.startsWith('/')) return this.#denied('Request target', request.url)
     return undefined
   }

@@ -1,4 +1,4 @@
-// The routes, mounted with Hono: loaded with the first request that needs one. Who may come in at all was decided before (guard.ts).
+// The routes, mounted with Hono: loaded with the first request that needs one. The guard (guard.ts) has checked each request before.
 
 import type { Exchange, McpHttpLimits, RelaySession } from '@agent-relay/mcp/http'
 import { refusal } from '@agent-relay/sdk/protocol'
@@ -16,7 +16,7 @@ import { type HttpEnv, isJson, refused, whenLeft } from './requests.ts'
 export interface AppOptions extends PageOptions {
   mcpLimits?: Partial<McpHttpLimits>
   apiLimits?: ApiLimits
-  /** A lift's port: it serves MCP, and to its owner the page. */
+  /** A lift's port: it serves MCP, and the page to its owner. */
   isLift?: boolean
   onFault(error: Error): void
 }
@@ -33,7 +33,7 @@ export const routes = [
   ...['/healthz', '/readyz', '/metrics'],
 ]
 
-/** What each route takes; anything else is told so, because 404 would say that there is no such route. */
+/** The methods of each route. Another method is refused as such, because 404 would say that there is no such route. */
 const methods = {
   '/mcp': ['GET', 'POST', 'DELETE'],
   '/sse': ['GET'],
@@ -65,7 +65,7 @@ export function createApp(options: AppOptions): App {
     await next()
   }
   if (!isLift) mountPayloadLinks(app, callers, connections)
-  // Not on all paths: a client that looks for an OAuth login page must get a 404, not a request to log in.
+  // Only these paths require a credential: a client that looks for an OAuth login page must get a 404, not a request to log in.
   for (const path of ['/mcp', '/sse', '/messages', ...(isLift ? [] : ['/api/*', '/metrics'])]) app.use(path, identify)
   const exchange = (c: Context<HttpEnv>) => exchangeOf(c, callers, links)
   app.on(methods['/mcp'], '/mcp', async (c) => (await mcp()).mcp(exchange(c)))
@@ -107,11 +107,11 @@ function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLi
   const proof = token !== undefined ? 'token' : key !== undefined ? 'key' : 'open'
   return {
     principal: JSON.stringify([id, proof, agent]),
-    // Keyed by the kind of credential too: a session opened with the key ends with the key.
+    // The identity contains the kind of credential too: a session opened with the workspace's key ends with that key.
     identity: JSON.stringify([id, proof, agent]),
     onlyTools: toolsetOf(dispatch),
     open: async (era: 'session' | 'stateless'): Promise<RelaySession> => {
-      // Pass the credential even where no agent is named: the session ends with it.
+      // The credential is passed even where no agent is named: the session ends with it.
       const hello = { name: agent, key, token }
       const isStateless = era === 'stateless'
       const entrance = { door, isStateless, isProvisional: !isStateless }
@@ -128,7 +128,7 @@ function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLi
   }
 }
 
-/** For the holder of the key: its figures tell of every agent. */
+/** Metrics for the holder of the workspace's key only, since they are about every agent. */
 async function metrics(c: Context<HttpEnv>): Promise<Response> {
   const { dispatch, key } = c.var.principal
   if (key === undefined) throw new RefusalError('auth.denied', { why: 'the metrics take the key of the workspace.' })

@@ -1,4 +1,4 @@
-// The daemon's HTTP port: listens on loopback, lets in whom the guard lets in, and loads the routes with the first request that needs them.
+// The daemon's HTTP port: listens on loopback, admits requests that pass the guard, and loads the routes with the first request that needs them.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -18,7 +18,7 @@ import { type ConnectionLimits, farewellMs, PortConnections } from './port-conne
 import { Upgrades } from './upgrades.ts'
 import type { WebSocketLimits } from './websocket.ts'
 
-// An `import` reads all that the module exports, and so makes Node 22 and newer load fetch, WebSocket and HTTP/2 as well: 12 MB.
+// An `import` would read all exports of the module, and so make Node 22 and newer load fetch, WebSocket and HTTP/2 as well: 12 MB.
 const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http')
 
 export interface HttpOptions {
@@ -27,11 +27,11 @@ export interface HttpOptions {
   /** Loopback, unless `mayBeRemote` says that more is meant. */
   host?: string
   mayBeRemote?: boolean
-  /** No credential is asked for. Only on loopback. */
+  /** No credential is required. Only on loopback. */
   isOpen?: boolean
-  /** The address under which a browser reaches this port, where that is another than its own: from outside a container. `http://HOST[:PORT]`. */
+  /** The address under which a browser reaches this port, where that differs from its own: from outside a container. `http://HOST[:PORT]`. */
   pageUrl?: string
-  /** What its owner types for a link to the page, where that is not `agent-relay dashboard`. */
+  /** The command that prints a link to the page, where that is not `agent-relay dashboard`. */
   linkCommand?: string
   /** Web pages that may talk to this port, besides its own. */
   allowOrigins?: readonly string[]
@@ -39,25 +39,25 @@ export interface HttpOptions {
   apiLimits?: ApiLimits
   websocketLimits?: Partial<WebSocketLimits>
   connectionLimits?: Partial<ConnectionLimits>
-  /** A lift's port: it serves MCP, and to its owner the page. */
+  /** A lift's port: it serves MCP, and the page to its owner. */
   isLift?: boolean
   login: PageLogin
   /** Whether the workspace that the daemon was started for can be reached. */
   isReady(): Promise<boolean>
-  /** Plays the demo in a workspace of its own, and answers that workspace's name. Unset where it has no place: on a lift's port. */
+  /** Plays the demo in a workspace of its own, and answers that workspace's name. Unset on a lift's port, which has no demo. */
   playDemo?(): Promise<string>
   onFault(error: Error): void
 }
 
 /** The headers must be complete within this time: only a few strangers may wait at once, so none may be slow. */
 const headersMs = 10_000
-/** The whole request must be there within this time, which is enough for 12 MiB on any usual network. */
+/** The whole request must be complete within this time, which is enough for 12 MiB on any usual network. */
 const requestMs = 60_000
 /** A connection without a byte either way for this long ends. Longer than the longest wait for a reply; streams carry a comment every 15 s. */
 const silentMs = limits.waitMsMax + 60_000
 /** An idle connection stays open this long. Node's default of 5 s often ends it just when an agent's next call is on its way. */
 const keepAliveMs = 65_000
-/** Tries to find a port that is free on both loopback addresses; the first nearly always is. */
+/** Attempts to find a port that is free on both loopback addresses; the first nearly always is. */
 const freePortTries = 10
 
 export class HttpWire {
@@ -109,7 +109,7 @@ export class HttpWire {
       await new Promise((resolve) => setTimeout(resolve, 5))
   }
 
-  /** Open pages whose cookie has ended lose their connection; without a new code they do not get another. */
+  /** Closes the connections of pages whose cookie has ended; without a new code they cannot connect again. */
   endPages(): number {
     return this.#upgrades.endPages()
   }
@@ -182,7 +182,7 @@ function sendJson(response: ServerResponse, status: number, body: object): void 
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** The body of the request is not read: the connection ends with the answer. */
+/** Answers with a refusal and closes the connection, since the request's body is not read. */
 function sendRefusal(response: ServerResponse, { code, message, details }: Refusal): void {
   response.setHeader('connection', 'close')
   sendJson(response, refusals[code].http, { error: { code, message, details } })
@@ -223,7 +223,7 @@ async function listenOn(port: number, hosts: readonly string[]): Promise<{ serve
   }
 }
 
-/** Undefined where the machine has no such address. */
+/** Listens on one address. Undefined where the machine has no such address. */
 function listenAt(port: number, host: string): Promise<Server | undefined> {
   const server = createServer({
     headersTimeout: headersMs,

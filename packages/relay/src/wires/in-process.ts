@@ -30,7 +30,7 @@ export class InProcessLink implements Link {
   readonly #session: Session
   readonly #watches = new Map<string, Watch>()
   readonly #calls = new Map<string, AbortController>()
-  /** Calls under way. */
+  /** Number of calls under way. */
   pending = 0
   #close: (closing: Closing) => void = () => {}
 
@@ -56,7 +56,7 @@ export class InProcessLink implements Link {
     }
   }
 
-  /** One tools/call of a model: its calls belong together, and what they hand out is received once the whole answer has left. */
+  /** One tools/call of a model: its calls belong together, and the messages that they hand out are received once the whole answer has left. */
   turn(id: string): Turn {
     const back = this.#dispatch.comeBack(this.#session, id)
     const handed: string[] = []
@@ -102,7 +102,7 @@ export class InProcessLink implements Link {
   ): Promise<{ seq: number }> {
     if (this.#session.ended.aborted) throw hasEnded()
     try {
-      // The tables say whom messages and events are for, so the name must be stored first.
+      // The tables record by name who gets messages and events, so a provisional name must be stored first.
       if (this.#session.provisional && op !== 'action.follow') await settle(this.#dispatch.workspace, this.#session)
       const watch = this.#dispatch.watch(this.#session, op, input, {
         isReady: () => this.#watches.has(id),

@@ -19,7 +19,7 @@ import { version } from '../machine/version.ts'
 import { InProcessLink } from './in-process.ts'
 import { RoleSessions } from './roles.ts'
 
-/** Loaded with the first MCP session: a daemon that serves only programs stays small. */
+/** The MCP package, loaded with the first MCP session: a daemon that serves only programs stays small. */
 export const loadMcp = () => {
   mcp ??= import('@agent-relay/mcp')
   return mcp
@@ -30,29 +30,29 @@ let mcp: Promise<typeof import('@agent-relay/mcp')> | undefined
 export interface McpEntrance extends Omit<Entrance, 'kind'> {
   /** A client without a name is given one that is stored only when it is needed. */
   readonly isProvisional?: boolean
-  /** The name that a former daemon has given it so. */
+  /** The provisional name that an earlier daemon gave the client. */
   readonly given?: string
 }
 
 export interface McpSession {
   client: WorkspaceClient
   link: InProcessLink
-  /** The server's options as far as the session decides them. */
+  /** The options of the MCP server that depend on the session. */
   options: Pick<
     ServerOptions,
     'version' | 'agentName' | 'introduce' | 'register' | 'roles' | 'onInitialized' | 'onCall'
   >
   /** The turn of one tools/call. */
   turn(id: string): Turn
-  /** Its client seems gone: another session of the agent may take the messages it was handed. */
+  /** Frees the messages that the session was handed: its client seems gone, and another session of the agent may take them. */
   letGo(): void
 }
 
-/** The agent that its program is already, by a session that the daemon opened for it. That one ends: one program is one agent. */
+/** The stored name under which the daemon has opened a session for this program. That session ends: one program is one agent. */
 function leftBy({ sessions }: Workspace, session: Session): string | undefined {
   const opened = sessions.openedFor(session)
   if (!opened) return undefined
-  // A name that was given and is not stored is nobody's once its session ends.
+  // A provisional name is free again once its session ends.
   const stored = opened.provisional ? undefined : opened.agent
   sessions.end(opened)
   return stored
@@ -64,8 +64,8 @@ export function toolsetOf({ daemon }: Dispatch): string | undefined {
 }
 
 /**
- * `onAgent` is called with the agent that the session acts as: at once if HELLO named one, else when the client has introduced itself. `given`:
- * under a name that is not stored yet; it is called again when it is.
+ * Opens an MCP session. `onAgent` is called with the agent that the session acts as: at once if HELLO named one, else when the client has
+ * introduced itself. With `given` the name is provisional; `onAgent` is called again when that name is stored.
  */
 export async function openMcpSession(
   dispatch: Dispatch,
@@ -97,14 +97,14 @@ export async function openMcpSession(
     const cli = cliOf(info)
     if (entrance.isStateless) return registerForTheDay(dispatch, session, { cli, ...profile })
     const former = session.agent
-    // Asked again after it was numbered: `Ada` for `Ada-2` is the same wish.
+    // The client repeats a wish that was answered with a number: `Ada` from `Ada-2` means the same name.
     const name = former?.replace(/-\d+$/, '') === profile.name ? former : profile.name
     const described = { cli, ...profile, name }
     const { token, ...registered } = await client.call('agent.register', described)
     onAgent({ agent: registered.agent, token })
     return registered
   }
-  // Believed on the owner's own socket only: nobody else starts a CLI here.
+  // The client's claim about its CLI counts on the owner's own socket only: nobody else starts a CLI here.
   const isOwn = entrance.door === 'owner'
   const onInitialized: ServerOptions['onInitialized'] = (info, tools) =>
     workspace.sessions.initialized(session, isOwn && info ? nameAfter(info.name).cli : undefined, tools)
@@ -128,8 +128,8 @@ export async function openMcpSession(
 }
 
 /**
- * For a client without a session: the name that it wants, with a token that proves it for a day. Nobody's session stays nobody's: others
- * call over it too. An agent's own session may only be given another token of its own.
+ * Registers a client without a session: it gets the name that it wants, with a token that proves it for a day. A session that belongs to nobody
+ * stays so, since others call over it too. An agent's own session may only be given another token of its own.
  */
 export async function registerForTheDay(
   dispatch: Dispatch,
@@ -153,16 +153,16 @@ export async function registerForTheDay(
   }
 }
 
-/** An agent that came with a name of its own: others see which CLI it runs in. A worker's is known from its start. */
+/** Records the CLI of an agent that came with a name of its own, so that others see it. A worker's CLI is known from its start. */
 async function tellCli({ store }: Workspace, client: WorkspaceClient, info: ClientInfo): Promise<void> {
   const name = client.agentName as string
   const cli = cliOf(info)
   if (cli === undefined || store.view.agent(name)?.cli === cli || store.view.workers.byName(name)) return
-  // The name is what counts.
+  // A failure is ignored: the agent has its name, and the CLI is only shown.
   await client.call('agent.register', { name, cli }).catch(() => {})
 }
 
-/** The session is the connection: when it ends, this client does not open another. */
+/** Connects once: the session is the connection, and when it ends, this client does not open another. */
 function onlyOnce(link: InProcessLink) {
   let isUsed = false
   return async () => {
@@ -176,7 +176,7 @@ function cliOf(info: ClientInfo): string | undefined {
   return info && nameAfter(info.name).cli
 }
 
-/** A readable name from what the client calls itself: `claude-code`, `codex`. Taken ones get a number. */
+/** A readable name from the client's own: `claude-code`, `codex`. Names that are taken get a number. */
 export function nameAfter(clientName = 'agent'): { name: string; cli: string } {
   const plain = clientName
     .toLowerCase()

@@ -1,4 +1,4 @@
-// How a person's browser comes in: a code that works once, for a cookie that this daemon signed. The page itself is in page.ts.
+// The login of a person's browser: a code that works once is exchanged for a cookie that this daemon signed. The page itself is in page.ts.
 
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -12,13 +12,13 @@ import type { Held, ServedWorkspaces } from './callers.ts'
 export interface PageLoginOptions {
   served: Pick<ServedWorkspaces, 'named' | 'names'>
   clock: Clock
-  /** Signs the cookies. Kept, so that a page outlives a restart of the daemon. */
+  /** The file of the secret that signs the cookies; kept, so that a page outlives a restart of the daemon. */
   secretPath: string
   /** The key of a workspace, from the owner's file. */
   keyOf(workspaceId: string): string | undefined
-  /** What the person is called. */
+  /** The person's name. */
   human: string
-  /** What they type for a link. */
+  /** The command that prints a link. */
   linkCommand?: string
 }
 
@@ -29,13 +29,16 @@ export interface PageAccess {
   human: string
   /** The workspaces that the same cookie opens. */
   workspaces: string[]
-  /** They are all that this daemon has. */
+  /** `workspaces` is all that this daemon has. */
   isAll: boolean
-  /** A new key of the workspace that the cookie was made for, its removal, a logout and the cookie's time each end it, whatever the page looks at. */
+  /**
+   * False once the login has ended: by a new key of the workspace that the cookie was made for, that workspace's removal, a logout, or the cookie's
+   * time, whatever workspace the page shows.
+   */
   isGood(): boolean
 }
 
-/** What a code, and then its cookie, opens: one workspace, or with it every other one of this daemon. */
+/** The workspaces that a code, and then its cookie, opens: one workspace, or with it every other one of this daemon. */
 interface Scope {
   workspaceId: string
   isAll: boolean
@@ -43,16 +46,16 @@ interface Scope {
 
 const codeMs = 5 * 60_000
 const cookieMs = 30 * 24 * 3_600_000
-/** A code has 40 bits. Somebody who tries this many wrong ones is guessing, and all open codes end. */
+/** Wrong codes after which all open codes end. A code has 40 bits; somebody who tries this many is guessing. */
 const wrongCodesMax = 20
-/** Before the random part of a cookie that opens every workspace; no random part can begin with it. */
+/** Prefix of the random part of a cookie that opens every workspace; no random part can begin with it. */
 const allMark = '*'
-/** No letters that look like digits. */
+/** Letters and digits of a code, without letters that look like digits. */
 const codeLetters = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ'
 
 export class PageLogin {
   readonly #options: PageLoginOptions
-  /** By the code's hash; the time is the steady clock's. */
+  /** Open codes by their hash; the time is the steady clock's. */
   readonly #codes = new Map<string, Scope & { until: number; keyHash: string | undefined }>()
   #wrongCodes = 0
   #secret: Buffer
@@ -75,7 +78,7 @@ export class PageLogin {
     return { code, until: clock.now() + codeMs }
   }
 
-  /** The cookie's value, once; undefined for a code that is wrong, used or old, or older than the key of its workspace. */
+  /** Exchanges a code for a cookie's value, once; undefined for a code that is wrong, used or old, or older than the key of its workspace. */
   redeem(code: string): { value: string; seconds: number } | undefined {
     const { clock } = this.#options
     const now = clock.steady()
@@ -84,7 +87,7 @@ export class PageLogin {
     const found = this.#codes.get(hash)
     if (!found) {
       if (++this.#wrongCodes < wrongCodesMax) return undefined
-      // Counted from zero again: else one wrong code, from a tab with an old link say, would end every later one.
+      // Counting starts again: else one wrong code, from a tab with an old link say, would end every later one.
       this.#wrongCodes = 0
       this.#codes.clear()
       return undefined
@@ -99,7 +102,7 @@ export class PageLogin {
     return signature === undefined ? undefined : { value: `${content}.${signature}`, seconds: cookieMs / 1000 }
   }
 
-  /** The person whom the request's cookie stands for, in the workspace of this name, else in the one that the cookie was made for. */
+  /** The access of the request's cookie to the workspace of this name, else to the one that the cookie was made for. */
   async find(request: IncomingMessage, name?: string): Promise<Held<PageAccess> | undefined> {
     const value = cookieOf(request, this.cookieName(request)) ?? ''
     const isGood = () => this.#isGood(value)
@@ -133,18 +136,18 @@ export class PageLogin {
     return undefined
   }
 
-  /** Cookies ignore ports: two daemons on one machine must not overwrite each other's. */
+  /** The cookie's name has the port in it. Cookies ignore ports: two daemons on one machine must not overwrite each other's. */
   cookieName({ socket }: IncomingMessage): string {
     return `agent_relay_${socket.localPort}`
   }
 
-  /** All codes and cookies end. */
+  /** Ends all codes and cookies. */
   logoutAll(): void {
     this.#codes.clear()
     this.#secret = this.#newSecret()
   }
 
-  /** With the hash of the key in it, so that a cookie ends when the key is replaced. A workspace that was removed has none, and signs nothing. */
+  /** Signs with the hash of the workspace's key, so that a cookie ends when the key is replaced. A workspace that was removed has none: undefined. */
   #sign(content: string, workspaceId: string): string | undefined {
     const keyHash = this.#keyHash(workspaceId)
     if (keyHash === undefined) return undefined
@@ -172,7 +175,7 @@ export class PageLogin {
   }
 }
 
-/** The request was sent by a page of this address. A page of another one, even an allowed one, cannot use the cookie. */
+/** Whether the request was sent by a page of this address. A page of another one, even an allowed one, cannot use the cookie. */
 export function isOwnPage({ headers }: IncomingMessage): boolean {
   return headers.origin === `http://${headers.host}`
 }

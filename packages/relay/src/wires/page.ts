@@ -1,4 +1,4 @@
-// The page for people: its files, and what it asks outside its WebSocket. Who may come in is decided in page-login.ts.
+// The page for people: its files, and the requests that it makes outside its WebSocket. Logins are checked in page-login.ts.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
@@ -13,7 +13,7 @@ import { isOwnPage, type PageLogin } from './page-login.ts'
 import type { PortConnections } from './port-connections.ts'
 import { jsonBody } from './requests.ts'
 
-/** Built from packages/dashboard. The same from the sources and from what they are built to. */
+/** The built files of packages/dashboard. The path is the same from the sources and from the built package. */
 const directory = fileURLToPath(new URL('../../dist/page/', import.meta.url))
 
 const types: Record<string, string> = {
@@ -25,7 +25,7 @@ const types: Record<string, string> = {
   '.woff2': 'font/woff2',
 }
 
-/** Nothing from elsewhere, nothing inline, in nobody's frame. */
+/** Headers that allow nothing from elsewhere, nothing inline, and no frame around the page. */
 const guards = {
   'content-security-policy': [
     "default-src 'none'",
@@ -47,7 +47,7 @@ const guards = {
 
 /** The workspace is in the path, for the page to read: several tabs can have several. */
 const pagePath = /^\/w\/[^/]+\/?$/
-/** Enough for a code: whoever asks has shown no credential yet. */
+/** Longest body of a login: enough for a code, and little, since the caller has shown no credential yet. */
 const codeBytesMax = 16 * 1024
 
 interface PageFile {
@@ -65,7 +65,7 @@ export interface PageOptions {
   playDemo?(): Promise<string>
 }
 
-/** `/` and `/w/NAME/`, which are the page itself, `/assets/*`, `/session`, and `/demo`, where there is one. */
+/** Mounts `/` and `/w/NAME/`, which are the page itself, `/assets/*`, `/session`, and `/demo`, where there is one. */
 export function mountPage(app: Hono<never>, { login, callers, connections, playDemo }: PageOptions): void {
   const page = app as unknown as Hono<{ Bindings: HttpBindings }>
   let files: Map<string, PageFile> | undefined
@@ -102,7 +102,7 @@ export function mountPage(app: Hono<never>, { login, callers, connections, playD
       mustBePage(c)
       const access = await login.find(c.env.incoming)
       access?.release()
-      // It makes a workspace: a login for one alone could not even look at it.
+      // The demo makes a workspace: a login for only one other workspace could not even look at it.
       if (!access?.isAll) throw login.denied()
       return c.json({ workspace: await playDemo() }, 200, guards)
     })
@@ -112,7 +112,7 @@ export function mountPage(app: Hono<never>, { login, callers, connections, playD
   })
 }
 
-/** Only the page itself may ask for changes: another site's form can neither set this header nor have this origin. */
+/** Refuses requests that are not from the page itself: another site's form can neither set this header nor have this origin. */
 function mustBePage(c: PageContext): void {
   if (c.req.header('x-relay-page') !== '1' || !isOwnPage(c.env.incoming))
     throw new RefusalError('auth.denied', { why: 'only the page itself may ask this.' })

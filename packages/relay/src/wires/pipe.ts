@@ -19,7 +19,7 @@ import type { Dispatch } from '../broker/dispatch.ts'
 import { RefusalError, refusalOf } from '../core/refusal-error.ts'
 import { loadMcp, type McpEntrance, openMcpSession, toolsetOf } from './mcp-session.ts'
 
-/** What the pipe says of itself. Its id stays the same when it connects again after a restart of the daemon. */
+/** The HELLO of a pipe. Its id stays the same when the pipe connects again after a restart of the daemon. */
 const PipeHello = z.object({
   pipe: z.string().min(8).max(limits.idCharsMax),
   name: z.string().max(100).optional(),
@@ -31,7 +31,7 @@ const PipeHello = z.object({
   push: z.string().max(40).optional(),
   host: z.number().int().positive().optional(),
   cwd: z.string().max(limits.pathCharsMax).optional(),
-  /** The name that a former daemon has given it, and that nobody has written to yet. */
+  /** The provisional name that an earlier daemon gave the client, and that nobody has written to yet. */
   given: z.string().regex(agentNamePattern).optional(),
   /** JSON-RPC ids of calls that were sent and never answered: they follow, under the same ids. */
   calls: z
@@ -40,7 +40,7 @@ const PipeHello = z.object({
     .optional(),
 })
 
-/** A host that does not read its MCP server's answers is not coming back. */
+/** Most unread bytes of answers: a host that does not read its MCP server's answers is not coming back. */
 const unreadAnswerBytesMax = 32 * 1024 * 1024
 
 /** How the pipe came in, with the credential of its HTTP upgrade. */
@@ -50,7 +50,7 @@ export interface PipeEntrance extends McpEntrance {
 }
 
 export interface PipeHandle {
-  /** Calls under way. */
+  /** Number of calls under way. */
   readonly pending: number
   close(): void
 }
@@ -79,7 +79,7 @@ export async function servePipe(
       ...(token === undefined ? {} : { token }),
     }
     const tools = toolsOf(toolsetsFor(dispatch, entrance, hello))
-    // Other machines are told of agents that are stored, and of no others.
+    // In a shared workspace the name is stored at once: other machines are only told of stored agents.
     const isProvisional = dispatch.workspace.otherMachines === undefined
     const naming = { ...entrance, isProvisional, given: hello.given }
     const { client, link, options, turn } = await openMcpSession(dispatch, naming, asSession(hello), (agent) =>
@@ -122,7 +122,10 @@ export async function servePipe(
   }
 }
 
-/** Whoever carries out a run must be able to complete it, whatever else it was given. A lift's port serves the lift's tools alone. */
+/**
+ * The toolsets of a pipe. An agent that carries out a run must be able to complete it, whatever tools it asked for. A lift's port serves only the
+ * lift's tools.
+ */
 function toolsetsFor(dispatch: Dispatch, { door }: McpEntrance, hello: z.infer<typeof PipeHello>): string | undefined {
   const { tools, token } = hello
   const { workspace } = dispatch
@@ -155,7 +158,7 @@ function parse(payload: unknown): z.infer<typeof PipeHello> {
   throw new RelayError(message, { code })
 }
 
-/** In process a refusal arrives as the error that a client sees; its text says the fix. */
+/** The refusal in an error. In process a refusal arrives as the error that a client sees; its text says the fix. */
 function reasonOf(error: unknown): RefusalLike {
   if (!(error instanceof RelayError) || error.code === undefined) return refusalOf(error)
   const { code, message, retry, details } = error

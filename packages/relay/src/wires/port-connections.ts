@@ -1,5 +1,5 @@
 // The connections of the HTTP port. A connection is a stranger until one of its requests is authenticated; strangers are few and do not stay.
-// Any user of this machine can connect to the port, so what a stranger may hold is bounded, and a newcomer always finds a place.
+// Any user of this machine can connect to the port, so the resources of strangers are bounded, and a newcomer always finds a place.
 
 import type { Socket } from 'node:net'
 import { RefusalError } from '../core/refusal-error.ts'
@@ -15,7 +15,7 @@ export interface ConnectionLimits {
   knownMax: number
 }
 
-/** After a goodbye, how long the last bytes may take to leave. */
+/** How long the last bytes may take to leave after a goodbye. */
 export const farewellMs = 1_000
 
 export const connectionLimits: Readonly<ConnectionLimits> = {
@@ -27,7 +27,7 @@ export const connectionLimits: Readonly<ConnectionLimits> = {
 
 export class PortConnections {
   readonly #limits: ConnectionLimits
-  /** Since when each waits, on the monotonic clock; the longest waiting one first. */
+  /** Strangers with the monotonic time since when each waits; the longest waiting one first. */
   readonly #strangers = new Map<Socket, number>()
   readonly #known = new Set<Socket>()
   /** Known connections without a request under way, the longest idle first. */
@@ -61,7 +61,7 @@ export class PortConnections {
     this.#trim()
   }
 
-  /** A request came over the connection; call the returned function when the request is over. */
+  /** Counts a request on the connection; call the returned function when the request is over. */
   use(socket: Socket): () => void {
     this.#resting.delete(socket)
     this.#requests.set(socket, (this.#requests.get(socket) ?? 0) + 1)
@@ -74,7 +74,7 @@ export class PortConnections {
     }
   }
 
-  /** A caller on this connection was authenticated. Throws if all known connections are busy and none can make room. */
+  /** Marks the connection's caller as authenticated. Throws if all known connections are busy and none can make room. */
   know(socket: Socket): void {
     if (!this.#strangers.delete(socket)) return
     if (this.#known.size >= this.#limits.knownMax && !this.#makeRoom())
@@ -84,11 +84,11 @@ export class PortConnections {
 
   close(): void {
     clearTimeout(this.#trimming)
-    // Connections that a client opened ahead and never used: Node does not count these as idle.
+    // Closes connections that a client opened ahead and never used, which Node does not count as idle.
     for (const socket of this.#strangers.keys()) if (socket.bytesRead === 0) socket.destroy()
   }
 
-  /** All of them. Node's own list has none that was upgraded, or is being upgraded. */
+  /** Ends all connections. Node's own list has none that was upgraded, or is being upgraded. */
   end(): void {
     for (const socket of [...this.#strangers.keys(), ...this.#known]) socket.destroy()
   }

@@ -1,4 +1,4 @@
-// What every route needs of its request besides the request itself: who asks, its body, whether the answer has left; and how a refusal looks.
+// Helpers of every route: the caller, the body, whether the answer has left; and the form of a refusal.
 
 import { JsonDepthError, parseJson, type Refusal, refusals } from '@agent-relay/sdk/protocol'
 import type { HttpBindings } from '@hono/node-server'
@@ -31,10 +31,10 @@ export function refused(refusal: Refusal): Response {
   return Response.json(body, { status, headers })
 }
 
-/** `finish`: all of the answer was given to the operating system. `close` without it: the caller was gone. */
+/** Whether the whole answer has left. `finish`: all of it was given to the operating system. `close` without it: the caller was gone. */
 export function whenLeft({ env: { outgoing } }: Context<HttpEnv>): Promise<boolean> {
   return new Promise((resolve) => {
-    // Gone before this was loaded: nobody would tell us so again.
+    // The caller left before this was loaded, and no event will follow.
     if (outgoing.destroyed) return resolve(outgoing.writableFinished)
     outgoing.once('finish', () => resolve(true))
     outgoing.once('close', () => resolve(outgoing.writableFinished))
@@ -45,7 +45,7 @@ export function isJson(type: string | undefined): boolean {
   return type !== undefined && /^application\/json\s*(?:;|$)/i.test(type)
 }
 
-/** The body as JSON, read up to a limit. By hand: what Hono's own limit hands on when a body comes in chunks cannot be read here. */
+/** The body as JSON, read up to a limit. By hand: the body that Hono's own limit hands on cannot be read here when it comes in chunks. */
 export async function jsonBody(c: Pick<Context, 'req'>, operation: string, bytesMax: number): Promise<unknown> {
   const text = await textBody(c, bytesMax)
   if (text === '') return {}

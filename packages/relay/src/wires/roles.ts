@@ -1,5 +1,5 @@
-// The roles of a lift: the one place where the input of a call says who acts. Each role that an MCP session names gets a session of its own in
-// the relay, opened with the first call and ended with the MCP session, so that messages handed to a reader that died come back.
+// The roles of a lift, where alone the input of a call says who acts. Each role that an MCP session names gets a session of its own in the relay,
+// opened with the first call and ended with the MCP session, so that messages handed to a reader that died come back.
 
 import type { Turn } from '@agent-relay/sdk/internal/client'
 import { errorFrom } from '@agent-relay/sdk/wire'
@@ -8,7 +8,7 @@ import type { Session } from '../broker/sessions/session.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { InProcessLink } from './in-process.ts'
 
-/** Whoever reaches a lift's port may act as any of its roles, and do nothing else. */
+/** Callers on a lift's port may act as any of its roles, and do nothing else. */
 const entrance = { door: 'lift', kind: 'model' } as const
 
 /** Registers the roles as agents, so that messages reach them before they have connected. */

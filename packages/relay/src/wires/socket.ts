@@ -13,13 +13,16 @@ import { farewellMs } from './port-connections.ts'
 
 /** Node's own default makes a thousand simultaneous connects fail with EAGAIN. */
 const backlog = 4096
-/** HELLO has to come within this. */
+/** Time limit of the HELLO. */
 export const helloMs = 5_000
-/** Connections of the owner's programs that have not said a word may be so many and stay: some open a second one that they do not use. */
+/** Silent connections of the owner's programs that may stay: some open a second one that they do not use. */
 const silentMax = 64
-/** Longer than `farewellMs` over the network: a local client that is busy still hears why. Only the end of the wire waits for it, and not as long. */
+/**
+ * Time for a client to read its last bytes. Longer than the network's `farewellMs`, so that a busy local client still gets the reason. Closing the
+ * whole wire waits only `farewellMs`.
+ */
 const localFarewellMs = 5_000
-/** How often to check that the socket file is still there. */
+/** Interval between checks that the socket file is still there. */
 const socketFileLookMs = 1_000
 const isPipe = process.platform === 'win32'
 
@@ -43,7 +46,7 @@ export class SocketWire {
     this.#party = party
   }
 
-  /** Only the holder of the daemon's lock may call this: it takes the place of any socket file that is there. */
+  /** Only the holder of the daemon's lock may call this: it replaces any socket file that is there. */
   static async listen(path: string, party: Party): Promise<SocketWire> {
     const wire = new SocketWire(path, party)
     if (!isPipe) clearThePlace(path)
@@ -70,14 +73,14 @@ export class SocketWire {
     this.#server = server
   }
 
-  /** Somebody removed the socket file, so nobody could connect any more. Open connections stay. */
+  /** Listens again where somebody removed the socket file, since nobody could connect any more. Open connections stay. */
   async #comeBack(): Promise<void> {
     if (existsSync(this.path) || !existsSync(dirname(this.path)) || !this.#server) return
     this.#stopListening()
     try {
       await this.#listen()
     } catch {
-      // Somebody else was faster; or the place cannot be written to, and the next commit says so.
+      // Another process was faster, or the place cannot be written to, which the next commit reports.
     }
     if (this.#look === undefined) this.#stopListening()
   }
@@ -88,7 +91,10 @@ export class SocketWire {
     this.#server = undefined
   }
 
-  /** Accepts no new connections; the open ones are told why and ended. Who does not hang up in a moment is cut off: what was said can still be read. */
+  /**
+   * Accepts no new connections, and ends the open ones with the reason. A client that does not hang up soon is cut off; it can still read what was
+   * sent.
+   */
   async close(reason: RefusalCode, details?: RefusalDetails): Promise<void> {
     clearInterval(this.#look)
     this.#look = undefined
@@ -108,7 +114,7 @@ export class SocketWire {
   }
 
   #accept(socket: Socket, party: Party): void {
-    // One that has not said HELLO yet connects again: it has nothing under way.
+    // A client that has not said HELLO yet connects again: it has nothing under way.
     this.#open.set(socket, { pending: 0, close: () => socket.destroy() })
     socket.on('error', () => socket.destroy())
     socket.on('close', () => this.#open.delete(socket))
@@ -123,7 +129,7 @@ export class SocketWire {
     socket.on('data', (chunk) => whole.push(chunk))
   }
 
-  /** Answers what to call when HELLO has come. */
+  /** Waits for the HELLO. Answers the function to call when it has come. */
   #awaitHello(socket: Socket): () => void {
     const late = () => {
       if (this.#silent.has(socket) && this.#silent.size <= silentMax) return
@@ -144,7 +150,7 @@ export class SocketWire {
     return () => clearTimeout(timer)
   }
 
-  /** MCP lines from here on, and first what has arrived meanwhile. */
+  /** Serves MCP lines from here on, beginning with those that have arrived already. */
   #pipe(socket: Socket, serve: NonNullable<Party['pipe']>, hello: unknown, rest: Uint8Array): void {
     socket.pause()
     void serve(socket, hello, rest).then((handle) => this.#open.has(socket) && this.#open.set(socket, handle))
@@ -171,7 +177,7 @@ export class SocketWire {
 
 const newline = Buffer.from('\n')
 
-/** A workspace as the party on its owner's socket. `visit` opens the workspace for whoever comes. */
+/** The party on a workspace owner's socket. `visit` opens the workspace for each client. */
 export function ownersParty(visit: <T>(work: (dispatch: Dispatch) => Promise<T>) => Promise<T>): Party {
   return {
     hello: (hello) => visit((dispatch) => dispatch.serve('owner', hello)),
@@ -182,7 +188,7 @@ export function ownersParty(visit: <T>(work: (dispatch: Dispatch) => Promise<T>)
   }
 }
 
-/** Counts what waits, and lets go of a reader that does not read. */
+/** Counts the bytes that wait, and reports a client that does not read. */
 class SocketCarrier implements Carrier {
   readonly #socket: Socket
   readonly #onStalled: () => void
@@ -228,7 +234,7 @@ class SocketCarrier implements Carrier {
   }
 }
 
-/** A socket must not lie in a directory that others can enter or that is not ours. What lies at `path` is stale: we hold the lock. */
+/** Prepares the socket's directory. It must be ours, and closed to others. A socket at `path` is stale: we hold the lock. */
 function clearThePlace(path: string): void {
   const directory = dirname(path)
   mkdirSync(directory, { recursive: true, mode: 0o700 })

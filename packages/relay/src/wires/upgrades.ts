@@ -1,4 +1,4 @@
-// What an HTTP connection may become: `/ws`, the socket's envelopes over WebSocket, or `/pipe`, the lines of a stdio pipe.
+// The two upgrades of an HTTP connection: `/ws`, the socket's envelopes over WebSocket, or `/pipe`, the lines of a stdio pipe.
 //
 // The pipe's handshake, for a host that reaches the daemon over HTTP (RELAY_BASE_URL) instead of the socket:
 //   GET /pipe HTTP/1.1
@@ -7,8 +7,8 @@
 //   Upgrade: agent-relay-pipe
 //   Authorization: Bearer <workspace key or agent token>      (left out where the relay is open)
 //   X-Relay-Workspace: <name>                                 (optional)
-// It is answered with `101 Switching Protocols` and the same Upgrade, or with 401, 403 or 404 and {"error":{code,message,details}}.
-// From then on the connection carries what the Unix socket carries: one HELLO line with `mcp`, a WELCOME or ERROR line, MCP lines.
+// The answer is `101 Switching Protocols` with the same Upgrade, or 401, 403 or 404 and {"error":{code,message,details}}.
+// From then on the connection carries the same as the Unix socket: one HELLO line with `mcp`, a WELCOME or ERROR line, MCP lines.
 
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -28,7 +28,7 @@ const pipeProtocol = 'agent-relay-pipe'
 export interface UpgradeOptions {
   login: PageLogin
   websocketLimits?: Partial<WebSocketLimits>
-  /** A lift's port, which serves MCP, and to its owner the page: no envelopes for anybody else. */
+  /** A lift's port serves MCP, and the page to its owner: no envelopes for anybody else. */
   isLift?: boolean
 }
 
@@ -55,7 +55,7 @@ export class Upgrades {
     this.#isLift = isLift
   }
 
-  /** Throws the refusal that is to be answered instead. */
+  /** Takes over an upgrade request. Throws the refusal to answer instead. */
   async take(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const { headers, url = '/' } = request
     const path = url.split('?', 1)[0] as string
@@ -149,7 +149,7 @@ export class Upgrades {
   }
 }
 
-/** A session keeps its workspace open; until the connection has one, the socket does. */
+/** Releases the workspace when the socket closes. A session keeps its workspace open; until the connection has one, the socket does. */
 function releaseAtEnd(socket: Duplex, release: () => void): void {
   // The socket may have closed while the workspace was opened.
   if (socket.destroyed) release()

@@ -22,7 +22,7 @@ export interface WebSocketLimits {
   stalledMs: number
 }
 
-/** The same, with refusals in the words for people: the page has no texts of its own. */
+/** The service with refusals worded for people: the page has no texts of its own. */
 function forPerson(service: Service): Service {
   return {
     ...service,
@@ -55,12 +55,12 @@ export class WebSocketWire {
     this.#server.handleUpgrade(request, socket, head, (ws) => this.#accept(ws, request.socket, party))
   }
 
-  /** The owner's page: the person acts with the rights of the key, whatever the page says of itself. */
+  /** Upgrades the owner's page: the person acts with the rights of the workspace's key, whatever the page says of itself. */
   upgradePage(request: IncomingMessage, socket: Duplex, head: Buffer, access: PageAccess): void {
     const { dispatch, key, human, isGood } = access
     const party: Party = {
       hello: async ({ session, calls }: Hello) => {
-        // Its cookie may have ended since it was looked at, and before this page was known here.
+        // The cookie may have ended since it was checked, and before this page was known here.
         if (!isGood()) throw new RefusalError('auth.revoked', { why: loggedOut })
         const hello: Hello = { name: human, type: 'human', key, session, calls }
         return forPerson(await dispatch.serve({ door: 'network', kind: 'program', isPage: true }, hello))
@@ -73,7 +73,7 @@ export class WebSocketWire {
     })
   }
 
-  /** Those whose cookie is no longer good, whichever workspace they look at. */
+  /** Closes the pages whose cookie is no longer good, whichever workspace they show. */
   endPages(): number {
     const ended = [...this.#pages].filter(([, { isGood }]) => !isGood())
     for (const [ws] of ended) this.#open.get(ws)?.close('auth.revoked', { why: loggedOut })
@@ -102,7 +102,7 @@ export class WebSocketWire {
     }
   }
 
-  /** From its WELCOME on the connection counts among those of authenticated callers. */
+  /** The party of a connection that counts among those of authenticated callers from its WELCOME on. */
   #known(socket: Socket, party: Party): Party {
     return {
       hello: async (hello) => {
@@ -143,8 +143,8 @@ export class WebSocketWire {
 }
 
 /**
- * Counts on the socket itself what comes before the greeting is over: `ws` collects the pieces of a message up to its longest, 12 MiB, and
- * that limit is the same for all its connections.
+ * Limits the bytes before HELLO is answered, on the socket itself: `ws` collects the pieces of a message up to its longest, 12 MiB, and that limit
+ * is the same for all its connections.
  */
 function boundUntilGreeted(ws: WebSocket, socket: Socket, connection: Connection): void {
   const bytesMax = limits.helloBytesMax
@@ -155,7 +155,7 @@ function boundUntilGreeted(ws: WebSocket, socket: Socket, connection: Connection
     else if (bytes > bytesMax) {
       socket.off('data', count)
       connection.close('frame.too-large', { bytesMax })
-      // The rest is not read; the connection ends after the farewell.
+      // Further bytes are not read; the connection ends after the farewell.
       ws.pause()
     }
   }
@@ -167,7 +167,7 @@ function bytesOf(data: RawData): Uint8Array {
   return data instanceof ArrayBuffer ? new Uint8Array(data) : data
 }
 
-/** Counts the bytes that wait, and drops a reader that does not read. */
+/** Counts the bytes that wait, and reports a client that does not read. */
 class WebSocketCarrier implements Carrier {
   readonly #ws: WebSocket
   readonly #socket: Socket
@@ -194,7 +194,7 @@ class WebSocketCarrier implements Carrier {
     if (!this.isReady()) this.#stall ??= setTimeout(this.#told.stalled, this.#stalledMs)
   }
 
-  /** All that is written in one turn leaves in one call of the system: a page that catches up gets many events in a turn. */
+  /** Everything written in one turn of the event loop leaves in one system call: a page that catches up gets many events in a turn. */
   #cork(): void {
     if (this.#isCorked) return
     this.#isCorked = true

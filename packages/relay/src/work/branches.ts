@@ -1,4 +1,4 @@
-// The branch of a worker's worktree: made, and removed where nothing is lost with it. Only as it was looked at: whoever has moved it meanwhile keeps it.
+// The branch of a worker's worktree: made, and removed where nothing is lost with it. A branch that somebody has moved since it was looked at stays.
 
 import { lstatSync } from 'node:fs'
 import type { Worktree } from '@agent-relay/sdk/protocol'
@@ -8,16 +8,16 @@ import type { Git } from './git.ts'
 import { removeFile } from './own-files.ts'
 import { refOf, worktreesOf } from './repository.ts'
 
-/** git holds a lock on a branch for a few milliseconds; it waits for one as long as `core.filesRefLockTimeout` says. */
+/** Age at which a lock on a branch is dead: git holds one for a few milliseconds, and waits for it as long as `core.filesRefLockTimeout` says. */
 const deadLockMs = 1_000
 
-/** Fails if there is such a branch by now: then it is not ours. */
+/** Makes the branch. Fails if there is such a branch by now, which is not ours. */
 export function makeBranch(git: Git, worktree: Worktree): Promise<void> {
   const { base } = worktree
   return setBranch(git, worktree, [refOf(worktree), base, '0'.repeat(base.length)])
 }
 
-/** Unless it has commits that are on no other branch, or somebody has checked it out. */
+/** Removes the branch, unless it has commits that are on no other branch, or somebody has checked it out. */
 export async function dropBranch(git: Git, worktree: Worktree): Promise<void> {
   const tip = await tipOf(git, worktree)
   const isInUse = (await worktreesOf(git, worktree.repository)).some(({ ref }) => ref === refOf(worktree))
@@ -25,7 +25,7 @@ export async function dropBranch(git: Git, worktree: Worktree): Promise<void> {
   await setBranch(git, worktree, ['-d', refOf(worktree), tip])
 }
 
-/** With the commits that are on it alone. */
+/** Removes the branch together with commits that are on no other branch. */
 export async function discardBranch(git: Git, worktree: Worktree): Promise<void> {
   const tip = await tipOf(git, worktree)
   if (tip !== undefined) await setBranch(git, worktree, ['-d', refOf(worktree), tip])
@@ -43,7 +43,7 @@ async function setBranch(git: Git, worktree: Worktree, args: readonly string[]):
   })
 }
 
-/** git that was killed while it wrote the branch leaves its lock, which keeps everybody from that branch. True where one was removed. */
+/** Removes the lock of a killed git, which left it while writing the branch and so blocks every later write. True where one was removed. */
 async function dropDeadLock(git: Git, worktree: Worktree): Promise<boolean> {
   const asked = ['rev-parse', '--path-format=absolute', '--git-path', `${refOf(worktree)}.lock`]
   const path = (await git.run(worktree.repository, asked)).trimEnd()

@@ -1,4 +1,4 @@
-// What a worktree holds that is nowhere else: commits, files that are not committed, work that git was told not to look at. Writes nothing.
+// The work in a worktree that is nowhere else: commits, uncommitted files, and work that git was told to overlook. Writes nothing.
 
 import { createHash } from 'node:crypto'
 import { join, relative } from 'node:path'
@@ -8,12 +8,12 @@ import type { Git } from './git.ts'
 import { withScratch } from './own-files.ts'
 import { exists, gitlinksIn, submodulesIn } from './repository.ts'
 
-/** Files that were copied into a worktree, with the SHA-256 of each: as long as they are the same they are not work. */
+/** Files that were copied into a worktree, with the SHA-256 of each: as long as they are unchanged they are not work. */
 export type Copied = Readonly<Record<string, string>>
 
 const filesShownMax = 200
 const diffBytesMax = 1024 * 1024
-/** Some hundred thousand files. */
+/** Enough for some hundred thousand files. */
 const indexBytesMax = 64 * 1024 * 1024
 const notInside = '--ignore-submodules=dirty'
 
@@ -38,12 +38,12 @@ export async function changesOf(git: Git, worktree: Worktree, copied: Copied): P
   }
 }
 
-/** Nothing in it would be lost with it. Files that the repository ignores do not count, except those that were copied into it and changed. */
+/** Whether nothing would be lost with the worktree. Files that the repository ignores do not count, except copies that were changed. */
 export function isClean({ uncommittedCount, unmerged, operation }: WorktreeChanges): boolean {
   return uncommittedCount === 0 && unmerged === 0 && operation === undefined
 }
 
-/** Files that differ from what is committed, are not known to git, or that git was told to overlook. */
+/** Files that differ from the commit, are unknown to git, or that git was told to overlook. */
 export async function uncommittedOf(git: Git, path: string, copied: Copied): Promise<string[]> {
   const seen = (await statusOf(git, path)).map((entry) => entry.slice(3))
   const overlooked = listOf(await git.run(path, ['ls-files', '-v', '-z']))
@@ -51,26 +51,26 @@ export async function uncommittedOf(git: Git, path: string, copied: Copied): Pro
     .map((entry) => entry.slice(2))
     .filter((file) => exists(join(path, file)))
   const changed = Object.keys(copied).filter((file) => exists(join(path, file)) && !isSame(path, file, copied))
-  // One by one: git itself would look into them with the filters of their own configurations.
+  // Submodules are looked at one by one: git itself would do so with the filters of their own configurations.
   const inside: string[] = []
   for (const directory of await submodulesIn(git, path))
     if ((await uncommittedOf(git, directory, {})).length > 0) inside.push(relative(path, directory))
   return [...new Set([...seen, ...overlooked, ...changed, ...inside])].filter((file) => !isSame(path, file, copied))
 }
 
-/** As `git status` prints it: two letters, a space, and the path. Of submodules only which commit is checked out. */
+/** The lines of `git status`: two letters, a space, and the path. For submodules only a change of the checked-out commit counts. */
 async function statusOf(git: Git, path: string): Promise<string[]> {
   const status = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=all', notInside]
   return listOf(await git.run(path, status))
 }
 
-/** The file in the worktree is the copy that was put there. One that a link leads to is not: it may be the user's own. */
+/** Whether the file in the worktree is still the copy that was put there. A file behind a link is not: it may be the user's own. */
 export function isSame(path: string, file: string, copied: Copied): boolean {
   const known = Object.hasOwn(copied, file) ? copied[file] : undefined
   return known !== undefined && known === digestOf(path, file)
 }
 
-/** Undefined where it is not a plain file that can be read, or is reached by a link. */
+/** The file's digest. Undefined where it is not a plain file that can be read, or is reached by a link. */
 function digestOf(path: string, file: string): string | undefined {
   try {
     const found = readForeignFile(join(path, file), { within: path })
@@ -80,7 +80,10 @@ function digestOf(path: string, file: string): string | undefined {
   }
 }
 
-/** `last`: its HEAD, where its directory is gone. How many commits of its HEAD and of its branch are on no other branch, tag or remote, and were made since it began. */
+/**
+ * How many commits of the worktree's HEAD and of its branch are on no other branch, tag or remote, and were made since it began. `last`: its HEAD,
+ * where its directory is gone.
+ */
 export async function unmerged(git: Git, { path, branch, base, repository }: Worktree, last?: string): Promise<number> {
   const directory = exists(join(path, '.git')) ? path : repository
   const own = await git.line(directory, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`])
@@ -101,7 +104,7 @@ export async function operationOf(git: Git, path: string): Promise<string | unde
   return operations.find((name) => exists(join(own, name)))
 }
 
-/** The branch that it began from, as a commit; where that is gone, the commit that it began at. */
+/** The commit of the branch that the worktree began from; where that branch is gone, the commit that it began at. */
 async function ontoOf(git: Git, { path, onto, base }: Worktree): Promise<string> {
   const tip = onto && (await git.line(path, ['rev-parse', '--verify', '--quiet', `refs/heads/${onto}^{commit}`]))
   return tip || base
@@ -113,7 +116,7 @@ async function aheadAndBehind(git: Git, worktree: Worktree): Promise<number[]> {
   return counts.split('\t').map(Number)
 }
 
-/** The newest commit that it has in common with the branch it began from. */
+/** The newest commit that the worktree has in common with the branch it began from. */
 async function forkOf(git: Git, worktree: Worktree): Promise<string> {
   const onto = await ontoOf(git, worktree)
   return (await git.line(worktree.path, ['merge-base', 'HEAD', onto])) ?? worktree.base
@@ -123,10 +126,10 @@ async function namesSince(git: Git, path: string, fork: string): Promise<string[
   return listOf(await git.run(path, ['diff', ...plainly, '--name-only', '-z', fork, '--']))
 }
 
-/** Without the programs that a repository's attributes can name for diffs, and without a git that looks into submodules. */
+/** Options for a diff without the programs that a repository's attributes can name, and without a look into submodules. */
 const plainly = ['--no-ext-diff', '--no-textconv', '--no-color', '--no-renames', '--submodule=short', notInside]
 
-/** All that differs from where it forked off, committed or not; files that git does not know yet are in it whole. */
+/** All differences from the commit where the worktree forked off, committed or not; files that git does not know yet are shown whole. */
 export async function diffOf(git: Git, worktree: Worktree): Promise<{ text: string; isCut: boolean }> {
   const { path } = worktree
   const own = (await git.run(path, ['rev-parse', '--absolute-git-dir'])).trimEnd()

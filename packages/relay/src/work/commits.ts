@@ -1,29 +1,29 @@
-// Which claimed files were committed since their holders last edited them, as git tells it. Writes nothing.
+// Finds claimed files that were committed since their holders last edited them, by asking git. Writes nothing.
 
 import type { CommitReader } from '../broker/claims/claim-runtime.ts'
 import type { ClaimRow } from '../core/view.ts'
 import { type Env, Git } from './git.ts'
 
-/** git tells the time of a commit in whole seconds. An edit and a commit within one are told apart once the file has been at rest for this long. */
+/** Age after which an edit in the same second as a commit counts as before it: git's commit times are whole seconds. */
 const secondMs = 2_000
-/** More files than these are not named: then git looks at the whole checkout. */
+/** Most files that are named to git; beyond that it looks at the whole checkout. */
 const filesNamedMax = 100
 
-/** One look at a checkout takes no longer than this; then its git is killed. What it has found is good for a second. */
+/** Time limit of one look at a checkout, after which its git is killed; and how long a result is kept. */
 const gitLookMs = 3_000
 const rememberedMs = 1_000
-/** Checkouts that are looked at, or were within that second: beyond this number none is. */
+/** Most checkouts that are looked at, or were within that time; beyond it no further one is. */
 const checkoutsMax = 32
 
 /** A look at one checkout. */
 interface Look {
-  /** The claims that it is about, as `keyOf` names them. */
+  /** The claims that the look covers, as `keyOf` names them. */
   keys: ReadonlySet<string>
   found: Promise<ClaimRow[]>
   isOver: boolean
 }
 
-/** What becomes of one checkout: one look at a time, and one that waits for it. */
+/** The looks at one checkout: one at a time, and one that waits for it. */
 interface Looks {
   last?: Look
   next?: { claims: Map<string, ClaimRow>; found: Promise<ClaimRow[]> }
@@ -57,7 +57,7 @@ export class Commits implements CommitReader {
     return inTime.flat().filter((claim) => asked.has(keyOf(claim)))
   }
 
-  /** Shares a look that is under way or was made a moment ago, if it is about these claims; else asks for the next one. */
+  /** Shares a look that is under way or was made a moment ago, if it covers these claims; else asks for the next one. */
   #look(root: string, claims: readonly ClaimRow[], at: number): Promise<ClaimRow[]> {
     const looks = this.#checkouts.get(root) ?? {}
     const { last, next } = looks
@@ -102,7 +102,7 @@ export class Commits implements CommitReader {
     const oldest = Math.min(...claims.map(({ editedAt }) => editedAt))
     const names = claims.length > filesNamedMax ? [] : ['--', ...claims.map(({ file }) => `:(literal)${file}`)]
     const since = `--since=${Math.floor(oldest / 1_000) - 1}`
-    // With -m a merge names its files too. The order that a repository may ask for is a file that git would read.
+    // With -m a merge names its files too. -O/dev/null, since a repository may name an order file, which git would read.
     const shown = ['-m', '--first-parent', '--no-renames', '--name-only', '-z', '--format=%x01%ct', '-O/dev/null']
     const log = ['log', ...shown, since, ...names]
     const commits = committedAt(await ask(log), at)
@@ -114,18 +114,18 @@ export class Commits implements CommitReader {
   }
 }
 
-/** A claim as it was edited last. */
+/** Identifies a claim together with its last edit. */
 function keyOf({ path, agent, editedAt }: ClaimRow): string {
   return `${path}\0${agent}\0${editedAt}`
 }
 
-/** When each file was last committed, in seconds. */
+/** The time of each file's last commit, in seconds. */
 function committedAt(log: string, at: number): Map<string, number> {
   const found = new Map<string, number>()
   for (const commit of log.split('\x01').slice(1)) {
     const [seconds = '', ...files] = commit.split('\0')
     const time = Number.parseInt(seconds, 10)
-    // One from a clock that runs ahead tells nothing.
+    // A commit from a clock that runs ahead tells nothing.
     if (time * 1_000 > at + secondMs) continue
     for (const file of files) {
       const name = file.replace(/^\n/, '')

@@ -1,5 +1,5 @@
-// What a new worktree gets besides its commit, as the project's trusted configuration says: copies of files that git ignores, submodules, and
-// a set-up command. Nothing is fetched: a submodule is a worktree of the one in the main checkout.
+// The set-up of a new worktree beyond its commit, as the project's trusted configuration says: copies of files that git ignores, submodules, and a
+// set-up command. Nothing is fetched: a submodule is a worktree of the one in the main checkout.
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -15,13 +15,13 @@ import { exists } from './repository.ts'
 
 export type WorktreeSettings = NonNullable<ProjectSettings['worktree']>
 
-/** Long enough for `npm ci` in a large project. */
+/** Time limit of the set-up command: long enough for `npm ci` in a large project. */
 const setupMs = 10 * 60_000
 const setupOutputBytesMax = 16 * 1024 * 1024
-/** How much of what a set-up command printed last is shown. */
+/** Characters shown of the end of the set-up command's output. */
 const setupShownChars = 2_000
 
-/** Copies the named files that are there and not in the commit. What is a link, or reached by one, is refused. */
+/** Copies the named files that exist and are not in the commit. Links, and files reached by one, are refused. */
 export async function copyFiles({ repository, path }: Worktree, files: readonly string[] = []): Promise<Copied> {
   const copied: Record<string, string> = {}
   for (const name of files) {
@@ -35,7 +35,7 @@ export async function copyFiles({ repository, path }: Worktree, files: readonly 
   return copied
 }
 
-/** Each at the commit that the checkout around it names, without a branch: that of the worktree, or of a submodule that was named before. */
+/** Adds the submodules, each without a branch at the commit that the checkout around it names: the worktree, or a submodule named before. */
 export async function addSubmodules(git: Git, { repository, path }: Worktree, names: readonly string[] = []) {
   const tops = [path]
   for (const name of names) {
@@ -58,7 +58,7 @@ export interface SetupOptions {
   signal: AbortSignal
 }
 
-/** Rejects with the end of what it printed. */
+/** Runs the set-up command. Rejects with the end of its output. */
 export function setUp(
   [file, ...args]: readonly [string, ...string[]],
   { cwd, env, signal }: SetupOptions,

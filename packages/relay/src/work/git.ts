@@ -1,5 +1,5 @@
 // Runs git for the relay: with a list of arguments, a small environment, a time limit, and without the programs that a repository can bring.
-// Filters of the user's own configuration (such as LFS) do run: a checkout without them would have other content. Those that a repository's
+// Filters of the user's own configuration (such as LFS) do run: a checkout without them would have other content. Filters that a repository's
 // configuration names do not, unless a person has typed the command.
 
 import { execFile } from 'node:child_process'
@@ -9,10 +9,10 @@ import { RefusalError } from '../core/refusal-error.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** git itself said no, with what it printed. */
+/** A failure of git itself, with its message. */
 export class GitError extends Error {
   readonly code: number | undefined
-  /** It said nothing in its time, and was ended. */
+  /** git took longer than its time limit, and was ended. */
   readonly isLate: boolean
 
   constructor(verb: string, code: number | undefined, stderr: string, isLate = false) {
@@ -29,8 +29,8 @@ export class GitError extends Error {
 }
 
 /**
- * No hook, file watcher, maintenance, network, pager, check of signatures or merge driver, and no directory inside a repository that poses as a repository of its own. A branch
- * that somebody else is just writing is waited for.
+ * Settings of every call: no hook, file watcher, maintenance, network, pager, check of signatures or merge driver, and no directory inside a
+ * repository that poses as a repository of its own. git waits for a branch that is being written by somebody else.
  */
 const settings = [
   'core.hooksPath=/dev/null',
@@ -49,13 +49,13 @@ const settings = [
   'safe.bareRepository=explicit',
 ].flatMap((each) => ['-c', each])
 
-/** What checks files out, compares them or writes refs would run filters and hooks that a configuration names. */
+/** Commands that check files out, compare them or write refs, and so would run filters and hooks that a configuration names. */
 const guarded = new Set(['status', 'diff', 'add', 'worktree', 'update-ref', 'merge'])
 
-/** What git needs to find the user's own configuration; nothing that begins with GIT_ goes along. */
+/** Variables that git needs to find the user's own configuration; none that begins with GIT_ is passed on. */
 const passed = ['HOME', 'XDG_CONFIG_HOME', 'USER', 'LOGNAME', 'TMPDIR']
 
-/** Looking at twenty worktrees must not start twenty programs at once. */
+/** Most git processes at once: looking at twenty worktrees must not start twenty programs. */
 const processesMax = 4
 const readMs = 30_000
 const outputBytesMax = 64 * 1024 * 1024
@@ -64,13 +64,13 @@ export interface GitOptions {
   /** More variables for this call. */
   env?: Record<string, string>
   timeoutMs?: number
-  /** How it is ended when its time is up. Without a word, it leaves its locks behind. */
+  /** The signal that ends git when its time is up. After SIGKILL its locks stay behind. */
   killSignal?: 'SIGTERM' | 'SIGKILL'
   /** Exit codes that are answers, besides 0. */
   mayExit?: readonly number[]
 }
 
-/** A setting of a filter or a hook, and what it would be without the repository's own configuration. */
+/** A setting of a filter or a hook, and its value without the repository's own configuration. */
 interface Setting {
   key: string
   value: string
@@ -83,7 +83,7 @@ export class Git {
   readonly #waiting: (() => void)[] = []
   #running = 0
 
-  /** `env` is the caller's own environment: of it git sees PATH and the user's home. `runsFilters`: also those of the repository. */
+  /** `env` is the caller's own environment, of which git gets PATH and the user's home. `runsFilters`: the repository's filters run too. */
   constructor(env: Env, { runsFilters = false } = {}) {
     this.#env = env
     this.#runsFilters = runsFilters
@@ -97,7 +97,7 @@ export class Git {
     return [...new Set(changing.map(({ key }) => key.slice('filter.'.length, key.lastIndexOf('.'))))]
   }
 
-  /** What git prints; rejects with a `GitError` if it fails. */
+  /** The output of git; rejects with a `GitError` if it fails. */
   async run(directory: string, args: readonly string[], options: GitOptions = {}): Promise<string> {
     while (this.#running >= processesMax) await new Promise<void>((next) => this.#waiting.push(next))
     this.#running++
@@ -118,7 +118,7 @@ export class Git {
       if (key.startsWith('hook.')) over.set(`${key.slice(0, key.lastIndexOf('.'))}.enabled`, 'false')
       else if (!this.#runsFilters) over.set(key, users)
     }
-    // As `-c` does it, but a name may hold any character.
+    // These variables work like `-c`, except that a name may contain any character.
     const pairs = [...over].flatMap(([key, value], n) => [
       [`GIT_CONFIG_KEY_${n}`, key],
       [`GIT_CONFIG_VALUE_${n}`, value],
@@ -156,7 +156,7 @@ export class Git {
     })
   }
 
-  /** The first line of what git prints; undefined where it prints none, and where it says no (exit code 1). Any other failure is not a no: it rejects. */
+  /** The first line of git's output; undefined where there is none, and where git says no (exit code 1). Any other failure is not a no: it rejects. */
   async line(directory: string, args: readonly string[], options: GitOptions = {}): Promise<string | undefined> {
     return (await this.run(directory, args, { ...options, mayExit: [1] })).split('\n')[0] || undefined
   }
@@ -169,7 +169,7 @@ export class Git {
       LC_ALL: 'C',
       GIT_TERMINAL_PROMPT: '0',
       GIT_EDITOR: 'true',
-      // A repository's configuration could allow what `protocol.allow` forbids; over this it has no power.
+      // A repository's configuration could allow what `protocol.allow` forbids, but cannot override this.
       GIT_ALLOW_PROTOCOL: 'none',
       // A look at a checkout must not write its index, nor keep its user from writing it.
       GIT_OPTIONAL_LOCKS: '0',

@@ -1,5 +1,5 @@
-// What shows for which worker a worktree was made: git's own folder about it, `worktrees/NAME` in the repository's git directory, with our mark in it. The
-// mark also says whether the worktree was handed over, and which files were copied into it.
+// The mark that shows for which worker a worktree was made. It lies in git's own folder about the worktree, `worktrees/NAME` in the repository's git
+// directory, and also says whether the worktree was handed over, and which files were copied into it.
 
 import { readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -15,27 +15,33 @@ import { commonOf, exists } from './repository.ts'
 const markFile = 'agent-relay.json'
 
 export interface WorktreeMark {
-  /** The id of the worker that it was made for. */
+  /** The id of the worker that the worktree was made for. */
   worker: string
-  /** The files that were copied into it. */
+  /** The files that were copied into the worktree. */
   copied: Copied
-  /** It was not handed over yet. */
+  /** The worktree was not handed over yet. */
   isSettingUp?: boolean
 }
 
 export interface WorktreeRecord {
-  /** git's folder about it. */
+  /** git's folder about the worktree. */
   folder: string
-  /** Undefined where we did not make it. */
+  /** Undefined where the worktree is not ours. */
   mark?: Partial<WorktreeMark>
 }
 
-/** The reason of the lock under which git makes it. git writes it before it writes anything else about a worktree, so that one which is half made has a mark, too. */
+/**
+ * The reason of the lock under which git makes the worktree. git writes it before anything else about a worktree, so that a half-made one has a mark,
+ * too.
+ */
 export function lockReason(worker: string): string {
   return `agent-relay makes it for ${worker}`
 }
 
-/** Undefined where git knows of none. `worker`: also one of this worker's for which git has not noted yet where it lies. */
+/**
+ * git's folder about the worktree. Undefined where git has none. `worker`: also finds a folder of this worker's in which git has not written yet
+ * where the worktree lies.
+ */
 export async function recordOf(
   git: Git,
   { repository, path }: Worktree,
@@ -54,18 +60,18 @@ export function recordsIn(common: string): string[] {
   return exists(all) ? readdirSync(all).map((name) => join(all, name)) : []
 }
 
-/** Where the worktree lies that git's folder is about. */
+/** The path of the worktree that git's folder is about. */
 export function placeOf(folder: string): string | undefined {
   const file = textOf(folder, 'gitdir')
   return file && basename(file) === '.git' ? dirname(file) : undefined
 }
 
-/** Both lead to each other: the file `.git` of the worktree at `path`, which may be moved away, and git's folder about it. */
+/** Whether the file `.git` in `path`, where the worktree is or was moved to, leads to git's folder about the worktree. */
 export function leadsTo(path: string, folder: string): boolean {
   return textOf(path, '.git') === `gitdir: ${folder}`
 }
 
-/** What git cannot read of a file that is a link, or no file, counts as missing. */
+/** The text of one of git's files. A link, or anything else that is no file, counts as missing, as git cannot read it. */
 function textOf(folder: string, name: string): string | undefined {
   try {
     return readForeignText(join(folder, name), { within: dirname(folder) })?.trim() || undefined
@@ -81,7 +87,10 @@ export function markIn(folder: string, path: string): Partial<WorktreeMark> | un
   return worker === undefined ? undefined : { worker, copied: {}, isSettingUp: true }
 }
 
-/** A worker may be able to write where the mark lies: what is not as we write it is not believed, and no file outside the worktree is a copy of ours. */
+/**
+ * The mark in this text. A worker may be able to write to the mark's folder: text in another form is not believed, and no file outside the
+ * worktree is a copy of ours.
+ */
 function known(text: string, path: string): Partial<WorktreeMark> {
   try {
     const { worker, copied, isSettingUp } = parseJson(text) as Record<string, unknown>

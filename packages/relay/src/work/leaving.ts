@@ -1,6 +1,6 @@
-// How a worktree ends: what shows that it is ours, whether it holds work, and its removal. Whatever a row of a database says, nothing is removed that we did not
-// make: it lies where worktrees of ours lie, reached by no link; it is a linked worktree, which leads to git's folder about it, which leads back; and in that folder
-// is the mark of this very worker.
+// The end of a worktree: the proof that it is ours, the search for work in it, and its removal. Whatever a row of a database says, only a worktree
+// that we made is removed: it lies where our worktrees lie, reached by no link; it is a linked worktree, which leads to git's folder about it, which
+// leads back; and that folder has the mark of this very worker.
 
 import { lstatSync, readdirSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
@@ -14,13 +14,13 @@ import { leadsTo, markIn, placeOf, recordOf, recordsIn, type WorktreeMark, type 
 import { inFolder, removeFolder, removeIfEmpty, takeUpRemovals } from './own-files.ts'
 import { allSubmodulesIn, branchOf, checkoutOf, commonOf, exists, mustNotHoldGit } from './repository.ts'
 
-/** A worktree of a worker that is gone, as its row tells of it. */
+/** A worktree of a worker that is gone, as its row describes it. */
 export interface Left {
   worktree: Worktree
   worker: string
-  /** Its program was started, so that work may be in it. */
+  /** The worker's program was started, so that work may be in the worktree. */
   hasRun: boolean
-  /** The folder in which its worktree was made, as far as we know. */
+  /** The folder in which the worktree was made, as far as we know. */
   home: string
 }
 
@@ -28,13 +28,13 @@ interface Own extends WorktreeRecord {
   mark: Partial<WorktreeMark>
 }
 
-/** Unless it holds work. Throws what is wrong with it, and then nothing of it was removed. */
+/** Removes the worktree, unless it holds work. Throws what is wrong with it before anything of it was removed. */
 export async function leave(git: Git, left: Left): Promise<EndedWorktree> {
   const { worktree, hasRun } = left
   const own = await ownOf(git, left)
   if (own === 'of another') return {}
   if (own !== undefined) {
-    // Nobody has worked in one that was never handed over.
+    // Nobody has worked in a worktree that was never handed over.
     const isUntouched = own.mark.isSettingUp === true && !hasRun
     const work = isUntouched ? undefined : await workIn(git, worktree, own)
     if (work) return work
@@ -48,7 +48,7 @@ export async function leave(git: Git, left: Left): Promise<EndedWorktree> {
   return {}
 }
 
-/** With all that it holds. */
+/** Removes the worktree with everything in it. */
 export async function discard(git: Git, left: Left): Promise<EndedWorktree> {
   const { worktree } = left
   const own = await ownOf(git, left)
@@ -76,23 +76,23 @@ export async function mustBeInPlace(git: Git, { worktree, home }: Pick<Left, 'wo
   if (exists(home)) await inFolder(home, () => {})
 }
 
-/** Undefined where nothing is left of it but, perhaps, its branch. */
+/** The worktree, if it is this worker's. Undefined where nothing is left of it but, perhaps, its branch. */
 async function ownOf(git: Git, left: Left): Promise<Own | 'of another' | undefined> {
   const { worktree, worker, home } = left
   await mustBeInPlace(git, left)
   for (const folder of [home, join(await commonOf(git, worktree.repository), 'worktrees')]) await takeUpRemovals(folder)
   const record = await recordOf(git, worktree, worker)
-  // git was cut off just after it had made the directory, or somebody has taken all away.
+  // git was cut off just after it had made the directory, or somebody has removed everything.
   if (!record && (!exists(worktree.path) || (await removeIfEmpty(worktree.path)))) return undefined
   if (!record) throw new Error('git does not know it as a worktree of this repository')
   const { mark } = record
   if (mark?.worker === undefined) throw new Error('it was not made for this worker')
   if (lstatSync(worktree.path, { throwIfNoEntry: false })?.isSymbolicLink()) throw new Error('a link is in its place')
-  // Its path was free again, and another worker has it now.
+  // The path was free again, and another worker has it now.
   return mark.worker === worker ? { ...record, mark } : 'of another'
 }
 
-/** What would be lost with it. */
+/** The work that would be lost with the worktree. */
 async function workIn(git: Git, worktree: Worktree, { folder, mark }: Own): Promise<EndedWorktree | undefined> {
   const { path, repository } = worktree
   if (!exists(path)) {
@@ -109,7 +109,7 @@ async function workIn(git: Git, worktree: Worktree, { folder, mark }: Own): Prom
   return inside === undefined ? undefined : { kept: inside, changes }
 }
 
-/** A submodule's commits are only where they were made. */
+/** Work in submodules, whose commits are only in the checkout where they were made. */
 async function workInSubmodules(git: Git, path: string): Promise<string | undefined> {
   for (const directory of await allSubmodulesIn(git, path)) {
     const dirty = (await uncommittedOf(git, directory, {})).length
@@ -121,7 +121,10 @@ async function workInSubmodules(git: Git, path: string): Promise<string | undefi
   return undefined
 }
 
-/** The worktree first, then git's folders about what lay in it, then the one about itself: as long as anything is left, so is the mark. `look` gets the path to which it was moved. */
+/**
+ * Removes the worktree first, then git's folders about checkouts in it, then the folder about itself: as long as anything is left, so is the mark.
+ * `look` gets the path to which the worktree was moved.
+ */
 async function remove(git: Git, left: Left, own: Own, look?: (path: string) => Promise<void>): Promise<void> {
   const { worktree, worker, hasRun } = left
   const { path } = worktree
@@ -142,7 +145,7 @@ async function remove(git: Git, left: Left, own: Own, look?: (path: string) => P
   })
 }
 
-/** Somebody may have made a worktree inside of it; and it may be configured that ours are made around the repository. */
+/** Refuses a worktree that contains another checkout: somebody may have made one inside it, or our folder may be configured around the repository. */
 async function mustHoldNoOther(git: Git, { repository, path }: Worktree): Promise<void> {
   const common = await commonOf(git, repository)
   const others = recordsIn(common)
@@ -152,7 +155,7 @@ async function mustHoldNoOther(git: Git, { repository, path }: Worktree): Promis
   if (held !== undefined) throw new Error(`it holds ${held}, which is not its own`)
 }
 
-/** git's folders about the checkouts of submodules that lie in it, whether or not it is still there. */
+/** git's folders about the checkouts of submodules in the worktree, even where the worktree is gone. */
 async function recordsInside(git: Git, { repository, path }: Worktree): Promise<string[]> {
   const found: string[] = []
   for (const directory of await allSubmodulesIn(git, repository).catch(() => []))

@@ -1,5 +1,5 @@
-// Merging a worker's branch into the checkout of the person who asks. The one thing here that changes a checkout of the user's, and it
-// refuses where something in it could be lost.
+// Merges a worker's branch into the checkout of the person who asks. Nothing else in work/ changes a checkout of the user's, and the merge is
+// refused where something in the checkout could be lost.
 
 import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -9,7 +9,7 @@ import { operationOf } from './changes.ts'
 import { type Env, Git, GitError } from './git.ts'
 import { checkoutOf, commonOf } from './repository.ts'
 
-/** Signing a commit may need to ask the person. */
+/** Variables for signing a commit, which may need to ask the person. */
 const signing = [
   'GPG_TTY',
   'GNUPGHOME',
@@ -22,11 +22,11 @@ const signing = [
 const mergeMs = 10 * 60_000
 const namesShownMax = 10
 
-/** It was not begun; nothing has changed. */
+/** The merge was not begun; nothing has changed. */
 export class MergeRefused extends Error {}
 
 export interface Merged {
-  /** The checkout that it was merged into. */
+  /** The checkout that the branch was merged into. */
   into: string
   /** HEAD before and after; the same where there was nothing to merge. */
   before: string
@@ -36,7 +36,7 @@ export interface Merged {
 }
 
 export async function merge(env: Env, directory: string, worktree: Worktree): Promise<Merged> {
-  // The person has typed this, as they might have typed git merge.
+  // The repository's filters may run: the person has typed this command, as they might have typed git merge.
   const git = new Git(env, { runsFilters: true })
   const { top, head: before } = await checkoutOf(git, directory)
   if ((await commonOf(git, top)) !== (await commonOf(git, worktree.repository)) || isInside(top, worktree.path))
@@ -48,7 +48,7 @@ export async function merge(env: Env, directory: string, worktree: Worktree): Pr
   const kept = signing.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]))
   const words = ['merge', '--no-edit', '--no-autostash', '-m', `Merge branch '${worktree.branch}'`, tip]
   try {
-    // It may write the index: this is what was asked for.
+    // The merge may write the index, which the person asked for.
     const own = { ...Object.fromEntries(kept), GIT_OPTIONAL_LOCKS: '1' }
     await git.run(top, words, { env: own, timeoutMs: mergeMs })
   } catch (error) {
@@ -72,7 +72,7 @@ async function mustBeClean(git: Git, top: string): Promise<void> {
     )
 }
 
-/** git overwrites files that it ignores or was told to overlook without a word, such as an `.env` that the worker has committed. */
+/** Refuses to overwrite files that git ignores or was told to overlook, such as an `.env` that the worker has committed: git would do so silently. */
 async function mustOverwriteNothing(git: Git, top: string, head: string, tip: string): Promise<void> {
   const changed = [
     'diff',
@@ -102,7 +102,7 @@ function isInTheWay(path: string, isItself: boolean): boolean {
   return stats !== undefined && (isItself || !stats.isDirectory())
 }
 
-/** The outermost first. */
+/** The folders above a file, the outermost first. */
 function parentsOf(name: string): string[] {
   const parent = dirname(name)
   return parent === '.' ? [] : [...parentsOf(parent), parent]

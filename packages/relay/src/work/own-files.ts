@@ -1,5 +1,5 @@
-// All that work/ makes, writes and removes on a disk; no other file of it may. Each step starts from a folder that is held open and that no link
-// leads to, so whatever takes the folder's place meanwhile, nothing is touched elsewhere. What is ours is for the caller to know.
+// All writes and removals of work/ on a disk; none of its other files may write. Each step starts from a folder that is held open and that no link
+// leads to: whatever takes the folder's place meanwhile, nothing is touched elsewhere. Callers know which files are ours.
 
 import {
   type BigIntStats,
@@ -22,11 +22,14 @@ import { readdir, rmdir, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 
-/** A folder is held open for each level of what is removed. */
+/** Most levels of a folder that is removed: one folder is held open for each. */
 const levelsMax = 500
 const isLinux = process.platform === 'linux'
 
-/** `work` gets a path that leads to this very folder, also when something else stands in its place by then. Elsewhere than on Linux: the path itself. */
+/**
+ * Holds a folder open for `work`. On Linux `work` gets a path that leads to this very folder, even when something else has its place by then;
+ * elsewhere, the path itself.
+ */
 async function holding<T>(path: string | Buffer, work: (held: string, descriptor: number) => T): Promise<Awaited<T>> {
   const descriptor = open(path)
   try {
@@ -36,7 +39,7 @@ async function holding<T>(path: string | Buffer, work: (held: string, descriptor
   }
 }
 
-/** The same for a folder by its own path: refuses one that a link leads to. */
+/** Holds a folder open by its own path; refuses one that a link leads to. */
 export function inFolder<T>(folder: string, work: (held: string) => T): Promise<Awaited<T>> {
   return holding(folder, (held) => {
     if ((isLinux ? readlinkSync(held) : realpathSync(folder)) !== folder) throw linked(folder)
@@ -58,12 +61,12 @@ function linked(folder: string): Error {
   return new Error(`${folder} is a link, or is reached by one, so nothing is written or removed there`)
 }
 
-/** Undefined where nothing is there; a link is not followed. */
+/** Information about a path; undefined where nothing is there. A link is not followed. */
 function found(path: string): BigIntStats | undefined {
   return lstatSync(path, { bigint: true, throwIfNoEntry: false })
 }
 
-/** With the folders above it. */
+/** Makes a folder and the folders above it. */
 export async function makeFolder(folder: string): Promise<void> {
   if (found(folder) === undefined) {
     await makeFolder(dirname(folder))
@@ -72,12 +75,12 @@ export async function makeFolder(folder: string): Promise<void> {
   await inFolder(folder, () => {})
 }
 
-/** Fails where there is something already. */
+/** Writes a new file. Fails where there is something already. */
 export function writeNew(path: string, bytes: string | Uint8Array, mode: number): Promise<void> {
   return inFolder(dirname(path), (held) => writeFileSync(join(held, basename(path)), bytes, { flag: 'wx', mode }))
 }
 
-/** For its owner alone. What stood there is replaced, not written into: it may be a link. */
+/** Writes a file for its owner only. An existing one is replaced, not written into: it may be a link. */
 export function replace(path: string, text: string): Promise<void> {
   return inFolder(dirname(path), (held) => {
     const aside = join(held, `${basename(path)}.new`)
@@ -87,12 +90,12 @@ export function replace(path: string, text: string): Promise<void> {
   })
 }
 
-/** One that somebody else has removed meanwhile is no failure. */
+/** Removes a file. A file that somebody else has removed meanwhile is no failure. */
 export function removeFile(path: string): Promise<void> {
   return inFolder(dirname(path), (held) => rmSync(join(held, basename(path)), { force: true }))
 }
 
-/** False where it is not an empty folder. */
+/** Removes an empty folder. False where it is not one. */
 export function removeIfEmpty(path: string): Promise<boolean> {
   return inFolder(dirname(path), (held) => {
     try {
@@ -104,7 +107,7 @@ export function removeIfEmpty(path: string): Promise<boolean> {
   })
 }
 
-/** A folder for the time of `work`, where the system has such folders. */
+/** Makes a folder in the system's temporary directory for the time of `work`. */
 export async function withScratch<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'relay-diff-'))
   try {
@@ -115,15 +118,15 @@ export async function withScratch<T>(work: (folder: string) => Promise<T>): Prom
 }
 
 /*
- * A folder is removed in three steps, of which each is one rename, so that a removal that is cut off is taken up where it was:
+ * A folder is removed in three steps, each of them one rename, so that an interrupted removal continues where it was:
  *
  *   NAME  →  .looking-INODE/NAME  →  .removed-INODE/NAME  →  gone
  *
- * Nobody looks for it in the folder in between, which is its owner's alone. There it is checked once more, and goes back if it does not pass. The number is
- * that of the folder itself, which no repository and no archive can know beforehand: nothing else in such a folder is taken for ours.
+ * Only its owner can enter the folder in between. There the removed folder is checked once more, and goes back if it does not pass. INODE is the
+ * removed folder's own number, which no repository and no archive can know beforehand: nothing else in such a folder is taken for ours.
  */
 
-/** `check` throws why it is not to be removed; it gets the path by which nothing else can be reached, and the one that other programs can use. */
+/** Removes a folder. `check` throws why it must stay; it gets the path by which nothing else can be reached, and one that other programs can use. */
 export async function removeFolder(path: string, check: (held: string, path: string) => unknown): Promise<void> {
   const name = basename(path)
   await inFolder(dirname(path), async (held) => {
@@ -149,7 +152,7 @@ export async function removeFolder(path: string, check: (held: string, path: str
   })
 }
 
-/** Takes up the removals in this folder that were cut off: what was checked goes, all else comes back. */
+/** Continues the removals in this folder that were cut off: checked folders are removed, all others come back. */
 export async function takeUpRemovals(folder: string): Promise<void> {
   if (found(folder) === undefined) return
   await inFolder(folder, async (held) => {
@@ -158,7 +161,7 @@ export async function takeUpRemovals(folder: string): Promise<void> {
       if (inode === undefined || !isPrivate(join(held, entry))) continue
       const names = readdirSync(join(held, entry))
       if (names.some((name) => found(join(held, entry, name))?.ino !== BigInt(inode))) continue
-      // One that cannot be ended now is found again, and keeps nobody else from a removal.
+      // A removal that cannot be finished now is found again later, and does not block other removals.
       try {
         if (step === 'removed') await clear(join(held, entry))
         else putBack(held, entry, names[0])
@@ -167,7 +170,7 @@ export async function takeUpRemovals(folder: string): Promise<void> {
   })
 }
 
-/** Nothing is overwritten: a folder can only take the place of an empty one. */
+/** Puts a folder back. Nothing is overwritten: a folder can only take the place of an empty one. */
 function putBack(held: string, aside: string, name: string | undefined): void {
   if (name !== undefined) renameSync(join(held, aside, name), join(held, name))
   rmdirSync(join(held, aside))
@@ -178,12 +181,15 @@ function isPrivate(path: string): boolean {
   return stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o777) === 0o700
 }
 
-/** Step by step, each from a folder that is held: a process that still runs in there cannot lead this one out of it by a link. */
+/**
+ * Removes a folder's contents step by step, each from a folder that is held open: a process that still runs in there cannot lead this one out of
+ * it by a link.
+ */
 async function clear(path: string | Buffer, levels = levelsMax): Promise<void> {
   if (levels === 0) throw new Error(`it holds folders in more than ${levelsMax} folders`)
   await holding(path, async (held, descriptor) => {
     fchmodSync(descriptor, 0o700)
-    // A name need not be text.
+    // Names are read as bytes: a name need not be valid text.
     for (const entry of await readdir(held, { withFileTypes: true, encoding: 'buffer' })) {
       const inside = Buffer.concat([Buffer.from(`${held}/`), entry.name])
       if (entry.isDirectory()) await clear(inside, levels - 1)

@@ -1,4 +1,4 @@
-// What git knows of a directory: its checkout, the repository's main checkout, its HEAD, and the worktrees there are. Writes nothing.
+// Reads git's view of a directory: its checkout, the repository's main checkout, its HEAD, and its worktrees. Writes nothing.
 
 import { lstatSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -14,29 +14,29 @@ export interface CheckoutState {
   root: string
   /** The commit that is checked out. */
   head: string
-  /** Undefined where no branch is. */
+  /** Undefined where no branch is checked out. */
   branch?: string
 }
 
 export interface ListedWorktree {
   path: string
   head?: string
-  /** As `refs/heads/…`. */
+  /** The full name of the branch, `refs/heads/…`. */
   ref?: string
   isBare: boolean
 }
 
-/** git reads a few small files for it. */
+/** Time limit of git's answer, for which it reads a few small files. */
 const lookMs = 10_000
 
-/** Refuses a directory of a repository at whose files git would wait. */
+/** Refuses a directory of a repository with files on which git would hang. */
 export async function mustNotHoldGit(directory: string): Promise<void> {
   const looked = await lookout.look({ cwd: directory, files: [], directory, isForGit: true }, directory)
   if (!looked) throw none(directory, 'its file system, or that of its repository, does not answer')
   if (looked.unsafe) throw none(directory, `${looked.unsafe.path}: ${looked.unsafe.why}. Remove it, then try again`)
 }
 
-/** Refuses what is not a directory of a checkout, or has no commit yet; and a repository at whose files git would wait. */
+/** The checkout of a directory. Refuses a directory that is in none, a repository without a commit, and one with files on which git would hang. */
 export async function checkoutOf(git: Git, directory: string): Promise<CheckoutState> {
   await mustNotHoldGit(directory)
   try {
@@ -66,7 +66,7 @@ async function stateOf(git: Git, directory: string): Promise<CheckoutState> {
   return { top, root: own === common ? top : await mainOf(git, top), head, branch }
 }
 
-/** A directory that is in no commit would not be in a worktree. */
+/** The directory's path in the checkout. Refuses a directory that is in no commit, since a worktree would not have it. */
 export async function mustBeIn(git: Git, { top, head }: CheckoutState, directory: string): Promise<string> {
   const way = relative(top, directory)
   if (way === '') return way
@@ -75,7 +75,7 @@ export async function mustBeIn(git: Git, { top, head }: CheckoutState, directory
   return way
 }
 
-/** Without them its files would be other ones; with them, code of the repository would run. */
+/** Refuses filters of the repository's own configuration: without them its files would be other ones; with them, code of the repository would run. */
 export async function mustHaveNoFilters(git: Git, { top }: CheckoutState): Promise<void> {
   const [name] = await git.ownFilters(top)
   if (name === undefined) return
@@ -83,13 +83,13 @@ export async function mustHaveNoFilters(git: Git, { top }: CheckoutState): Promi
   throw none(top, `its .git/config names the filter ${name}, which is not run for a worker; ${how}`)
 }
 
-/** The paths at which its index has submodules. */
+/** The paths of submodules in the checkout's index. */
 export async function gitlinksIn(git: Git, path: string): Promise<string[]> {
   const entries = (await git.run(path, ['ls-files', '--stage', '-z'])).split('\0')
   return entries.filter((entry) => entry.startsWith('160000 ')).map((entry) => entry.replace(/^[^\t]*\t/, ''))
 }
 
-/** The submodules that are checked out in it, as their directories. What a link leads to is left out. */
+/** The directories of submodules that are checked out. A submodule behind a link is left out. */
 export async function submodulesIn(git: Git, path: string): Promise<string[]> {
   const top = realDirectory(path) ?? path
   return (await gitlinksIn(git, path))
@@ -100,7 +100,7 @@ export async function submodulesIn(git: Git, path: string): Promise<string[]> {
 /** Submodules may hold submodules, but not this deep. */
 const depthMax = 8
 
-/** Those inside of submodules too, the innermost first. */
+/** The submodules that are checked out, also those inside of submodules, the innermost first. */
 export async function allSubmodulesIn(git: Git, path: string, depth = depthMax): Promise<string[]> {
   if (depth === 0) throw new Error(`${path} holds submodules in more than ${depthMax} submodules`)
   const found: string[] = []
@@ -109,7 +109,7 @@ export async function allSubmodulesIn(git: Git, path: string, depth = depthMax):
   return found
 }
 
-/** The git directory that all checkouts of its repository share, without links in its path. */
+/** The git directory that all checkouts of the repository share, without links in its path. */
 export async function commonOf(git: Git, directory: string): Promise<string> {
   return (await git.run(directory, ['rev-parse', '--path-format=absolute', '--git-common-dir'])).trimEnd()
 }
@@ -120,7 +120,7 @@ async function mainOf(git: Git, top: string): Promise<string> {
   return path !== undefined && exists(join(path, '.git')) ? path : top
 }
 
-/** The main one first. */
+/** The repository's worktrees, the main one first. */
 export async function worktreesOf(git: Git, directory: string): Promise<ListedWorktree[]> {
   const text = await git.run(directory, ['worktree', 'list', '--porcelain', '-z'])
   return text
@@ -133,7 +133,7 @@ export async function worktreesOf(git: Git, directory: string): Promise<ListedWo
     })
 }
 
-/** Also true of a link that leads nowhere. */
+/** Whether something is at the path; also true of a link that leads nowhere. */
 export function exists(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined

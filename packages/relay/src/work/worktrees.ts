@@ -1,4 +1,4 @@
-// The worktrees of workers: where one goes, how it is made, and how it ends. Only what is ours and holds no work is ever removed; the
+// The worktrees of workers: their places, their making and their end. Only a worktree that is ours and holds no work is ever removed; the
 // repository's other checkouts, their indexes and the stash are not touched.
 
 import { basename, dirname, join, relative, resolve } from 'node:path'
@@ -31,18 +31,18 @@ import {
   worktreesOf,
 } from './repository.ts'
 
-/** How many worktrees one name may leave behind. */
+/** Most worktrees that one name may leave behind. */
 const sameNameMax = 99
-/** Checking out a large repository takes its time. */
+/** Time limit of checking out a large repository. */
 const addMs = 10 * 60_000
 
-/** One in a daemon: two workspaces may have the same repository. */
+/** The worktrees of all workspaces: a daemon has one such object, since two workspaces may have the same repository. */
 export class Worktrees implements WorktreeKeeper {
   readonly #git: Git
   readonly #dataDir: string
-  /** The workers for which no branch could be made: whatever is there by that name is of somebody else. */
+  /** Workers for which no branch could be made: anything under that name belongs to somebody else. */
   readonly #without = new Set<string>()
-  /** What is under way, by repository. */
+  /** The work under way, by repository. */
   readonly #doing = new Map<string, Promise<unknown>>()
 
   constructor({ env, dataDir }: { env: Env; dataDir: string }) {
@@ -67,7 +67,7 @@ export class Worktrees implements WorktreeKeeper {
     return { worktree, cwd: join(worktree.path, way), ...(notes.length > 0 ? { note: notes.join(' ') } : {}) }
   }
 
-  /** For a note only: a repository in which git takes too long for it gets none. */
+  /** The number of uncommitted files, for a note only: a repository in which git takes too long gets none. */
   async #dirty({ top }: CheckoutState): Promise<number> {
     try {
       return (await uncommittedOf(this.#git, top, {})).length
@@ -89,7 +89,7 @@ export class Worktrees implements WorktreeKeeper {
     return this.#end(worktree, by, discard)
   }
 
-  /** Whatever goes wrong: what may hold work, or may not be ours, stays. */
+  /** Ends a worktree. After any failure it stays, since it may hold work, or may not be ours. */
   #end(worktree: Worktree, by: LeftBy, end: typeof leave): Promise<EndedWorktree> {
     return this.#alone(worktree, async () => {
       try {
@@ -116,7 +116,7 @@ export class Worktrees implements WorktreeKeeper {
     const home = this.#homeOf(worktree, cwd)
     await mustBeInPlace(this.#git, { worktree, home })
     await makeFolder(home)
-    // Ignored by git, with nothing written into a file of the repository.
+    // git ignores the folder this way, with nothing written into a file of the repository.
     if (!exists(join(home, '.gitignore'))) await writeNew(join(home, '.gitignore'), '*\n', 0o644)
     await makeBranch(this.#git, worktree)
     this.#without.delete(worker)
@@ -153,7 +153,7 @@ export class Worktrees implements WorktreeKeeper {
     throw new RefusalError('worktree.none', { directory: root, why: `${home} holds ${sameNameMax} of ${name} already` })
   }
 
-  /** Making and ending change the same lists of git: one after the other, so that none finds them locked or half made. */
+  /** Runs work on one repository at a time: making and ending change the same lists of git, which must not be found locked or half made. */
   #alone<T>({ repository }: Worktree, work: () => Promise<T>): Promise<T> {
     const doing = this.#doing
     const done = (doing.get(repository) ?? Promise.resolve()).then(work)
@@ -163,7 +163,7 @@ export class Worktrees implements WorktreeKeeper {
     return done
   }
 
-  /** The folder in which this worktree was made: where they always are, unless the trusted configuration for where its worker works names another. */
+  /** The folder in which this worktree was made: the usual one, unless the trusted configuration of the worker's directory names another. */
   #homeOf({ repository, path }: Worktree, cwd = path): string {
     const usual = homeOf(repository, undefined)
     if (dirname(path) === usual || !isInside(cwd, path)) return usual
@@ -183,12 +183,12 @@ function homeOf(root: string, settings: WorktreeSettings | undefined): string {
   return isInside(home, root) ? home : realWay(home)
 }
 
-/** A directory outside the repository is the owner's choice, and may be reached by links: git knows it without them. */
+/** The path without links. A directory outside the repository is the owner's choice, and may be reached by links: git knows it without them. */
 function realWay(path: string): string {
   return realDirectory(path) ?? join(realWay(dirname(path)), basename(path))
 }
 
-/** Inside the repository no directory on the way may be a link, which would lead somewhere else. */
+/** Refuses a folder inside the repository that is reached by a link, which would lead somewhere else. */
 function mustBePlain(root: string, home: string): void {
   if (!isInside(home, root)) return
   let way = root
@@ -203,7 +203,7 @@ function mustBePlain(root: string, home: string): void {
   }
 }
 
-/** A name of an agent as a part of a branch's name: git takes no `..`, and no `.` or `.lock` at the end. */
+/** An agent's name as a part of a branch's name: git takes no `..`, and no `.` or `.lock` at the end. */
 function labelOf(name: string): string {
   return name.replace(/\.(?=\.|$)/g, '-').replace(/\.lock$/, '-lock')
 }

@@ -1,16 +1,17 @@
-// The way of messages into one session of Claude Code, by the session's own socket. Writing to it says nothing of the model: a message is offered
-// once the transcript shows that the model was given it. What the session holds or refuses by a setting of its own is told, and is not offered.
+// Delivers messages into one session of Claude Code by the session's own socket. Writing to the socket does not mean that the model has the
+// message: it counts as offered once the transcript shows it. A message that the session holds or refuses by a setting of its own is reported, and
+// does not count as offered.
 
 import type { HeldMail } from '../../broker/waking/own-session-runtime.ts'
 import { type ClaudeInbox, type Fate, newLetterId } from './inbox.ts'
 import type { ClaudeSession } from './registry.ts'
 import { ClaudeTranscript } from './transcript.ts'
 
-/** After a session that refused or held: its person may change that setting at any time, but rarely does. */
+/** Pause after a session refused or held a message: its person may change that setting at any time, but rarely does. */
 const refusedMs = 10 * 60_000
-/** After a letter that did not arrive. */
+/** Pause after a message that did not arrive. */
 const failedMs = 30_000
-/** An idle session that has a letter shows so at once, and says what it does not take. */
+/** How long an idle session may show no sign of a message: one that takes it shows so at once. */
 const takenMs = 15_000
 
 const heldNote = 'held until its person lets it in'
@@ -19,7 +20,7 @@ const silentNote = 'its session does not take them'
 const refusedNote = 'refused by a setting of its session'
 
 export interface Mail extends HeldMail {
-  /** As who it comes, and as it is shown to the model. */
+  /** The sender's name, and the text as the model is shown it. */
   name: string
   text: string
 }
@@ -28,7 +29,7 @@ interface Sent {
   id: string
   mail: Mail
   sentAt: number
-  /** It waits in the session for the end of the turn, or for its person. */
+  /** The message waits in the session for the end of the turn, or for its person. */
   isQueued: boolean
   isHeld: boolean
 }
@@ -36,7 +37,7 @@ interface Sent {
 export interface ClaudeDoorOptions {
   home: string
   inbox: ClaudeInbox
-  /** Something may be given now, or no more. */
+  /** Called when the session may have begun or ceased to accept messages. */
   onChange(): void
   onTrouble(error: Error): void
 }
@@ -55,7 +56,7 @@ export class ClaudeDoor {
     this.#session = session
   }
 
-  /** A letter may be sent now. Never before a dialog: it could push the question off the screen. */
+  /** Whether a message may be sent now. Never while a dialog is shown: the message could push the question off the screen. */
   get isOpen(): boolean {
     const { doing } = this.#session
     return !this.#sent && !this.#isShut && (doing?.state === 'idle' || doing?.state === 'busy')
@@ -65,27 +66,27 @@ export class ClaudeDoor {
     return this.#sent !== undefined
   }
 
-  /** Its person is asked about each message: its steps are not, or a setting of it says so. */
+  /** The session asks its person about each message: it runs without asking for its steps, or a setting of it says so. */
   get holds(): boolean {
     return this.#holds || this.#session.isUnasked
   }
 
-  /** Where its model answers to. */
+  /** The address to which the session's model replies. */
   get address(): string {
     return `uds:${this.#options.inbox.path}`
   }
 
-  /** Why messages do not get in. */
+  /** The reason why the session does not take messages now. */
   get note(): string | undefined {
     return this.#sent?.isHeld ? heldNote : this.#isShut ? this.#closed?.note : undefined
   }
 
-  /** Nothing was sent yet: an earlier daemon may have sent what waits now. */
+  /** Nothing was sent from here yet: a message that waits now may be an earlier daemon's. */
   get isFirst(): boolean {
     return this.#isFirst
   }
 
-  /** How long nothing is sent to it; undefined where something may be. */
+  /** Milliseconds until the session may be sent messages again; undefined where it may be now. */
   get shutMs(): number | undefined {
     const restMs = (this.#closed?.until ?? 0) - performance.now()
     return restMs > 0 && Number.isFinite(restMs) ? restMs : undefined
@@ -95,11 +96,11 @@ export class ClaudeDoor {
     return performance.now() < (this.#closed?.until ?? 0)
   }
 
-  /** Its record says something else. */
+  /** Takes over a changed record of the session. */
   update(session: ClaudeSession): void {
     const { sessionId } = this.#session
     this.#session = session
-    // After `/clear` it goes on as another conversation, with what waited.
+    // After `/clear` the session goes on as another conversation, and keeps the message that waited.
     if (this.#sent && sessionId !== session.sessionId)
       this.#transcripts.push(new ClaudeTranscript(this.#options.home, session.sessionId))
     this.look()
@@ -132,7 +133,7 @@ export class ClaudeDoor {
     this.#options.onChange()
   }
 
-  /** Whether the model has it by now. */
+  /** Finds out from the transcripts whether the model has the message by now. */
   look(): void {
     const sent = this.#sent
     if (!sent) return
@@ -147,7 +148,7 @@ export class ClaudeDoor {
       this.#giveBack({ until: performance.now() + refusedMs, note: silentNote })
   }
 
-  /** The session is gone: what its model was not given goes another way. */
+  /** The session is gone: a message that its model was not given goes another way. */
   end(): void {
     this.look()
     this.#giveBack({ until: Number.POSITIVE_INFINITY })

@@ -1,6 +1,6 @@
-// Our socket beside those of Claude Code's sessions: what the daemon says to a session goes to that session's socket, and comes from ours. A session
-// tells there what became of a message that its model does not get (held, refused, dropped), and what its model writes to us arrives there.
-// Nobody proves who they are on it: the folder is this user's alone, and what comes gives no right.
+// A socket of the relay beside those of Claude Code's sessions. The daemon sends to a session's socket and names this one as its sender. Sessions
+// report here on messages that their model does not get (held, refused, dropped), and their models' replies arrive here. Senders on this socket
+// prove nothing about themselves: the folder is this user's alone, and what arrives here gives no right.
 
 import { randomUUID } from 'node:crypto'
 import { lstatSync, rmSync } from 'node:fs'
@@ -11,10 +11,10 @@ import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { type ClaudeSession, isOwn } from './registry.ts'
 
-/** One frame: a body at its longest, with room for escaping. */
+/** Longest frame: a body at its longest, with room for escaping. */
 const letterBytesMax = 2 * 1024 * 1024
 const connectionsMax = 64
-/** A session says one thing and hangs up. */
+/** Time limit of an incoming connection: a session says one thing and hangs up. */
 const saidMs = 5_000
 const writeMs = 5_000
 
@@ -33,7 +33,7 @@ const Said = z.object({
   message: z.object({ content: z.string() }),
 })
 
-/** What a session says of a message that waits in it, or that its model will not get. */
+/** A session's report on a message that waits in it, or that its model will not get. */
 export type Fate = 'held' | 'released' | 'refused' | 'dropped' | 'expired'
 const fates: Readonly<Record<string, Fate>> = {
   held: 'held',
@@ -46,7 +46,7 @@ const fates: Readonly<Record<string, Fate>> = {
 
 export interface SaidToUs {
   id: string
-  /** The socket of the session that it claims to be. */
+  /** The socket of the session that the sender claims to be. */
   socketPath: string
   text: string
 }
@@ -58,7 +58,7 @@ export interface InboxListener {
 
 export interface Letter {
   id: string
-  /** As who it comes. */
+  /** The sender's name. */
   name: string
   text: string
 }
@@ -76,7 +76,10 @@ export class ClaudeInbox {
     this.#server.maxConnections = connectionsMax
   }
 
-  /** In the folder of the sessions' own sockets, under the name that they look for: of this process, or of an agent's that is no session. */
+  /**
+   * Opens the socket in the folder of the sessions' own sockets, under the name that they look for: the number of this process, or of an agent's
+   * process that is no session.
+   */
   static async open(folder: string, pid: number, listener: InboxListener): Promise<ClaudeInbox> {
     if (!isOwn(lstatSync(folder))) throw new Error(`${folder} is not a folder of this user alone`)
     const inbox = new ClaudeInbox(join(folder, `${pid}.sock`), listener)
@@ -90,10 +93,10 @@ export class ClaudeInbox {
     return inbox
   }
 
-  /** Resolves once the session has it in its socket, which says nothing of its model. */
+  /** Resolves once the message is in the session's socket, which says nothing about its model. */
   send({ socketPath, token }: ClaudeSession, { id, name, text }: Letter): Promise<void> {
     const from = `uds:${this.path}`
-    // Never a higher mode than the one in which each step is asked for.
+    // The mode that we claim is never higher than the one in which each step is asked for.
     const head = `<cross-session-message from="${from}" from-name="${name}" from-mode="prompting">`
     const content = `${head}\n${text.replaceAll('</cross-session', '<\\/cross-session')}\n</cross-session-message>`
     const message = { type: 'user', message: { role: 'user', content }, priority: 'next', from }
@@ -159,13 +162,13 @@ export class ClaudeInbox {
 
 export const newLetterId = (): string => randomUUID()
 
-/** What the model wrote. */
+/** The text that the model wrote, without its wrapper. */
 function unwrapped(content: string): string {
   const [, text] = /^<cross-session-message [^>\n]*>\n([\s\S]*)\n<\/cross-session-message>$/.exec(content) ?? []
   return text ?? content
 }
 
-/** A socket of ours that a killed daemon left. One that is served again belongs to a process that has its number now. */
+/** Removes our socket that a killed daemon left. A socket that is served belongs to a process that has reused the number. */
 export const removeDead = (path: string): void => void freed(path)
 
 /** Removes a socket that nobody serves. */

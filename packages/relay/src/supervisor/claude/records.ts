@@ -1,6 +1,6 @@
-// Our agents in Claude Code's own list of agents, so that its sessions write to them by name. Each stands there by a record of a living process: the
-// agent's own, or this daemon for those that have none. Nothing is written before the person has agreed. Only our own records are ever
-// touched, and they are known by a field that no other program writes.
+// Lists our agents in Claude Code's own list of agents, so that its sessions write to them by name. Each record names a living process: the agent's
+// own, or this daemon for agents that have none. Nothing is written before the person has agreed. Only our own records are ever changed or removed,
+// and they are known by a field that no other program writes.
 
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { lstatSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -10,12 +10,12 @@ import { startOf } from '../processes.ts'
 import { type ClaudeSession, writtenBy } from './registry.ts'
 
 export interface Listed {
-  /** Of the process by which it stands there. */
+  /** Process number under which the agent is listed. */
   pid: number
   name: string
   directory: string
   isBusy: boolean
-  /** Where what is sent to it arrives. */
+  /** The socket for messages to the agent. */
   socketPath: string
 }
 
@@ -33,7 +33,7 @@ export class ClaudeRecords {
     this.#removeDead()
   }
 
-  /** From now on these stand there and no others. `like`: a session that runs, of whose version and container the records are. */
+  /** Replaces the list by these agents. `like`: a running session, whose version and container the records copy. */
   list(all: readonly Listed[], like: ClaudeSession | undefined): void {
     const wanted = new Map(like ? all.map((each) => [each.pid, each]) : [])
     for (const pid of [...this.#written.keys()]) if (!wanted.has(pid)) this.#remove(pid)
@@ -63,7 +63,7 @@ export class ClaudeRecords {
     const known = this.#written.get(pid)
     if (known?.text === text) return
     const file = `${pid}.json`
-    // Somebody else's record of this process stays, also one that came after ours.
+    // Another program's record of this process stays, even one written after ours.
     if (known ? !this.#isOurs(file) : this.#isThere(file)) return
     const keyFile = known?.keyFile ?? `${pid}.${createHash('sha256').update(socketPath).digest('hex')}.key`
     this.#written.set(pid, { text, keyFile })
@@ -74,7 +74,7 @@ export class ClaudeRecords {
     this.#put(file, { ...own, sessionId: randomUUID(), ...times, ...kind })
   }
 
-  /** Whole or not at all: every session reads it at any time. */
+  /** Writes a file in one step, since sessions read it at any time. */
   #put(file: string, content: object): void {
     const path = join(this.#folder, file)
     const draft = `${path}.${process.pid}`
@@ -94,7 +94,7 @@ export class ClaudeRecords {
     if (!written) return
     const file = `${pid}.json`
     if (this.#isOurs(file)) rmSync(join(this.#folder, file), { force: true })
-    // Its name has our socket in it, which nobody else serves now.
+    // The key file's name is made from our socket's path, which nobody else serves now.
     if (!this.#isThere(file)) rmSync(join(this.#folder, written.keyFile), { force: true })
   }
 
@@ -108,7 +108,7 @@ export class ClaudeRecords {
     return daemon === agentRelay.daemon && start === agentRelay.start
   }
 
-  /** Those of a daemon that was killed: they would be listed for as long as their processes live. */
+  /** Removes the records of a killed daemon, which would be listed for as long as their processes live. */
   #removeDead(): void {
     for (const file of this.#files().filter((name) => name.endsWith('.json'))) {
       const { agentRelay } = this.#own(file) ?? {}
@@ -138,7 +138,7 @@ export class ClaudeRecords {
   }
 }
 
-/** What a session says of its host is only its word: another user's process is never listed. */
+/** Whether the process is this user's. The host named in a session is not proof: another user's process is never listed. */
 function isMine(pid: number): boolean {
   return statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === process.getuid?.()
 }

@@ -1,5 +1,5 @@
-// The registry of Claude Code: one file for each of its running sessions, in which it tells what it does and where it listens for messages. What we
-// write there is in records.ts. A file that is not exactly as we know it is left alone, and the reason is kept for `doctor`.
+// The registry of Claude Code: one file for each of its running sessions, with what the session does and where it listens for messages. Our own
+// records in it are in records.ts. A file that is not exactly as we know it is left alone, and the reason is kept for `doctor`.
 
 import { createHash } from 'node:crypto'
 import { type FSWatcher, lstatSync, readdirSync, readlinkSync, type Stats, statSync, watch } from 'node:fs'
@@ -11,16 +11,16 @@ import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { startOf, wordsOf } from '../processes.ts'
 
-/** A record is half a kilobyte. */
+/** Longest record; a real one has half a kilobyte. */
 const recordBytesMax = 64 * 1024
 /** Sessions of one person at a time; more are somebody's mistake. */
 const recordsMax = 500
-/** Between two looks at most, where nothing tells of a change: a process that was killed leaves its record. */
+/** Longest interval between two looks, for changes without an event: a process that was killed leaves its record. */
 const recordsMs = 1_000
-/** What comes together is one look. */
+/** Changes within this time are handled in one look. */
 const recordsSoonMs = 50
 const textCharsMax = 200
-/** A record of ours, of this daemon or another: no session of Claude Code. */
+/** Reason for a record written by a relay, this daemon's or another's: it is no session of Claude Code. */
 export const oursText = 'an agent of a relay'
 const unaskedMode = 'bypassPermissions'
 const unasked = ['--dangerously-skip-permissions', `--permission-mode=${unaskedMode}`]
@@ -28,7 +28,7 @@ export const endedText = 'its process has ended'
 
 const Record = z.object({
   pid: z.number().int().positive(),
-  /** Field 22 of /proc/PID/stat: a process number is given again. */
+  /** Start time, field 22 of /proc/PID/stat: process numbers are reused. */
   procStart: z.string().regex(/^\d{1,20}$/),
   pidDomain: z.string().max(textCharsMax),
   sessionId: z.string().regex(/^[\da-f-]{36}$/),
@@ -43,7 +43,7 @@ const Record = z.object({
 })
 const Key = z.object({ peerToken: z.string().max(textCharsMax), procStart: z.string().max(textCharsMax) })
 
-/** A session that runs. */
+/** A running session of Claude Code. */
 export interface ClaudeSession {
   pid: number
   procStart: string
@@ -51,12 +51,12 @@ export interface ClaudeSession {
   directory: string
   version: string
   pidDomain: string
-  /** A person sits before it: it is not one prompt of a script. */
+  /** A person uses the session: it is not one prompt of a script. */
   isAttended: boolean
-  /** Nobody is asked about its steps, as it was started: it asks its person about what others say to it. */
+  /** The session was started so that its steps need no permission; it then asks its person about messages from others. */
   isUnasked: boolean
   name: string
-  /** Undefined until it has said. */
+  /** Undefined until the session has said. */
   doing?: { state: 'idle' | 'busy' | 'waiting'; for?: string }
   socketPath: string
   token: string
@@ -67,7 +67,7 @@ type Read = { stats: Stats; session: ClaudeSession } | { stats: Stats; why: stri
 export interface ClaudeRegistryOptions {
   /** `$CLAUDE_CONFIG_DIR`, or `~/.claude`. */
   home: string
-  /** Something may be different: a session came, went, or does something else. */
+  /** Called when a session may have come, gone, or changed what it does. */
   onChange(): void
 }
 
@@ -88,7 +88,7 @@ export class ClaudeRegistry {
     this.#soon = setTimeout(() => this.look(), 0).unref()
   }
 
-  /** Once, without watching. */
+  /** Reads the registry once, without watching it. */
   static read(home: string): {
     sessions: ReadonlyMap<number, ClaudeSession>
     leftAlone: { file: string; why: string }[]
@@ -99,7 +99,7 @@ export class ClaudeRegistry {
     return { sessions: registry.sessions, leftAlone: registry.leftAlone() }
   }
 
-  /** By process number. */
+  /** Running sessions by process number. */
   get sessions(): ReadonlyMap<number, ClaudeSession> {
     return this.#living
   }
@@ -121,14 +121,14 @@ export class ClaudeRegistry {
     this.#soon ??= setTimeout(() => this.look(), recordsSoonMs).unref()
   }
 
-  /** At once: before something is done that depends on what a session does at this moment. */
+  /** Looks at once: before an action that depends on what a session does at this moment. */
   look(): void {
     clearTimeout(this.#soon)
     this.#soon = undefined
     const before = this.#living
     this.#read = this.#readAll()
     const found = [...this.#read.values()].flatMap((read) => ('session' in read ? [read.session] : []))
-    // The process itself is asked each time: one that was killed could not take its record away.
+    // Each process is checked every time: a killed one could not remove its record.
     this.#living = new Map(found.filter(isRunning).map((session) => [session.pid, session]))
     const isSame =
       this.#living.size === before.size && [...this.#living].every(([pid, each]) => before.get(pid) === each)
@@ -149,7 +149,7 @@ export class ClaudeRegistry {
     return read
   }
 
-  /** False where there is no registry, or it is not this user's alone to write. */
+  /** Watches the folder. False where there is no registry, or others may write to it. */
   #watch(): boolean {
     try {
       const stats = statSync(this.#folder)
@@ -185,7 +185,7 @@ export class ClaudeRegistry {
       if (`${record.data.pid}.json` !== file) return { why: 'it names another process' }
       return this.#checked(record.data)
     } catch (error) {
-      // It is being written at this moment: the next look finds it whole.
+      // The file is being written at this moment: the next look finds it whole.
       if (error instanceof SyntaxError && known && 'session' in known) return { session: known.session }
       return { why: (error as Error).message }
     }
@@ -222,12 +222,12 @@ function sessionOf(record: z.infer<typeof Record>, token: string): ClaudeSession
   }
 }
 
-/** By which our records are known, and whether their daemon lives. */
+/** The field that marks our records, with which it can be checked whether their daemon lives. */
 export function writtenBy(): { agentRelay: { daemon: number; start: string } } {
   return { agentRelay: { daemon: process.pid, start: startOf(process.pid) ?? '' } }
 }
 
-/** By its command line, which is all that tells before its first turn. */
+/** Whether the session was started without permission prompts. Before its first turn only its command line tells. */
 function isUnasked(pid: number): boolean {
   const words = wordsOf(pid)
   const mode = words[words.indexOf('--permission-mode') + 1]
@@ -242,15 +242,15 @@ function isSameFile(a: Stats, b: Stats): boolean {
 
 const isMine = ({ uid }: Stats): boolean => uid === process.getuid?.()
 
-/** This user's, and nobody else may write to it. */
+/** The file is this user's, and nobody else may write to it. */
 export function isOwn(stats: Stats): boolean {
   return isMine(stats) && (stats.mode & 0o022) === 0
 }
 
-/** Nobody else gets to what is in this folder, whatever its own mode: with the umask of many systems a group may write to every new file. */
+/** Nobody else can reach what is in this folder, whatever the mode of each file: with the umask of many systems a group may write to every new file. */
 const isClosed = (stats: Stats): boolean => isMine(stats) && (stats.mode & 0o077) === 0
 
-/** `pid:[4026531836]`: two containers may share a home, and have processes of the same number. */
+/** The process namespace, such as `pid:[4026531836]`: two containers may share a home, and have processes of the same number. */
 function ownPids(): string {
   return readlinkSync('/proc/self/ns/pid')
 }

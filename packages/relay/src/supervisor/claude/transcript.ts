@@ -1,22 +1,22 @@
-// Whether the model of a Claude Code session was given a message: the session writes each message that it gives to its model into its transcript,
-// with the id under which we sent it. One that only waits in the session, or that it holds, does not stand there so.
+// Finds out whether the model of a Claude Code session was given a message. The session writes each message that it gives to its model into its
+// transcript, with the id under which we sent it. A message that only waits in the session, or that the session holds, is not written that way.
 
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 const chunkBytes = 1024 * 1024
-/** Of one look: a transcript may grow by megabytes a minute, and others are to be served. */
+/** Bytes read in one look: a transcript may grow by megabytes a minute, and others are to be served. */
 const lookBytesMax = 16 * chunkBytes
-/** A longer line is a picture or a file, and no message. */
+/** Longest line that is kept; a longer one is a picture or a file, and no message. */
 const entryBytesMax = 4 * chunkBytes
 
-/** As much of the end as an earlier daemon may have written to. */
+/** Bytes at the end that are searched for messages of an earlier daemon. */
 const tailBytes = 4 * chunkBytes
 
 export interface Shown {
-  /** The model has it. */
+  /** The model has the message. */
   isGiven: boolean
-  /** It waits for the end of the turn. */
+  /** The message waits for the end of the turn. */
   isQueued: boolean
 }
 
@@ -33,12 +33,12 @@ export class ClaudeTranscript {
     this.#path = this.#find()
   }
 
-  /** What stands there already is not looked at. */
+  /** Starts at the end of the transcript as it is now. */
   skip(): undefined {
     if (this.#path !== undefined) this.#at = statSync(this.#path).size
   }
 
-  /** What became of these messages of ours before, by their ids. */
+  /** Whether messages that were sent earlier were given to the model or still wait, by their ids. */
   knows(messages: readonly string[]): 'given' | 'queued' | undefined {
     this.skip()
     this.#at = Math.max(0, this.#at - tailBytes)
@@ -46,7 +46,7 @@ export class ClaudeTranscript {
     return isGiven ? 'given' : isQueued ? 'queued' : undefined
   }
 
-  /** Since the last look, of the letter with this id, which has these messages. */
+  /** Searches what was written since the last look for the sent text with the id `letter`, which holds these messages. */
   look(letter: string, messages: readonly string[]): Shown {
     const shown: Shown = { isGiven: false, isQueued: false }
     this.#path ??= this.#find()
@@ -58,7 +58,7 @@ export class ClaudeTranscript {
         shown.isQueued ||= isQueued(line, messages)
       }
     } catch {
-      // It was moved away, or cannot be read any more: nothing more is known.
+      // The transcript was moved away, or cannot be read any more: nothing more is known.
       this.#path = undefined
     }
     return shown
@@ -83,7 +83,7 @@ export class ClaudeTranscript {
     return found
   }
 
-  /** The whole lines among these bytes; the last part is kept for the next ones. */
+  /** The whole lines among these bytes; the last part is kept for the next call. */
   #lines(bytes: Buffer): string[] {
     const all = Buffer.concat([this.#rest, bytes])
     const end = all.lastIndexOf('\n')
@@ -92,7 +92,7 @@ export class ClaudeTranscript {
     return end < 0 ? [] : all.subarray(0, end).toString('utf8').split('\n')
   }
 
-  /** Claude Code names the folder after the directory in which the conversation began, by a rule of its own. */
+  /** Finds the transcript in any folder: Claude Code names the folder after the directory in which the conversation began, by a rule of its own. */
   #find(): string | undefined {
     try {
       const projects = join(this.#home, 'projects')
@@ -129,7 +129,7 @@ function isQueued(line: string, messages: readonly string[]): boolean {
   return type === 'queue-operation' && operation === 'enqueue' && hasAll(content, messages)
 }
 
-/** Each message stands in the text under its id. */
+/** Whether the text has the ids of all these messages. */
 function hasAll(text: unknown, messages: readonly string[]): boolean {
   return typeof text === 'string' && messages.every((id) => text.includes(`[${id}]`))
 }

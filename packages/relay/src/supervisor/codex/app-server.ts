@@ -1,5 +1,5 @@
-// The client of Codex's app-server: JSON-RPC, without its version field, in the frames of a WebSocket on a Unix socket. Which server to ask is
-// decided in find-server.ts. What the server says is not trusted: it is bounded, and what does not fit the schemas is passed over.
+// The client of Codex's app-server: JSON-RPC, without its version field, in the frames of a WebSocket on a Unix socket. The server to use is
+// found in find-server.ts. The server's data is not trusted: it is bounded, and data that does not fit the schemas is ignored.
 
 import { connect } from 'node:net'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
@@ -9,21 +9,21 @@ import { z } from 'zod'
 import { version } from '../../machine/version.ts'
 import { JsonRpc, Refused, type Reply } from '../json-rpc.ts'
 
-/** Most answers are a few kilobytes; of the newest steps of a conversation, each may hold the output of a command. */
+/** Longest frame. Most answers have a few kilobytes, but each of the newest steps of a conversation may hold the output of a command. */
 const frameBytesMax = 8 * 1024 * 1024
-/** It is on this machine and answers within milliseconds, or is in trouble. */
+/** Time limit of an answer: the server is on this machine and answers within milliseconds, or is in trouble. */
 const answerMs = waitLimitMs('cliDaemon')
-/** Steps of a conversation that are read at once, and how often at most: a turn may have many. */
+/** Steps of a conversation that are read at once, and the most pages of them: a turn may have many. */
 const [itemsMax, pagesMax] = [4, 16]
 /** Turns of a conversation that are read at once, each with no more than its first and its last text. */
 const turnsMax = 16
 
 export const threadStates = ['idle', 'active', 'notLoaded', 'systemError'] as const
-/** `activeFlags`: what it waits for, as `waitingOnApproval`. */
+/** The status of a conversation. `activeFlags`: what it waits for, such as `waitingOnApproval`. */
 const Status = z.object({ type: z.enum(threadStates), activeFlags: z.array(z.string()).optional() })
 const ThreadId = z.string().max(limits.idCharsMax)
 const RequestId = z.union([z.number(), z.string().max(limits.idCharsMax)])
-/** As much of a conversation as we use. The fixture test/real/codex-app-server.json has the schemas of what we built against. */
+/** The fields of a conversation that we use. The fixture test/real/codex-app-server.json has the schemas that this was built against. */
 const CodexThread = z.object({
   id: ThreadId,
   cwd: z.string().max(limits.pathCharsMax),
@@ -32,23 +32,23 @@ const CodexThread = z.object({
   /** Set for a conversation that another one started. */
   parentThreadId: ThreadId.nullish(),
   status: Status,
-  /** As its person has called it. */
+  /** The title that a person gave the conversation. */
   name: z.string().max(limits.idCharsMax).nullish().catch(undefined),
   model: z.string().max(limits.idCharsMax).nullish().catch(undefined),
 })
 export type CodexThread = z.infer<typeof CodexThread>
 
-/** A step of a conversation. `clientId`: as who sent it called it. */
+/** A step of a conversation. `clientId`: the id that the sender of a message gave it. */
 const Item = z.looseObject({
   type: z.string(),
   id: z.string().max(limits.idCharsMax),
   clientId: z.string().nullish(),
-  /** Of a message. */
+  /** The text of a message. */
   text: z.string().optional().catch(undefined),
 })
 export type Item = z.infer<typeof Item>
 
-/** It refuses a call that we need, or answers in a form that we do not know: it cannot be used. */
+/** The server cannot be used: it refuses a call that we need, or answers in a form that we do not know. */
 export class Unfit extends Error {}
 
 const Count = z.number().int().nonnegative()
@@ -71,10 +71,10 @@ const Asked = z.object({ id: RequestId, thread: ThreadId })
 const ItemPage = z.object({ data: z.array(z.object({ item: Item })), nextCursor: z.string().nullish() })
 const TurnPage = z.object({ data: z.array(z.object({ items: z.array(Item) })) })
 
-/** lost: the connection ended before the answer, so nobody knows. */
+/** The outcome of starting a turn. `lost`: the connection ended before the answer, so nobody knows. */
 export type TurnOutcome = 'taken' | 'refused' | 'lost'
 
-/** A question of its own, which everybody who has joined the conversation is asked. The first answer counts. */
+/** A question of the server, which everybody who has joined the conversation is asked. The first answer counts. */
 export interface AskedByServer {
   id: number | string
   method: string
@@ -86,10 +86,10 @@ export interface AskedByServer {
 export interface AppServerListener {
   onThread?(thread: CodexThread): void
   onStatus?(thread: string, status: CodexThread['status']): void
-  /** Left out: its questions are the terminal's to answer, since an answer of ours, even an error, would decide for the person. */
+  /** Left out: questions are left to the terminal, since an answer of ours, even an error, would decide for the person. */
   onAsked?(asked: AskedByServer): void
   onResolved?(id: AskedByServer['id']): void
-  /** What a conversation that was joined has used in all. */
+  /** Called with the total usage of a conversation that was joined. */
   onTokens?(thread: string, used: Tokens): void
   /** A step has begun, in a conversation that was joined. */
   onItem?(item: Item): void
@@ -100,7 +100,7 @@ export class AppServer {
   readonly #socket: WebSocket
   readonly #listener: AppServerListener
   readonly #rpc: JsonRpc
-  /** As it says: `codex-tui/0.166.0 (…)`. */
+  /** The server's own name and version, such as `codex-tui/0.166.0 (…)`. */
   userAgent = ''
 
   private constructor(socket: WebSocket, listener: AppServerListener) {
@@ -112,12 +112,12 @@ export class AppServer {
     })
     socket.on('message', (data) => this.#rpc.hear(String(data)))
     socket.on('close', () => this.#end())
-    // Every error is followed by the close.
+    // Every error is followed by `close`.
     socket.on('error', () => socket.terminate())
   }
 
   static async connect(path: string, listener: AppServerListener): Promise<AppServer> {
-    // Loaded only where there is such a server: most daemons never speak with one.
+    // Loaded only where there is such a server: most daemons never talk to one.
     const { WebSocket } = await import('ws')
     const socket = new WebSocket('ws://localhost/', {
       createConnection: () => connect(path),
@@ -143,7 +143,7 @@ export class AppServer {
     return server
   }
 
-  /** The ids of the conversations that it has in memory. */
+  /** The ids of the conversations that the server has in memory. */
   async loaded(): Promise<string[]> {
     return (await this.#need('thread/loaded/list', {}, Loaded)).data
   }
@@ -152,7 +152,10 @@ export class AppServer {
     return (await this.#ask('thread/read', { threadId: thread }, z.object({ thread: CodexThread }))).thread
   }
 
-  /** The last compaction of the model's memory, if the last turn has one. Who is told of each has joined the conversation, and keeps it open. */
+  /**
+   * The last compaction of the model's memory, if the last turn has one. It is looked up, since a subscriber to compactions must join the
+   * conversation, and so keeps it open.
+   */
   async lastCompaction(thread: string): Promise<string | undefined> {
     const isIt = ({ type }: Item) => type === 'contextCompaction' || type === 'userMessage'
     const found = await this.#findItem(thread, isIt)
@@ -165,8 +168,8 @@ export class AppServer {
   }
 
   /**
-   * Puts a text before the model as the user's, which begins a turn. It is never given up: a server that is slow may still take it, and then the
-   * text would be shown a second time by another way. While there is no answer, the conversation itself is asked.
+   * Puts a text before the model as the user's, which begins a turn. The call has no time limit: a slow server may still take the text, which would
+   * then be shown a second time by another way. While there is no answer, the conversation itself is checked for the text.
    */
   async startTurn(thread: string, text: string, id: string): Promise<TurnOutcome> {
     const params = { threadId: thread, input: [{ type: 'text', text }], clientUserMessageId: id }
@@ -181,7 +184,7 @@ export class AppServer {
     }
   }
 
-  /** From then on everything in it is heard here too, and what it waits for now is asked again. Answers the steps of its newest turn. */
+  /** Subscribes to the conversation: its events arrive here too, and the server repeats its open questions. Answers the steps of its newest turn. */
   async join(thread: string): Promise<Item[]> {
     const newest = { limit: 1, itemsView: 'full', sortDirection: 'desc' }
     const asked = { threadId: thread, excludeTurns: true, initialTurnsPage: newest }
@@ -190,12 +193,12 @@ export class AppServer {
     return answer.initialTurnsPage.data[0]?.items ?? []
   }
 
-  /** From then on it is not heard any more. */
+  /** Ends the subscription to the conversation. */
   async leave(thread: string): Promise<void> {
     await this.#rpc.call('thread/unsubscribe', { threadId: thread }, answerMs)
   }
 
-  /** The last that the model said in the turn that began with the text of this id, if it is over and among the newest. */
+  /** The model's last text in the turn that began with the message of this id, if the turn is over and among the newest. */
   async lastWords(thread: string, id: string): Promise<string | undefined> {
     const asked = { threadId: thread, limit: turnsMax, itemsView: 'summary', sortDirection: 'desc' }
     const { data } = await this.#ask('thread/turns/list', asked, TurnPage)
@@ -203,7 +206,7 @@ export class AppServer {
     return turn?.items.findLast(({ type }) => type === 'agentMessage')?.text
   }
 
-  /** The newest step of a conversation of which this is so. */
+  /** The newest step of a conversation for which `isIt` is true. */
   async #findItem(thread: string, isIt: (item: Item) => boolean): Promise<Item | undefined> {
     let cursor: string | undefined
     for (let page = 0; page < pagesMax; page++) {
@@ -226,7 +229,7 @@ export class AppServer {
     throw new Unfit(`its answer to ${method} is not as expected`)
   }
 
-  /** A call that nothing but a server of another kind refuses. */
+  /** Makes a call that only a server of another kind refuses. */
   #need<T>(method: string, params: object, shape: z.ZodType<T>): Promise<T> {
     return this.#ask(method, params, shape).catch((error) => {
       throw error instanceof Refused ? new Unfit(`it refuses ${method}`) : error
@@ -272,7 +275,7 @@ export class AppServer {
   }
 }
 
-/** Undefined after this time. */
+/** The answer, or undefined after `ms`. */
 async function within<T>(answer: Promise<T>, ms: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {

@@ -1,5 +1,5 @@
-// Where Codex's own background server listens, and whether it can be used: in Codex's home, else where Codex says. Only a socket that nobody but this
-// user can have made is used, and what the server can do is found out by asking it, whatever its version. What is said to it is in app-server.ts.
+// Finds the socket of Codex's own background server, in Codex's home or else by asking Codex, and whether the server can be used. Only a socket
+// that nobody but this user can have made is used. The server's abilities are tried out, whatever its version. The client is in app-server.ts.
 
 import { execFile } from 'node:child_process'
 import { lstatSync } from 'node:fs'
@@ -21,7 +21,7 @@ const Noted = z.object({
   processIdentity: z.object({ startTicks: z.number() }),
 })
 
-/** Codex itself, to be asked where its server is. */
+/** The `codex` program, which can be asked where its server is. */
 export interface CodexCommand {
   file: string
   env: Readonly<Record<string, string>>
@@ -29,18 +29,18 @@ export interface CodexCommand {
 
 export type CodexDaemon =
   | { server: AppServer; version: string }
-  /** unfit: it runs, and answers otherwise than we need. unsafe: somebody else could be behind its socket. silent: it may answer another time. */
+  /** unfit: the server runs, and answers otherwise than we need. unsafe: somebody else could be behind its socket. silent: it may answer another time. */
   | { trouble: 'not-installed' | 'not-running' | 'silent' | 'unfit' | 'unsafe'; text: string }
 
 const socketOf = (home: string) => join(home, 'app-server-control/app-server-control.sock')
 
-/** Names the socket that lies in the home now; empty where there is none. */
+/** Identifies the socket that lies in the home now; empty where there is none. */
 export function socketIn(home: string): string {
   const stats = lstatSync(socketOf(home), { throwIfNoEntry: false })
   return stats ? `${stats.ino} ${stats.mtimeMs}` : ''
 }
 
-/** The process of the server in this home, as its own note says. */
+/** The process of the server in this home, as the server's own pid file says. */
 export function pidOf(home: string, startOf: (pid: number) => string | undefined): number | undefined {
   try {
     const note = Noted.parse(JSON.parse(readForeignText(join(home, 'app-server-daemon/daemon.pid')) ?? ''))
@@ -50,7 +50,10 @@ export function pidOf(home: string, startOf: (pid: number) => string | undefined
   }
 }
 
-/** In this home; without one Codex is asked, which starts its program once. Never in a project's directory, where a file could tell it something else. */
+/**
+ * Opens the server of this home. Without a home Codex is asked, which starts its program once, but never in a project's directory, where a file
+ * could change the answer.
+ */
 export async function findServer(
   home: string | undefined,
   command: CodexCommand | undefined,
@@ -69,7 +72,7 @@ async function openAt(path: string, version: string | undefined, listener: AppSe
   return tryOut(real, version, listener)
 }
 
-/** All that can be tried without changing anything. Whether it takes a turn is seen when there is one to begin. */
+/** Tries all calls that change nothing. Whether the server accepts a turn is seen when there is one to begin. */
 async function tryOut(path: string, said: string | undefined, listener: AppServerListener): Promise<CodexDaemon> {
   let server: AppServer | undefined
   try {
@@ -91,7 +94,7 @@ async function tryOut(path: string, said: string | undefined, listener: AppServe
 
 const versionOf = ({ userAgent }: AppServer) => /\/(\d[\w.-]{0,40})/.exec(userAgent)?.[1]
 
-/** A conversation may be closed before it is read, and has no steps before its first turn. */
+/** Ignores a refusal: a conversation may be closed before it is read, and has no steps before its first turn. */
 function unlessRefused(error: unknown): void {
   if (!(error instanceof Refused)) throw error
 }
@@ -115,7 +118,7 @@ function ask({ file, env }: CodexCommand): Promise<z.infer<typeof Said> | undefi
   })
 }
 
-/** The socket behind the path. It, the path, and the folders of both must be this user's, and nobody else may write to them. */
+/** The real path of the socket. The socket, the path and the folders of both must be this user's, and nobody else may write to them. */
 async function safeSocket(path: string): Promise<string | undefined> {
   try {
     if (!isAbsolute(path)) return undefined

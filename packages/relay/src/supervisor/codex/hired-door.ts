@@ -1,5 +1,5 @@
-// The own door of a hired Codex: the app-server that runs beside its terminal. It tells what Codex does, what each turn has used, and what Codex asks leave
-// for as a whole, where the terminal shows only a part. While it says nothing, the screen counts.
+// The connection to a Codex worker through the app-server that runs beside its terminal. The server tells what Codex does, what each turn has used, and
+// the whole of each permission question, where the terminal shows only a part. While the server is silent, the screen counts.
 
 import { realpath } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,7 +13,7 @@ import { CodexQuestions } from './questions.ts'
 const none: Tokens = { input: 0, output: 0, cached: 0 }
 const reasons = { waitingOnApproval: 'it waits for a permission', waitingOnUserInput: 'it asks a question' }
 
-/** A conversation in its terminal, with what it has used: in all, and as far as that was noted. */
+/** A conversation in the worker's terminal, with its total usage and the part of it that was already recorded. */
 interface Followed {
   thread: CodexThread
   used: Tokens
@@ -21,7 +21,7 @@ interface Followed {
   isJoined: boolean
 }
 
-/** `cwd`: where the worker is. */
+/** `cwd`: the worker's directory. */
 export class CodexDoor implements OwnDoor, Following {
   readonly #socket: string
   readonly #cwd: string
@@ -45,7 +45,7 @@ export class CodexDoor implements OwnDoor, Following {
     return this
   }
 
-  /** Before its first turn the server cannot know whether the terminal is there. */
+  /** The state of Codex. Undefined before its first turn: the server cannot know whether the terminal is there. */
   get doing(): DoorDoing | undefined {
     if (!this.#server || !this.#hasWorked) return undefined
     const statuses = [...this.#conversations.values()].map(({ thread }) => thread.status)
@@ -64,7 +64,7 @@ export class CodexDoor implements OwnDoor, Following {
     this.#server?.close()
   }
 
-  /** Of the conversation that waits for an answer. */
+  /** The open question of the conversation that waits for an answer. */
   async asked(): Promise<Dialog | undefined> {
     const server = await this.#connected()
     const thread = this.#questions.asking ?? (await waitingIn(server))
@@ -126,13 +126,13 @@ export class CodexDoor implements OwnDoor, Following {
     else if (status.type !== 'active') this.#note(conversation)
     this.#hasWorked ||= status.type === 'active'
     this.#listener?.onChange()
-    // Who has joined it is told what it uses; before its first turn nobody can.
+    // Usage is told to those who have joined the conversation; before its first turn nobody can.
     if (status.type !== 'active' || conversation.isJoined || !this.#listener) return
     conversation.isJoined = true
     await this.#server?.join(id)
   }
 
-  /** At the end of a turn. */
+  /** Records the usage of a turn that has ended. */
   #note(conversation: Followed): void {
     const { used, noted, thread } = conversation
     conversation.noted = used

@@ -1,14 +1,17 @@
-// Which conversation of Codex's background server a session of ours belongs to. What is done with them is in threads.ts.
+// Matches a session of the relay with its conversation in Codex's background server. The conversations are used in threads.ts.
 
 import type { OwnSession } from '../../broker/waking/own-session-runtime.ts'
 import type { CodexThread } from './app-server.ts'
 
-/** A conversation of a person: neither one of Codex with itself, nor one that another conversation began. */
+/** Whether the conversation is a person's: neither one of Codex with itself, nor one that another conversation began. */
 export function isMain({ ephemeral, parentThreadId }: CodexThread): boolean {
   return !ephemeral && (parentThreadId === undefined || parentThreadId === null)
 }
 
-/** The conversation that its calls come from; before its first call, the one in its directory, if no other session or conversation fits as well. */
+/**
+ * The conversation that the session's calls come from; before its first call, the one in its directory, if no other session or conversation fits
+ * as well.
+ */
 export function codexThreadOf(
   session: OwnSession,
   sessions: readonly OwnSession[],

@@ -8,12 +8,12 @@ import type { Answering, LastWords, OwnListener, OwnProgram } from '../own-progr
 import type { AppServer, CodexThread } from './app-server.ts'
 import type { CodexQuestions } from './questions.ts'
 
-/** After a turn that the server has refused. */
+/** Pause after a turn that the server has refused. */
 const turnRefusedMs = 30_000
-/** What a conversation waits for, by the server's flag. */
+/** The reason of a conversation's wait, by the server's flag. */
 const waitings = { waitingOnApproval: 'approval', waitingOnUserInput: 'an answer' }
 
-/** Mail of which nobody knows whether the server has taken it: the connection ended first. */
+/** Mail that the server may or may not have taken: the connection ended before its answer. */
 export interface Lost {
   thread: string
   id: string
@@ -27,7 +27,7 @@ interface CodexProgramOptions {
   host: number | undefined
   listener: OwnListener
   onLost(lost: Lost): void
-  /** The server does not know the conversation any more. */
+  /** Called when the server no longer knows the conversation. */
   onGone(): void
 }
 
@@ -42,7 +42,7 @@ export class CodexProgram implements OwnProgram {
   #beginning: string | undefined
   /** No turn is begun before this time: the last one was refused. */
   #notBefore = 0
-  /** Why: it is not reached until a turn is taken again. */
+  /** Why the last turn was refused; set until a turn is taken again. */
   #refusal: string | undefined
 
   constructor(thread: CodexThread, options: CodexProgramOptions) {
@@ -86,7 +86,7 @@ export class CodexProgram implements OwnProgram {
     return true
   }
 
-  /** Mail waits while a turn is under way, and so also while a question to the person is open. After a turn that failed it takes the next one. */
+  /** Whether mail may be given: not while a turn is under way or a question to the person is open. After a turn that failed, the next one is accepted. */
   get isOpen(): boolean {
     const { type } = this.thread.status
     const isFree = (type === 'idle' || type === 'systemError') && !this.#isLookingForCut
@@ -107,7 +107,7 @@ export class CodexProgram implements OwnProgram {
   async lookForCut(): Promise<void> {
     const server = this.#options.server()
     if (!this.isOpen || !server) return
-    // What waits is given once that is known: its agent's brief goes with it.
+    // Waiting mail is given only after this search, since the agent's brief after a compaction goes with it.
     this.#isLookingForCut = true
     const found = await server.lastCompaction(this.key).catch(() => undefined)
     this.#isLookingForCut = false
@@ -120,7 +120,7 @@ export class CodexProgram implements OwnProgram {
     const { listener, onLost, ...options } = this.#options
     const server = options.server()
     if (!server) return held.release()
-    // From here on it counts as busy, so that nothing else begins a turn before this one has ended.
+    // The conversation counts as busy from here on, so that nothing else begins a turn before this one has ended.
     this.thread.status = { type: 'active' }
     const { messages, opening } = held
     const way = hasOurTools ? { sendTool } : { lastWordsTo }
@@ -147,7 +147,7 @@ export class CodexProgram implements OwnProgram {
     return server && turn !== this.#beginning ? { words: await server.lastWords(this.key, turn) } : undefined
   }
 
-  /** Only where the server's process is known: a command of its own agent could otherwise pass for the person, and answer. */
+  /** Answers questions only where the server's process is known: otherwise a command of its own agent could pass for the person, and answer. */
   get asked(): OwnProgram['asked'] {
     const { host, questions, server } = this.#options
     if (host === undefined) return undefined
@@ -157,7 +157,7 @@ export class CodexProgram implements OwnProgram {
     }
   }
 
-  /** After a turn that was refused: what became of the conversation? */
+  /** Reads the conversation's state again after a refused turn. */
   async #lookAgain(server: AppServer): Promise<void> {
     const now = await server.read(this.key).catch(() => undefined)
     if (now) this.thread.status = now.status

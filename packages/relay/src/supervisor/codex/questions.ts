@@ -1,5 +1,5 @@
-// What a conversation of Codex asks its person, as its server tells it whole: the command as it would run, or each file with what changes in it. The
-// server asks everybody who has joined a conversation, so one is joined only while it waits.
+// The questions of a Codex conversation to its person, complete as its server sends them: the command as it would run, or each file with its
+// changes. The server asks everybody who has joined a conversation, so a conversation is joined only while it waits.
 
 import { askedText } from '@agent-relay/sdk/internal/asked'
 import type { ApprovalChoice } from '@agent-relay/sdk/protocol'
@@ -7,9 +7,9 @@ import { z } from 'zod'
 import type { Dialog } from '../dialog.ts'
 import type { AppServer, AppServerListener, AskedByServer, Item } from './app-server.ts'
 
-/** What it waits for comes right after the conversation was joined. */
+/** How long to wait for the open question after joining; the server sends it right away. */
 const replayMs = 1_000
-/** More than wait for an answer at once. */
+/** File changes that are kept; fewer than this wait for an answer at once. */
 const changesMax = 16
 
 const Command = z.object({
@@ -33,11 +33,11 @@ const choices: (ApprovalChoice & { label: string })[] = [
 ]
 
 export class CodexQuestions {
-  /** What was asked and nobody has answered, here or at the terminal. */
+  /** Questions that nobody has answered yet, here or at the terminal. */
   readonly #asked = new Map<AskedByServer['id'], AskedByServer>()
-  /** The newest changes of files, by the id of their step: what is asked about names no more than that. */
+  /** The newest file changes by the id of their step: a question about a change contains only that id. */
   readonly #changes = new Map<string, Item>()
-  /** Until they wait for nothing any more, also where it can be answered at the terminal alone. */
+  /** Joined conversations. Each is left once it waits for nothing more, even where the question can only be answered at the terminal. */
   readonly #joined = new Map<string, { server: AppServer; replayed: Promise<void> }>()
   readonly #whenAsked = new Map<string, () => void>()
 
@@ -55,18 +55,18 @@ export class CodexQuestions {
     this.#joined.clear()
   }
 
-  /** A conversation that has asked, and was not answered. */
+  /** A conversation with an unanswered question. */
   get asking(): string | undefined {
     return this.#asked.values().next().value?.thread
   }
 
-  /** The conversation waits for nothing any more. */
+  /** Drops the conversation's questions and leaves it: it waits for nothing any more. */
   isOver(thread: string): void {
     for (const asked of [...this.#asked.values()]) if (asked.thread === thread) this.#asked.delete(asked.id)
     this.#leave(thread)
   }
 
-  /** The first question that is open in the conversation. `cwd`: where it works; a command that would run elsewhere says so. */
+  /** The first open question of the conversation. `cwd`: the conversation's directory; a command that would run elsewhere says so. */
   async dialog(server: AppServer, thread: string, cwd: string): Promise<Dialog | undefined> {
     if (!this.#firstOf(thread)) await this.#join(server, thread)
     const first = this.#firstOf(thread)
@@ -80,7 +80,7 @@ export class CodexQuestions {
     return [...this.#asked.values()].find((asked) => asked.thread === thread)
   }
 
-  /** Whoever joins a conversation that waits for an answer is asked too, and hears of what comes later. */
+  /** Joins a conversation that waits for an answer: the server then repeats the question, and sends later ones. */
   #join(server: AppServer, thread: string): Promise<void> {
     const known = this.#joined.get(thread)
     if (known) return known.replayed
@@ -111,7 +111,7 @@ export class CodexQuestions {
     if (oldest !== undefined && this.#changes.size > changesMax) this.#changes.delete(oldest)
   }
 
-  /** Undefined for what it asks in another way: that is read off the screen, or asked at the terminal alone. */
+  /** The question as text. Undefined for other kinds of questions, which are read off the screen, or asked at the terminal alone. */
   #inputOf(
     { method, params }: AskedByServer,
     at: string,
@@ -141,13 +141,13 @@ function changeText({ path, kind: { type, move_path: to }, diff }: z.infer<typeo
   return askedText({ input: { path: to ? `${path} -> ${to}` : path, diff } })
 }
 
-/** `/bin/bash -lc 'touch a'` is what runs `touch a`. Anything that is not exactly that stays as it is. */
+/** The script in a shell call: `touch a` for `/bin/bash -lc 'touch a'`. Any other command stays as it is. */
 export function scriptIn(command: string): string {
   const [, quoted] = /^(?:\/(?:usr\/)?bin\/)?(?:ba|z)?sh -l?c ([\s\S]+)$/.exec(command) ?? []
   return (quoted !== undefined && unquoted(quoted)) || command
 }
 
-/** One word of a shell; undefined where it is more than one. */
+/** The value of one shell word; undefined where there is more than one. */
 function unquoted(word: string): string | undefined {
   const part = /'([^']*)'|"((?:[^"\\$`]|\\[\s\S])*)"|\\([\s\S])|([\w@%+=:,./-]+)/y
   let said = ''

@@ -1,5 +1,5 @@
-// The conversations (threads) of Codex's own background server: what each does, as the server says, and how a text gets before its model: by a turn of its
-// own, as soon as it is idle. Where the server is found and tried is in find-server.ts, which session of ours a conversation has in match.ts.
+// The conversations (threads) of Codex's own background server: what each does, and how a text gets before its model: by a turn of its own, as soon
+// as it is idle. The server is found and tried in find-server.ts; sessions are matched with conversations in match.ts.
 
 import type { OwnSession } from '../../broker/waking/own-session-runtime.ts'
 import { NextLook } from '../../machine/next-look.ts'
@@ -11,21 +11,21 @@ import { codexThreadOf, isMain } from './match.ts'
 import { CodexProgram, type Lost } from './program.ts'
 import { CodexQuestions } from './questions.ts'
 
-/** A session that is gone by then, such as one of `codex exec`, needs no waking: nothing is started for it. */
+/** Delay before the server is looked for: a session that is gone by then, such as one of `codex exec`, needs no waking. */
 const threadSettleMs = 300
-/** Between two attempts to reach the server. */
+/** Interval between two attempts to reach the server. */
 const againMs = 30_000
-/** Each attempt to find it may start a program: while it is not found they become rarer, down to this. */
+/** Longest interval between attempts. Each attempt may start a program, so they become rarer while the server is not found. */
 const seldomMs = 600_000
-/** Between two looks whether the server is there. */
+/** Interval between two checks whether the server's socket is there. */
 const tickMs = 1_000
-/** A server that has just come may not answer yet: so often it is asked again at the next look. */
+/** Attempts in quick succession for a new socket, whose server may not answer yet. */
 const freshTries = 5
-/** Conversations that are looked at when the server is found, and those that are known at all. */
+/** Conversations that are read when the server is found, and the most that are known at all. */
 const [readMax, threadsMax] = [64, 500]
 
 export interface CodexThreadsOptions {
-  /** `$CODEX_HOME`, or `~/.codex`: where the server is found while no session of ours asks for it. Left out: it is not looked for there. */
+  /** `$CODEX_HOME`, or `~/.codex`, where the server is found even while no session of ours needs it. Left out: the home is not searched. */
   home?: string
   command(): CodexCommand | undefined
 }
@@ -53,7 +53,7 @@ export class CodexThreads implements OwnVendor {
   #notBefore = 0
   /** Why the server could not be used when it was last looked for. */
   #trouble: string | undefined
-  /** Until it is looked for again. */
+  /** Pause until the server is looked for again. */
   #restMs = againMs
   #isClosed = false
 
@@ -71,7 +71,7 @@ export class CodexThreads implements OwnVendor {
     this.#disconnect()
   }
 
-  /** Those that the server has in memory: a minute after its terminal was closed it lets a conversation go. */
+  /** The conversations that the server has in memory: it drops one a minute after its terminal was closed. */
   programs(): ReadonlyMap<string, OwnProgram> {
     return new Map([...this.#threads].filter(([, { thread }]) => isMain(thread)))
   }
@@ -100,7 +100,7 @@ export class CodexThreads implements OwnVendor {
     return { sessions: found, undecided, notes }
   }
 
-  /** Reads conversations that calls have named and nobody has told of, once each. */
+  /** Reads conversations that are named in calls and still unknown, once each. */
   #seek(ids: readonly string[]): void {
     const fresh = ids.filter((id) => !this.#threads.has(id) && !this.#sought.has(id))
     if (!this.#server || fresh.length === 0) return
@@ -108,7 +108,7 @@ export class CodexThreads implements OwnVendor {
     this.#next.within(0)
   }
 
-  /** A session that was matched by its directory stays so when others come to that directory, until a call says otherwise. */
+  /** A session that was matched by its directory keeps its match when others come to that directory, until a call says otherwise. */
   #withKept(sessions: readonly OwnSession[]): OwnSession[] {
     const named = new Set(sessions.map(({ codexThread }) => codexThread))
     return sessions.map((session) => {
@@ -131,7 +131,7 @@ export class CodexThreads implements OwnVendor {
   #look(): void {
     this.#isWanted = true
     this.#looking ??= this.#work()
-      // The server went in the middle of it: its sessions go too, or the next look finds it again.
+      // The server ended in the middle of it: its sessions go too, or the next look finds it again.
       .catch(() => this.#next.within(againMs))
       .finally(() => {
         this.#looking = undefined
@@ -160,14 +160,14 @@ export class CodexThreads implements OwnVendor {
       ...this.#questions.listener,
       onThread: (thread) => this.#onThread(thread),
       onStatus: (id, status) => this.#onStatus(id, status),
-      // It may close before it is ours.
+      // The server may close before it is stored here.
       onClose: () => void (server && this.#server === server && this.#onClose()),
     })
     if ('trouble' in found) {
       this.#trouble = found.text
       const isLasting = found.trouble !== 'not-running' && found.trouble !== 'silent'
       this.#triesLeft = isLasting ? 0 : Math.max(0, this.#triesLeft - 1)
-      // A machine that is busy may have been too slow with its answer.
+      // A busy machine may have answered too late, so another attempt follows.
       if (!isLasting) this.#next.within(this.#restMs)
       this.#restMs = Math.min(seldomMs, 2 * this.#restMs)
       return undefined
@@ -201,7 +201,7 @@ export class CodexThreads implements OwnVendor {
     const known = this.#threads.get(thread.id)
     if (known) known.thread = thread
     else this.#begin(thread)
-    // One that a person began may be the only one that fits a session's directory now, or no longer the only one.
+    // A person's new conversation may now be the only one that fits a session's directory, or no longer the only one.
     if (isMain(thread)) this.#listener.onChange()
   }
 
@@ -231,14 +231,14 @@ export class CodexThreads implements OwnVendor {
     const program = this.#threads.get(id)
     if (program) program.hears(status)
     if (status.type === 'notLoaded') this.#forget(id)
-    // A conversation of an earlier time that a person has taken up again.
+    // An unknown conversation: a person has taken up an earlier one again.
     if (!program && status.type !== 'notLoaded') this.#next.within(0)
     if (!program || !isMain(program.thread)) return
-    // The brief goes with the mail that waited, so what was cut is looked for first.
+    // The brief goes with the mail that waited, so compactions are looked for first.
     void program.lookForCut().then(() => this.#listener.onChange())
   }
 
-  /** What became of the turns whose answers were lost with the connection. Where the server cannot say, the hold ends by itself. */
+  /** Finds out which turns were taken whose answers were lost with the connection. Where the server cannot say, the hold ends by itself. */
   async #settle(server: AppServer): Promise<void> {
     for (const { thread, id, held } of this.#lost.splice(0)) {
       const isTaken = await server.hasTaken(thread, id).catch(() => undefined)
@@ -247,7 +247,7 @@ export class CodexThreads implements OwnVendor {
     }
   }
 
-  /** Reads what is not known yet of the conversations that the server has in memory. */
+  /** Reads the unknown ones among the conversations that the server has in memory. */
   async #learn(server: AppServer): Promise<void> {
     for (const id of new Set([...this.#sought, ...(await server.loaded()).slice(-readMax)])) {
       if (this.#threads.has(id)) continue
@@ -258,7 +258,10 @@ export class CodexThreads implements OwnVendor {
   }
 }
 
-/** Its MCP server was started by the background server, or nobody can tell. Of others, such as those of `codex exec`, that knows nothing. */
+/**
+ * Whether the session's MCP server was started by the background server; true where nobody can tell. The background server knows nothing of other
+ * sessions, such as those of `codex exec`.
+ */
 function isHosted(host: number | undefined): boolean {
   const words = host === undefined ? [] : wordsOf(host).filter((word) => word !== '')
   return words.length === 0 || words.includes('app-server')

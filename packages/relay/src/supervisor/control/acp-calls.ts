@@ -1,32 +1,32 @@
-// The tool calls of an ACP agent as they are known so far. An agent tells of a call in several messages, each with what is new alone, and the one
-// that asks for permission may have the least: what a person decides on is made of all of them.
+// The tool calls of an ACP agent as they are known so far. An agent describes a call in several messages, each with only the new parts, and the
+// message that asks for permission may have the least: a person decides on all of them together.
 
 import { askedText } from '@agent-relay/sdk/internal/asked'
 import { limits } from '@agent-relay/sdk/protocol'
 import { beginningOf } from '../../broker/approvals/approval-runtime.ts'
 import type { ToolCall } from './acp-words.ts'
 
-/** The calls that are kept, the oldest going first. Each may have a text as long as an approval keeps. */
+/** Calls that are kept; the oldest go first. Each may have a text as long as an approval keeps. */
 const knownCallsMax = 32
 
 export interface KnownCall {
   id: string
   title: string
   kind: string
-  /** What it would do, in full. */
+  /** The full text of what the call would do. */
   input: string
 }
 
 export class AcpCalls {
   readonly #calls = new Map<string, KnownCall>()
-  /** As Gemini CLI says that a command runs where the agent is anyway. It says no more than the row of an approval does, and would fit no pattern. */
+  /** Gemini CLI's line that a command runs in the agent's own directory. An approval's row says the same, and with the line no pattern would match. */
   readonly #here: string
 
   constructor(cwd: string) {
     this.#here = `[current working directory ${cwd}]`
   }
 
-  /** With what this message adds. */
+  /** The call with what this message adds. */
   known({ toolCallId: id, title, kind, rawInput, content }: ToolCall): KnownCall {
     const before = this.#calls.get(id)
     const isNews = isSome(rawInput) || isSome(content)

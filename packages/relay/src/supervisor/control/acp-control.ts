@@ -1,5 +1,5 @@
-// The control of a program that speaks ACP (Agent Client Protocol, version 1) on its stdin and stdout. The end of a turn and what it waits for
-// are facts here. There is one conversation, and never a second prompt while one is open: Gemini and Copilot would cancel the first.
+// The control of a program that speaks ACP (Agent Client Protocol, version 1) on its stdin and stdout. The protocol reports the end of a turn and
+// what the program waits for. There is one conversation, and never a second prompt while one is open: Gemini and Copilot would cancel the first.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
@@ -25,23 +25,23 @@ export interface AcpControlOptions extends AcpPermissionsOptions {
   output: Output
 }
 
-/** For each of the two steps that open the conversation. Gemini took 7 s on a busy machine. */
+/** Time limit of each of the two steps that open the conversation. Gemini took 7 s on a busy machine. */
 const openMs = waitLimitMs('acpStart')
-/** How long its first prompt waits for its tools, which it loads by itself. */
+/** How long the first prompt waits for the program's tools, which it loads by itself. */
 const toolsMsMax = 10_000
-/** After a prompt that was refused, and at most after many: a model that has no room now may have some later. */
+/** Pause after a refused prompt, and its maximum after many: a model that has no room now may have some later. */
 const [refusedMs, refusedMsMax] = [30_000, 600_000]
-/** What may be still in its pipes when it has exited. */
+/** Time for the output that may still be in the program's pipes when it has exited. */
 const drainMs = 500
-/** Of its stderr: the end, which may say why it exited. */
+/** Characters kept of the end of stderr, which may say why the program exited. */
 const saidCharsMax = 2_000
-/** Of what it writes that is not ACP: as many lines as are shown. */
+/** Lines shown of the program's output that is not ACP. */
 const strayMax = 20
-/** Lines that a person typed while it was busy. */
+/** Lines kept that a person typed while the program was busy. */
 const typedMax = 16
 
 interface Prompting {
-  /** Of the prompt that it began with, until it is known what became of it. */
+  /** The listener of the prompt that began the turn, until that prompt's outcome is known. */
   listener: PromptListener | undefined
 }
 
@@ -92,7 +92,7 @@ export class AcpControl implements Control {
 
   static start(options: AcpControlOptions): AcpControl {
     const { file, args, cwd, env } = options
-    // With a process group of its own, by which it is paused and ended.
+    // The program gets a process group of its own, by which it is paused and ended.
     const child = spawn(file, [...args], { cwd, env: { ...env }, stdio: 'pipe', detached: true })
     child.on('error', () => {})
     if (child.pid === undefined) throw new Error(`${file} cannot be run`)
@@ -101,7 +101,10 @@ export class AcpControl implements Control {
     return control
   }
 
-  /** It connects to our server by itself: most do so before the conversation is open, Copilot beside it, some perhaps not before they need it. */
+  /**
+   * The program connects to our MCP server by itself: most do so before the conversation is open, Copilot at the same time, some perhaps only when
+   * they need it.
+   */
   get isReadyWhenIdle(): boolean {
     return this.#options.mcpServers.length === 0 || this.#toolsMs() <= 0
   }
@@ -121,13 +124,13 @@ export class AcpControl implements Control {
     return toolsMs > 0 ? { state: 'idle', againMs: toolsMs } : { state: 'idle' }
   }
 
-  /** For how long its tools may still be on their way. */
+  /** For how long the program may still be loading its tools. */
   #toolsMs(): number {
     return this.#openedAt + toolsMsMax - performance.now()
   }
 
   async prompt(text: string, listener: PromptListener): Promise<undefined> {
-    // Since the last look a person may have begun a turn.
+    // A person may have begun a turn since the last look.
     if (this.#turn || this.#session === undefined || this.#isOver) listener.onRefused()
     else this.#begin(text, listener)
   }
@@ -158,7 +161,7 @@ export class AcpControl implements Control {
       'initialize',
       {
         protocolVersion,
-        // It reads and writes files itself, as it does in a terminal.
+        // The program reads and writes files itself, as it does in a terminal.
         clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
         clientInfo: { name: 'agent-relay', title: 'Agent Relay', version },
       },
@@ -174,7 +177,7 @@ export class AcpControl implements Control {
     this.#options.listener.onChange()
   }
 
-  /** One turn. Silence is no sign that its prompt was taken: a rate limit or a login that has expired may be told after a minute. */
+  /** One turn. Silence does not mean that the prompt was taken: a rate limit or an expired login may be reported after a minute. */
   #begin(text: string, listener?: PromptListener): void {
     const turn: Prompting = { listener }
     this.#turn = turn
@@ -193,7 +196,7 @@ export class AcpControl implements Control {
       })
   }
 
-  /** The model works on what the turn began with. */
+  /** Reports that the turn's prompt was taken: the model works on it. */
   #onTaken(turn: Prompting | undefined): void {
     const listener = turn?.listener
     if (!listener) return
@@ -220,7 +223,7 @@ export class AcpControl implements Control {
     listener?.onRefused(why)
   }
 
-  /** What a person typed meanwhile goes first. */
+  /** Starts the next turn if a person typed something meanwhile: that goes first. */
   #next(): void {
     const typed = this.#typed.shift()
     if (typed !== undefined && !this.#isOver) this.#begin(typed)
@@ -265,9 +268,9 @@ export class AcpControl implements Control {
     }
   }
 
-  /** It cannot be spoken to any more. */
+  /** Gives up the program, which cannot be talked to any more. */
   #break(why: string): void {
-    // What is said to it at the end may find once more that it does not read.
+    // The last messages to the program may report once more that it does not read.
     if (this.#isOver || this.#isBroken) return
     this.#isBroken = true
     this.end()
@@ -277,7 +280,7 @@ export class AcpControl implements Control {
   }
 
   #onExit(exit: Exit): void {
-    // What it wrote last is heard first, unless what it started keeps its pipes open.
+    // The program's last output is read first, unless its child processes keep the pipes open.
     const over = () => {
       clearTimeout(timer)
       this.#child.off('close', over)

@@ -1,5 +1,5 @@
-// What an ACP agent edits, as far as its tool calls show it, and whether somebody else has the files in hand. Asked before the edit where the agent
-// asks for permission, and told afterwards where it does not.
+// Checks an ACP agent's edits, as far as its tool calls show them, for files that somebody else is editing. The check comes before the edit where
+// the agent asks for permission; where it does not, the edit is recorded afterwards.
 
 import { limits } from '@agent-relay/sdk/protocol'
 import type { AskedEdit, EditDesk } from '../../broker/claims/claim-runtime.ts'
@@ -13,38 +13,38 @@ export interface AcpEditsOptions {
   listener: ControlListener
 }
 
-/** ACP's own words for tools that change files which they name. */
+/** ACP's kinds of tools that change the files they name. */
 const editing = ['edit', 'delete', 'move']
-/** Of one tool call. */
+/** Files of one tool call. */
 const filesMax = 100
-/** The beginning of a command names what it writes to. Looking through a much longer one would hold up everybody. */
+/** The beginning of a command names the files it writes to. Parsing a much longer one would hold up everybody. */
 const [commandCharsMax, commandWordsMax] = [16 * 1024, 1_000]
-/** Tool calls of one turn whose end may still be told. */
+/** Unfinished tool calls of one turn that are kept. */
 const callsMax = 200
 
 export class AcpEdits {
   readonly #options: AcpEditsOptions
-  /** By tool call: what it would write; `isAsked`: its permission was asked for. */
+  /** The edit of each tool call, by its id. `isAsked`: its permission was asked for. */
   readonly #calls = new Map<string, { kind?: string | null; edit?: AskedEdit; isAsked?: boolean }>()
 
   constructor(options: AcpEditsOptions) {
     this.#options = options
   }
 
-  /** What it would write, if it shows that. */
+  /** The edit that the tool call would make, if it shows that. */
   asked(toolCall: ToolCall): AskedEdit | undefined {
     const call = this.#note(toolCall)
     call.isAsked = true
     return call.edit
   }
 
-  /** Why it is denied; undefined: it is not. */
+  /** Why the edit is denied; undefined: it is not. */
   check(edit: AskedEdit): Promise<string | undefined> {
     const { row, edits } = this.#options
     return edits.ask(row.name, edit)
   }
 
-  /** One that has ended without asking is told of. */
+  /** Reports an edit that finished without asking. */
   onUpdate(toolCall: ToolCall): void {
     const { row, edits, listener } = this.#options
     const { edit, isAsked } = this.#note(toolCall)
@@ -58,7 +58,7 @@ export class AcpEdits {
     this.#calls.clear()
   }
 
-  /** An update says what is new alone. */
+  /** Merges an update into the known call: an update contains only what is new. */
   #note(toolCall: ToolCall) {
     const { toolCallId: id } = toolCall
     const call = this.#calls.get(id) ?? {}
@@ -100,7 +100,7 @@ function isPath(path: string): boolean {
   return path.length > 0 && path.length <= limits.pathCharsMax
 }
 
-/** Of a list that somebody else has written: whatever is not a path is passed over. */
+/** The paths in a list from the agent; anything that is not a path is ignored. */
 function pathsIn(list: unknown, type?: string): string[] {
   if (!Array.isArray(list)) return []
   return list.slice(0, filesMax).flatMap((each: { path?: unknown; type?: unknown } | null) => {

@@ -1,6 +1,6 @@
-// The permissions that an ACP agent asks for. Those for our own tools are given by themselves; every other one goes into the queue of approvals
-// and is shown in the transcript, and the first answer is the one that counts. Answers go by the kind of a choice, never by its words alone. An
-// edit of a file that somebody else has in hand is denied before anybody is asked, and also when the answer comes too late.
+// The permissions that an ACP agent asks for. Permissions for our own tools are granted automatically; every other one goes into the queue of
+// approvals and is shown in the transcript, and the first answer counts. Answers go by the kind of a choice, never by its words alone. An edit of a
+// file that somebody else is editing is denied before anybody is asked, and also when the answer comes too late.
 
 import { wishOf } from '@agent-relay/sdk/internal/asked'
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
@@ -19,15 +19,15 @@ export interface AcpPermissionsOptions extends AcpEditsOptions {
   approvals: ApprovalQueue
 }
 
-/** That wait at once: an agent that asks for more is told no. */
+/** Most requests that wait at once: further ones are denied. */
 export const permissionsMax = 100
-/** Of what it wants to do, in the transcript. */
+/** Characters shown in the transcript of what the agent wants to do. */
 const shownCharsMax = 300
 
 interface Asked {
   source: string
   tool: string
-  /** The beginning of what it wants to do: the whole may have megabytes. */
+  /** The beginning of what the agent wants to do: the whole may have megabytes. */
   input: string
   options: PermissionRequest['options']
   edit: AskedEdit | undefined
@@ -37,9 +37,9 @@ interface Asked {
 export class AcpPermissions {
   readonly #options: AcpPermissionsOptions
   readonly #transcript: Transcript
-  /** The first is the one that a person is shown. */
+  /** Requests that wait for an answer; the first is the one that a person is shown. */
   readonly #asked: Asked[] = []
-  /** Those of which nobody knows yet whether the files are free. */
+  /** Requests whose files are still being checked for other editors. */
   readonly #checking = new Set<Asked>()
   readonly edits: AcpEdits
   readonly #calls: AcpCalls
@@ -52,7 +52,7 @@ export class AcpPermissions {
     this.#transcript = transcript
   }
 
-  /** What the agent waits for; undefined: for nothing. */
+  /** The reason why the agent waits; undefined: it does not wait. */
   get waitsFor(): string | undefined {
     const [first] = this.#asked
     return first && `it ${shownText(first)}`
@@ -78,7 +78,7 @@ export class AcpPermissions {
     })
   }
 
-  /** A tool call that the agent tells of may be one that it asks about later, in fewer words. */
+  /** Remembers a tool call: the agent may ask about it later, in fewer words. */
   onUpdate(toolCall: ToolCall): void {
     this.#calls.known(toolCall)
     this.edits.onUpdate(toolCall)
@@ -89,12 +89,12 @@ export class AcpPermissions {
     this.edits.onTurnEnd()
   }
 
-  /** Goes on where nobody else has its files in hand. */
+  /** Goes on where nobody else is editing the files. */
   #ifFree(asked: Asked, goOn: () => void): void {
     if (!asked.edit) return goOn()
     this.#checking.add(asked)
     void this.edits.check(asked.edit).then((text) => {
-      // Not if its turn has ended meanwhile.
+      // The turn may have ended meanwhile.
       if (!this.#checking.delete(asked)) return
       if (text === undefined) return goOn()
       deny(asked)
@@ -102,7 +102,7 @@ export class AcpPermissions {
     })
   }
 
-  /** By the number that stands before a choice. False: it is no answer. */
+  /** Takes a typed number as the answer of that number. False: the text is no answer. */
   answerTyped(text: string): boolean {
     const [first] = this.#asked
     const option = first?.options[Number(/^\d{1,2}$/.exec(text)?.[0]) - 1]
@@ -112,7 +112,7 @@ export class AcpPermissions {
     return true
   }
 
-  /** The turn that they belong to is over, or the program is. */
+  /** Closes all requests: their turn is over, or the program is. */
   drop(how: 'cancelled' | 'gone'): void {
     const all = [...this.#checking, ...this.#asked.splice(0)]
     this.#checking.clear()
@@ -139,14 +139,14 @@ export class AcpPermissions {
     this.#take(asked, option)
   }
 
-  /** `option` left out: it could not be put into the queue, or was closed there. */
+  /** Answers a request. `option` left out: the request could not be put into the queue, or was closed there. */
   #take(asked: Asked, option?: PermissionRequest['options'][number]): void {
     const at = this.#asked.indexOf(asked)
     this.#asked.splice(at, 1)
     this.#transcript.say(`${shownText(asked)}: ${cleanLine(option?.name ?? 'denied')}`)
     if (!option) deny(asked)
     else if (!option.kind.startsWith('allow')) choose(asked, option.optionId)
-    // The answer may have taken longer than a claim lasts.
+    // The answer may have taken longer than a claim lasts, so the files are checked again.
     else this.#ifFree(asked, () => choose(asked, option.optionId))
     if (at === 0 && this.#asked[0]) this.#show(this.#asked[0])
     this.#options.listener.onChange()
@@ -160,7 +160,7 @@ export class AcpPermissions {
   }
 }
 
-/** What lasts longer than this session is no `always`, since it would be written into a file. */
+/** The kind of a choice. One that lasts longer than this session is no `always`, since the program would write it into a file. */
 function kindOf({ kind, name }: PermissionRequest['options'][number]): ApprovalChoice['kind'] {
   if (kind === 'allow_once') return 'allow'
   if (kind === 'reject_once') return 'deny'

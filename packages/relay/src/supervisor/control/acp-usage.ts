@@ -1,5 +1,5 @@
-// What an ACP agent says that a turn has used, in the ways in which agents say it: tokens with the end of the turn, and the cost of the whole
-// conversation in between. Whether the numbers can be believed is decided in core/spend.ts.
+// Usage that an ACP agent reports, in the ways in which agents do so: tokens with the end of the turn, and the cost of the whole conversation in
+// between. Whether the numbers can be believed is decided in core/spend.ts.
 
 import type { SpendNoted, Tokens } from '@agent-relay/sdk/protocol'
 import type { AcpHarness } from '../harness/harness.ts'
@@ -11,9 +11,9 @@ const none: Tokens = { input: 0, output: 0, cached: 0 }
 
 export class AcpUsage {
   readonly #countsAll: boolean | undefined
-  /** As the agent names it when the conversation is opened. */
+  /** The model that the agent named when the conversation was opened. */
   model: string | undefined
-  /** Of the conversation: as told in this turn, and as far as it was noted. */
+  /** Cost of the conversation as reported in this turn; below it, the part of it that was already recorded. */
   #usd: number | undefined
   #notedUsd = 0
   #before = none
@@ -26,7 +26,7 @@ export class AcpUsage {
     if (currency === 'USD') this.#usd = amount
   }
 
-  /** Undefined where the agent says nothing. */
+  /** The usage of a turn that has ended. Undefined where the agent reports nothing. */
   onTurnEnd(end: TurnEnd | undefined): TurnSpend | undefined {
     const told = end && tokensOf(end)
     const usd = this.#usd === undefined ? undefined : since(this.#usd, this.#notedUsd)
@@ -41,7 +41,7 @@ export class AcpUsage {
     const before = this.#before
     if (!this.#countsAll) return told
     this.#before = told
-    // One that began again at zero has used all of what it says.
+    // The agent's count began again at zero, so all of it is new.
     if (told.input < before.input || told.output < before.output) return told
     return {
       input: told.input - before.input,
@@ -51,17 +51,17 @@ export class AcpUsage {
   }
 }
 
-/** As it stands in the transcript. */
+/** Usage as text for the transcript. */
 export function spentText(spend: TurnSpend | undefined): string {
   return spend ? `, ${spend.tokens.input} tokens in and ${spend.tokens.output} out` : ''
 }
 
-/** What fell by much began again; what fell by a little was corrected, and nothing was used. */
+/** The difference of two totals. A total that fell by much began again; one that fell a little was corrected, and nothing was used. */
 function since(now: number, before: number): number {
   return now < before / 2 ? now : Math.max(0, now - before)
 }
 
-/** Some count what came from the vendor's cache beside the input, some within it: the sum of all, where it is told, shows which. */
+/** The tokens of a turn. Some agents count cached input beside the input, some within it: the total, where it is reported, shows which. */
 function tokensOf({ usage, _meta }: TurnEnd): Tokens | undefined {
   if (!usage) {
     const count = _meta?.quota.token_count

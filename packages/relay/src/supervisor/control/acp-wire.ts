@@ -1,24 +1,24 @@
-// The wire of ACP: JSON-RPC, one message a line, on the stdin and stdout of a program. Every line is bounded, and what the program writes besides
-// is passed over. What the messages mean is decided in acp-control.ts.
+// The wire of ACP: JSON-RPC, one message a line, on the stdin and stdout of a program. Every line is bounded, and other output of the program is
+// skipped. The messages are handled in acp-control.ts.
 
 import type { Readable, Writable } from 'node:stream'
 import { JsonRpc, type RpcListener } from '../json-rpc.ts'
 import { errors } from './acp-words.ts'
 
-/** A step of an agent may hold a whole file, twice. A longer line is passed over; if it was a request, it is refused. */
+/** Longest line: a step of an agent may hold a whole file, twice. A longer line is skipped; if it was a request, it is refused. */
 export const lineBytesMax = 8 * 1024 * 1024
-/** What may wait for a program that does not read. */
+/** Most bytes that may wait for a program that does not read. */
 const waitingBytesMax = 8 * 1024 * 1024
-/** Of a line that is too long: as much as names a request. */
+/** Bytes kept of a line that is too long: enough to find the id of a request. */
 const headBytes = 4_096
-/** Of a line that comes in small pieces: so many are joined, since each costs more than the bytes in it. */
+/** Pieces of a line after which they are joined, since each piece costs more than the bytes in it. */
 const piecesMax = 1_000
-/** It is kept until its request is answered. */
+/** Longest id of a request; it is kept until the request is answered. */
 const askedIdCharsMax = 1_000
 export interface AcpListener extends RpcListener {
-  /** The program has written what no ACP program writes. */
+  /** Called when the program has written something that is not ACP. */
   onStray(text: string): void
-  /** It has not read for so long that nothing more can be said to it. */
+  /** Called when the program has not read for so long that nothing more can be sent to it. */
   onStuck(): void
 }
 
@@ -27,7 +27,7 @@ export class AcpWire {
   readonly #listener: AcpListener
   readonly #rpc: JsonRpc
   #parts: Buffer[] = []
-  /** How many of the parts were joined of smaller ones. They are not joined again: each byte is copied twice at most. */
+  /** How many of the parts were joined of smaller ones. They are not joined again, so each byte is copied twice at most. */
   #joined = 0
   #partsBytes = 0
 
@@ -41,13 +41,13 @@ export class AcpWire {
           ? listener.onRequest(method, params, reply, id)
           : reply.error(errors.invalid, `an id has at most ${askedIdCharsMax} characters`),
     })
-    // A program that has ended is known by its exit.
+    // Errors are ignored: the end of a program is known by its exit.
     stdin.on('error', () => {})
     stdout.on('error', () => {})
     stdout.on('data', (data: Buffer) => this.#read(data))
   }
 
-  /** `withinMs` left out: a turn may take hours. */
+  /** `withinMs` left out: no time limit, since a turn may take hours. */
   call(method: string, params: object, withinMs?: number): Promise<unknown> {
     return this.#rpc.call(method, params, withinMs)
   }
@@ -56,7 +56,7 @@ export class AcpWire {
     this.#rpc.note(method, params)
   }
 
-  /** Nothing more is said or heard; calls that are open fail. */
+  /** Closes the wire: nothing more is sent or read, and open calls fail. */
   close(): void {
     this.#rpc.end()
     this.#stdin.end()
@@ -90,7 +90,7 @@ export class AcpWire {
       if (this.#parts.length - this.#joined < piecesMax) return
       this.#parts.push(Buffer.concat(this.#parts.splice(this.#joined)))
       this.#joined = this.#parts.length
-      // Too long: only its head is needed from now on, as a copy that does not keep the rest.
+      // Too long: only its head is needed from now on, as a copy that does not keep the rest in memory.
     } else if (this.#parts.length !== 1) this.#parts = [Buffer.from(Buffer.concat(this.#parts).subarray(0, headBytes))]
   }
 

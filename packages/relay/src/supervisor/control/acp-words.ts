@@ -1,11 +1,11 @@
-// The words of ACP (version 1) that we use, as far as we use them. What an agent writes is not trusted: it is bounded, and what does not fit is
-// refused or passed over. packages/relay/tests/supervisor/acp-schema.json has the schemas of what we built against.
+// The messages of ACP (version 1), with the fields that we use. Data from an agent is not trusted: it is bounded, and data that does not fit is
+// refused or ignored. packages/relay/tests/supervisor/acp-schema.json has the schemas that this was built against.
 
 import { z } from 'zod'
 import { beginningOf } from '../../broker/approvals/approval-runtime.ts'
 
 export const protocolVersion = 1
-/** JSON-RPC's own numbers. */
+/** JSON-RPC's own error codes. */
 export const errors = { invalid: -32_600, method: -32_601, params: -32_602, failed: -32_603 } as const
 
 const Id = z.string().max(1_000)
@@ -13,7 +13,7 @@ const Text = z.string()
 const Count = z.number().nonnegative()
 
 export const Initialized = z.object({ protocolVersion: z.number() })
-/** Some say which model they use. */
+/** Some agents say which model they use. */
 const Models = z.object({ currentModelId: z.string().max(200) })
 export const NewSession = z.object({ sessionId: Id, models: Models.nullish().catch(undefined) })
 
@@ -22,11 +22,11 @@ export type OptionKind = (typeof optionKinds)[number]
 
 const ToolCall = z.object({
   toolCallId: Id,
-  // Codex's adapter gives neither.
+  // Codex's adapter sends neither title nor kind.
   title: Text.nullish(),
   kind: z.string().max(100).nullish(),
   status: z.string().nullish(),
-  // Looked into where they are used: they may hold whole files.
+  // Unchecked here: they may hold whole files, and are parsed where they are used.
   locations: z.unknown().optional(),
   content: z.unknown().optional(),
   rawInput: z.unknown().optional(),
@@ -44,11 +44,11 @@ export const PermissionRequest = z.object({
 })
 export type PermissionRequest = z.infer<typeof PermissionRequest>
 
-/** Of the conversation so far. */
+/** The cost of the conversation so far. */
 const SessionCost = z.object({ amount: Count, currency: z.string().max(10) })
 export type SessionCost = z.infer<typeof SessionCost>
 
-/** What stands in the transcript, and what was spent. Everything else an agent tells is passed over. */
+/** The updates that the transcript shows, and the cost. Everything else that an agent reports is ignored. */
 export const SessionUpdate = z.object({
   update: z.discriminatedUnion('sessionUpdate', [
     z.object({ sessionUpdate: z.literal('agent_message_chunk'), content: z.object({ text: Text.optional() }) }),
@@ -60,7 +60,7 @@ export const SessionUpdate = z.object({
 })
 export type SessionUpdate = z.infer<typeof SessionUpdate>['update']
 
-/** What comes of a model at work. Other updates, such as of the commands that it offers, may come at any time. */
+/** Updates from a model at work. Other updates, such as the list of the agent's commands, may come at any time. */
 export const WorkUpdate = z.object({
   update: z.object({
     sessionUpdate: z.enum(['agent_message_chunk', 'agent_thought_chunk', 'tool_call', 'tool_call_update', 'plan']),
@@ -79,7 +79,7 @@ export const TurnEnd = z.object({
     })
     .nullish()
     .catch(undefined),
-  // As Gemini says it.
+  // Usage in the form that Gemini sends.
   _meta: z
     .object({
       quota: z.object({

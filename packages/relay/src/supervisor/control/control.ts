@@ -1,6 +1,6 @@
-// The contract of a control: how the supervisor speaks with a worker's program. It is two things: a way in, by which texts get before the model and what the
-// program does is known, and a terminal for people. pty-control.ts types and reads the screen, and uses the CLI's own server where it has one; acp-control.ts speaks ACP.
-// When something is said, and what, is decided in attention.ts.
+// The contract of a control: how the supervisor talks to a worker's program. It has two parts: a way in, which puts texts before the model and
+// knows what the program does, and a terminal for people. pty-control.ts types and reads the screen, and uses the CLI's own server where it has one;
+// acp-control.ts speaks ACP. When a text is given, and which, is decided in attention.ts.
 
 import type { ControlName, Route } from '@agent-relay/sdk/protocol'
 import type { MailRoom } from '../../broker/waking/own-session-runtime.ts'
@@ -10,43 +10,44 @@ import type { TurnSpend } from './acp-usage.ts'
 export interface Control extends WayIn, PersonsTerminal {
   readonly name: ControlName
   readonly pid: number
-  /** Ways to ask it to exit, one after the other. */
+  /** Ways to ask the program to exit, one after the other. */
   leave(): readonly (() => unknown)[]
 }
 
-/** How texts get before its model, and how it is known what it does. */
+/** Puts texts before the program's model, and knows what the program does. */
 export interface WayIn {
-  /** What of its mail one prompt may hold. */
+  /** Limits of the mail that one prompt may hold. */
   readonly mail: MailRoom
-  /** An idle program has our tools. False: their session has to be there too. */
+  /** Whether an idle program is ready for its task. False: it is ready once its session with our tools has come. */
   readonly isReadyWhenIdle: boolean
   look(): Promise<ControlLook>
-  /** A dialog stands on its screen at this moment, whether or not the queue knows it. Left out where it asks in another way. */
+  /** Whether a dialog is on the screen at this moment, known to the queue or not. Left out where the program asks in another way. */
   isBlocked?(): Promise<boolean>
-  /** Its parent was told that it is blocked. */
+  /** Called when the worker's parent was told that it is blocked. */
   told?(): void
   /**
-   * Puts a text before the model. Asked of an idle program alone, and never while an earlier prompt is under way. Resolves when it is on its
-   * way: to nothing, or, where a dialog came in between, to what is left to do at the next idle look. What became of it the listener is told,
-   * which may be much later.
+   * Puts a text before the model. Called only for an idle program, and never while an earlier prompt is under way. Resolves when the text is on
+   * its way: to nothing, or, where a dialog came in between, to the rest of the work for the next idle look. The listener is told the outcome,
+   * perhaps
+   * much later.
    */
   prompt(text: string, listener: PromptListener): Promise<Unfinished | undefined>
-  /** Nothing is looked at, given or answered any more. */
+  /** Stops all looking, giving and answering. */
   end(): void
 }
 
-/** Where people see what it does: its terminal, or the transcript that stands for one. */
+/** The place where people see what the program does: its terminal, or the transcript that stands for one. */
 export interface PersonsTerminal {
-  /** What a person types there, or at the line below the transcript. */
+  /** Takes a person's input, typed there or at the line below the transcript. */
   type(data: string): void
   resize(cols: number, rows: number): void
 }
 
-/** What becomes of a prompt: one of the two is called, once, unless the program ends before. */
+/** The outcome of a prompt: one of the two is called, once, unless the program ends before. */
 export interface PromptListener {
-  /** As soon as it is known that the program has it. */
+  /** Called as soon as it is known that the program has the prompt. */
   onTaken(route: Route): Promise<void>
-  /** The model does not have it. `why`: in the words of the program; left out where it was not given to the program at all. */
+  /** The model does not have the prompt. `why`: in the words of the program; left out where the program was not given it at all. */
   onRefused(why?: string): void
 }
 
@@ -54,25 +55,25 @@ export type Unfinished = () => Promise<Unfinished | undefined>
 
 export interface ControlLook {
   state: 'starting' | 'busy' | 'idle' | 'blocked'
-  /** Of `blocked`: what it waits for. */
+  /** With `blocked`: the reason why the program waits. */
   reason?: string
-  /** Of `blocked`: it was answered a moment ago, and may only not show it yet. */
+  /** With `blocked`: the question was answered a moment ago, and the screen may not show that yet. */
   isAnswered?: boolean
   /** When to look again, if nothing happens before. */
   againMs?: number
-  /** Of `idle`: a person types, and is not interrupted for so long. */
+  /** With `idle`: how long a person who types is not to be interrupted. */
   typingMs?: number
 }
 
-/** What a control tells its worker. */
+/** Events that a control reports to its worker. */
 export interface ControlListener {
-  /** A look may find something else than the last one. `ms`: by then at the latest. */
+  /** The next look may differ from the last one. `ms`: look after this long at the latest. */
   onChange(ms?: number): void
   onExit(exit: Exit): void
-  /** It cannot be spoken to this way. Told once, and instead of its exit. `hasTalked`: a turn has ended, of which only this program knows. */
+  /** The program cannot be talked to this way. Called once, in place of `onExit`. `hasTalked`: a turn has ended, of which only this program knows. */
   onBroken(why: string, hasTalked: boolean): void
-  /** What turn number `n` of the conversation has used, where the program says so. */
+  /** The usage of turn number `n` of the conversation, where the program reports it. */
   onSpent(n: number, spend: TurnSpend): void
-  /** Something went wrong that its parent cannot fix. */
+  /** Something went wrong that the worker's parent cannot fix. */
   onTrouble(error: Error): void
 }

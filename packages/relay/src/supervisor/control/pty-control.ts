@@ -1,5 +1,5 @@
-// The control of a program in a terminal: what is said is typed, and what it does is read off the screen. A CLI's own door takes a message before
-// the keyboard does, and where it tells what its program does, that counts before the screen.
+// The control of a program in a terminal: texts are typed, and the program's state is read off the screen. Where the CLI has a server of its own,
+// a message goes there before it is typed, and the state that the server reports counts before the screen.
 
 import { limits } from '@agent-relay/sdk/protocol'
 import type { ApprovalQueue } from '../../broker/approvals/approval-runtime.ts'
@@ -22,24 +22,24 @@ export interface PtyControlOptions {
   listener: ControlListener
 }
 
-/** Look this long after the program has printed: output comes in several pieces. */
+/** Delay of a look after the program has printed: output comes in several pieces. */
 const settleMs = 60
 const openDialog = 'a dialog is open'
-/** Without a sign on the screen, a program that has printed nothing for this long counts as waiting for input ... */
+/** Without a sign on the screen, a program that has printed nothing for this long counts as waiting for input. */
 const quietMs = 600
-/** ... or after this long if it has never printed anything: many programs start slowly. */
+/** Quiet time after which a program that has never printed anything counts as waiting: many start slowly. */
 const silentMs = 3_000
-/** How often to look while it is busy: a sign may disappear without any output. */
+/** How often to look at a busy program: a sign may disappear without any output. */
 const busyLookMs = 1_000
 /** More output than this between two looks is a flood: the program is busy, and drawing all of it would cost too much. */
 const floodBytes = 64 * 1024
 /** A person who types is not interrupted for this long after a key. */
 const personMs = 2_000
-/** After its terminal has another size, a program draws its screen again: what stood there may be gone for this long. */
+/** Time in which a program draws its screen again after a change of size; an open dialog may be invisible meanwhile. */
 const redrawMs = 2_000
 /** How much a person may type ahead of a program that does not read. */
 const typedBytesMax = 4 * limits.keysBytesMax
-/** Bytes of bodies in one paste. A line that is typed without marks must stay below the 4,095 bytes that a terminal's own line holds. */
+/** Limits of one paste, with and without paste marks. A line without marks must stay below the 4,095 bytes that a terminal's own line holds. */
 const [marked, unmarked] = [{ bytesMax: 256 * 1024 }, { bytesMax: 2_048, limit: 8 }]
 
 export class PtyControl implements Control {
@@ -94,7 +94,7 @@ export class PtyControl implements Control {
     if (printed > floodBytes) output.rest()
     const told = this.#following?.doing
     if (told) return this.#stand(told)
-    // What stands below a flood is not known: a dialog that was open may still be.
+    // The screen after a flood is not known: a dialog that was open may still be.
     if (printed > floodBytes) return { state: 'busy', againMs: busyLookMs }
     const { sign } = await this.#read()
     const quiet = this.#quiet()
@@ -113,7 +113,7 @@ export class PtyControl implements Control {
     return { state, typingMs: personMs - (performance.now() - this.#typedAt) }
   }
 
-  /** One look after the other, so that keys stay in their order. */
+  /** Looks run one after the other, so that keys stay in their order. */
   isBlocked(): Promise<boolean> {
     const look = async () => (await this.#read()).sign === 'blocked' || this.#following?.doing?.state === 'blocked'
     this.#blocked = this.#blocked.then(look, look)
@@ -125,7 +125,7 @@ export class PtyControl implements Control {
   }
 
   async prompt(text: string, listener: PromptListener): Promise<Unfinished | undefined> {
-    // Before the first prompt there is no conversation that a door could name.
+    // Before the first prompt there is no conversation for the CLI's server to name.
     const door = this.#hasPrompted ? this.#options.ownDoor : undefined
     this.#hasPrompted = true
     if (door) this.#following?.given()
@@ -160,7 +160,7 @@ export class PtyControl implements Control {
     this.#whenPrinted?.()
   }
 
-  /** How long it has been idle in milliseconds; below zero: how long until it counts as idle. */
+  /** How long the program has been idle in milliseconds; below zero: how long until it counts as idle. */
   #quiet(): number {
     const { output } = this.#options
     if (output.lastAt === 0) return performance.now() - this.#beganAt - silentMs
@@ -171,7 +171,7 @@ export class PtyControl implements Control {
     let taken: Promise<void> | undefined
     const isIn = await enter(this.#keyboard, this.#options.harness.typing, () => {
       taken = listener.onTaken('paste')
-      // It is awaited below; until then a rejection must not count as unhandled.
+      // The promise is awaited below; until then a rejection must not count as unhandled.
       taken.catch(() => {})
     })
     if (!isIn) return () => this.#enter(listener)
@@ -200,7 +200,7 @@ export class PtyControl implements Control {
     }
   }
 
-  /** In the words of its own door where that knows it: a screen may show only a part. */
+  /** The open dialog, from the CLI's own server where it knows it: a screen may show only a part. */
   async #dialog(): Promise<Dialog | undefined> {
     const { sign, lines } = await this.#read()
     const { state = sign } = this.#following?.doing ?? {}
@@ -209,7 +209,7 @@ export class PtyControl implements Control {
       const told = await this.#options.ownDoor?.asked?.()
       if (told) return told
     } catch (error) {
-      // The screen says it in other words, and would pass for another dialog.
+      // The screen words the dialog differently, so it would pass for another dialog.
       if (this.#dialogs.isOpen) throw error
     }
     if (sign !== 'blocked') return undefined

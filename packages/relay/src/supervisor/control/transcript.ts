@@ -1,21 +1,21 @@
-// What a person sees of an agent that has no terminal: the conversation as it comes, and below it one line to type in. Drawn as bytes, so that
-// it is attached to, logged and shown like a terminal.
+// The display of an agent that has no terminal: the conversation as it comes, and below it one line to type in. Written as terminal output, so
+// that it is attached to, logged and shown like a terminal.
 
 import { clean } from '@agent-relay/sdk/internal/clean'
 import type { Output } from '../output.ts'
 
 export interface Typist {
-  /** A line was entered. */
+  /** Called with a line that was entered. */
   onLine(text: string): void
-  /** Ctrl-C at an empty line. */
+  /** Called when Ctrl-C was pressed at an empty line. */
   onCancel(): void
 }
 
-/** Of one piece of text: more is cut. */
+/** Longest piece of text; the rest is cut. */
 const pieceCharsMax = 64 * 1024
-/** Of a prompt. */
+/** Most lines shown of a prompt. */
 const shownLinesMax = 40
-/** Of what is being typed. */
+/** Longest line of input. */
 const inputCharsMax = 64 * 1024
 const [dim, bold, plain] = ['\x1b[2m', '\x1b[1m', '\x1b[0m']
 const [clearLine, markPastes, prompt] = ['\r\x1b[K', '\x1b[?2004h', '> ']
@@ -29,9 +29,9 @@ export class Transcript {
   #input = ''
   #isPasting = false
   #isIdle = false
-  /** The line to type in is drawn: the cursor stands in it. */
+  /** The input line is drawn, and the cursor stands in it. */
   #isDrawn = false
-  /** Of running text: what has no end of line yet, while the line to type in is drawn. */
+  /** Running text without an end of line, kept back while the input line is drawn. */
   #rest = ''
   #isAtMargin = true
   #style = ''
@@ -46,14 +46,14 @@ export class Transcript {
     this.#cols = cols
   }
 
-  /** The line to type in is there while the agent waits, and while somebody types. */
+  /** The input line is shown while the agent waits, and while somebody types. */
   idle(isIdle: boolean): void {
     if (isIdle) this.#endLine()
     this.#isIdle = isIdle
     this.#draw()
   }
 
-  /** Running text: of the agent, or of what it thinks. */
+  /** Prints running text: the agent's words or its thoughts. */
   stream(text: string, style: 'said' | 'thought' = 'said'): void {
     const wanted = style === 'thought' ? dim : ''
     if (wanted !== this.#style) this.#endLine()
@@ -61,7 +61,7 @@ export class Transcript {
     this.#print(cut(clean(text)))
   }
 
-  /** Lines of their own. */
+  /** Prints whole lines. */
   say(text: string, style: 'note' | 'strong' = 'note'): void {
     this.#endLine()
     this.#style = style === 'strong' ? bold : dim
@@ -69,7 +69,7 @@ export class Transcript {
     this.#style = ''
   }
 
-  /** What the agent was given. */
+  /** Prints a prompt that the agent was given. */
   prompt(text: string): void {
     const lines = text.split('\n')
     const more = lines.length - shownLinesMax

@@ -1,11 +1,11 @@
-// Programs that are spoken to over ACP alone: Copilot, and any other agent whose command the user gives.
+// Programs that are only used over ACP: Copilot, and any other agent whose command the user gives.
 
 import { type Harness, hasFlag, known, serverName } from './harness.ts'
 import { plain } from './plain.ts'
 
 const ownTitle = new RegExp(`^mcp__${serverName}__\\w+$`)
 
-/** Its command is the user's. */
+/** The harness of any program that speaks ACP; the user gives the command. */
 export const acp: Harness = {
   ...plain,
   name: 'acp',
@@ -14,7 +14,7 @@ export const acp: Harness = {
   acp: {
     mcp: 'stdio',
     launch: ({ args }) => ({ args: [...args], env: {} }),
-    // As Claude's adapter names them. Others have to ask: nobody knows what they write themselves.
+    // Claude's adapter names our tools this way. Other agents have to ask: their titles may be anything.
     isOwnTool: ({ title, kind }) => kind === 'other' && ownTitle.test(title),
   },
 }

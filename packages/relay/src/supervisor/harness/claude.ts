@@ -15,16 +15,16 @@ import {
   serverName,
 } from './harness.ts'
 
-/** Signs of version 2.1.325. */
+/** The screen of Claude Code 2.1.325 in each state. */
 const signs: Signs = {
   blocked: { line: /\bEsc to cancel\b/ },
   busy: { title: /^[◐◑◒◓⠂-⣿]/u, line: /\besc to interrupt\b/ },
   idle: { title: /^✳/u },
 }
 
-/** Those that may write files: before each of them the relay is asked. */
+/** Tools that may write files: the relay is asked before each of their calls. */
 const editTools = 'Write|Edit|MultiEdit|NotebookEdit|Bash'
-/** A waiter that was started long ago does no harm: it ends with its session. */
+/** Time limit of a waiter. An old one does no harm: it ends with its session. */
 const waitSeconds = 24 * 60 * 60
 
 export const claude: Harness = {
@@ -43,7 +43,7 @@ export const claude: Harness = {
       string,
     ]
     const { command, args } = context.server
-    // Two --settings are not merged: the user's own win over our hooks, and messages are typed instead.
+    // Claude Code does not merge two --settings: the user's own win over our hooks, and messages are typed instead.
     const isHooked = !hasFlag(context.args, '--settings')
     const files = [
       {
@@ -71,14 +71,16 @@ export const claude: Harness = {
   },
 }
 
-/** A prompt right behind a flag that takes many values would be one more value. */
+/** Puts `--` before a prompt: right behind a flag that takes many values, the prompt would be one more value. */
 function separated(isApart: boolean, args: readonly string[]): readonly string[] {
   return isApart || args.length === 0 || args[0]?.startsWith('-') ? args : ['--', ...args]
 }
 
 /**
- * Hooks hand over waiting messages at the boundaries of a turn; one waiter wakes an idle session (asyncRewake: exit 2, text on stderr). Their parent
- * is Claude Code itself, by which the daemon knows the waiter; their last word tells them apart from those in the user's own settings.
+ * Hooks that hand over waiting messages at the boundaries of a turn, and a waiter that wakes an idle session (asyncRewake: exit 2, text on
+ * stderr). Their parent is Claude Code itself, by which the daemon knows the waiter; their last argument tells them apart from those in the user's
+ * own
+ * settings.
  */
 function hooksOf({ hook }: LaunchContext): Record<string, unknown> {
   const command = (event: string, ...more: string[]) =>

@@ -1,18 +1,18 @@
-// Codex: MCP by one -c override, which merges with the user's configuration and changes no file. An app-server of its own runs beside its
-// terminal, so that what it asks is known as a whole.
+// Codex: MCP by one -c override, which merges with the user's configuration and changes no file. An app-server runs beside the worker's terminal,
+// so that Codex's questions are known as a whole.
 
 import { join } from 'node:path'
 import { CodexDoor } from '../codex/hired-door.ts'
 import { ctrlC, type Harness, known, type LaunchContext, readSigns, type Signs, serverName } from './harness.ts'
 
-/** Signs of version 0.166.0. */
+/** The screen of Codex 0.166.0 in each state. */
 const signs: Signs = {
   blocked: { title: /^\[ . \] Action Required/, line: /^\s*Press enter to (?:confirm|continue)/i },
   busy: { title: /^[⠁-⣿]/u, line: /\besc to interrupt\b/i, lines: 6 },
   idle: { title: /^[^⠁-⣿]/u },
 }
 
-/** Settings that bring a server of the user's own: under our name, under the one that was first asked for, or the whole table. */
+/** Settings that bring an MCP server of the user's own: under our name or `relaycast`, or as the whole table. */
 const ownServer = new RegExp(`mcp_servers\\.(?:${serverName}|relaycast)\\b|\\bmcp_servers\\s*=`)
 
 export const codex: Harness = {
@@ -25,7 +25,7 @@ export const codex: Harness = {
   launch(context) {
     const own = [...(context.model === undefined ? [] : ['-m', context.model]), ...context.args]
     const relay = context.isInjected ? overrides(context).flatMap((override) => ['-c', override]) : []
-    // Its shared background server would own our MCP child and outlive the worker.
+    // Codex's shared background server would own our MCP child and outlive the worker.
     const launch = { args: ['--no-daemon', ...relay, ...own], env: {} }
     const settings = settingsIn(own)
     if (!settings) return launch
@@ -38,14 +38,14 @@ export const codex: Harness = {
 
 const socketOf = ({ directory }: LaunchContext) => join(directory, 'codex.sock')
 
-/** Options that its terminal hands on to a server of its own, and those that the server must be given too. */
+/** Options that the terminal hands on to its server, without and with a value, and options that the server must be given too. */
 const [handedOn, handedOnWithValue, ofBoth] = [
   ['--search', '--no-alt-screen', '--approve-for-me', '--dangerously-bypass-approvals-and-sandbox'],
   ['-m', '--model', '-s', '--sandbox', '-a', '--ask-for-approval'],
   ['-c', '--config', '--enable', '--disable'],
 ]
 
-/** The settings among them; undefined where one is not known here: then the worker has no server of its own, and all is as the user wants it. */
+/** The arguments for the server among them; undefined where an argument is unknown: the worker then runs without a server, as the user wants it. */
 function settingsIn(args: readonly string[]): string[] | undefined {
   const settings: string[] = []
   for (let at = 0; at < args.length; at++) {
@@ -63,22 +63,22 @@ function overrides({ server, identity, cwd }: LaunchContext): string[] {
   const entry = [
     `command=${toml(server.command)}`,
     `args=[${server.args.map(toml).join(',')}]`,
-    // Its MCP children get a clean environment: names only, so that no value stands in an argument.
+    // Codex gives its MCP children a clean environment. Only names stand here, so that no value stands in an argument.
     `env_vars=[${Object.keys(identity).map(toml).join(',')}]`,
-    // Otherwise the first request may leave before the tools are there.
+    // Without this the first request may leave before the tools are loaded.
     'required=true',
     'default_tools_approval_mode="approve"',
   ]
   return [
     `mcp_servers.${serverName}={${entry.join(',')}}`,
-    // The dotted form of this one is not read.
+    // Codex does not read the dotted form of this setting.
     `projects={${toml(cwd)}={trust_level="trusted"}}`,
     // Empty means no identity; unlike `exclude`, one key of `set` leaves the user's own list as it is.
     'shell_environment_policy.set.RELAY_AGENT_TOKEN=""',
   ]
 }
 
-/** A JSON string is a TOML string, except for one character that JSON does not escape. */
+/** A TOML string: JSON's form, except for one character that JSON does not escape. */
 function toml(text: string): string {
   return JSON.stringify(text).replaceAll('\x7f', '\\u007f')
 }

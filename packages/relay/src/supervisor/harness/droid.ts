@@ -1,9 +1,9 @@
-// Factory's droid: MCP and the model by --settings, a file of its own for one start; no file of the user changes.
+// Factory's droid: MCP and the model by --settings, with a file of its own for one start; no file of the user changes.
 
 import { join } from 'node:path'
 import { ctrlC, type Harness, hasFlag, known, readSigns, type Signs, serverEnvironment, serverName } from './harness.ts'
 
-/** Signs of version 0.225.2. Its title says nothing. */
+/** The screen of droid 0.225.2 in each state. Its title says nothing. */
 const signs: Signs = {
   blocked: { line: /\bEnter (?:to confirm · Esc to exit|select +Esc cancel)\b|^> Login$/, lines: 3 },
   busy: { line: /\(Press ESC to stop\)/, lines: 8 },
@@ -15,7 +15,7 @@ export const droid: Harness = {
   install: 'npm install -g droid',
   typing: { enterDelayMs: 400 },
   exitKeys: [ctrlC, ctrlC],
-  // Of two such files the last one counts alone.
+  // Droid uses only the last of several --settings files.
   bringsOwnMcp: (args) => hasFlag(args, '--settings'),
   read: (view) => readSigns(signs, view),
   launch({ directory, server: { command, args: serverArgs }, model, args, isInjected }) {
@@ -24,7 +24,7 @@ export const droid: Harness = {
     const entry = { type: 'stdio', command, args: serverArgs, env: serverEnvironment }
     const settings = {
       mcp: { mcpServers: { [serverName]: entry } },
-      // Our tools need no approval from the lowest level on that a worker may be given: --auto low.
+      // Our tools need no approval even at the lowest autonomy level that a worker may be given (--auto low).
       mcpAutonomyOverrides: { [serverName]: { defaultLevel: 'low' } },
       ...(model === undefined ? {} : { sessionDefaultSettings: { model } }),
     }

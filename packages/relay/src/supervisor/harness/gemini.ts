@@ -1,4 +1,4 @@
-// Gemini CLI: it has no MCP flag, so one entry is added once by its own command; what differs per worker is in the environment.
+// Gemini CLI: without an MCP flag, so its own command adds one entry once; values that differ per worker are in the environment.
 
 import { cliOf } from '@agent-relay/sdk/internal/clis'
 import {
@@ -13,18 +13,21 @@ import {
   serverName,
 } from './harness.ts'
 
-/** Signs of version 0.61.0. */
+/** The screen of Gemini CLI 0.61.0 in each state. */
 const signs: Signs = {
-  // The line is the marked one of every choice it offers; its title says ready over some of them.
+  // The marked line of every choice that Gemini offers; over some of them its title says ready.
   blocked: { title: /^✋/u, line: /^[\s│]*● \d+\. /u, lines: 8 },
   busy: { title: /^✦/u, line: /\(esc to cancel, \d+/, lines: 9 },
   idle: { title: /^◇/u },
 }
 
-/** As version 0.61.0 titles a tool of ours. A tool with a parameter `command` has that as its title: the id, which begins with its name, must fit too. */
+/**
+ * The title that version 0.61.0 gives our tools. A tool with a parameter `command` has that as its title, so the id, which begins with the tool's
+ * name, must fit too.
+ */
 const ownTitle = new RegExp(`^\\w+ \\(${serverName} MCP Server\\)$`)
 
-/** It starts no MCP server in a folder that is not trusted, nor one that it is given over ACP. */
+/** Gemini starts no MCP server in a folder that is not trusted, not even one that it is given over ACP. */
 const trusted = { GEMINI_CLI_TRUST_WORKSPACE: 'true' }
 
 export const gemini: Harness = {
@@ -36,7 +39,7 @@ export const gemini: Harness = {
   bringsOwnMcp: (args) => hasFlag(args, '--allowed-mcp-server-names'),
   read: (view) => readSigns(signs, view),
   launch({ server, model, args, isInjected }): Launch {
-    // Written as it is and replaced at each start: without it a name with TOKEN in it would be scrubbed from the server's environment.
+    // Gemini keeps these as written and fills them in at each start; a variable with TOKEN in its name is otherwise removed from a server's environment.
     const variables = identityNames.flatMap((name) => ['-e', `${name}=$${name}`])
     const add = ['mcp', 'add', '-s', 'user', '--trust', ...variables, serverName, server.command, ...server.args]
     const own = [...(model === undefined ? [] : ['-m', model]), ...args]

@@ -5,50 +5,50 @@ import type { OwnDoor } from '../own-door.ts'
 
 export interface Harness {
   readonly name: string
-  /** Looked up on PATH; undefined for `plain`, whose command is the user's. */
+  /** The program to look up on PATH; undefined for `plain`, whose command the user gives. */
   readonly program: string | undefined
-  /** The command that installs it, shown when it is missing. */
+  /** The command that installs the program, shown when it is missing. */
   readonly install: string
-  /** False: ready means a quiet screen, and answers go by `agent-relay send`. */
+  /** Whether the program takes MCP servers. False: ready means a quiet screen, and answers go by `agent-relay send`. */
   readonly hasMcp: boolean
-  /** Do the user's arguments carry MCP configuration already? Then nothing is injected. */
+  /** Whether the user's arguments carry MCP configuration already; nothing is injected then. */
   bringsOwnMcp(args: readonly string[]): boolean
-  /** How it is started with the relay in it. Pure: what to run, with which arguments, files and environment. */
+  /** How the program is started with the relay in it: arguments, files and environment. Pure. */
   launch(context: LaunchContext): Launch
-  /** What the bottom of the screen and the title tell; undefined: no sign (quiet time decides). */
+  /** The program's state by the bottom of the screen and the title; undefined: no sign (quiet time decides). */
   read(screen: ScreenText): Sign | undefined
-  /** Between a paste and Enter. Both are for an idle prompt alone: a busy Codex is interrupted by Enter. */
+  /** Delay between a paste and Enter. Both are only for an idle prompt: a busy Codex is interrupted by Enter. */
   readonly typing: { enterDelayMs: number }
-  /** Polite exit, such as two Ctrl-C. */
+  /** Keys for a polite exit, such as two Ctrl-C. */
   readonly exitKeys: readonly string[]
-  /** `mcp__agent-relay__`, as the model sees relay_send. */
+  /** The prefix under which the model sees our tools, such as `mcp__agent-relay__`. */
   readonly toolPrefix: string
-  /** Its hooks take messages by themselves; while it is idle, messages that are still there after this time are typed. */
+  /** The program's hooks take messages by themselves; messages that are still there after this idle time are typed. */
   readonly hookGraceMs?: number
-  /** Its own door is HTTP, on a port that is found for it. */
+  /** The CLI's own server is HTTP, on a free port that is chosen for it. */
   readonly needsPort?: true
-  /** The CLI's own door for messages and for what it asks, where one was verified; else keystrokes and its screen. */
+  /** The CLI's own server for messages and questions, where one was verified; else keystrokes and the screen are used. */
   ownDoor?(context: LaunchContext): OwnDoor | undefined
-  /** It speaks ACP, which is used unless somebody wants its terminal. */
+  /** How the program is used over ACP, which comes first unless somebody wants its terminal. */
   readonly acp?: AcpHarness
-  /** The relay cannot type into it. */
+  /** The relay cannot type into the program. */
   readonly isAcpOnly?: true
 }
 
 export interface AcpHarness {
   launch(context: LaunchContext): Launch
-  /** How it takes our MCP server. By the rules of ACP every agent takes `stdio`; Copilot refuses it. */
+  /** The transport by which the agent takes our MCP server. By the rules of ACP every agent takes `stdio`; Copilot refuses it. */
   readonly mcp: 'stdio' | 'http'
   /**
-   * Whether a permission that it asks for is for one of our own tools, so that nobody has to be asked. Told by what the program itself writes
-   * there: a model may choose the words of a command.
+   * Whether a permission request is for one of our own tools, so that nobody has to be asked. The check uses text that the program itself writes:
+   * a model may choose the words of a command.
    */
   isOwnTool(call: AskedTool): boolean
-  /** The tokens that it tells with a turn are those of the whole conversation. */
+  /** The tokens reported with a turn are those of the whole conversation. */
   readonly countsConversation?: true
 }
 
-/** As ACP's `session/new` takes one. */
+/** An MCP server in the form of ACP's `session/new`. */
 export type McpServer =
   | { name: string; command: string; args: string[]; env: Variable[] }
   | { type: 'http'; name: string; url: string; headers: Variable[] }
@@ -57,7 +57,7 @@ interface Variable {
   value: string
 }
 
-/** The tool for which an ACP agent asks permission, as far as it says. */
+/** The tool for which an ACP agent asks permission, as far as the agent says. */
 export interface AskedTool {
   id: string
   title: string
@@ -66,7 +66,7 @@ export interface AskedTool {
 
 export type Sign = 'busy' | 'idle' | 'blocked'
 
-/** What a person sees of a terminal. */
+/** The visible part of a terminal. */
 export interface ScreenText {
   title: string
   lines: readonly string[]
@@ -91,26 +91,26 @@ export interface LaunchContext {
   cwd: string
   /** The allowed part of the owner's environment, to merge with (OPENCODE_CONFIG_CONTENT). */
   env: Readonly<Record<string, string | undefined>>
-  /** A free port on loopback, for a CLI whose own door is HTTP. */
+  /** A free port on loopback, for a CLI whose own server is HTTP. */
   port?: number
   isInjected: boolean
 }
 
 export interface Launch {
   args: string[]
-  /** Added to the allowed environment and the identity. */
+  /** Variables added to the allowed environment and the identity. */
   env: Record<string, string>
-  /** Written 0600 before the start. */
+  /** Files written with mode 0600 before the start. */
   files?: { path: string; text: string }[]
   /** Runs of the CLI itself before the start (`gemini mcp add`), once per installation. */
   before?: { args: string[] }[]
-  /** A server of the CLI that runs beside the program and has its own door. `clientArgs`: those of the program where that server is there. */
+  /** A server of the CLI that runs beside the program. `clientArgs`: the program's arguments where that server runs. */
   beside?: { args: string[]; socket: string; clientArgs: string[] }
 }
 
 export { serverName } from '@agent-relay/sdk/internal/clis'
 
-/** What the table of CLIs says about one. */
+/** The harness fields that the table of CLIs has. */
 export function known(name: NameWith<'worker'>): Pick<Harness, 'name' | 'program' | 'hasMcp' | 'toolPrefix'> {
   const cli = cliOf(name)
   return {
@@ -129,24 +129,24 @@ export const identityNames = [
   'RELAY_AGENT_TYPE',
   'RELAY_STRICT_AGENT_NAME',
   'RELAY_AGENT_TOKEN',
-  // The marker by which the sweep finds what a worker has started.
+  // The marker by which the sweep finds everything that a worker has started.
   'RELAY_WORKER',
 ] as const
 
-/** For our server alone: it talks to nobody outside, and reading certificates would double its start. */
+/** Environment of our MCP server only: it talks to nobody outside, and reading certificates would double its start. */
 export const serverEnvironment = { NODE_EXTRA_CA_CERTS: '' } as const
 
 export const ctrlC = '\x03'
 
-/** One sign: in the title, or in one of the lowest lines that are not empty. Above them stands what was said, which proves nothing. */
+/** One sign: in the title, or in one of the lowest lines that are not empty. The text above them is conversation, which proves nothing. */
 interface Look {
   title?: RegExp
   line?: RegExp
-  /** How far up `line` may stand. */
+  /** How many of the lowest lines are searched for `line`. */
   lines?: number
 }
 
-/** What each sign looks like, in one table per CLI: texts and glyphs drift with versions. A dialog goes before everything. */
+/** The look of each sign, in one table per CLI, since texts and glyphs change with versions. A dialog goes before everything. */
 export type Signs = Record<Sign, Look>
 
 export function readSigns(signs: Signs, { title, lines }: ScreenText): Sign | undefined {
@@ -158,7 +158,7 @@ export function readSigns(signs: Signs, { title, lines }: ScreenText): Sign | un
   return (['blocked', 'busy', 'idle'] as const).find((sign) => shows(signs[sign]))
 }
 
-/** `--flag`, `--flag=value`. */
+/** Whether the arguments have `--flag` or `--flag=value`. */
 export function hasFlag(args: readonly string[], flag: string): boolean {
   return args.some((arg) => arg === flag || arg.startsWith(`${flag}=`))
 }

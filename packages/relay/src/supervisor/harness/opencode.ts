@@ -1,4 +1,4 @@
-// opencode: MCP by configuration in its environment, and an agent of ours to run as. Its own door is in opencode-door.ts.
+// opencode: MCP by configuration in its environment, and an agent of ours to run as. The client of its own server is in opencode/door.ts.
 
 import { createHash } from 'node:crypto'
 import { opencodeDoor } from '../opencode/door.ts'
@@ -14,7 +14,7 @@ import {
   serverName,
 } from './harness.ts'
 
-/** Signs of version 1.18.18. Its title says nothing. */
+/** The screen of opencode 1.18.18 in each state. Its title says nothing. */
 const signs: Signs = {
   blocked: { line: /\bAllow once\s+Allow always\s+Reject\b/, lines: 4 },
   busy: { line: /\besc (?:again to )?interrupt\b/ },
@@ -54,7 +54,7 @@ export const opencode: Harness = {
   },
 }
 
-/** Merged with the user's own value, which would be replaced otherwise. */
+/** Our configuration merged with the user's own value, which it would replace otherwise. */
 function configuration({ env, server }: LaunchContext): Json {
   const own = parse(env.OPENCODE_CONFIG_CONTENT)
   const command = [server.command, ...server.args]
@@ -76,14 +76,17 @@ function parse(content: string | undefined): Json {
   }
 }
 
-/** A password, so that not everybody on this machine can talk to the worker. Made from its token: whoever can read one can read the other. */
+/**
+ * The server's password, so that not everybody on this machine can talk to the worker. It is derived from the worker's token: whoever can read
+ * one can read the other.
+ */
 function password({ identity, directory }: LaunchContext): string {
   return createHash('sha256')
     .update(`${identity.RELAY_AGENT_TOKEN ?? ''}\n${directory}`)
     .digest('hex')
 }
 
-/** The agent of opencode that the worker was started as. Without it opencode takes its default, which may edit where that one only reads. */
+/** The agent of opencode that the worker was started as. Without it opencode takes its default, which may edit where the chosen agent only reads. */
 function agentOf({ isInjected, args }: LaunchContext): string | undefined {
   if (isInjected) return serverName
   const at = args.findIndex((arg) => /^--agent(=|$)/.test(arg))

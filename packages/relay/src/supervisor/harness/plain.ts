@@ -1,8 +1,8 @@
-// Any program without MCP: nothing is injected, messages are typed, and a quiet screen is all that tells its state.
+// Any program without MCP: nothing is injected, messages are typed, and its state is known only by a quiet screen.
 
 import { ctrlC, type Harness, known } from './harness.ts'
 
-/** What all of them have in common. `args`: what makes the program a conversation. */
+/** The fields that all such programs share. `args`: the arguments that make the program a conversation. */
 function typed(args: readonly string[] = []): Omit<Harness, 'name' | 'program' | 'install'> {
   return {
     hasMcp: false,
@@ -15,7 +15,7 @@ function typed(args: readonly string[] = []): Omit<Harness, 'name' | 'program' |
   }
 }
 
-/** Its command is the user's. */
+/** The harness of any other program; the user gives the command. */
 export const plain: Harness = { name: 'plain', program: undefined, install: '', ...typed() }
 
 export const goose: Harness = {

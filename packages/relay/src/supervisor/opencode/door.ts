@@ -1,5 +1,5 @@
-// The own door of opencode: its HTTP server on loopback. It takes messages, and tells what opencode asks: leave to use a tool, or questions of
-// its model. What it does meanwhile is in events.ts.
+// The client of opencode's own HTTP server on loopback. The server takes messages, and reports opencode's questions: permission requests, and
+// questions of its model. Its events are read in events.ts.
 
 import { opencodeText } from '@agent-relay/sdk/internal/asked'
 import { limits, Question, questionsMax } from '@agent-relay/sdk/protocol'
@@ -8,7 +8,7 @@ import type { Dialog } from '../dialog.ts'
 import type { OwnDoor } from '../own-door.ts'
 import { OpencodeEvents } from './events.ts'
 
-/** It is on this machine and answers at once, or not at all. */
+/** Time limit of an answer: the server is on this machine and answers at once, or not at all. */
 const doorMs = 3_000
 
 const Id = z.string().max(limits.idCharsMax)
@@ -19,7 +19,7 @@ const Permission = z.object({
   permission: z.string(),
   patterns: z.array(z.string()),
   metadata: z.record(z.string(), z.unknown()),
-  /** What `always` would allow from then on. */
+  /** The patterns that `always` would allow from then on. */
   always: z.array(z.string()),
   tool: Call.optional(),
 })
@@ -90,7 +90,7 @@ async function send(ask: Ask, agent: string | undefined, text: string): Promise<
   }
 }
 
-/** The first that waits: its terminal shows one after the other. */
+/** The first permission request that waits: the terminal shows one after the other. */
 async function permission(ask: Ask): Promise<Dialog | undefined> {
   const [first] = z.array(Permission).parse(await ask('GET', '/permission'))
   if (!first) return undefined
@@ -109,7 +109,7 @@ async function permission(ask: Ask): Promise<Dialog | undefined> {
   }
 }
 
-/** A command with all that its tool was given, such as the directory that it runs in; a change with what changes; else what is asked for. */
+/** The request as text: a command with all input of its tool, such as the directory that it runs in; an edit with its changes; else the request. */
 async function inputOf(ask: Ask, asked: z.infer<typeof Permission>) {
   const { sessionID, permission, tool } = asked
   if (permission === 'edit' || !tool) return opencodeText(asked, undefined)

@@ -1,16 +1,16 @@
-// What opencode does and spends, as its server tells it while it happens: which of its conversations are at work, what waits for a person, and the
-// tokens of each answer. While the server says nothing, nobody knows here.
+// The state and usage of opencode, from its server's events: which conversations are at work, which questions wait for a person, and the tokens of
+// each answer. While the server is silent, the state is unknown here.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { beginMs, type DoorDoing, type DoorListener, type DoorSpend, type Following, reconnectMs } from '../own-door.ts'
 
-/** Of one event. None that counts here is as long. */
+/** Longest event; none that counts here is as long. */
 const eventCharsMax = 8 * 1024 * 1024
-/** Answers whose tokens were noted, and may be told once more. */
+/** Answers whose tokens were recorded, and which may be reported once more. */
 const notedMax = 1_000
-/** Most of what it tells is its answers, word by word. */
+/** Events that carry the words of answers, which are most of all events; they are skipped. */
 const isWords = /^data: \{(?:"id":"[^"]*",)?"type":"message\.part/
 
 const Id = z.string().max(limits.idCharsMax)
@@ -49,7 +49,7 @@ type Answer = z.infer<typeof Answer>
 type AskedKind = 'permission' | 'question'
 
 export interface EventSource {
-  /** Its events, as they come. */
+  /** Opens the stream of events. */
   open(signal: AbortSignal): Promise<Response>
   ask(method: string, path: string): Promise<unknown>
 }
@@ -59,9 +59,9 @@ export class OpencodeEvents implements Following {
   readonly #listener: DoorListener
   readonly #end = new AbortController()
   readonly #busy = new Set<string>()
-  /** What waits for a person, by its id, and the conversation that it belongs to. */
+  /** Open questions to a person by their id, each with its conversation. */
   readonly #asked = new Map<string, { session: string; kind: AskedKind }>()
-  /** Of the turn that is under way. */
+  /** Answers of the turn that is under way. */
   readonly #answers = new Map<string, Answer>()
   readonly #noted = new Set<string>()
   #isTold = false
@@ -74,7 +74,7 @@ export class OpencodeEvents implements Following {
     void this.#follow()
   }
 
-  /** Before its first turn the server cannot know whether the terminal is there. */
+  /** The state of opencode. Undefined before its first turn: the server cannot know whether the terminal is there. */
   get doing(): DoorDoing | undefined {
     if (!this.#isTold || !this.#hasWorked) return undefined
     const [asked] = this.#asked.values()
@@ -82,7 +82,7 @@ export class OpencodeEvents implements Following {
     return { state: this.#busy.size > 0 || performance.now() < this.#givenUntil ? 'busy' : 'idle' }
   }
 
-  /** Before it is handed over: the server may tell of the turn before it answers. */
+  /** Called before a text is handed over: the server may report the turn before it answers. */
   given(): void {
     this.#givenUntil = performance.now() + beginMs
   }
@@ -94,7 +94,7 @@ export class OpencodeEvents implements Following {
   async #follow(): Promise<void> {
     const { signal } = this.#end
     while (!signal.aborted) {
-      // It may not have started yet, or may have ended: the screen tells then.
+      // The server may not have started yet, or may have ended: the screen counts meanwhile.
       await this.#listen(signal).catch(() => {})
       this.#isTold = false
       this.#listener.onChange()
@@ -128,7 +128,7 @@ export class OpencodeEvents implements Following {
     this.#listener.onChange()
   }
 
-  /** How it stands when it begins to tell. What comes meanwhile is told afterwards. */
+  /** Reads the whole state when the stream begins. Changes in the meantime arrive as events afterwards. */
   async #begin(): Promise<void> {
     const { ask } = this.#source
     const statuses = Statuses.parse(await ask('GET', '/session/status'))
@@ -156,17 +156,17 @@ export class OpencodeEvents implements Following {
       return
     }
     this.#busy.delete(session)
-    // A turn that was broken off takes back what it had asked, without a word.
+    // A turn that was broken off takes back its questions, without an event.
     for (const [id, asked] of this.#asked) if (asked.session === session) this.#asked.delete(id)
     this.#note()
   }
 
-  /** It is told several times, and each time as a whole. */
+  /** Keeps an answer, which is reported several times, each time as a whole. */
   #keep(answer: Answer): void {
     if (!this.#noted.has(answer.id)) this.#answers.set(answer.id, answer)
   }
 
-  /** At the end of a turn: one answer for each call of tools, and those of other conversations that it has begun. */
+  /** Records usage at the end of a turn: there is one answer for each call of tools, and others in conversations that the turn has begun. */
   #note(): void {
     if (this.#busy.size > 0) return
     const answers = [...this.#answers.values()]
@@ -179,7 +179,7 @@ export class OpencodeEvents implements Following {
 
 const reasons = { permission: 'it waits for a permission', question: 'it asks a question' }
 
-/** It counts what came from the vendor's cache beside the input, and what its model thought beside the output. No cost: its price is not known. */
+/** The usage of these answers. opencode counts cached input beside the input, and reasoning beside the output. No cost: the price is not known. */
 function spendOf(answers: readonly Answer[]): DoorSpend {
   const sum = (of: (answer: Answer) => number) => answers.reduce((all, answer) => all + of(answer), 0)
   const { providerID, modelID } = answers.at(-1) as Answer
