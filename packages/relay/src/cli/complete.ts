@@ -1,5 +1,5 @@
-// What a shell asks for while somebody presses Tab: names and ids, one a line. It is loaded without the rest of the command line, speaks as much
-// of the protocol as it needs, registers nobody, and is silent whatever goes wrong. The scripts that ask are in commands/completion.ts.
+// Prints names and ids, one a line, for a shell in which somebody has pressed Tab. This file is loaded without the rest of the command line, speaks
+// as much of the protocol as it needs, registers nobody, and is silent whatever goes wrong. commands/completion.ts makes the scripts that ask.
 
 import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -10,21 +10,21 @@ import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 export const completed = ['actions', 'agents', 'channels', 'messages', 'projects', 'runs'] as const
 export type Completed = (typeof completed)[number]
 
-/** A shell expands what it is given: nothing else may stand in a name. */
+/** The only names that are printed, because a shell expands what it is given. */
 const plain = /^[\w.+@-]+$/
-/** A person has pressed Tab and waits. */
+/** The time limit: a person has pressed Tab and waits. */
 const answerMs = waitLimitMs('completion')
-/** Of ids, the newest: nobody types an old one from memory. */
+/** The most ids that are offered, and only the newest: nobody types an old one from memory. */
 const idsMax = 30
 
-/** `line` is what stands in the shell: it may name another workspace. Prints, and ends the process. */
+/** Prints the names, and ends the process. `line` is what stands in the shell: it may name another workspace. */
 export async function complete(what: string | undefined, line: string[], env: Env = process.env): Promise<void> {
   setTimeout(() => process.exit(0), answerMs).unref()
   try {
     const words = (await wordsFor(what as Completed, projectIn(line), env)).filter((word) => plain.test(word))
     process.stdout.write(words.map((word) => `${word}\n`).join(''), () => process.exit(0))
   } catch {
-    // No daemon, no names.
+    // Without a daemon there are no names.
   }
 }
 
@@ -51,7 +51,7 @@ async function wordsFor(what: Completed, project: string | undefined, env: Env):
     const { channels } = await line.call<{ channels: { name: string }[] }>('channel.list', {})
     return channels.map(({ name }) => name.replace(/^#/, ''))
   }
-  // To see all of them takes the key, and a session shows it at its beginning.
+  // Seeing all messages and runs takes the key, which a session shows at its beginning.
   const holder = new Line(connect(socketPath))
   await holder.ask('HELLO', { key: keyOf(workspaceId, socketPath, env) })
   const type = what === 'runs' ? 'run.started' : 'message.created'
@@ -63,7 +63,7 @@ interface Told {
   fact: { id: string }
 }
 
-/** As machine/credentials-file.ts keeps it, which takes longer to load. */
+/** The workspace's key, read as by machine/credentials-file.ts, which takes longer to load. */
 function keyOf(workspaceId: string, socketPath: string, env: Env): string | undefined {
   const beside = join(dirname(socketPath), '..', '..', 'credentials.json')
   for (const path of [credentialsPath(env), beside]) {
