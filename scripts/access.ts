@@ -1,4 +1,4 @@
-// Who may ask which operation, as a table for docs/SECURITY.md: made from the columns `who` and `network` of the operations, and from nothing else.
+// The table of who may ask which operation, for docs/SECURITY.md: made from the columns `who` and `network` of the operations, and from nothing else.
 // packages/relay/tests/broker/access.test.ts asks a daemon every operation as every one of these callers, and compares.
 import { type OperationName, type OperationRule, operations } from '../packages/sdk/src/protocol/index.ts'
 
@@ -13,7 +13,7 @@ export const callers = {
 } as const
 export type Caller = keyof typeof callers
 
-/** policy: where policy.spawn allows it. program: yes, but for what starts a program. loop: yes, and what starts a program where policy.spawn allows it. */
+/** `policy`: where policy.spawn allows it. `program`: yes, unless it starts a program. `loop`: yes, and to start a program where policy.spawn allows it. */
 export type Access = 'yes' | 'no' | 'policy' | 'program' | 'loop'
 
 const words: Record<Access, string> = {
@@ -37,7 +37,7 @@ export function accessOf(operation: OperationName, caller: Caller): Access {
   return network === 'spawn' ? 'policy' : 'yes'
 }
 
-/** Operations that the same callers may ask share a row. */
+/** The table as Markdown. Operations that the same callers may ask share a row. */
 export function accessTable(): string {
   const all = Object.keys(callers) as Caller[]
   const rows = new Map<string, OperationName[]>()

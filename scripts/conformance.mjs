@@ -15,7 +15,7 @@ const version = isNext ? '0.2.0-alpha.12' : '0.1.16'
 const expected = join(root, 'test/conformance/expected-failures.yml')
 const say = (text) => process.stdout.write(`${text}\n`)
 
-/** The suite, and a Node that is new enough for it. */
+/** Installs the suite, and a Node that is new enough for it. */
 function install() {
   try {
     const suite = join(installTool(`@modelcontextprotocol/conformance@${version}`), '.bin/conformance')
@@ -53,12 +53,12 @@ async function startRelay(dir) {
 }
 
 function conform(url, results, ...options) {
-  // By name: the suite's own check of the Host header starts from the URL it was given.
+  // The URL has a host name, because the suite's own check of the Host header starts from the URL it was given.
   const address = `${url.replace('127.0.0.1', 'localhost')}/mcp`
   return run(node, [suite, 'server', '--url', address, '-o', results, ...options], { cwd: results })
 }
 
-/** From the heading of its summary on; all of it where there is none. */
+/** The suite's output from the heading of its summary on; all of it where there is no summary. */
 function summary(output) {
   const at = output.lastIndexOf('=== SUMMARY ===')
   return (at < 0 ? output : output.slice(at)).trimEnd()

@@ -1,5 +1,5 @@
-// Another version of Node for a test suite, from the registry's package for this platform. The package `node` itself would fetch that one in
-// an install script, which npm may not run. `node scripts/install-node.mjs 24` prints the folder that holds it.
+// Installs another version of Node for a test suite, from the registry's package for this platform. The package `node` itself would fetch it in an
+// install script, which npm may not run. `node scripts/install-node.mjs 24` prints the folder that holds it.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -7,7 +7,7 @@ import { installTool } from './install-tool.mjs'
 
 /** Answers the folder of `node`, or throws with the reason why there is none. */
 export function installNode(major) {
-  // Those for macOS end with Node 18.
+  // The registry's packages for macOS end with Node 18.
   if (process.platform !== 'linux')
     throw new Error(`the registry has no package of Node ${major} for ${process.platform}`)
   const name = `node-linux-${process.arch}`

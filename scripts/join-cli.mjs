@@ -1,10 +1,10 @@
-// Joins the commands of the CLI into few files: Node takes a millisecond for each file that it loads, and a command loaded two hundred, which was half
-// of its time. tsc has checked and written them; placed() keeps their paths to other files. bin/agent-relay.cjs loads the joined files only where
-// nothing was built after them, so that a plain `tsc -b` is enough to try something.
+// Joins the commands of the CLI into few files: Node takes a millisecond for each that it loads, and a command loads two hundred, which was half of
+// its time. tsc has checked and written the files, and each still finds others as if it were in its own place. bin/agent-relay.cjs loads the joined
+// files only if nothing was built after them, so that a plain `tsc -b` is enough to try something.
 import { mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 
-/** Not joined: native code, large libraries that are seldom needed, and the CommonJS of the pipe. */
+/** Packages that are not joined: native, large and seldom needed, or CommonJS that the pipe has for itself. */
 const apart = [
   '@agent-relay/mcp/edits',
   '@agent-relay/mcp/serve',
@@ -15,7 +15,7 @@ const apart = [
   'ws',
 ]
 
-/** The address that replaces a file's `import.meta.url` in `dist/joined`. An archive has the other package in another place. */
+/** The place of a file of ours, from which it looks for another one, as seen from `dist/joined`. An archive has the other package elsewhere. */
 const places = {
   'packages/relay/dist/': (path) => `new URL("../${path}", import.meta.url).href`,
   'packages/mcp/dist/': (path) => `import.meta.resolve("@agent-relay/mcp/${path.replace(/(?:\/index)?\.js$/, '')}")`,
@@ -26,16 +26,16 @@ function placed(root) {
   return {
     name: 'placed',
     setup({ onLoad, onResolve }) {
-      // These are joined already, and loaded with the first run.
+      // The libraries of runs are joined already, and loaded with the first run.
       onResolve({ filter: /\/libraries\.js$/ }, ({ path, resolveDir }) =>
         join(resolveDir, path) === libraries ? { path: '../runs/libraries.js', external: true } : undefined,
       )
-      // Its CommonJS loads its own files in a way that only Node can follow.
+      // In CommonJS, jsonc-parser loads its own files in a way that only Node can follow.
       onLoad({ filter: /\/jsonc-parser\/lib\/umd\/main\.js$/ }, ({ path }) => ({
         contents: "export * as default from '../esm/main.js'",
         resolveDir: dirname(path),
       }))
-      // zod's texts in fifty languages, of which none but English is used.
+      // zod has texts in fifty languages, of which we need only the default.
       onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, ({ path }) => ({
         contents: "export { default as en } from './en.js'",
         resolveDir: dirname(path),
@@ -52,7 +52,7 @@ function placed(root) {
   }
 }
 
-/** Whether nothing was built or installed after it. */
+/** Whether nothing was built or installed after the commands were joined. */
 export function isCliJoined(root) {
   const timeOf = (path) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0
   const sources = [
@@ -63,10 +63,10 @@ export function isCliJoined(root) {
   return timeOf('packages/relay/dist/joined/main.js') > Math.max(...sources.map(timeOf))
 }
 
-/** Joins the files that tsc has written. Replaces the earlier ones at once or not at all: they may be in use. */
+/** Joins the files that tsc has written. Ends whole or not at all: the former ones may be in use. */
 export async function joinCli(root) {
   const dist = join(root, 'packages/relay/dist')
-  // Not at the top: setup loads this file before anything is installed.
+  // Imported here and not at the top: setup loads this file before anything is installed.
   const { build } = await import('esbuild')
   const fresh = mkdtempSync(join(dist, 'joined-'))
   try {
@@ -81,7 +81,7 @@ export async function joinCli(root) {
       format: 'esm',
       external: apart,
       minifyWhitespace: true,
-      // Some of other people's packages are CommonJS, and ask for parts of Node.
+      // Some packages of other people are CommonJS, and ask for parts of Node.
       banner: {
         js: "import { createRequire as requireOf } from 'node:module'\nconst require = requireOf(import.meta.url)",
       },

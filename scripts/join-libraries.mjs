@@ -1,16 +1,16 @@
-// Builds the libraries of the runs into the one file that names them, as tsc has written it. `zod` stays apart: everything here shares it.
+// Joins the libraries of runs into the one file that names them, as tsc has written it. `zod` stays apart: everything here shares it.
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const libraries = ['ai', '@ai-sdk/anthropic', '@ai-sdk/openai-compatible', '@modelcontextprotocol/client']
 
-/** Does nothing where the file is joined already from these versions. Tells whether it wrote. */
+/** Joins the libraries, unless the file is joined already from these versions. Tells whether it wrote. */
 export async function joinLibraries(root) {
   const bundle = join(root, 'packages/relay/dist/runs/libraries.js')
   if (!existsSync(bundle)) return false
   const mark = `// Joined by scripts/join-libraries.mjs from ${libraries.map((name) => versionOf(root, name)).join(', ')}.`
   if (readFileSync(bundle, 'utf8').startsWith(mark)) return false
-  // Not at the top: setup loads this file before anything is installed.
+  // Imported here and not at the top: setup loads this file before anything is installed.
   const { build } = await import('esbuild')
   const joined = `${bundle}.joined`
   const { metafile } = await build({
@@ -23,7 +23,7 @@ export async function joinLibraries(root) {
     minifyWhitespace: true,
     minifySyntax: true,
     external: ['zod', 'zod/*'],
-    // Some of them are CommonJS inside and ask for parts of Node.
+    // Some libraries are CommonJS inside, and ask for parts of Node.
     banner: {
       js: `${mark}\nimport { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)`,
     },
@@ -45,7 +45,7 @@ function versionOf(root, name) {
   return `${name} ${version}`
 }
 
-/** Of everything that went in: who copies it has to pass these on. */
+/** The licences of everything that was joined: whoever copies it has to pass these on. */
 function licensesOf(root, inputs) {
   const folders = inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]).filter(Boolean)
   const parts = [...new Set(folders)].sort().map((folder) => {

@@ -1,2 +1,2 @@
-// What the tests see of the script beside this file.
+// The types of join-pipe.mjs.
 export function joinPipe(root: string): boolean

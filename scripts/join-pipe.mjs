@@ -1,9 +1,9 @@
-// Bundles the stdio pipe and the hooks, which must start in the time of a bare Node: Node takes half a millisecond for each file and three to
-// look up a package, so apart they would cost a third of that. tsc checks these sources and writes their types; esbuild writes the code.
+// Bundles the stdio pipe and the hooks, which must start in the time of a bare Node: Node takes half a millisecond for each file and three to look up
+// a package, so apart they would cost a third of that. tsc checks these sources and writes their types; esbuild writes the code.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
-/** Each becomes one file in `dist`. A `require` inside a function stays, so that it loads the other file only when it is needed. */
+/** Each entry becomes one file in `dist`. A `require` of another entry inside a function stays, so that the entry is loaded when it is needed. */
 const entries = [
   'bin',
   'serve',
@@ -20,9 +20,9 @@ const entries = [
 ]
 const own = /^packages\/(?:mcp\/src|sdk\/dist)\//
 
-/** Writes the missing and stale files. Returns whether it wrote any. */
+/** Bundles the entries, and writes those that are missing or stale. Tells whether it wrote. */
 export function joinPipe(root) {
-  // Not at the top: setup loads this file before anything is installed.
+  // Imported here and not at the top: setup loads this file before anything is installed.
   const { buildSync } = createRequire(import.meta.url)('esbuild')
   const { outputFiles, metafile } = buildSync({
     absWorkingDir: root,

@@ -1,26 +1,29 @@
-// What a run of the tests leaves behind: processes. Each test has to end what it starts, also when it fails.
+// Finds the processes that a run of the tests leaves behind. Each test has to end what it starts, also when it fails.
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A daemon that was asked to stop may still be at it. The test of this file waits less long. */
+/** The time for processes to end: a daemon that was asked to stop may still be at it. The test of this file waits less long. */
 const endingMs = Number(process.env.TEST_ENDING_MS ?? 60_000)
 
-/** A folder for all that the tests write: whatever names it was started by them, and it is removed whole. Its path is short, as sockets lie in it. */
+/**
+ * Makes a folder for everything that the tests write. A process that names it was started by them, and the folder is removed whole. Its path is
+ * short, as sockets lie in it.
+ */
 export function makeRoom() {
   const room = mkdtempSync(join(tmpdir(), 'rt-'))
-  // Some tests act as another user.
+  // Everybody may read the folder, because some tests act as another user.
   chmodSync(room, 0o755)
   process.env.TMPDIR = room
   const clear = () => {
     for (const { pid } of processesOf(room)) process.kill(pid, 'SIGKILL')
     rmSync(room, { recursive: true, force: true, maxRetries: 5 })
   }
-  // Also after Ctrl-C.
+  // Cleared also after Ctrl-C.
   process.once('exit', clear)
   return {
-    /** The command lines of processes that do not end by themselves. Only Linux tells; they are ended with this one. */
+    /** The command lines of processes that do not end by themselves; these are ended with this process. Only Linux tells. */
     async leave() {
       const from = performance.now()
       let left = processesOf(room)
@@ -30,7 +33,10 @@ export function makeRoom() {
   }
 }
 
-/** Their command line, folder or environment names the room. What this process itself has started, such as the compiler, ends with it. */
+/**
+ * The processes whose command line, folder or environment names the room. Children of this process, such as the compiler, are left out, because they
+ * end with it.
+ */
 function processesOf(room) {
   if (process.platform !== 'linux') return []
   const pids = readdirSync('/proc')
@@ -45,7 +51,7 @@ function processesOf(room) {
       const names = [line, readlinkSync(`/proc/${pid}/cwd`), read('environ')]
       return names.some((text) => text.includes(room)) ? [{ pid, line }] : []
     } catch {
-      // It has ended, or is somebody else's.
+      // The process has ended, or is somebody else's.
       return []
     }
   })

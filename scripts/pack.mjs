@@ -21,9 +21,9 @@ const root = realpathSync(fileURLToPath(new URL('..', import.meta.url)))
 const platform = `${process.platform}-${process.arch}`
 const json = (path) => JSON.parse(readFileSync(path, 'utf8'))
 
-/** What only a build of the addon needs. */
+/** The dependencies that only a build of the addon needs. */
 const buildOnly = { '@photostructure/sqlite': ['node-addon-api'] }
-/** Of other people's packages: sources, maps, what is for a compiler, and the binaries of other platforms. */
+/** The files of other people's packages that are left out: sources, maps, files for a compiler, and the binaries of other platforms. */
 const unused = [
   /\.map$/,
   /\.tsbuildinfo$/,
@@ -35,7 +35,7 @@ const isUnused = (path) =>
   unused.some((pattern) => pattern.test(path)) ||
   (/^\/prebuilds\/[^/]+/.test(path) && !path.startsWith(`/prebuilds/${platform}`))
 
-/** The fields that Node and npm read of a package that is installed. Scripts are not among them. */
+/** The fields of an installed package's manifest that Node and npm read. Scripts are not among them. */
 const kept = [
   'name',
   'version',
@@ -58,7 +58,7 @@ class Archive {
   folder
   #source
   #more
-  /** Where each package of the bundle came from, by its place in the archive. */
+  /** The folder from which each package of the bundle came, by its place in the archive. */
   #placed = new Map()
 
   constructor(folder, source, more = {}) {
@@ -67,7 +67,7 @@ class Archive {
     this.#more = more
   }
 
-  /** Answers the file. */
+  /** Makes the archive, and answers its path. */
   write(out, name) {
     const manifest = json(join(this.#source, 'package.json'))
     this.#copyOwn(this.#source, this.folder)
@@ -90,7 +90,7 @@ class Archive {
     return join(out, name)
   }
 
-  /** A package of this repository: what its own list of files names. */
+  /** Copies a package of this repository: the files that its own list names. */
   #copyOwn(source, target) {
     const { files } = json(join(source, 'package.json'))
     const names = ['README.md', 'LICENSE', ...files.filter((name) => !name.startsWith('!'))]
@@ -101,7 +101,7 @@ class Archive {
     for (const wanted of Object.keys({ ...dependencies, ...optionalDependencies })) {
       if (buildOnly[name]?.includes(wanted)) continue
       const found = find(wanted, source)
-      // A platform's package of another platform.
+      // An optional package for another platform is not installed here.
       if (found === undefined && wanted in optionalDependencies) continue
       if (found === undefined) throw new Error(`${name} needs ${wanted}, which is not installed. Run: npm run setup`)
       const place = this.#placed.get(wanted) === undefined || this.#placed.get(wanted) === found ? wanted : undefined
@@ -131,7 +131,7 @@ class Archive {
   }
 }
 
-/** As Node looks it up. */
+/** Looks a package up as Node does. */
 function find(name, from) {
   for (let folder = from; ; folder = dirname(folder)) {
     const path = join(folder, 'node_modules', name)

@@ -13,7 +13,7 @@ import { type Fixes, fixes, fixFor } from '../packages/sdk/src/protocol/refusals
 
 const note = 'Made from the sources by `npm run reference`; do not edit it by hand.'
 
-/** File names below docs/reference, and what stands in them. */
+/** The contents of the files in docs/reference, by file name. */
 export async function reference(): Promise<Record<string, string>> {
   const commands = await allCommands()
   return {
@@ -126,7 +126,7 @@ function shapeOf(schema: z.ZodType, io: 'input' | 'output'): string {
   return shape(z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Schema)
 }
 
-/** A schema as one writes a type; a part that is used twice stands where it is used. */
+/** A schema written as a type; a part that is used twice stands where it is used. */
 function shape(schema: Schema | boolean, root: Schema = schema as Schema): string {
   if (typeof schema === 'boolean') return 'any'
   if (schema.$ref) return named(schema.$ref, root)
@@ -168,7 +168,7 @@ function table(heads: string[], rows: string[][]): string {
   return [line(heads), `|${heads.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n')
 }
 
-/** Each detail as its own name. */
+/** The details of a refusal, each as its own name. */
 const details = new Proxy({}, { get: (_, name) => `‹${String(name)}›` })
 
 function refusalTable(): string {
@@ -248,7 +248,7 @@ function waitText(): string {
   return `## Waits\n\n${waitsIntroduction}\n\n${table(heads, [...ours, ...programs])}`
 }
 
-/** What test/real/shown.test.ts found. */
+/** A row that test/real/shown.test.ts has found. */
 interface ShownRow {
   host: string
   shows: string
@@ -261,7 +261,7 @@ interface ShownRow {
   large: string
 }
 
-/** What the last run of a suite of `npm run test:real` has written. */
+/** The rows that the last run of a suite of `npm run test:real` has written. */
 function found<T>(file: string): T[] {
   return JSON.parse(readFileSync(new URL(`../test/real/${file}`, import.meta.url), 'utf8'))
 }
@@ -293,7 +293,7 @@ const queueIntroduction =
   'run and be written. *Words*: how the words of who says no reach the model. *Restart*: what becomes of an open question when the daemon is ' +
   'killed and comes back. Where it says that it is not seen, the dialog is at the CLI’s own terminal alone.'
 
-/** The versions with which the tests of sessions that people start have passed. */
+/** The versions of Codex with which the tests of sessions that people start have passed. */
 function ownText(): string {
   const versions = found<string>('own.json')
   const text =
@@ -302,7 +302,7 @@ function ownText(): string {
   return `## Codex, started by hand\n\n${text}\n\n${versions.map((version) => `* \`${version}\``).join('\n')}`
 }
 
-/** What test/real/queue.test.ts found, by its column. */
+/** A row that test/real/queue.test.ts has found, by its columns. */
 type QueueRow = Record<'host' | 'how' | 'seen', string> & Record<string, string | undefined>
 
 function queueText(): string {

@@ -1,7 +1,7 @@
-// The names `agent-relay` and `@agent-relay/*` on the public registry are another project's: which lines of a file would fetch its code, or tell
-// a person or a program to. Run over every tracked file by test/docs/names.test.ts.
+// Finds lines of a file that would fetch another project's code, or tell a person or a program to: `agent-relay` and `@agent-relay/*` on the public
+// registry are not ours. test/docs/names.test.ts runs this over every tracked file.
 
-/** Either name, as npm takes it. A file or a longer name is neither. */
+/** Either name, as npm takes it. A path or a longer name does not count. */
 const ours = String.raw`(?:@agent-relay\/[\w.-]+|(?<![\w@.\/-])agent-relay(?:-mcp)?)(?![\w\/-]|\.\w)`
 const options = String.raw`(?:-{1,2}[\w-]+(?:[= ][^\s"'\x60-][^\s"'\x60]*)?\s+)*?`
 
@@ -34,7 +34,7 @@ const forms: readonly { what: string; pattern: RegExp }[] = [
   { what: 'a lockfile that takes our packages from a registry', pattern: /"resolved": "https?:[^"]*agent-relay/ },
 ]
 
-/** Lines of a file that would fetch a stranger's code. Several lines count as one where a list of words runs over them. */
+/** The lines of a file that would fetch a stranger's code. Several lines count as one where a list of words runs over them. */
 export function registryNames(path: string, text: string): string[] {
   const joined = text.replace(/\[\s*\n\s*/g, '[').replace(/,\n\s*(?=["'])/g, ', ')
   const lines = [...new Set([...text.split('\n'), ...joined.split('\n')])]
@@ -47,7 +47,7 @@ export function registryNames(path: string, text: string): string[] {
   )
 }
 
-/** What a link carries in another writing: percent signs, base64. */
+/** The content of a link in another writing: percent signs, base64. */
 function hidden(line: string): string[] {
   const found = /%[0-9A-F]{2}/i.test(line)
     ? [line.replace(/%([0-9A-F]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))]

@@ -13,7 +13,7 @@ export function versionFiles(root) {
   return [...others, ...packages].filter((path) => existsSync(join(root, path)))
 }
 
-/** Every place in one file: the version itself, and the version of each of our packages that the file asks for. */
+/** Every place of a version in one file: that of the file's own package, and that of each of our packages that the file asks for. */
 function placesIn(path, text) {
   if (path === 'package-lock.json') return lockPlaces(text)
   return [...text.matchAll(/"(?:version|@agent-relay\/\w+)": "([^"]*)"/g)].map(({ index, 0: all, 1: version }) => ({
@@ -42,7 +42,7 @@ export function setVersion(root, next) {
   }
 }
 
-/** What each file says, for those that do not say what the root's package.json says. */
+/** The files that do not say what the root's package.json says, with the version that each says. */
 export function disagreements(root) {
   const { version: expected } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   return versionFiles(root).flatMap((path) => {

@@ -19,7 +19,10 @@ const quietWhenFresh = process.argv.includes('--quiet-when-fresh')
 const say = (text) => process.stderr.write(text)
 const seconds = (since) => Math.max(1, Math.round((Date.now() - since) / 1000))
 
-/** What an install depends on. Not on Node's version: every binary is made for any. Scripts and texts of a package.json may change without one. */
+/**
+ * A hash of everything that an install depends on. Node's version is left out: every binary is made for any. Scripts and texts of a package.json may
+ * change without an install.
+ */
 function installKey() {
   const hash = createHash('sha256').update(`${process.platform} ${process.arch}`)
   const { workspaces } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -51,7 +54,7 @@ function run(command, args) {
   })
 }
 
-/** npm itself by its path where npm started us: no second look-up, and no shell on Windows. */
+/** Runs npm, by its path where npm started us: this takes no second look-up, and no shell on Windows. */
 function npm(...args) {
   const script = process.env.npm_execpath
   if (script && basename(script).startsWith('npm')) return run(process.execPath, [script, ...args])
@@ -78,11 +81,11 @@ async function step(label, known, work) {
 }
 
 /**
- * A registry without some optional platform packages makes `npm ci` end with EUSAGE, because npm leaves those out of the
+ * Installs the packages. A registry without some optional platform packages makes `npm ci` end with EUSAGE, because npm leaves those out of the
  * lockfile and then misses them there. `npm install` takes the same lockfile as it is; should it write to it, the bytes are put back.
  */
 async function install() {
-  // The level by hand: under a silent npm nothing would say EUSAGE.
+  // The log level is set here, because a silent npm would not say EUSAGE.
   const flags = ['--ignore-scripts', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
   const clean = await npm('ci', ...flags)
   if (clean.ok || !clean.output.includes('EUSAGE')) return { ...clean, worked: true }
@@ -96,7 +99,7 @@ async function install() {
   return { ...result, worked: true }
 }
 
-/** `tsc -b` knows best what is stale, and takes 0.15 s to find nothing. The files it wrote tell whether it built. */
+/** Builds the code. `tsc -b` knows best what is stale, and takes 0.15 s to find nothing. The files it wrote tell whether it built. */
 async function build() {
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
   const result = await run(process.execPath, [tsc, '-b', '--listEmittedFiles', '--pretty', 'false'])
@@ -112,7 +115,7 @@ async function build() {
   }
 }
 
-/** What shells load at their start: to make it takes all commands, which a shell must not wait for. */
+/** Writes the scripts that shells load at their start: making one takes all commands, which a shell must not wait for. */
 async function writeCompletions() {
   mkdirSync(completions, { recursive: true })
   const made = ['bash', 'zsh', 'fish'].map(async (shell) => {
@@ -125,7 +128,7 @@ async function writeCompletions() {
   await Promise.all(made)
 }
 
-/** What the page is made of: its own files and the SDK's, as one hash. The lockfile stands for the libraries. */
+/** A hash of the page's sources: its own files and the SDK's. The lockfile stands for the libraries. */
 function pageKey() {
   const hash = createHash('sha256').update(existsSync(lockfile) ? readFileSync(lockfile) : '')
   for (const folder of ['packages/dashboard', 'packages/sdk/src']) {
@@ -138,7 +141,7 @@ function pageKey() {
   return hash.digest('hex')
 }
 
-/** The page from its sources, where one of them has changed. It needs nothing that `build` makes, so both run at once. */
+/** Builds the page if one of its sources has changed. It needs nothing that `build` makes, so both run at once. */
 async function buildPage() {
   const key = pageKey()
   const isBuilt = existsSync(pageFile) && existsSync(pageStamp) && readFileSync(pageStamp, 'utf8') === key
@@ -161,7 +164,7 @@ async function buildAll() {
   return { ok: code.ok && page.ok, output: code.output + page.output, worked: code.worked || page.worked }
 }
 
-/** The launchers are checked in as executable; an archive or a copy may have lost that. */
+/** Makes the launchers executable. They are checked in so, but an archive or a copy may have lost that. */
 function makeExecutable() {
   if (process.platform === 'win32') return
   for (const folder of readdirSync(join(root, 'packages'))) {
@@ -197,7 +200,7 @@ if (!worked && !quietWhenFresh) say(`setup: nothing to do (${Date.now() - start}
 const then = process.argv.indexOf('--then')
 if (then > 0) {
   process.off('SIGINT', leave).off('SIGTERM', leave)
-  // npm passes a SIGTERM to its shell only, which dies of it and would orphan the program: so look after the parent.
+  // npm passes a SIGTERM to its shell only, which dies of it and would orphan the program: so the parent is watched.
   const parent = process.ppid
   const watch = setInterval(() => {
     if (process.ppid === parent) return

@@ -1,14 +1,14 @@
-// Runs tests so that one that fails once and then passes holds nothing back, but is named. Only where CI is set: whoever works on a
-// test wants to see it fail.
+// Runs tests so that a test which fails once and then passes holds nothing back, but is named. Only where CI is set: whoever works on a test wants to
+// see it fail.
 import { relative } from 'node:path'
 import { startVitest } from 'vitest/node'
 
-/** How often a failing test is tried again, in its file. A file that then still fails is run once more, with nothing beside it. */
+/** The number of times that a failing test is tried again, in its file. A file that then still fails is run once more, with nothing beside it. */
 const retry = 2
 
 const firstLine = (error) => (error?.message ?? String(error)).split('\n', 1)[0]
 
-/** What failed in a file, a line each: its tests, the hooks of its suites, and the file itself where it could not be loaded. */
+/** The failures of a file, a line each: its tests, the hooks of its suites, and the file itself where it could not be loaded. */
 function failuresOf(module, stray) {
   const line = (name, error) => `${[module.relativeModuleId, name].filter(Boolean).join(' > ')}: ${firstLine(error)}`
   const found = [...module.errors(), ...stray].map((error) => line('', error))
@@ -22,7 +22,7 @@ function failuresOf(module, stray) {
   return found
 }
 
-/** Runs the files; says of each whether it passed, and what failed in it, also where a later try passed. */
+/** Runs the files. Tells of each whether it passed, and what failed in it, also where a later try passed. */
 async function run(paths, options) {
   process.exitCode = 0
   const vitest = await startVitest('test', paths, options)
@@ -41,7 +41,7 @@ async function run(paths, options) {
   return { files, isGood: !process.exitCode }
 }
 
-/** Runs tests by vitest's filters and options. Says whether all passed, and names what passed only when tried again. */
+/** Runs tests by vitest's filters and options. Tells whether all passed, and names those that passed only when tried again. */
 export async function runSteadily(paths, options) {
   if (!process.env.CI) return { ...(await run(paths, options)), unsteady: [] }
   const first = await run(paths, { ...options, retry })

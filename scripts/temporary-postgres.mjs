@@ -1,6 +1,6 @@
-// A PostgreSQL in a temporary folder, for tests and figures: what it takes to make one, to start it and to end it, also where root asks.
-// `node scripts/temporary-postgres.mjs` runs one for figures, prints how to reach it as JSON, and ends it when its standard input ends. It is Debian's
-// own where that is installed, and set as it comes; NAME=VALUE as arguments set more.
+// Makes, starts and ends a PostgreSQL in a temporary folder, for tests and benchmarks, also where root asks. `node scripts/temporary-postgres.mjs`
+// runs one for benchmarks, prints how to reach it as JSON, and ends it when its standard input ends. It is Debian's own where that is installed, with
+// the settings it comes with; NAME=VALUE as arguments set more.
 import { execFile, spawnSync } from 'node:child_process'
 import { appendFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,13 +11,16 @@ import { installPostgres } from './install-postgres.mjs'
 
 const run = promisify(execFile)
 
-/** The server refuses to be root. In a name space of its own it is somebody else, whose files are those of root outside. */
+/**
+ * The command before a server's program under root, as whom the server refuses to run. In a user namespace it is somebody else, whose files are those
+ * of root outside.
+ */
 const asNobody = process.getuid?.() === 0 ? ['unshare', '-U', '--map-user=65534', '--map-group=65534'] : []
 
-/** Debian's own, the oldest version that will do; undefined where it is not installed. */
+/** The programs of the oldest version that will do, from Debian; undefined where it is not installed. */
 export const oldest = ['/usr/lib/postgresql/15/bin'].find((folder) => existsSync(join(folder, 'initdb')))
 
-/** The newest of Debian's. */
+/** The programs of the newest version that Debian has installed. */
 function debians() {
   const folder = '/usr/lib/postgresql'
   const versions = existsSync(folder) ? readdirSync(folder).sort((a, b) => Number(b) - Number(a)) : []
@@ -30,14 +33,14 @@ const settings = {
   listen_addresses: "''",
   shared_buffers: '16MB',
   max_connections: '60',
-  // A promise of the server that is tested here must be kept by the server: fsync stays on.
+  // fsync stays on: a promise of the server that is tested here must be kept by the server.
   autovacuum: 'off',
 }
 
-/** What of it a figure must not be measured with: as the server comes. */
+/** The server's own values of the settings that would distort a benchmark. */
 const stock = { shared_buffers: '128MB', max_connections: '100', autovacuum: 'on' }
 
-/** The version that is installed for it. Where npm cannot be reached, Debian's will do. */
+/** The programs of the newest version, installed from npm. Where npm cannot be reached, Debian's oldest will do. */
 export function newest() {
   try {
     return installPostgres()
@@ -47,10 +50,10 @@ export function newest() {
   }
 }
 
-/** By the folder of their programs: what `initdb` has written, once in this process. To copy it takes a tenth of the time. */
+/** The result of `initdb`, by the folder of the programs, made once in this process: a copy takes a tenth of the time. */
 const fresh = new Map()
 
-/** A folder with a server that has not started yet. */
+/** Makes the folder of a server that has not started yet. */
 export async function makeServer(programs, more = {}) {
   if (!fresh.has(programs)) fresh.set(programs, initialize(programs))
   const folder = mkdtempSync(join(tmpdir(), 'relay-pg-'))
@@ -74,18 +77,18 @@ export function dataOf(folder) {
   return join(folder, 'data')
 }
 
-/** Where a setting stands twice, the last one holds. */
+/** Adds settings to a server's file. Where a setting stands twice, the last one holds. */
 export function setServer(folder, more) {
   const lines = Object.entries(more).map(([name, value]) => `${name} = ${value}\n`)
   appendFileSync(join(dataOf(folder), 'postgresql.auto.conf'), lines.join(''))
 }
 
-/** `through`: what runs it, such as `nsenter` with its options. */
+/** Starts a server. `through` is a program that runs it, such as `nsenter` with its options. */
 export async function startServer(programs, folder, through = []) {
   await postgresProgram(programs, 'pg_ctl', ['-D', dataOf(folder), '-l', join(folder, 'log'), '-w', 'start'], through)
 }
 
-/** Waits for it: whoever ends a test may end the process next. */
+/** Ends a server and waits for that: whoever ends a test may end the process next. */
 export function endServer(programs, folder) {
   const [program, ...rest] = [...asNobody, join(programs, 'pg_ctl'), '-D', dataOf(folder), '-m', 'immediate', 'stop']
   spawnSync(program, rest)

@@ -1,6 +1,7 @@
 // `npm run test:seeds -- DIR [WORDS]`: runs every example of the documents that asked for this system, as it is written there, against relays of this
-// checkout, and prints a line for each. DIR holds the documents; nothing of their text is in this repository. Not part of `npm test`: it installs the
-// SDK of MCP from npm. WORDS: only the examples that have one of them in their name. Exit code 1 means that an example did other than its table in test/seeds says.
+// checkout, and prints a line for each. DIR holds the documents; nothing of their text is in this repository. WORDS choose the examples that have one
+// of them in their name.
+// Not part of `npm test`: it installs the SDK of MCP from npm. Exit code 1 means that an example did other than its table in test/seeds says.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,7 +27,7 @@ try {
   process.exit(1)
 }
 
-/** An example answers nothing if it ran unchanged, else what had to be changed, or `refused: ` and the reason. It throws if it failed. */
+/** Runs an example. It answers nothing if it ran unchanged, else what had to be changed, or `refused: ` and the reason. It throws if it failed. */
 async function resultOf(example, run) {
   try {
     const why = await example.run(run)

@@ -43,7 +43,7 @@ function isChosen(path, words) {
   return words.length === 0 || words.some((word) => path.includes(word))
 }
 
-/** Which files to load, and which of their tests to run. */
+/** Chooses the files to load, and the tests in them to run. */
 function choose(words) {
   const files = testFiles()
   const holds = (path, text) => readFileSync(join(root, path), 'utf8').includes(text)
@@ -51,10 +51,10 @@ function choose(words) {
   const isName = words.length > 1 && files.some((path) => holds(path, phrase))
   const paths = isName ? [] : words.filter((word) => files.some((path) => path.includes(word)))
   const name = words.filter((word) => !paths.includes(word)).join(' ')
-  // vitest looks for a word in every path: where only one folder is meant, it is given the files themselves.
+  // vitest looks for a word in every path, so where only one folder is meant, it is given the files themselves.
   if (name === '') return { paths: folder === undefined ? paths : files.filter((path) => isChosen(path, paths)) }
   const within = files.filter((path) => isChosen(path, paths))
-  // To load every file takes long. A name that is put together at run time stands in none of them: then all are loaded.
+  // Loading every file takes long. A name that is put together at run time stands in none of them: then all are loaded.
   const holding = within.filter((path) => holds(path, name))
   return { paths: holding.length > 0 ? holding : folder === undefined ? paths : within, name }
 }

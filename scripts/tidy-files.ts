@@ -1,6 +1,9 @@
-// The house rules about files: who may read one by itself, and which file of work/ alone changes anything on a disk. tidy.ts asks them.
+// The rules about files: which sources may read a file by themselves, and which file of work/ alone changes anything on a disk. tidy.ts runs them.
 
-/** Who may read a file by itself, and why it is safe. All others use sdk/src/internal/foreign-file.ts, which neither waits nor reads without end. */
+/**
+ * Matches code that reads a file by itself. Only the sources below may, for the reason given; all others use sdk/src/internal/foreign-file.ts, which
+ * neither waits nor reads without end.
+ */
 export const readsFiles =
   /\b(?:readFile(?:Sync)?|copyFile(?:Sync)?|cp(?:Sync)?|createReadStream|readSync|open(?:Sync|AsBlob))\(|\bfs(?:Promises)?\.(?:open|read)\w*\(/
 export const fileReaders: Record<string, string> = {
@@ -48,7 +51,7 @@ export const fileReaders: Record<string, string> = {
 }
 
 const work = 'packages/relay/src/work/'
-/** What of `node:fs` any file of work/ may use: it looks, and changes nothing. */
+/** The functions of `node:fs` that any file of work/ may use: they look, and change nothing. */
 const looking = [
   'accessSync',
   'constants',
@@ -62,7 +65,9 @@ const looking = [
 const fromFs =
   /\bimport\s+([^'"]*?)\s*\bfrom\s*['"](?:node:)?fs(?:\/promises)?['"]|\b(?:import|require)\(\s*['"](?:node:)?fs\b/g
 
-/** What a file of work/ takes of `node:fs` that could remove, move or write something. In a repository of somebody else's only own-files.ts does that. */
+/**
+ * The functions of `node:fs` in a file of work/ that could remove, move or write something. In a repository of somebody else's only own-files.ts does that.
+ */
 export function changesDisk({ path, code }: { path: string; code: string }): string[] {
   if (!path.startsWith(work) || path === `${work}own-files.ts`) return []
   const taken = [...code.matchAll(fromFs)].flatMap(([all, names]) => (names ?? all).replace(/[{}]/g, '').split(','))

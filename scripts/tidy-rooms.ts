@@ -1,15 +1,15 @@
-// The house rules about what stands where: folders that do not point back at each other, and lists and numbers that stand once. tidy.ts collects them.
+// The rules about structure: folders do not import each other in circles, and lists and numbers stand once. tidy.ts runs them.
 
-/** One source as far as these rules look at it: its path from the root, and its text without comments. */
+/** A source as these rules see it: its path from the root, and its text without comments. */
 interface Source {
   path: string
   code: string
 }
 
-/** Its files stand there for their address in the package's exports, not for their height: each counts as a file of the folder above. */
+/** Files of this folder are there for their address in the package's exports, not as a layer: each counts as a file of the folder above. */
 const doors = 'packages/sdk/src/internal/'
 
-/** Circles of files that import each other. */
+/** Finds circles of files that import each other. */
 export function cycles(graph: ReadonlyMap<string, string[]>): string[] {
   const done = new Set<string>()
   const found: string[] = []
@@ -24,7 +24,7 @@ export function cycles(graph: ReadonlyMap<string, string[]>): string[] {
 }
 
 /**
- * Circles between the entries of a folder. An entry is one of its files, or one of its folders with all that is in it: `tools/` and
+ * Finds circles between the entries of a folder. An entry is one of its files, or one of its folders with all that is in it: `tools/` and
  * `action-tools.ts` beside it may not import each other. Circles of files alone are found by `cycles`.
  */
 export function folderCircles(imports: ReadonlyMap<string, readonly string[]>): string[] {
@@ -33,7 +33,7 @@ export function folderCircles(imports: ReadonlyMap<string, readonly string[]>): 
 
 type Graph = Map<string, Set<string>>
 
-/** For each folder, which of its entries import which others. */
+/** The imports between the entries of each folder. */
 function entryGraphs(imports: ReadonlyMap<string, readonly string[]>): Map<string, Graph> {
   const graphs = new Map<string, Graph>()
   for (const [path, targets] of imports) {
@@ -73,7 +73,7 @@ function circlesIn(folder: string, graph: Graph): string[] {
 const plugin = 'packages/mcp/src/hooks/opencode-plugin.ts'
 const settingTable = 'packages/sdk/src/internal/settings.ts'
 
-/** Environment variables of ours that the table of settings does not have, and those that are read around it. */
+/** Finds environment variables of ours that are missing in the table of settings, or are read without it. */
 export function strayVariables(all: readonly Source[]): string[] {
   const table = all.find(({ path }) => path === settingTable)?.code ?? ''
   const product = all.filter(
@@ -94,10 +94,10 @@ export function strayVariables(all: readonly Source[]): string[] {
 }
 
 const cliTable = 'packages/sdk/src/internal/clis.ts'
-/** Fewer names are an example; `zed` and `cursor` are also plain words. */
+/** A list of this many names or fewer is an example; `zed` and `cursor` are also plain words. */
 const typedNamesMax = 3
 
-/** Arrays and texts that list the names of CLIs again, instead of being made from the table of CLIs. */
+/** Finds arrays and texts that list the names of CLIs again, instead of being made from the table of CLIs. */
 export function typedLists(all: readonly Source[]): string[] {
   const table = all.find(({ path }) => path === cliTable)?.code ?? ''
   const names = [...table.matchAll(/\bname: '([\w-]+)'/g)].map((match) => match[1] as string)
@@ -111,10 +111,10 @@ export function typedLists(all: readonly Source[]): string[] {
     })
 }
 
-/** A number with its unit last, as every limit has it. */
+/** Matches a constant with its unit last, as every limit has it. */
 const limit = /^(?:export )?const (?!minuteMs|hourMs|dayMs)(\w+(?:Ms|Max|Min|Default|Factor|PerStep)) = ([\d(].*)$/gm
 
-/** Limits that stand twice: under one name in two files of a room, or under one name and with one value anywhere. */
+/** Finds limits that stand twice: under one name in two files of a room, or under one name and with one value anywhere. */
 export function repeatedLimits(all: readonly Source[]): string[] {
   const homes = new Map<string, string>()
   return all.flatMap(({ path, code }) =>
@@ -127,7 +127,7 @@ export function repeatedLimits(all: readonly Source[]): string[] {
   )
 }
 
-/** A folder of the daemon, or a package. */
+/** The folder of the daemon that a file belongs to, or its package. */
 function roomOf(path: string): string {
   return path.split('/', path.startsWith('packages/relay/') ? 4 : 2).join('/')
 }

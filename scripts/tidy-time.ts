@@ -1,5 +1,5 @@
-// The house rule about time in tests: no test measures the machine it runs on. Speed and memory are rows of test/bench, each against a floor
-// of the same run. tidy.ts asks it.
+// The rule about time in tests: no test measures the machine it runs on. Speed and memory are rows of test/bench, each against a floor of the same
+// run. tidy.ts runs it.
 
 interface Test {
   path: string // from the root
@@ -10,14 +10,14 @@ const measure =
   /(?<!timeout|timeout_)(?:Ms|_ms)(?:Max)?\b|(?:Mb|Seconds)(?:Max)?\b|\b(?:ms|mb|seconds|took|times|added|median|longest|p9[59]\w*|elapsed|lags?|rss\w*|resident|heap\w*|grown\w*|performance\.now|Date\.now|cpuUsage|memoryUsage|utilization|mebibyte)\b|VmRSS|user \+ system/
 const bound = /\.toBeLessThan(?:OrEqual)?\(/
 
-/** What is wrong with a line, and what to write instead. */
+/** Each rule finds a fault in a line, and says what to write instead. */
 const rules: [isWrong: (line: string, path: string) => boolean, fix: string][] = [
   [
     (line) => bound.test(line) && measure.test(line),
     'measures the machine; say what happens and in which order, and make it a row of test/bench (a leak: expectNoLeak)',
   ],
   [
-    // What a real CLI does inside cannot be waited for; other programs that a test starts (.mjs) play their part by the clock.
+    // Spared are tests of real CLIs, whose inside cannot be waited for, and programs that a test starts (.mjs), which play their part by the clock.
     (line, path) =>
       /\b(?:sleep|delay|pause)\(\s*[1-9]|\bsetTimeout\(\s*\w+\s*,\s*[1-9]/.test(line) &&
       /\.ts$/.test(path) &&
@@ -32,7 +32,7 @@ const rules: [isWrong: (line: string, path: string) => boolean, fix: string][] =
 
 const isSpared = (path: string) => /^test\/(?:bench\/|guard\.ts$|until\.ts$)/.test(path)
 
-/** One finding for each line of a test that judges by the clock or by memory. */
+/** Finds each line of a test that judges by the clock or by memory. */
 export function measuredTime(tests: Test[]): string[] {
   return tests
     .filter(({ path }) => !isSpared(path))

@@ -1,4 +1,4 @@
-// The house rules about words: plain English in comments, texts and documents, and a glossary whose files exist. The rules about code are in tidy.ts.
+// The rules about words: plain English in comments, texts and documents, and a glossary whose files exist. The rules about code are in tidy.ts.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -16,7 +16,7 @@ const plainer: [found: RegExp, instead: string][] = [
   [/^(?:<{7}|>{7}) /, 'what both sides meant'],
 ]
 
-/** Not written by us, or written before: the licences, what is made, and the history of releases. */
+/** Paths that are not checked: the licences, generated files, and the history of releases. */
 const isSpared = (path: string) => /^CHANGELOG\.md$|(?:^|\/)(?:node_modules|dist|cjs|out|pictures)(?:\/|$)/.test(path)
 
 function textFiles(root: string, folder = ''): string[] {
@@ -28,7 +28,7 @@ function textFiles(root: string, folder = ''): string[] {
   })
 }
 
-/** One finding for each line with a word that has a plainer one. */
+/** Finds each line with a word that has a plainer one. */
 export function oddWords(root: string): string[] {
   const itself = /(?:^|\/)tidy(?:-words|\.test)\.ts$/
   const files = textFiles(root).filter((path) => !itself.test(path))
@@ -43,7 +43,7 @@ export function oddWords(root: string): string[] {
 }
 
 const glossary = 'docs/words.md'
-/** Where the short paths of the glossary begin; all others are below packages/relay/src. */
+/** The folders where the short paths of the glossary begin; all others are below packages/relay/src. */
 const folders: Record<string, string> = {
   sdk: 'packages/sdk/src',
   protocol: 'packages/sdk/src/protocol',
@@ -54,7 +54,7 @@ const folders: Record<string, string> = {
 
 interface Word {
   word: string
-  /** As the glossary writes it, and from the root. */
+  /** `path` is as the glossary writes it, `file` from the root of the repository. */
   path?: string
   file?: string
 }
@@ -73,7 +73,7 @@ function wordsIn(root: string): Word[] {
   })
 }
 
-/** Every word of the glossary names a file that exists. */
+/** Finds words of the glossary that name no file, or a file that does not exist. */
 export function wordsWithoutFile(root: string): string[] {
   return wordsIn(root).flatMap(({ word, path, file }) => {
     if (file === undefined) return [`${glossary}: "${word}" names no file`]
@@ -83,7 +83,10 @@ export function wordsWithoutFile(root: string): string[] {
 
 const declared = /^(?:export )?(?:abstract )?(?:interface|class|type) (\w+)\b/gm
 
-/** A word of the glossary has one meaning: a type of its name stands in its file, or in the protocol, which is what programs see of it. */
+/**
+ * Finds types that have the name of a word of the glossary and stand outside its file. A word has one meaning; types of the protocol may have its
+ * name, because they are what programs see of it.
+ */
 export function wordsTwice(root: string, all: readonly { path: string; code: string }[]): string[] {
   const homes = new Map(wordsIn(root).map(({ word, file }) => [word, file]))
   return all

@@ -1,5 +1,5 @@
-// The house rules that a machine can check, as one list of findings. Text and regular expressions only: TypeScript 7 has no
-// stable API to ask, and Biome's formatting (one statement's end stands at its own indentation) makes text reliable enough.
+// The rules of this repository that a machine can check, as one list of findings. Text and regular expressions only: TypeScript 7 has no stable API
+// to ask, and Biome's formatting (one statement's end stands at its own indentation) makes text reliable enough.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { changesDisk, fileReaders, readsFiles } from './tidy-files.ts'
@@ -9,19 +9,19 @@ import { oddWords, wordsTwice, wordsWithoutFile } from './tidy-words.ts'
 
 const [fileLinesMax, functionLinesMax] = [600, 60]
 
-/** Old offenders, `path` or `path#function` to lines. An entry may only shrink, and goes when the limit is met. */
+/** Old offenders: `path` or `path#function`, with their lines. An entry may only shrink, and goes when the limit is met. */
 const oldOffenders: Record<string, number> = {}
 
 const clients = ['sdk', 'protocol', 'discover']
-/** Which zone may import which others: downward only, and the store through the broker. */
+/** The zones that each zone may import: downward only, and the store through the broker. */
 const mayImport: Record<string, string[]> = {
-  // The cleaner, the tables of CLIs and of waits, the limits of the pipe, the client of hooks: they import nothing, and every zone may import them.
+  // The zone `text` has the cleaner, the tables of CLIs and of waits, and the limits of the pipe: it imports nothing, and every zone may import it.
   text: [],
   protocol: [],
   discover: [],
   sdk: ['protocol', 'discover'],
   mcp: ['sdk', 'protocol', 'discover'],
-  // The page: views are made of parts, parts show what the store holds, and the store asks the SDK.
+  // The zones of the page: views are made of parts, parts show what the store holds, and the store asks the SDK.
   'dashboard/store': ['sdk'],
   'dashboard/parts': ['dashboard/store', 'sdk'],
   'dashboard/views': ['dashboard/parts', 'dashboard/store', 'sdk'],
@@ -36,13 +36,13 @@ const mayImport: Record<string, string[]> = {
   supervisor: ['broker', 'core', 'machine', 'sdk', 'protocol', 'discover'],
   runs: ['broker', 'core', 'machine', 'mcp', 'sdk', 'protocol', 'discover'],
   daemon: ['cluster', 'wires', 'supervisor', 'runs', 'work', 'broker', 'store', 'core', 'machine', 'mcp', ...clients],
-  // What the user can try alone; it starts daemons as programs, and reads what they stored.
+  // The zone `prove` is for users to try alone; it starts daemons as programs, and reads what they stored.
   prove: ['store', 'sdk', 'protocol'],
   // The command line starts the pipe, which is the MCP package's, and a lift's panes as the supervisor's harnesses say.
   cli: ['daemon', 'prove', 'cluster', 'supervisor', 'work', 'core', 'machine', 'mcp', 'sdk', 'protocol', 'discover'],
 }
 
-/** What a room may know of another: the contract that was made for it, and no more. */
+/** The only files that a room may import of another room: the contract that was made for it. */
 const at = (room: string, ...names: string[]) => names.map((name) => `packages/relay/src/${room}/${name}.ts`)
 const contracts: Record<string, string[]> = {
   'supervisor → broker': at(
@@ -62,7 +62,7 @@ const contracts: Record<string, string[]> = {
 /** Libraries that one file alone may name. */
 const oneHome = { SQLite: /node:sqlite|@photostructure\/sqlite/, 'the PTY library': /@lydell\/node-pty/ }
 
-/** What one folder alone may name: libraries that an idle daemon must not load, the errors of SQLite, and the tables of the cluster. */
+/** Names that one folder alone may use: libraries that an idle daemon must not load, the errors of SQLite, and the tables of the cluster. */
 const oneRoom = {
   'packages/relay/src/runs/': /['"](?:ai|@ai-sdk\/[\w-]+|@modelcontextprotocol\/client(?:\/\w+)?)['"]/,
   'packages/relay/src/cluster/postgres/': /['"]pg['"]|\b(?:from|into|join|update) relay\.\w/i,
@@ -73,7 +73,7 @@ const coreBans =
   /\b(?:await|async|Date|Math\.random)\b|(?<![.\w])(?:process|console|performance|crypto|set(?:Timeout|Interval|Immediate))\s*[.[(]/
 const writesRows =
   /\b(?:insert\s+(?:or\s+\w+\s+)?into|replace\s+into|update(?=\s+(?!relay\.)\S+\s+set)|delete\s+from)\b(?!\s+relay\.)/i
-/** Who writes rows, and which. All others change something by a command. */
+/** The files that write rows, and which rows. All others change something by a command. */
 const rowWriters: Record<string, string> = {
   'packages/relay/src/store/evolve.ts': 'what facts say',
   'packages/relay/src/store/evolve-statements.ts': 'the same: its statements',
@@ -89,17 +89,20 @@ const rowWriters: Record<string, string> = {
   'packages/relay/src/store/search.ts': 'the index of search, a database of its own',
 }
 const protocol = 'packages/sdk/src/protocol'
-/** A table is one file, or that file and a folder of its name. */
+/** A table of the protocol is one file, or that file and a folder of its name. */
 const isPart = ({ path }: Source, table: string) => new RegExp(`^${protocol}/${table}(\\.ts$|/)`).test(path)
 const tableKey = /^\s*'([\w-]+(?:\.[\w-]+)+)':/gm
 const factType = /\btype: (?:z\.literal\()?'([\w.-]+)'/g
 
-/** A session's standing is decided where it opens: only there is one made, and nobody writes to it afterwards. */
+/** The only files that make a session's standing: it is decided where the session opens, and nobody writes to it afterwards. */
 const standingMakers = ['sessions/standing', 'admission', 'sessions/sessions'].map(
   (name) => `packages/relay/src/broker/${name}.ts`,
 )
 const makesStanding = /\bstandingOf\(|\bsessions\.open\(|\brank: /
-/** Who may see and do what is decided in core/ (sight.ts above all) and where a session opens: nobody else asks whether the key was shown. */
+/**
+ * Matches a question for a session's rank. Who may see and do what is decided in core/ (sight.ts above all) and where a session opens: nobody else
+ * asks whether the key was shown.
+ */
 const asksRank = /\bisHolder\b|\.rank\b|[{,]\s*rank\b/
 const writesSession = /\b(?:session|standing)\.\w+\s*=(?!=)|\bObject\.assign\((?:session|standing)\b/
 
@@ -148,7 +151,7 @@ function zoneOf(path: string): string {
   return (name === 'relay' ? room : name) ?? ''
 }
 
-/** The files and packages that a source imports; those of this house as paths. */
+/** The files and packages that a source imports; our own as paths. */
 function importsOf({ path, code }: Source): string[] {
   const statement =
     /^(?:import|export|\})[^'"\n]*\bfrom\s*['"]([^'"]+)|^import\s*['"]([^'"]+)|\b(?:import|require)\(\s*['"]([^'"]+)/gm
@@ -214,7 +217,7 @@ function tooLong(all: Source[], offenders: Record<string, number>): string[] {
   ]
 }
 
-/** Each name that `pattern` finds in a table of the protocol must stand, quoted, in one of `users`. */
+/** Finds names in a table of the protocol that stand, quoted, in none of `users`. */
 function uncited(all: Source[], table: string, pattern: RegExp, users: Source[], complaint: string): string[] {
   const found = all.filter((s) => isPart(s, table)).flatMap(({ code }) => [...code.matchAll(pattern)])
   const names = new Set(found.map((match) => match[1] ?? ''))
@@ -255,7 +258,7 @@ function faultsOf(source: Source): string[] {
   return findings
 }
 
-/** All findings in the tree at `root`; none is the only good answer. */
+/** All findings in the tree at `root`; a good tree has no findings. */
 export function tidy(root: string, offenders = oldOffenders): string[] {
   const packages = readdirSync(join(root, 'packages'))
   const inPackages = (part: string) => packages.flatMap((name) => sources(root, `packages/${name}/${part}`))

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-// The launcher of `agent-relay`. It is checked in, so that npm links it before the first build; everything else lives in src/cli.
-// CommonJS, and it answers by itself what must take no longer than a bare Node does: the version, the pipe, the hooks, and what a shell asks
-// for to complete a line.
+// The launcher of `agent-relay`, checked in so that npm links it before the first build; everything else lives in src/cli.
+// It is CommonJS, and answers by itself whatever must take no longer than a bare Node does: the version, the MCP pipe, the hooks, and shell completion.
 const { existsSync, readFileSync, statSync } = require('node:fs')
 
 const [, , first, second] = process.argv
@@ -25,14 +24,14 @@ if (process.argv.length === 3 && (first === '--version' || first === '-V')) {
   process.exitCode = 78
 }
 
-/** The completion script of a shell, made when everything was built. */
+/** The completion script of a shell, written by the build. */
 function script(shell) {
   return `${__dirname}/../dist/completion/${/^[a-z]+$/.test(shell) ? shell : ''}.sh`
 }
 
 /**
- * A command is over soon, and half of its time went into loading its files: they are joined by scripts/join-cli.mjs. In a checkout something may
- * have been built since, so then it is what was built. A daemon loads parts of itself after days, when what was joined may be another.
+ * The entry point of short commands: the bundle that scripts/join-cli.mjs makes, because loading single files took half of a command's time. In a checkout, a
+ * build that is newer than the bundle wins. A daemon never uses the bundle: it loads parts of itself after days, when the bundle may be another one.
  */
 function commands() {
   const joined = `${__dirname}/../dist/joined/main.js`
@@ -42,8 +41,8 @@ function commands() {
 }
 
 /**
- * Where it is in an installed archive, and in a checkout: to look a package up takes a tenth of a bare Node's start. Never beside an
- * installation: there lies what else was installed, perhaps another project's package of that name.
+ * The launcher of the MCP pipe, tried first where an installed archive and a checkout have it: resolving a package takes a tenth of a bare Node's
+ * start. The folder beside the installation is never tried: another project's package of that name may lie there.
  */
 function pipe() {
   const near = ['../node_modules/@agent-relay/mcp', '../../mcp'].map(

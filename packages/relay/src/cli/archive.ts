@@ -1,16 +1,16 @@
-// What `events --archive` and `search --archive` read: the files of a workspace's archive, from which the best few events are kept.
+// Reads the files of a workspace's archive for `events --archive` and `search --archive`, and keeps the best few events.
 
 import { dataDir, type Env, projectDir } from '@agent-relay/sdk/internal/discover'
 import type { ArchivedEvent } from '../daemon/archive.ts'
 
 export interface Wanted {
   limit: number
-  /** The oldest are kept, or the newest. */
+  /** True keeps the oldest events, false the newest. */
   isUpward: boolean
   isWanted(event: ArchivedEvent): boolean
 }
 
-/** In the order of their numbers, each once: what was archived when a pruning was cut off may be there twice. `more`: of those that are left out. */
+/** The wanted events in the order of their numbers, each once: a pruning that was cut off may have archived one twice. `more` counts those left out. */
 export async function fromArchive(
   env: Env,
   workspace: string,

@@ -1,4 +1,4 @@
-// The part of the catalog that agents use like people: the groups Talk, Agents and Work. The others, and the whole, are in catalog.ts.
+// The part of the catalog that agents use like people: the groups Talk, Agents and Work. catalog.ts has the other groups and the whole list.
 
 import type { CatalogRow } from './command.ts'
 

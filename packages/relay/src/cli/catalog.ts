@@ -1,6 +1,5 @@
-// The list of commands, as `agent-relay --help` shows it, and where each one lives. A command is loaded when it is asked for, so that nobody
-// waits for what another command needs. To add one: a file in commands/, and a row in its group; the groups that agents
-// use too are in catalog-agents.ts.
+// The list of commands, as `agent-relay --help` shows it, and where each one lives. A command is loaded only when it is asked for, so that nobody waits for
+// what another command needs. To add one: a file in commands/, and a row in its group; the groups that agents use too are in catalog-agents.ts.
 
 import { agents, talk, work } from './catalog-agents.ts'
 import type { CatalogRow, NamedCommand } from './command.ts'
@@ -99,7 +98,7 @@ const care: CatalogRow[] = [
   },
 ]
 
-/** In the order of the help. Every noun works in singular and plural, and lists what there is when it stands alone. */
+/** All groups in the order of the help. Every noun works in singular and plural, and lists what there is when it stands alone. */
 export const groups: { title: string; rows: CatalogRow[]; isForAgents?: boolean }[] = [
   { title: 'Talk', rows: talk, isForAgents: true },
   { title: 'Agents', rows: agents, isForAgents: true },
@@ -111,7 +110,7 @@ export const groups: { title: string; rows: CatalogRow[]; isForAgents?: boolean 
 
 export const catalog: CatalogRow[] = groups.flatMap(({ rows }) => rows)
 
-/** Every command with its options and subcommands, for what is made from all of them: completion and docs/reference. */
+/** Every command with its options and subcommands, for completion and docs/reference, which are made from all of them. */
 export function allCommands(): Promise<NamedCommand[]> {
   return Promise.all(catalog.map(loaded))
 }

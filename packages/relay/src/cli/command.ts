@@ -1,4 +1,4 @@
-// What a command is: its options, its help with examples, and the function that runs it. The list of all commands is catalog.ts.
+// The types of a command: its options, its help with examples, and the function that runs it. catalog.ts lists all commands.
 
 import type { Env } from '@agent-relay/sdk/internal/discover'
 import type { Completed } from './complete.ts'
@@ -7,12 +7,12 @@ import type { Print } from './print.ts'
 /** One line in a list of commands: what `agent-relay --help` shows without loading the command itself. */
 export interface CommandLine {
   name: string
-  /** The same noun in singular or plural, which works too. */
+  /** The noun's other form, singular or plural, which works too. */
   alias?: string
-  /** As commander writes them: `<to> <message>`. */
+  /** The arguments as commander writes them: `<to> <message>`. */
   args?: string
   text: string
-  /** It only holds other commands, and takes no options; by itself it does what its default command does. */
+  /** A group only holds other commands and takes no options; called alone, it runs its default command. */
   isGroup?: boolean
   isHidden?: boolean
 }
@@ -22,30 +22,30 @@ export interface CatalogRow extends CommandLine {
   load(): Promise<CliCommand>
 }
 
-/** What a command that did its work may still end with. A command that fails throws. */
+/** The exit code of a command that did its work; nothing means 0. A command that fails throws. */
 // biome-ignore lint/suspicious/noConfusingVoidType: most commands return nothing, which is 0
 export type ExitCode = number | void
 
-/** A command without its name. `Own` are its options, as its `run` function reads them. */
+/** A command without its name. `Own` is the type of its own options, as `run` reads them. */
 export interface CliCommand<Own extends object = object> {
   options?: CliOptions<Own>
   examples?: string[]
-  /** What shells offer for its first argument. */
+  /** Words that shells offer for the first argument. */
   words?: readonly string[]
-  /** What its first argument is: shells complete it. */
+  /** The kind of the first argument, which shells complete. */
   takes?: Completed
-  /** Acts for nobody, so `--as` is accepted but not shown. */
+  /** The command acts for no agent, so `--as` is accepted but not shown. */
   isNobody?: boolean
   commands?: NamedCommand[]
   run?(context: Context<Own>): Promise<ExitCode>
 }
 
 export interface NamedCommand<Own extends object = object> extends CommandLine, CliCommand<Own> {
-  /** What its group does when no command is named. */
+  /** This command runs when its group is called alone. */
   isDefault?: boolean
 }
 
-/** One rule for every option of the type, by its name there, in the order that `--help` shows. */
+/** The options of a command: one rule for each field of the type `Own`, in the order that `--help` shows. */
 export type CliOptions<Own> = { [Name in keyof Own]-?: CliOption & ValueRule<NonNullable<Own[Name]>> }
 type ValueRule<Value> = Value extends number
   ? { number: [number, number] }
@@ -56,25 +56,25 @@ type ValueRule<Value> = Value extends number
 export interface CliOption {
   flags: string
   text: string
-  /** A whole number, with its least and greatest value. */
+  /** The least and greatest value of an option that is a whole number. */
   number?: [number, number]
   choices?: readonly string[]
-  /** What shells offer for it; other values are accepted too. */
+  /** Words that shells offer for the value; other values are accepted too. */
   words?: readonly string[]
-  /** May be given several times. */
+  /** The option may be given several times. */
   isList?: boolean
   isHidden?: boolean
 }
 
-/** What every command is given. */
+/** The argument of every command's `run`. */
 export interface Context<Own extends object = object> {
   args: string[]
-  /** Those of them that stood after `--`. */
+  /** The part of `args` that stood after `--`. */
   passed: string[]
   options: Own & Omit<CommonOptions, keyof Own>
   print: Print
   env: Env
-  /** Undefined where the working directory was deleted under us. */
+  /** Undefined where the working directory has been deleted. */
   cwd: string | undefined
 }
 
@@ -85,10 +85,10 @@ export interface CommonOptions {
   as?: string
 }
 
-/** Ends the command with this text and exit code, where no refusal covers the case. */
+/** Ends the command with a text and an exit code of its own, where no refusal covers the case. */
 export class CommandError extends Error {
   readonly exit: number
-  /** The answer that was printed as JSON tells a program already. */
+  /** The JSON answer that was printed already tells programs of the failure. */
   readonly isAnswered: boolean
   constructor(message: string, exit: number, { isAnswered = false } = {}) {
     super(message)
@@ -98,5 +98,5 @@ export class CommandError extends Error {
   }
 }
 
-/** `lostRace` stays between a background daemon and its starter. */
+/** The exit codes of commands. A background daemon tells its starter `lostRace`, which no person sees. */
 export const exits = { refused: 1, usage: 2, notRunning: 69, busy: 75, lostRace: 76, denied: 77, config: 78 } as const

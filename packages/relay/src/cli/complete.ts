@@ -1,5 +1,5 @@
-// The answers for a shell in which somebody presses Tab: names and ids, one a line. This file is loaded without the rest of the command line,
-// registers nobody, and prints no error. The scripts that ask are in commands/completion.ts.
+// Prints names and ids, one a line, for a shell in which somebody has pressed Tab. This file is loaded without the rest of the command line, speaks
+// as much of the protocol as it needs, registers nobody, and is silent whatever goes wrong. commands/completion.ts makes the scripts that ask.
 
 import { readdirSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -11,21 +11,21 @@ import { WireClient } from '@agent-relay/sdk/internal/wire-client'
 export const completed = ['actions', 'agents', 'channels', 'messages', 'projects', 'runs'] as const
 export type Completed = (typeof completed)[number]
 
-/** A shell expands the words that it is given, so other characters are not safe in a name. */
+/** The only names that are printed, because a shell expands what it is given. */
 const plain = /^[\w.+@-]+$/
-/** A person has pressed Tab and waits. */
+/** The time limit: a person has pressed Tab and waits. */
 const answerMs = waitLimitMs('completion')
-/** The newest ids are enough: nobody types an old one from memory. */
+/** The most ids that are offered, and only the newest: nobody types an old one from memory. */
 const idsMax = 30
 
-/** Prints the words and ends the process. `line` is the shell's command line: it may name another workspace. */
+/** Prints the names, and ends the process. `line` is what stands in the shell: it may name another workspace. */
 export async function complete(what: string | undefined, line: string[], env: Env = process.env): Promise<void> {
   setTimeout(() => process.exit(0), answerMs).unref()
   try {
     const words = (await wordsFor(what as Completed, projectIn(line), env)).filter((word) => plain.test(word))
     process.stdout.write(words.map((word) => `${word}\n`).join(''), () => process.exit(0))
   } catch {
-    // No daemon, no names.
+    // Without a daemon there are no names.
   }
 }
 
@@ -54,7 +54,7 @@ async function wordsFor(what: Completed, project: string | undefined, env: Env):
     const { channels } = await client.call<{ channels: { name: string }[] }>('channel.list', {})
     return channels.map(({ name }) => name.replace(/^#/, ''))
   }
-  // Only a session that has shown the workspace's key at its beginning sees all of them.
+  // Seeing all messages and runs takes the key, which a session shows at its beginning.
   const holder = new WireClient(connect(socketPath), { key: keyOf(workspaceId, socketPath, env) }, exit)
   const type = what === 'runs' ? 'run.started' : 'message.created'
   const { events } = await holder.call<{ events: Told[] }>('event.list', { types: [type], limit: idsMax })
@@ -65,7 +65,7 @@ interface Told {
   fact: { id: string }
 }
 
-/** Reads the file that machine/credentials-file.ts writes: that module takes longer to load. */
+/** The workspace's key, read as by machine/credentials-file.ts, which takes longer to load. */
 function keyOf(workspaceId: string, socketPath: string, env: Env): string | undefined {
   const beside = join(dirname(socketPath), '..', '..', 'credentials.json')
   for (const path of [credentialsPath(env), beside]) {

@@ -1,4 +1,4 @@
-// Which workspace a command means, as whom it acts there, and the connection for both. Starting a daemon is in commands/daemon/starting.ts.
+// Finds the workspace that a command means and the agent that it acts as, and connects to both. Starting a daemon is in commands/daemon/starting.ts.
 
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -17,7 +17,10 @@ import { proven } from './person.ts'
 import type { Print } from './print.ts'
 import { homely } from './text.ts'
 
-/** `agent`: acts as someone. `anyone`: only looks, and registers nobody unless a name was given. `holder`: looks at everything, with the key. */
+/**
+ * The standing that a command needs. `agent`: acts as someone. `anyone`: only looks, and registers nobody unless a name was given. `holder`: looks at
+ * everything, with the key.
+ */
 type ActsAs = 'agent' | 'anyone' | 'holder'
 
 export interface Connected {
@@ -39,7 +42,7 @@ async function connect(context: Context, need: ActsAs, own?: Pick<Hello, 'proces
   const { name: agentName, type: agentType, strict: strictName, ...rest } = hello
   const open = ownersConnector(socketPath, workspaceId, env)
   const connect: Connector = (hello) => open({ ...hello, ...own })
-  // Said here in words for people; the SDK's own are for programs.
+  // Left out, because the SDK's words are for programs: people are told below.
   const told = { onRenamed: () => {} }
   const client = new RelayClient({ ...rest, ...told, agentName, agentType, strictName, connect, autoConnect: false })
   const welcome = await client.connect()
@@ -60,7 +63,7 @@ export async function withClient(context: Context, need: ActsAs, work: (connecti
   }
 }
 
-/** The same for what only a person may do: the daemon can ask where this process stands. */
+/** Like withClient, for operations of persons only: the daemon can ask where this process stands. */
 export async function withPerson(context: Context, work: (connection: Connected) => Promise<void>) {
   const connection = await context.print.during('connecting', connect(context, 'agent', { process: process.pid }))
   try {
@@ -72,7 +75,7 @@ export async function withPerson(context: Context, work: (connection: Connected)
 
 type Named = Pick<Context, 'cwd' | 'options'>
 
-/** The workspace that a command means which may make it, whether or not it is open. */
+/** The workspace that a command means and may make, whether or not it is open. */
 export function chooseWorkspace({ cwd, options }: Named, env: Env): ProjectChoice {
   if (cwd === undefined && options.project === undefined) {
     throw new CommandError(
@@ -83,7 +86,7 @@ export function chooseWorkspace({ cwd, options }: Named, env: Env): ProjectChoic
   return chooseProject(cwd ?? '/', env, options.project)
 }
 
-/** The same for a command that makes none. */
+/** The workspace that a command means and does not make. */
 export function meantWorkspace({ cwd, options }: Named, env: Env): string {
   return meantProject(cwd ?? '/', env, options.project)
 }
@@ -101,20 +104,20 @@ async function findSocket({ env, options, cwd }: Context): Promise<string> {
   }
 }
 
-/** Which workspace answers there. To show its key one must know it, so this greeting goes without. */
+/** Asks which workspace answers at a socket. Sent without a key, because the key depends on the workspace. */
 async function ask(socketPath: string): Promise<Welcome> {
   const link = await socketConnector(socketPath)({})
   void link.close()
   return link.welcome
 }
 
-/** In the owner's file, or beside the socket: a `.relay/config.json` may lead to a data directory that is not the usual one. */
+/** The key from the owner's file, or from the file beside the socket: a `.relay/config.json` may lead to a data directory that is not the usual one. */
 export function keyOf(workspaceId: string, socketPath: string, env: Env): string | undefined {
   const beside = join(dirname(socketPath), '..', '..', 'credentials.json')
   return new CredentialsFile(credentialsPath(env)).keyOf(workspaceId) ?? new CredentialsFile(beside).keyOf(workspaceId)
 }
 
-/** Re-reads the key on every connection: it may have been rotated while a feed was running. */
+/** Connects, each time with the key as it is then: it may have been rotated while a feed was running. */
 export function ownersConnector(socketPath: string, workspaceId: string, env: Env): Connector {
   const open = socketConnector(socketPath)
   return (hello) => open(hello.key === undefined ? hello : { ...hello, key: keyOf(workspaceId, socketPath, env) })
@@ -125,30 +128,30 @@ export function sayVersion(print: Print, running: string): void {
   print.say(`This is agent-relay ${version}, but the daemon runs ${running}. To update it: agent-relay daemon restart`)
 }
 
-/** What keeps workspaces from being opened, with what helps. */
+/** Prints why workspaces cannot be opened, and what helps. */
 export function sayFaults(print: Print, workspaces: readonly { name: string; fault?: string }[]): void {
   for (const { name, fault } of workspaces)
     if (fault !== undefined) print.say(`Workspace ${name} is not open: ${fault}`)
 }
 
-/** Where a workspace is shared, its key was made on another machine. */
+/** The fix for a missing key of a shared workspace, which was made on another machine; empty for any other workspace. */
 export function keepFix(workspace: string, env: Env): string {
   try {
     if (!new SharedFile(dataDir(env), workspace).read()) return ''
   } catch {
-    // It is shared, as far as the file says anything. Whoever opens it is told what is wrong with it.
+    // The workspace is shared, as far as the file says anything. Whoever opens it is told what is wrong with the file.
   }
   const command = `agent-relay workspace key ${workspace}`
   return ` It is shared, and was made on another machine: ${command} prints its key there, and ${command} --keep keeps it here.`
 }
 
 interface Identity {
-  /** Undefined where nobody was named: the person at the keyboard. */
+  /** Undefined where nobody was named, which means the person at the keyboard. */
   name?: string
   token?: string
 }
 
-/** A token in the environment belongs to the name beside it, not to another that `--as` names. */
+/** The name and token to act with. A token in the environment belongs to the name beside it, not to another that `--as` names. */
 function identity(env: Env, as: string | undefined): Identity {
   const named = setting(env, 'RELAY_AGENT_NAME')
   const token = setting(env, 'RELAY_AGENT_TOKEN')
@@ -156,7 +159,7 @@ function identity(env: Env, as: string | undefined): Identity {
   return { name: as ?? named, token: isItsToken ? token : undefined }
 }
 
-/** A token acts as its agent alone, so the key is not shown beside it. */
+/** The greeting of a connection. A token acts as its agent alone, so the key is not shown beside it. */
 function helloAs(
   { name, token }: Identity,
   key: string | undefined,

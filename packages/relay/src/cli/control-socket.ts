@@ -1,4 +1,4 @@
-// The daemon's own socket, on which its owner starts, stops and asks it. The sockets of workspaces are in connection.ts.
+// The daemon's control socket, on which its owner manages it and its workspaces. The sockets of workspaces are in connection.ts.
 
 import { ConnectionError, DaemonNotRunningError } from '@agent-relay/sdk'
 import { controlSocketPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
@@ -8,20 +8,20 @@ import { nearest } from '../core/nearest.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 
 export const nextId = makeIds()
-/** How often a daemon that starts or stops is asked whether it has. */
+/** Interval at which a daemon that starts or stops is asked whether it has. */
 export const pollMs = 40
 
-/** Fails where no daemon runs. */
+/** Connects to the control socket; fails where no daemon runs. */
 export function control(env: Env): Promise<Link> {
   return socketConnector(controlSocketPath(dataDir(env), env))({})
 }
 
-/** Undefined where nobody listens. */
+/** Connects to the control socket; undefined where nobody listens. */
 export async function reachControl(env: Env): Promise<Link | undefined> {
   try {
     return await control(env)
   } catch (error) {
-    // It may be starting or stopping in this very moment.
+    // The daemon may be starting or stopping in this very moment.
     if (error instanceof DaemonNotRunningError || error instanceof ConnectionError) return undefined
     throw error
   }

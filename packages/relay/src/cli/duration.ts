@@ -1,8 +1,8 @@
-// Durations as people type them: `90s`, `30m`, `2h`, `1d`. What a wrong one is answered with is said by the command.
+// Durations as people type them: `90s`, `30m`, `2h`, `1d`. Each command has its own text for a wrong one.
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Undefined for anything else. */
+/** The duration in milliseconds; undefined for any other text. */
 export function durationMs(text: string): number | undefined {
   const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
   return count === undefined ? undefined : Number(count) * unitMs[unit as keyof typeof unitMs]

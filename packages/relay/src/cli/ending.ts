@@ -1,11 +1,11 @@
-// What ends a command that runs until it is told to stop: a signal, a closed terminal, or a reader that went away. And what does not end a
-// daemon: a background task that failed.
+// Ends a command that runs until it is told to stop: by a signal, a closed terminal, or a reader that went away. Also keeps a daemon running when a
+// background task fails.
 
 let current: AbortController | undefined
 
 const signals: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/** The first signal asks the command to clean up and end; a second one ends it at once. */
+/** Aborted by the first signal, so that the command cleans up and ends; a second signal ends the process at once. */
 export function awaitEnding(meant = signals): AbortSignal {
   if (current) return current.signal
   const ending = new AbortController()
@@ -19,10 +19,10 @@ export function awaitEnding(meant = signals): AbortSignal {
   return ending.signal
 }
 
-/** A reader of our output may stop reading: `| head` is not a failure. */
+/** Ends the command when the reader of its output stops reading: `| head` is not a failure. */
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // EIO: the terminal itself is gone.
+    // EIO means that the terminal itself is gone.
     if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
     if (current) current.abort()
     else process.exit(0)

@@ -1,4 +1,4 @@
-// How a failure ends the process: its text for people, its code for programs, and its exit code.
+// Turns a failure into its text for people, its code for programs, and the exit code of the process.
 
 import type { RefusalDetails } from '@agent-relay/sdk/protocol/refusals'
 import { CommandError, exits } from './command.ts'
@@ -15,7 +15,7 @@ export interface Failure {
   isAnswered?: boolean
 }
 
-/** Codes that the SDK adds to the table of refusals. */
+/** The exit codes of refusals that the SDK adds to the table. */
 const sdkExits: Record<string, number> = {
   'daemon.not-running': exits.notRunning,
   'connection.lost': exits.notRunning,
@@ -47,7 +47,7 @@ function nameOf(exit: number): string {
   return Object.entries(exits).find(([, value]) => value === exit)?.[0] ?? 'refused'
 }
 
-/** Loaded here and not above: the table brings zod along, which `--version` and a mistyped option do not need. */
+/** The exit code and the text of a refusal. Imported here and not above: the table brings zod along, which `--version` and a mistyped option do not need. */
 async function toldOf(
   code: string,
   message: string,

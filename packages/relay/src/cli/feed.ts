@@ -1,12 +1,12 @@
-// Following the events of a workspace until the command ends, across restarts of the daemon. A person gets the newest ones and a count of the
-// rest; a program (--json) gets all of them. lines.ts says what an event looks like.
+// Follows the events of a workspace until the command ends, across restarts of the daemon. A person gets the newest ones and a count of the rest; a
+// program (--json) gets all of them. lines.ts makes an event a line.
 
 import { Relay, type RelayClient, type RelayEvent } from '@agent-relay/sdk'
 import type { EventPattern, InputOf } from '@agent-relay/sdk/protocol'
 import { eventLine, type Skipped, skippedLine } from './lines.ts'
 import type { Print } from './print.ts'
 
-/** Lines in a tenth of a second: more than anybody can read. */
+/** The most lines in a tenth of a second: more than anybody can read. */
 const feedLinesMax = 20
 
 export function showFeed(client: RelayClient, print: Print, ending: AbortSignal): Promise<void> {
@@ -15,7 +15,7 @@ export function showFeed(client: RelayClient, print: Print, ending: AbortSignal)
   return followForEyes(client, types, print, ending)
 }
 
-/** Events that the terminal does not take in time are left out and counted, like those that the daemon left out before. */
+/** Follows events for a person. Those that the terminal does not take in time are left out and counted, like those that the daemon left out before. */
 export function followForEyes(
   client: RelayClient,
   types: string[] | undefined,
@@ -41,8 +41,8 @@ function skippedBy(event: RelayEvent): Skipped {
 }
 
 /**
- * Resolves when `ending` is aborted; rejects when the workspace refuses. The next event waits until `onEvent` is done with this one: while
- * nobody reads what is printed, the watch pauses instead of filling the memory.
+ * Follows events. Resolves when `ending` is aborted; rejects when the workspace refuses. The next event waits until `onEvent` is done with this one:
+ * while nobody reads what is printed, the watch pauses instead of filling the memory.
  */
 export async function follow(
   client: RelayClient,
@@ -50,7 +50,7 @@ export async function follow(
   onEvent: (event: RelayEvent) => unknown,
   ending: AbortSignal,
 ): Promise<void> {
-  // As a person typed them: the daemon may know names that this version does not.
+  // The types stay as a person typed them: the daemon may know names that this version does not.
   const types = filter.types as EventPattern[] | undefined
   for await (const event of new Relay(client).events.follow({ ...filter, types, signal: ending })) await onEvent(event)
 }

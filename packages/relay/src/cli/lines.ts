@@ -5,7 +5,7 @@ import type { Message, RelayEvent } from '@agent-relay/sdk/protocol'
 import type { Print } from './print.ts'
 import { clean, dateTimeOf, oneLine, shorten, timeOf, widthOf } from './text.ts'
 
-/** Of a body in a feed that goes to a file or a pipe; a terminal cuts at its own width. */
+/** The most characters of a body in a feed that goes to a file or a pipe; a terminal cuts at its own width. */
 const feedBodyCharsMax = 160
 const feedBodyCharsMin = 20
 /** The feed shows only the beginning of a body; cleaning all of a large one would block the daemon. */
@@ -13,7 +13,7 @@ const feedReadCharsMax = 16 * 1024
 
 type Known = Pick<Message, 'from' | 'to' | 'kind' | 'body' | 'ts'>
 
-/** `[14:32:01] dev-b → pm [status] "Task P4 DONE, last commit abc1234..."` */
+/** A message in the feed: `[14:32:01] dev-b → pm [status] "Task P4 DONE, last commit abc1234..."` */
 export function feedLine(print: Print, { from, to, kind, body, ts }: Known): string {
   const [time, sender, target] = [`[${timeOf(ts)}]`, oneLine(from), addressText(to)]
   const used = widthOf(`${time} ${sender} → ${target} [${kind}] ""`)
@@ -22,7 +22,7 @@ export function feedLine(print: Print, { from, to, kind, body, ts }: Known): str
   return `${print.paint('dim', time)} ${print.paint('bold', sender)} → ${print.paint('bold', target)} ${kindText(print, kind)} "${text}"`
 }
 
-/** Head and body; the body is indented, so that no line of it can pass for another message's head. */
+/** A message with its head and body. The body is indented, so that no line of it can pass for another message's head. */
 export function messageBlock(print: Print, message: Message): string {
   const { id, ts, from, to, kind, thread, replyTo, body } = message
   const about = [
@@ -38,7 +38,7 @@ export function messageBlock(print: Print, message: Message): string {
   return `${head}\n${indented(body)}`
 }
 
-/** Blocks with an empty line between them. */
+/** Message blocks, with an empty line between them. */
 export function messageBlocks(print: Print, messages: Message[]): string {
   return messages.map((message) => messageBlock(print, message)).join('\n\n')
 }
@@ -55,7 +55,7 @@ function kindText(print: Print, kind: string): string {
   return print.paint(kind === 'question' || kind === 'directive' ? 'yellow' : 'cyan', `[${oneLine(kind)}]`)
 }
 
-/** A message as the feed shows it, anything else in a few words. */
+/** An event as a line: a message as the feed shows it, anything else in a few words. */
 export function eventLine(print: Print, event: RelayEvent): string {
   if (event.type === 'events.skipped') return skippedLine(print, event.fact)
   if (event.message) return feedLine(print, event.message)
@@ -65,11 +65,11 @@ export function eventLine(print: Print, event: RelayEvent): string {
 /** Events that came faster than they could be shown. */
 export interface Skipped {
   count: number
-  /** The entry before the first of them. */
+  /** The number of the entry before the first event that was skipped. */
   since: number
 }
 
-/** `… 812 more: agent-relay events --since 40211` */
+/** The line for events that were left out: `… 812 more: agent-relay events --since 40211` */
 export function skippedLine(print: Print, { count, since }: Skipped): string {
   return print.paint('dim', print.typed(`… ${count} more: agent-relay events --since ${since}`))
 }
@@ -82,7 +82,7 @@ function factText(event: RelayEvent): string {
   return id === undefined ? said : `${said} (${id})`
 }
 
-/** By which a command asks for what the event is about, where its words do not say it. */
+/** The id with which a command can ask for the subject of the event, where the event's words do not say it. */
 function idOf({ type, fact }: RelayEvent): string | undefined {
   const { message, id } = fact as Record<string, unknown>
   const shown = /^(?:delivery|reaction)\./.test(type)
@@ -93,7 +93,7 @@ function idOf({ type, fact }: RelayEvent): string | undefined {
   return typeof shown === 'string' ? shown : undefined
 }
 
-/** Whole: the line is cleaned at the end, and cut where a terminal ends. */
+/** A field as text, and whole: the line is cleaned at the end, and cut where a terminal ends. */
 function read(record: unknown, field: string): string {
   const value = (record as Record<string, unknown> | null | undefined)?.[field]
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '?'

@@ -1,4 +1,4 @@
-// The entry: builds commander's commands from the catalog, runs the one that was asked for, and turns a failure into a text and an exit code.
+// The entry point: builds commander's commands from the catalog, runs the one that was asked for, and turns a failure into a text and an exit code.
 
 import { type Env, workingDirectory } from '@agent-relay/sdk/internal/discover'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
@@ -12,12 +12,12 @@ import { allOptions } from './options.ts'
 import { asTyped, type Repeated } from './own-name.ts'
 import { Print } from './print.ts'
 
-/** What a command is started from. */
+/** The streams, environment and directory that a command is started with. */
 export interface Shell {
   stdout: NodeJS.WriteStream
   stderr: NodeJS.WriteStream
   env: Env
-  /** Undefined where the working directory was deleted under us. */
+  /** Undefined where the working directory has been deleted. */
   cwd: string | undefined
 }
 
@@ -57,14 +57,14 @@ export async function execute(typed: string[], shell: Shell): Promise<number> {
   }
 }
 
-/** `channel` is `channels`, and `help channel` is too. */
+/** Replaces a noun by its form in the catalog: `channel` becomes `channels`, also after `help`. */
 function withNames(argv: string[]): string[] {
   const at = argv.findIndex((word, i) => i > 1 && !word.startsWith('-') && word !== 'help')
   const noun = catalog.find(({ alias }) => alias !== undefined && alias === argv[at])
   return noun ? argv.with(at, noun.name) : argv
 }
 
-/** The words before `--`. They are looked at as they are, since the options may not be readable to the end. */
+/** The words before `--`, unparsed, since the options may not be readable to the end. */
 function optionWords(argv: string[]): string[] {
   const end = argv.indexOf('--')
   return argv.slice(0, end < 0 ? undefined : end)
@@ -80,7 +80,7 @@ function repeatedIn(argv: string[]): Repeated {
   return { options, commands: rows.map(({ name, isGroup }) => (isGroup ? `${name}(?: [a-z]+)?` : name)).join('|') }
 }
 
-/** Commander has already printed the text. */
+/** The failure of a mistyped command line, whose text commander has already printed. */
 function misused({ message }: CommanderError): Failure {
   return { code: 'usage', text: message.replace(/^error: /, ''), exit: exits.usage }
 }
@@ -92,7 +92,7 @@ async function failed(error: unknown, say: (text: string) => void): Promise<Fail
   return failure
 }
 
-/** One format for every command and every failure. */
+/** Prints a failure as JSON, in one format for every command. */
 async function printFailure(
   { code, text, details = {} }: Failure,
   { stdout, stderr, env }: Shell,
@@ -103,7 +103,7 @@ async function printFailure(
   await print.json({ error: { code, message: print.typed(text), ...(isDetailed ? { details } : {}) } })
 }
 
-/** Only the command that is asked for is loaded; the others are lines in the help. */
+/** Builds all commands. Only the command that is asked for is loaded; the others are lines in the help. */
 async function program(
   argv: string[],
   { stdout, env }: Shell,
@@ -136,7 +136,7 @@ async function program(
   return root.addCommand(helpCommand(root).helpGroup('Care:'))
 }
 
-/** Commander's own takes only one word: `help mcp install` would show the help of `mcp`. */
+/** The `help` command. Commander's own takes only one word: `help mcp install` would show the help of `mcp`. */
 function helpCommand(root: Command): Command {
   return root
     .createCommand('help')
@@ -176,7 +176,7 @@ function commandOf(named: NamedCommand, parent: Command, act: Act, path = `agent
     })
   }
   if (named.isDefault && named.args === undefined) {
-    // What its group does not know comes here as an argument.
+    // An argument here is a command that the group does not know.
     command.allowExcessArguments().action(async () => {
       const [unknown] = command.args
       if (unknown === undefined) return act(command, named)
@@ -198,7 +198,7 @@ async function run(
   { stdout, stderr, env, cwd, passed }: Shell & Pick<Context, 'passed'>,
   repeated: Repeated,
 ): Promise<number> {
-  // Options of the parent command included: `lift --port 7400 prompt pm`.
+  // The options of the parent command are included: `lift --port 7400 prompt pm`.
   const options: Context['options'] = command.optsWithGlobals()
   const print = new Print(stdout, stderr, env, options.json, repeated)
   return (await named.run?.({ args: command.args, passed, options, print, env, cwd })) ?? 0

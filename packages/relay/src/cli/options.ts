@@ -7,7 +7,7 @@ export const from = { flags: '--from <name>', text: 'only from this sender' } sa
 export const channel = { flags: '--channel <name>', text: 'only in this channel' } satisfies CliOption
 export const yes = { flags: '-y, --yes', text: 'ask nothing' } satisfies CliOption
 
-/** Lines that `logs` and `daemon logs` show. */
+/** The number of lines that `logs` and `daemon logs` show by default. */
 export const logLinesDefault = 100
 
 const commonOptions: CliOptions<CommonOptions> = {
@@ -19,7 +19,7 @@ const commonOptions: CliOptions<CommonOptions> = {
   as: { flags: '--as <name>', text: 'the agent to act as (else RELAY_AGENT_NAME, your login name)' },
 }
 
-/** The options that this command has for itself. */
+/** The options of this command, without the common ones. */
 export function ownOptions({ options = {} }: CliCommand): CliOption[] {
   return Object.values(options)
 }

@@ -1,5 +1,5 @@
-// How this command line starts itself again, and how the person here can type it: by its name if it is on their PATH, through npx in a
-// checkout, otherwise by its path. Never in a way that runs another project's program of that name, or asks a registry for one.
+// The command with which this command line starts itself again, and the one that a person can type here: its name if that is on their PATH, through
+// npx in a checkout, otherwise its path. Neither ever runs another project's program of that name, or asks a registry for one.
 
 import { existsSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
@@ -39,7 +39,7 @@ function isFirstOurs(folders: string[], modulesOf: string): boolean {
   }
 }
 
-/** Where npx looks: from the working directory upward. */
+/** The folders in which npx looks: from the working directory upward. */
 function binFolders(cwd: string | undefined): string[] {
   if (cwd === undefined) return []
   const parent = dirname(cwd)
@@ -49,27 +49,27 @@ function binFolders(cwd: string | undefined): string[] {
 /** Our name followed by a command, an option or a usage; not a version, a path or a package. */
 const command = /(?<![\w./@-]|npx --no )agent-relay(?= [a-z[-])/g
 
-/** What the person said of themselves on this command line: a command that follows has to say it again. */
+/** The options on this command line that a suggested command has to repeat. */
 export interface Repeated {
-  /** `--as Bob`, `--project shop` */
+  /** For example `--as Bob` and `--project shop`. */
   options: string[]
   /** The commands that take them, as a pattern: `inbox|runs(?: [a-z]+)?`. */
   commands: string
 }
 
-/** Rewrites the commands in a text so that they can be typed here, for the same agent and workspace. A text of the daemon cannot know how. */
+/** Rewrites the commands in a text so that they can be typed here, for the same agent and workspace. The daemon's texts cannot know how. */
 export function asTyped(text: string, env: Env, repeated?: Repeated): string {
   if (text.search(command) < 0) return text
   const own = ownName(env)
   return withRepeated(text, repeated).replace(command, () => own)
 }
 
-/** Arguments and options up to the end of the line, and no further sentence. */
+/** Arguments and options up to the end of the line, with no further sentence. */
 const isCommandAlone = /^(?: (?:"[^"]*"|[\w#*@/=-]+))*$/
 
 function withRepeated(text: string, repeated: Repeated | undefined): string {
   if (!repeated || repeated.options.length === 0) return text
-  // Up to the next command, which has its own options, or to the end of the line.
+  // Matches up to the next command, which has its own options, or to the end of the line.
   const advised = new RegExp(`(${command.source}) (${repeated.commands})(?![\\w-])((?:(?!${command.source}).)*)`, 'g')
   return text.replace(advised, (_, own: string, words: string, rest: string) => {
     const missing = repeated.options.filter((option) => !rest.includes(`${option.split(' ', 1)[0]} `))

@@ -1,4 +1,4 @@
-// What only a person may do at the command line: the daemon asks where this process stands (broker/sessions/person.ts), and this is how it is told.
+// Proves to the daemon that a person runs this command, for what only a person may do: the daemon asks where this process stands (broker/authority.ts).
 
 import { type RelayClient, RelayError } from '@agent-relay/sdk'
 import { controlSocketPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
@@ -6,11 +6,11 @@ import { type Link, socketConnector, type Welcome } from '@agent-relay/sdk/wire'
 import { titleOf } from '../machine/process-tree.ts'
 import { nextId, reachControl } from './control-socket.ts'
 
-/** What the command line was called with: the title that a bare Node has tells nobody what runs there. */
+/** The command line as the process's title, because the title of a bare Node tells nobody what runs there. */
 const ownTitle = ['agent-relay', ...process.argv.slice(2)].join(' ')
 const isBare = /(?:^|\/)node$/
 
-/** While this runs, the process proves to the daemon that it is the one at the other end of the connection. */
+/** Runs `work` while the process proves to the daemon that it is the one at the other end of the connection. */
 export async function proven<T>(
   { client, welcome }: { client?: RelayClient; welcome: Welcome },
   work: () => Promise<T>,
@@ -29,19 +29,19 @@ export async function proven<T>(
   }
 }
 
-/** The control socket, to ask as a person. */
+/** Runs `work` on the control socket, as a person. */
 export async function controlAsPerson<T>(env: Env, work: (link: Link) => Promise<T>): Promise<T> {
   const link = await socketConnector(controlSocketPath(dataDir(env), env))({ process: process.pid })
   return proven(link, () => work(link)).finally(() => link.close())
 }
 
-/** Refused for an agent, and for what may be one, unless a `script` will do. Where no daemon runs, no agent is connected. */
+/** Refuses an agent, and whatever may be one; with `script`, a process outside every agent needs no terminal. Where no daemon runs, no agent is connected. */
 export async function provePerson(env: Env, { script }: { script?: boolean } = {}): Promise<void> {
   const link = await reachControl(env)
   if (!link) return
   await link.close()
   await controlAsPerson(env, (own) => own.call('daemon.person', { script }, nextId('c'))).catch((error) => {
-    // A daemon of an older version.
+    // A daemon of an older version does not know the operation.
     if (!(error instanceof RelayError) || error.code !== 'operation.unknown') throw error
   })
 }

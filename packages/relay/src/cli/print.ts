@@ -1,4 +1,4 @@
-// The two streams: data on stdout, talk on stderr. Colour, tables that fit, JSON. The commands decide what is printed.
+// The output of a command: data on stdout, talk on stderr; colour, tables that fit, JSON. The commands decide what is printed.
 
 import { tagOpens, unseen } from '@agent-relay/sdk/internal/clean'
 import { asTyped, type Repeated } from './own-name.ts'
@@ -12,9 +12,9 @@ export type Style = keyof typeof styles
 export interface Column {
   head: string
   toTheRight?: boolean
-  /** May be cut when the table is too wide. */
+  /** The column may be cut when the table is too wide. */
   mayShrink?: boolean
-  /** Left out where the table is too wide, the highest number first. */
+  /** The column is left out where the table is too wide, the highest number first. */
   spare?: number
 }
 
@@ -25,7 +25,7 @@ const readColumnsMin = 20
 const gap = '  '
 /** Bytes that may wait for a paused terminal (Ctrl-S) before further lines are left out. */
 const unprintedBytesMax = 64 * 1024
-/** How long the command waits at its end for its last lines to be written. */
+/** The time at the end of a command for its last lines to be written. */
 const lastLinesMs = 1_000
 /** A command that takes longer than this says what it is doing. */
 const patienceMs = 1_000
@@ -36,7 +36,7 @@ export class Print {
   readonly #env: Env
   readonly #repeated: Repeated | undefined
   readonly #hasColour: boolean
-  /** One JSON value a line, for programs. */
+  /** Prints one JSON value a line, for programs. */
   readonly isJson: boolean
 
   constructor(out: NodeJS.WriteStream, err: NodeJS.WriteStream, env: Env, isJson = false, repeated?: Repeated) {
@@ -57,7 +57,7 @@ export class Print {
     return this.#out.isTTY ? (this.#out.columns ?? 80) : Number.POSITIVE_INFINITY
   }
 
-  /** Node writes to a terminal synchronously, so a paused one (Ctrl-S) would block the daemon that runs in this process. */
+  /** Writes without blocking. Node writes to a terminal synchronously, so a paused one (Ctrl-S) would block the daemon that runs in this process. */
   neverBlock(): void {
     for (const stream of [this.#out, this.#err]) {
       const { _handle: handle } = stream as { _handle?: { setBlocking?(isBlocking: boolean): void } }
@@ -65,7 +65,7 @@ export class Print {
     }
   }
 
-  /** The reader is behind: printing more would only fill the memory. */
+  /** Whether the reader is behind: printing more would only fill the memory. */
   get isBehind(): boolean {
     return this.#out.writableLength > unprintedBytesMax
   }
@@ -94,13 +94,13 @@ export class Print {
     })
   }
 
-  /** A line that replaces the one before, for a person who waits. Without a text it is removed. */
+  /** Prints a line that replaces the one before, for a person who waits. Without a text, that line is removed. */
   progress(text = ''): void {
     if (!this.#err.isTTY) return
     this.#err.write(`\r\u001b[K${shorten(clean(text), (this.#err.columns ?? 80) - 1)}`)
   }
 
-  /** Says something on stderr. Cleaned, because paths and errors in it may hold control characters. */
+  /** Prints a text on stderr. It is cleaned, because paths and errors in it may hold control characters. */
   say(text: string): void {
     this.#err.write(`${clean(this.typed(text))}\n`)
   }
@@ -114,7 +114,7 @@ export class Print {
     return this.#hasColour && text !== '' ? `\u001b[${styles[style]}m${text}\u001b[0m` : text
   }
 
-  /** Only a terminal limits the width. The cells must be clean. */
+  /** Prints a table. Only a terminal limits its width. The cells must be clean. */
   table(all: Column[], cells: string[][]): Promise<boolean> {
     const kept = keptIn(all, cells, this.width)
     const columns = kept.map((i) => all[i] as Column)
@@ -133,8 +133,8 @@ export class Print {
   }
 
   /**
-   * Says `what` if the work takes longer than a second, and then how long it has taken, less and less often. Where `progress` answers something,
-   * such as how many of how many, that is said too.
+   * Waits for the work. Says `what` if that takes longer than a second, and then how long it has taken, less and less often, together with the answer
+   * of `progress`, such as how many of how many.
    */
   async during<T>(what: string, work: Promise<T>, progress?: () => Promise<string | undefined>): Promise<T> {
     const from = performance.now()
@@ -163,7 +163,7 @@ function wantsColour(env: Env, isTerminal: boolean | undefined): boolean {
   return isTerminal === true && env.TERM !== 'dumb'
 }
 
-/** The columns that are shown, by their place. */
+/** The indexes of the columns that are shown. */
 function keptIn(columns: Column[], rows: string[][], max: number): number[] {
   const natural = naturalWidths(columns, rows)
   const least = natural.map((width, i) => (columns[i]?.mayShrink ? Math.min(width, readColumnsMin) : width))
@@ -180,12 +180,12 @@ function naturalWidths(columns: Column[], rows: string[][]): number[] {
   return columns.map(({ head }, i) => Math.max(widthOf(head), ...rows.map((row) => widthOf(row[i] ?? ''))))
 }
 
-/** With the gaps between them. */
+/** The width of a row, with the gaps between its columns. */
 function sumOf(widths: number[]): number {
   return widths.reduce((sum, width) => sum + width, 0) + gap.length * (widths.length - 1)
 }
 
-/** Natural widths; if they are too wide together, the widest column that may shrink is cut first. */
+/** The widths of the columns. If they are too wide together, the widest column that may shrink is cut first. */
 function fit(columns: Column[], rows: string[][], max: number): number[] {
   const widths = naturalWidths(columns, rows)
   const total = () => sumOf(widths)
@@ -199,7 +199,7 @@ function fit(columns: Column[], rows: string[][], max: number): number[] {
 }
 
 /**
- * JSON in which the characters are escaped that a terminal may act on, and those that open a tag, by which a host speaks to the model that reads
+ * JSON with escapes for characters that a terminal may act on, and for those that open a tag: by tags a host speaks to its model, which may read
  * this. The value stays the same for programs.
  */
 export function safeJson(json: string): string {

@@ -1,11 +1,11 @@
-// A secret from a person: typed without being shown, or one line of stdin. Never an argument, which everybody on the machine can read.
+// Reads a secret from a person: typed without being shown, or one line of stdin. A secret is never an argument, which everybody on the machine can read.
 
 import { CommandError, exits } from './command.ts'
 import { readNamed } from './stdin.ts'
 
 const secretBytesMax = 16 * 1024
 
-/** `what`: as a sentence begins with it. */
+/** `what` names the secret, as a sentence begins with it: `A key`. */
 export async function askSecret(message: string, what: string): Promise<string> {
   if (process.stdin.isTTY) {
     const prompts = await import('@clack/prompts')

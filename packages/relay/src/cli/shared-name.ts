@@ -1,4 +1,4 @@
-// A new workspace whose name a shared one of the cluster has: a person at a terminal is asked which one they mean; nobody else gets one by accident.
+// A new workspace with the name of a shared one in the cluster: a person at a terminal is asked which one they mean, and nobody else gets one by accident.
 
 import { CommandError, exits } from './command.ts'
 import type { Print } from './print.ts'
@@ -8,12 +8,12 @@ export const local = {
   text: 'on this machine alone, also where the cluster has a shared workspace of this name',
 }
 
-/** Both are there: an older daemon has made the local one, or a person on purpose. */
+/** The warning where both workspaces exist: an older daemon has made the local one, or a person on purpose. */
 export function shadowText(name: string): string {
   return `Workspace ${name} is on this machine alone, and hides a shared workspace of the same name: here ${name} means the local one.`
 }
 
-/** Gives the local one another name, and then opens the shared one. */
+/** The commands that give the local workspace another name, and then open the shared one. */
 export function shadowFix(name: string): string {
   const commands = [
     `workspace export --project ${name} --to ${name}.jsonl`,
@@ -24,7 +24,9 @@ export function shadowFix(name: string): string {
   return `to keep what was said in the local one under another name, and open the shared one: ${commands.map((each) => `agent-relay ${each}`).join(', ')}`
 }
 
-/** `make` is refused where the cluster has the name; then `open` takes the shared one, and `makeLocal` makes another on purpose. */
+/**
+ * Makes the workspace by `make`. Where the cluster has the name, the person chooses: `open` takes the shared one, and `makeLocal` makes another on purpose.
+ */
 export async function whichIsMeant<T>(
   { isJson }: Pick<Print, 'isJson'>,
   workspace: string,

@@ -10,7 +10,7 @@ export async function readStdin(print: Print): Promise<string> {
   return (await readText(process.stdin, 'A message body', limits.bodyBytesMax)).replace(/\r?\n$/, '')
 }
 
-/** `-` is stdin. The file may be a pipe or a device (`-f <(...)`), since the person named it. */
+/** Reads a file, or stdin if it is `-`. The file may be a pipe or a device (`-f <(...)`), since the person named it. */
 export function readNamed(file: string, what: string, bytesMax: number): Promise<string> {
   return readText(file === '-' ? process.stdin : createReadStream(file), what, bytesMax)
 }
@@ -22,7 +22,7 @@ async function readText(stream: AsyncIterable<Buffer>, what: string, bytesMax: n
   for await (const chunk of stream) {
     chunks.push(chunk)
     bytes += chunk.length
-    // Two more for the end of the last line, which is removed.
+    // Two bytes more for the end of the last line, which is removed.
     if (bytes > bytesMax + 2)
       throw new CommandError(`${what} is at most ${bytesMax / 1024} KiB: name the file instead.`, exits.usage)
   }

@@ -3,17 +3,17 @@
 import { cleanForModel, cleanLineForModel, tagOpens } from '@agent-relay/sdk/internal/clean'
 
 // An agent runs these commands in its shell, and its model reads what they print: the tags of its host are taken out here as in a tool's answer.
-/** For everything that the command line prints and that others wrote. */
+/** Cleans a text that others wrote, for printing. */
 export const clean = (text: string): string => cleanForModel(text)
-/** The same on one line. */
+/** Cleans a text that others wrote, and puts it on one line. */
 export const oneLine = cleanLineForModel
-/** The same for a part of a stream: the next part may end a tag that begins here, so the sign that opens it is taken out at once. */
+/** Cleans a part of a stream. The next part may end a tag that begins here, so the sign that opens it is taken out at once. */
 export const cleanPart = (text: string): string => clean(text).replace(unfinishedTag, '&lt;')
-/** Behind it blanks, and at most as many letters as a tag's name has with all that may stand around it. */
+/** A tag without its end: blanks, and then at most as many characters as a tag's name has with all that may stand around it. */
 const unfinishedTag = new RegExp(`${tagOpens.source}(?=[\\s/]*[^>]{0,60}$)`, 'g')
 
 let segmenter: Intl.Segmenter | undefined
-/** Making it takes 20 ms, a fifth of what a short command takes, and most texts are plain. */
+/** The segmenter is made on first use: that takes 20 ms, a fifth of a short command, and most texts are plain. */
 function graphemesOf(text: string): Intl.Segments {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })
   return segmenter.segment(text)
@@ -22,7 +22,7 @@ const wide =
   /\p{Extended_Pictographic}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u
 const plain = /^[ -~]*$/
 
-/** The columns that a terminal uses for it; a guess for text that is not ASCII. */
+/** The columns that a terminal uses for a text; a guess if it is not ASCII. */
 export function widthOf(text: string): number {
   if (plain.test(text)) return text.length
   let width = 0
@@ -30,7 +30,7 @@ export function widthOf(text: string): number {
   return width
 }
 
-/** At most `max` columns, with `mark` where something was cut off. */
+/** Cuts a text to at most `max` columns, with `mark` where something was cut off. */
 export function shorten(text: string, max: number, mark = '…'): string {
   if (max === Number.POSITIVE_INFINITY || text.length * 2 <= max || widthOf(text) <= max) return text
   if (plain.test(text)) return text.slice(0, Math.max(0, max - mark.length)).trimEnd() + mark
@@ -51,20 +51,20 @@ export function pad(text: string, width: number, toTheRight = false): string {
 
 const two = (number: number): string => String(number).padStart(2, '0')
 
-/** `14:32:01`, local time. */
+/** The local time, as `14:32:01`. */
 export function timeOf(ts: string | number): string {
   const date = new Date(ts)
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
 }
 
-/** The time alone for today, else with its date. */
+/** The time alone if it is today, else with its date. */
 export function dateTimeOf(ts: string | number, now = Date.now()): string {
   const date = new Date(ts)
   if (date.toDateString() === new Date(now).toDateString()) return timeOf(ts)
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${timeOf(ts)}`
 }
 
-/** `now`, `12 s`, `3 m`, `5 h`, `2 d`. */
+/** An age, as `now`, `12 s`, `3 m`, `5 h`, `2 d`. */
 export function ageOf(ts: string, now = Date.now()): string {
   const seconds = Math.max(0, Math.round((now - Date.parse(ts)) / 1000))
   if (seconds < 5) return 'now'

@@ -1,4 +1,4 @@
-// What is promised, one row each: what is done to see whether it holds on this machine, and what counts as broken. prove.ts runs them.
+// The promises, one row each: the trial that shows whether it holds on this machine, and what counts as broken. prove.ts runs them.
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import type { Setting } from './harness/processes.ts'
@@ -12,7 +12,7 @@ import { allReaders, stall } from './scenarios/stalls.ts'
 import { traceAcks } from './scenarios/syncs.ts'
 import { askAndAnswer, type WakesSize } from './scenarios/wakes.ts'
 
-/** How much is done. */
+/** The size of each trial. */
 export interface Size {
   kills: KillsSize
   answers: number
@@ -23,7 +23,7 @@ export interface Size {
   wakes: WakesSize
 }
 
-/** About a minute on two quiet cores. */
+/** The size for users: about a minute on two quiet cores. */
 export const usualSize: Size = {
   kills: { cycles: 15, msMax: 20_000 },
   answers: 100,
@@ -34,7 +34,7 @@ export const usualSize: Size = {
   wakes: { questions: 100, wakeMs: waitLimitMs('prove') },
 }
 
-/** What was found: figures to compare, and each fault as a sentence. Or why it could not be tried here. */
+/** The result of a trial: a figure to compare, and each fault as a sentence. Or the reason why it could not be tried here. */
 export type TrialResult = { figure: string; faults: string[] } | { skipped: string }
 
 export interface Promised {
@@ -42,7 +42,7 @@ export interface Promised {
   look(size: Size, setting: Setting): Promise<TrialResult>
 }
 
-/** Readers that do not read may cost this much memory: 40 to 58 MB were measured, and once 73, depending on when it is collected. */
+/** The memory that readers which do not read may cost: 40 to 58 MB were measured, and once 73, depending on when memory is collected. */
 const readersCostMbMax = 96
 const refusedMin = 20
 

@@ -1,4 +1,4 @@
-// Tries the promises one after the other, each on daemons of its own in a private directory, and says which hold. What is done is in promises.ts.
+// Tries the promises one after the other, each on daemons of its own in a private directory, and says which hold. The trials are in promises.ts.
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import type { Setting } from './harness/processes.ts'
@@ -6,19 +6,19 @@ import { type Promised, type PromiseName, promiseNames, promises, type Size, usu
 
 export interface Proof {
   name: PromiseName
-  /** Null where it could not be tried. */
+  /** Null where the promise could not be tried. */
   holds: boolean | null
   figure: string
-  /** Why it was skipped, or what was found. */
+  /** The reason for skipping it, or the faults that were found. */
   why?: string
 }
 
 export interface ProveOptions extends Setting {
   only?: readonly PromiseName[]
   size?: Size
-  /** A promise of which nothing is heard for so long counts as broken. */
+  /** A promise whose trial reports nothing for so long counts as broken. */
   stuckMs?: number
-  /** One begins; it is so many of all. */
+  /** Called when promise number `n` of all `of` begins. */
   onBegin?(name: PromiseName, n: number, of: number): void
 }
 
@@ -26,7 +26,7 @@ export interface ProveOptions extends Setting {
 const stuckMsMax = 2 * waitLimitMs('prove')
 const faultsShown = 3
 
-/** Rejects with the signal's reason, when nothing is left of what was started. */
+/** Tries the promises. Rejects with the signal's reason, when nothing is left of what was started. */
 export async function prove(options: ProveOptions = {}): Promise<Proof[]> {
   const names = promiseNames.filter((name) => options.only?.includes(name) ?? true)
   const proofs: Proof[] = []
@@ -63,7 +63,7 @@ async function proofOf(name: PromiseName, options: ProveOptions): Promise<Proof>
   }
 }
 
-/** Gives up what does nothing any more. */
+/** Gives up a trial that reports nothing any more. */
 class Watch {
   readonly #stuck = new AbortController()
   readonly #timer: NodeJS.Timeout

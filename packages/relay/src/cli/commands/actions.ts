@@ -1,4 +1,4 @@
-// `actions`: what programs offer to agents, and calling one by hand.
+// `actions`: lists the actions that programs offer to agents, and invokes one by hand.
 
 import type { ActionEnvelope } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
@@ -59,7 +59,7 @@ async function runInvoke(context: Context<InvokeOptions>): Promise<void> {
   })
 }
 
-/** The relay's own text for an unknown action names a tool that only agents have. */
+/** The failure as one line. An unknown action gets a text of its own, because the relay's names a tool that only agents have. */
 function failureText({ action, error, invocationId }: Extract<ActionEnvelope, { ok: false }>): string {
   const isUnknown = error.code === 'unknown_action'
   const why = isUnknown ? 'There is no such action. All actions: agent-relay actions' : error.message

@@ -1,5 +1,4 @@
-// `who`, which is also `agents`: the agents of a workspace, with what each is doing. And `agents revoke` and
-// `agents retire`, for the holder of the workspace key.
+// `who` and `agents`: the agents of a workspace, with what each is doing; also `agents revoke` and `agents retire`, for the holder of the workspace key.
 
 import type { RelayClient } from '@agent-relay/sdk'
 import { agentState } from '@agent-relay/sdk/internal/agent-state'
@@ -32,7 +31,7 @@ async function run(context: Context<WhoOptions>): Promise<void> {
   await withClient(context, 'anyone', async ({ client }) => {
     const found = options.everywhere ? await everywhere(context, client) : await agentsOf(context, client)
     const { agents, abroad = [] } = found
-    // Of those that cannot be reached, who was there when their machine was last heard of.
+    // An unreachable agent is shown if it was there when its machine was last heard of.
     const isThere = ({ status, lastCallAt }: Agent) =>
       status !== 'offline' && (status !== 'unreachable' || lastCallAt !== undefined)
     const shown = options.all ? agents : agents.filter(isThere)
@@ -59,7 +58,7 @@ async function run(context: Context<WhoOptions>): Promise<void> {
     await sayPort(context, client)
     const away = agents.length - shown.length
     const nobody = shown.length === 0 ? 'Nobody is connected. ' : ''
-    // In a workspace at rest they are not counted.
+    // Agents that are away are not counted in workspaces at rest, so no number is given.
     if (options.everywhere && !options.all) print.say(`${nobody}Those who are away: agent-relay who --everywhere --all`)
     else if (agents.length === 0)
       print.say('Nobody has registered yet. An agent does so by its first call: agent-relay inbox --as Bob')
@@ -69,7 +68,7 @@ async function run(context: Context<WhoOptions>): Promise<void> {
   })
 }
 
-/** Where the daemon had to take another port than the usual one. */
+/** Prints the HTTP address if the daemon had to take another port than the usual one. */
 async function sayPort({ env, print }: Context, client: RelayClient): Promise<void> {
   if (usualPort(dataDir(env)) === httpPortDefault) return
   const { url } = await client.call('workspace.status', {})
@@ -80,7 +79,10 @@ function agentsOf({ print }: Context, client: RelayClient, project?: string): Pr
   return client.call('agent.list', { includeOffline: true, whole: print.isJson, project })
 }
 
-/** Named by their addresses. Nobody is connected to a workspace at rest, so it is left so unless those who are away are wanted too. */
+/**
+ * The agents of all open workspaces, named by their addresses. A workspace at rest has nobody connected, so it is woken only if `--all` asks for
+ * agents that are away.
+ */
 async function everywhere(context: Context<WhoOptions>, client: RelayClient): Promise<OutputOf<'agent.list'>> {
   const { env, options } = context
   const link = await control(env)
@@ -94,7 +96,7 @@ async function everywhere(context: Context<WhoOptions>, client: RelayClient): Pr
   return { agents: (await Promise.all(lists)).flat() }
 }
 
-/** The daemon stops counting here. */
+/** The daemon stops counting unread messages here. */
 const countedMax = 1_000
 
 function row(agent: Agent, isSpent: boolean): string[] {

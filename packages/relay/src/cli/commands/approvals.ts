@@ -1,4 +1,4 @@
-// `approvals`, `approve`, `deny`: what agents may not do until a person says yes, for all CLIs in one list.
+// `approvals`, `approve`, `deny`: the open approvals of all CLIs in one list, and a person's answers to them.
 
 import type { RelayClient } from '@agent-relay/sdk'
 import { wishOf } from '@agent-relay/sdk/internal/asked'
@@ -32,7 +32,7 @@ async function runList(context: Context<ListOptions>): Promise<void> {
     if (!ending) return
     sayLosses(client, print, ending)
     const types = ['approval.*']
-    // A program gets the list again whenever it is another one.
+    // A program gets the whole list again after each change.
     const again = async () => show(context, await client.call('approval.list', {}))
     await follow(client, { types }, (event) => (print.isJson ? again() : print.line(eventLine(print, event))), ending)
   })
@@ -78,7 +78,7 @@ async function show({ print, env }: Context, { approvals, delegations }: OutputO
   print.say(approvals.length === 0 ? 'Nobody waits for an approval.' : howTo(approvals))
 }
 
-/** Without the digest, which is not for people. */
+/** The approval without its digest, which is not for people. */
 function fieldsOf({ digest: _, ...fields }: Approval) {
   return fields
 }
@@ -138,7 +138,7 @@ async function runAnswer(
   const id = args[0] as string
   await withPerson(context, async ({ client }) => {
     const listed = await find(client, id)
-    // Whoever allows something sees all of it that is kept.
+    // A person who allows something is shown all of it that was kept.
     const asked = listed?.hidden && kind !== 'deny' ? await whole(client, id) : listed
     const answers = asked?.questions && kind !== 'deny' ? answersOf(asked.questions, choice, own) : undefined
     const wanted = answers ? 'other' : kind
@@ -146,7 +146,7 @@ async function runAnswer(
     const isLacking = asked?.questions && kind !== 'deny' ? !answers : chosen === undefined
     if (asked && isLacking) throw new CommandError(print.typed(lacking(asked, kind)), exits.refused)
     if (asked && kind !== 'deny') await mustSee(context, asked)
-    // One that is not open is asked for too: the answer tells what became of it.
+    // An approval that is not open is answered too: the reply tells what became of it.
     const input = { id, choice: chosen ?? kind, digest: asked?.digest ?? '', words, answers }
     const answer = await client.call('approval.answer', input)
     if (print.isJson) return void (await print.json(answer))
@@ -155,8 +155,8 @@ async function runAnswer(
 }
 
 /**
- * Whoever allows something sees what it is, and says so where that is not all of it. Tags are shown as they are: a person decides on exactly
- * this text, and no agent comes here.
+ * Shows what is to be allowed, and has the person confirm where that is not all of it. Tags are shown as they are: a person decides on exactly this
+ * text, and no agent comes here.
  */
 async function mustSee({ print }: Context, { id, agent, hidden, ...asked }: Approval): Promise<void> {
   if (!print.isJson) await print.line(wishText({ agent, ...asked }))
@@ -171,7 +171,7 @@ async function mustSee({ print }: Context, { id, agent, hidden, ...asked }: Appr
     throw new CommandError(`Nothing was answered. To say no: agent-relay deny ${id}`, exits.refused)
 }
 
-/** `Ann wants to run:`, and below it all of that. */
+/** `Ann wants to run:`, and the whole input below it. */
 function wishText({ agent, tool, input }: Pick<Approval, 'agent' | 'tool' | 'input'>): string {
   const { wants, rest } = wishOf({ tool, input: clean(input) })
   return [oneLine(`${agent} ${wants}:`), ...rest.split('\n').map((line) => `  ${line}`)].join('\n')
@@ -185,7 +185,7 @@ async function find(client: RelayClient, id: string): Promise<Approval | undefin
   return (await client.call('approval.list', {})).approvals.find((each) => each.id === id)
 }
 
-/** Undefined where they do not fit: one for each question, of options that there are. */
+/** The answers, one for each question; undefined if the choice or the words do not fit the questions and their options. */
 function answersOf(questions: readonly Question[], choice?: string, words?: string[]): string[] | undefined {
   if (words) return words.length === questions.length ? words : undefined
   const [only, ...more] = questions

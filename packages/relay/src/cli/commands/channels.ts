@@ -1,4 +1,4 @@
-// `channels`: lists the channels of a workspace, and is for making, entering, leaving and removing them.
+// `channels`: lists the channels of a workspace, and creates, joins, leaves and removes them.
 
 import type { CliCommand, Context, NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'

@@ -1,4 +1,4 @@
-// `claims`: the files that agents have in hand, and claiming or dropping some by hand.
+// `claims`: lists the files that agents are editing, and claims or drops some by hand.
 
 import { relative } from 'node:path'
 import type { Claim } from '@agent-relay/sdk/protocol'
@@ -37,7 +37,7 @@ async function runList(context: Context): Promise<void> {
   })
 }
 
-/** As a person in this directory would name it. */
+/** The file's path as a person in `cwd` would name it: relative if it lies below, else absolute. */
 function shown({ root, file }: Claim, cwd: string | undefined): string {
   const way = cwd === undefined ? '..' : relative(cwd, `${root}/${file}`)
   return way.startsWith('..') ? `${root}/${file}` : way

@@ -1,5 +1,5 @@
-// `completion`: a script for bash, zsh or fish that completes commands, options, names and ids, made from the catalog of commands. And
-// `complete`, which such a script runs: see complete.ts.
+// `completion`: prints a script for bash, zsh or fish that completes commands, options, names and ids, made from the catalog of commands. Such a
+// script runs `complete`, which complete.ts answers.
 
 import { type CliCommand, type CliOption, CommandError, exits, type NamedCommand } from '../command.ts'
 import { type Completed, complete, completed } from '../complete.ts'
@@ -7,7 +7,7 @@ import { allOptions } from '../options.ts'
 
 /** One place in the tree of commands, with the words that may follow it. */
 interface CompletionPoint {
-  /** `daemon start`; empty at the top. */
+  /** The words of the command, such as `daemon start`; empty at the top. */
   path: string
   words: { name: string; text: string }[]
   options: { names: string[]; text: string; values?: readonly string[]; takes?: Completed; takesValue: boolean }[]
@@ -16,7 +16,7 @@ interface CompletionPoint {
 
 const shells: Record<string, (places: CompletionPoint[]) => string> = { bash, zsh, fish }
 
-/** Loads every command, to complete them all. The launcher prints the script that was made with the build, if it can. */
+/** Loads every command, to complete them all. The launcher prints the script that the build has made instead, if it can. */
 export const completion = (allCommands: () => Promise<NamedCommand[]>): CliCommand => ({
   words: Object.keys(shells),
   examples: [
@@ -34,13 +34,13 @@ export const completion = (allCommands: () => Promise<NamedCommand[]>): CliComma
   },
 })
 
-/** By shell. */
+/** The completion scripts, by shell. */
 export async function completionScripts(allCommands: () => Promise<NamedCommand[]>): Promise<Record<string, string>> {
   const places = placesOf({ name: '', text: '', isGroup: true, commands: await allCommands() }, '')
   return Object.fromEntries(Object.entries(shells).map(([shell, scriptOf]) => [shell, scriptOf(places).trimEnd()]))
 }
 
-/** For its help alone: the launcher answers it before this is loaded. */
+/** `complete`, loaded for its help alone: the launcher answers it otherwise. */
 export const completing: CliCommand = {
   words: completed,
   isNobody: true,
@@ -70,7 +70,7 @@ function optionOf({ flags, text, choices, words }: CliOption): CompletionPoint['
   return { names, text, values: choices ?? words, takes, takesValue }
 }
 
-/** What options of these names take, in whichever command. */
+/** The kinds of values that options take, by the option's name in any command. */
 const valuesOf: Record<string, Completed> = {
   '--as': 'agents',
   '--from': 'agents',
@@ -83,7 +83,7 @@ function longOf(flags: string): string {
   return flags.split(/[ ,]+/).find((part) => part.startsWith('--')) ?? ''
 }
 
-/** `words` are those of the line, the command first: the same program is asked, for the workspace that the line names. */
+/** Shell code that asks for names and ids, with the program that the line begins with; `words` are the line's, which may name a workspace. */
 function asking(what: Completed, words: string): string {
   return `$("\${command}" complete ${what} ${words} 2>/dev/null)`
 }
@@ -100,7 +100,7 @@ function arms(places: CompletionPoint[], body: (place: CompletionPoint) => strin
   return places.map((place) => `    '${place.path}') ${body(place)} ;;`).join('\n')
 }
 
-/** Options with the same values share an arm; most options have values that cannot be completed. */
+/** The `case` arms that complete an option's value. Options with the same values share an arm; most have values that cannot be completed. */
 function valueArms(places: CompletionPoint[], line: string): string {
   const patterns = new Map<string, string[]>()
   for (const { path, options } of places) {
@@ -113,7 +113,7 @@ function valueArms(places: CompletionPoint[], line: string): string {
   return [...patterns].map(([words, all]) => `    ${all.join('|')}) words="${words}"; isValue=1 ;;`).join('\n')
 }
 
-/** bash and zsh share this part; they differ in where the command line comes from and where the words go. */
+/** The part of the scripts that bash and zsh share; they differ in where the command line comes from and where the words go. */
 function finder(places: CompletionPoint[], line: string): string {
   const wordsOf = ({ words, options, takes }: CompletionPoint) => {
     const all = [...words.map(({ name }) => name), ...options.flatMap(({ names }) => names)].join(' ')

@@ -1,4 +1,4 @@
-// `demo`: shows three scripted agents at work, from the journal of a workspace that is made for it. What they say is in daemon/demo-script.ts.
+// `demo`: shows three scripted agents at work, from the journal of a workspace that is made for it. daemon/demo-script.ts has their lines.
 
 import { connectRelay, type Message, type Relay, type RelayEvent } from '@agent-relay/sdk'
 import { inWords } from '@agent-relay/sdk/internal/clis'
@@ -20,20 +20,20 @@ import { forgetMemory, memoryEnv } from './daemon/starting.ts'
 const paceMs = 600
 const shown = ['message.created', 'channel.created', 'action.completed', 'run.started', 'run.completed'] as const
 
-/** A workspace to play in. */
+/** The workspace in which the demo runs. */
 interface Stage {
   name: string
   key: string
   socketPath: string
-  /** Undefined if it is in memory and goes with the demo. */
+  /** Undefined if the workspace is in memory and goes with the demo. */
   path?: string
   cast: Cast
-  /** A link to its page, if there is one. */
+  /** A link to the workspace's page, if there is one. */
   page?: string
   close(): Promise<void>
 }
 
-/** In a workspace of the user's own: names that nobody else has. */
+/** The agents' names in a workspace of the user's own, where nobody else has them. */
 const guests: Cast = { lead: 'demo-lead', tester: 'demo-tester', reviewer: 'demo-reviewer', channel: 'demo' }
 
 interface DemoOptions {
@@ -114,12 +114,12 @@ async function inOwn(context: Context): Promise<Stage> {
   }
 }
 
-/** Undefined where the daemon has no HTTP port. */
+/** A link to the workspace's page; undefined where the daemon has no HTTP port. */
 async function pageOf(link: Link, workspace: string): Promise<string | undefined> {
   return (await link.call('page.link', { workspace }, nextId('c')).catch(() => undefined))?.url
 }
 
-/** A workspace of the running daemon; undefined if no daemon runs. */
+/** A new workspace in the running daemon; undefined if no daemon runs. */
 async function inRunning({ env, print }: Context): Promise<Stage | undefined> {
   const link = await reachControl(env)
   if (!link) return undefined
@@ -169,7 +169,7 @@ interface Shows {
   ending: AbortSignal
 }
 
-/** Prints from the journal, not from the agents: the same lines as `events`. */
+/** Prints the demo from the journal, not from the agents: the same lines as `events`. */
 async function showAll(watcher: Relay, print: Print, playing: Promise<number>, shows: Shows): Promise<void> {
   const { since, isOurs, ending } = shows
   let last = Number.POSITIVE_INFINITY
@@ -183,7 +183,7 @@ async function showAll(watcher: Relay, print: Print, playing: Promise<number>, s
       if (!ending.aborted) throw error
     },
   )
-  // Awaited below, unless showing the events fails first.
+  // `played` is awaited below, unless showing the events fails first.
   played.catch(() => {})
   const messages = new Map<string, Message>()
   for await (const event of watcher.events.follow({ since, types: shown, signal: stopped.signal })) {
@@ -191,14 +191,14 @@ async function showAll(watcher: Relay, print: Print, playing: Promise<number>, s
     if (event.message) messages.set(event.message.id, event.message)
     if (print.isJson) await print.json(event)
     else await print.line(`${eventLine(print, event)}${await moreOf(watcher, event, messages)}`)
-    // The last entry may be seen here before the agent that made it knows its number.
+    // This loop may see the last entry before the agent that wrote it knows its number.
     if (event.message?.kind === 'status' && event.message.from !== daemonName) await played
     if (event.seq >= last) break
   }
   await played
 }
 
-/** How long an answer took, and what an action returned: neither is part of the event's own line. */
+/** The time that an answer took, or the output of an action: neither is part of the event's own line. */
 async function moreOf(watcher: Relay, { type, fact, message }: RelayEvent, messages: Map<string, Message>) {
   const asked = message?.replyTo === undefined ? undefined : messages.get(message.replyTo)
   if (message && asked) return `   answered in ${Date.parse(message.ts) - Date.parse(asked.ts)} ms`

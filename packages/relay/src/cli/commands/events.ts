@@ -1,4 +1,4 @@
-// `tail` and `events`: what happens now, and what has happened. With the workspace key all events, otherwise those that the agent may see.
+// `tail` and `events`: follow and list what happens in a workspace. With the workspace key all events, otherwise those that the agent may see.
 
 import type { RelayClient, RelayEvent } from '@agent-relay/sdk'
 import { listEvents } from '@agent-relay/sdk/internal/client'
@@ -111,7 +111,7 @@ async function runEvents(context: Context<EventsOptions>): Promise<void> {
   })
 }
 
-/** Not refused: the daemon may know types that this version does not. */
+/** Warns of event types that this version does not know. They are not refused, because the daemon may know them. */
 function sayStrange(print: Print, types: readonly string[] | undefined): void {
   const strange = strangeTypes(types)
   if (strange !== undefined) print.say(strange)
@@ -133,12 +133,12 @@ async function showArchived(context: Context<EventsOptions>): Promise<void> {
   })
 }
 
-/** `action.*` names a family, `*` all. */
+/** Whether a type fits a pattern: `action.*` is a family of types, `*` all of them. */
 function isOf(pattern: string, type: string): boolean {
   return pattern.endsWith('*') ? type.startsWith(pattern.slice(0, -1)) : pattern === type
 }
 
-/** The number of the last event before that time. */
+/** The number of the last event before `when`: a time, an age such as 10m, or the number itself. */
 async function numberSince(client: RelayClient, when: string): Promise<number> {
   if (/^\d{1,15}$/.test(when)) return Number(when)
   const ms = durationMs(when)
@@ -159,7 +159,7 @@ async function numberSince(client: RelayClient, when: string): Promise<number> {
   return low
 }
 
-/** Returns the number to go on from. */
+/** Prints the newest events, and returns the number to go on from. */
 async function showNewest(client: RelayClient, asked: InputOf<'event.list'>, print: Print): Promise<number> {
   const page = await listEvents(client, asked)
   for (const event of exactly(asked.limit as number, page, false).events) await show(print, event, true)
@@ -170,8 +170,8 @@ async function showNewest(client: RelayClient, asked: InputOf<'event.list'>, pri
 type ExactPage = OutputOf<'event.list'> & { cut?: number }
 
 /**
- * A page of the daemon ends between entries, and an entry may hold several events. Here it ends after as many as were asked for; the entry
- * that is cut begins the next page, unless it fills this one.
+ * Cuts a page of the daemon to `limit` events. The daemon's page ends between entries, and an entry may hold several events: the entry that is cut
+ * begins the next page, unless it fills this one.
  */
 function exactly(limit: number, page: OutputOf<'event.list'>, isUpward: boolean): ExactPage {
   const cut = page.events.length - limit
@@ -185,7 +185,7 @@ function exactly(limit: number, page: OutputOf<'event.list'>, isUpward: boolean)
   return { ...page, events, ...cursor, ...(isFilled ? { cut } : {}) }
 }
 
-/** Repeats the filter, for the next page. Quoted, because a shell would expand `*`. */
+/** The filter as options of the command for the next page. Quoted, because a shell would expand `*`. */
 function filterWords({ type, limit }: EventsOptions): string {
   const types = (type ?? []).map((each) => ` --type "${each}"`).join('')
   return limit === undefined ? types : `${types} --limit ${limit}`

@@ -1,4 +1,4 @@
-// `needs`: what waits for the person who types, the same list as on the page; and being done with some of it.
+// `needs`: lists what waits for the person who types, as on the page, and dismisses some of it.
 
 import { quotedWord } from '@agent-relay/sdk/internal/command-words'
 import type { Need } from '@agent-relay/sdk/protocol'
@@ -43,7 +43,7 @@ function whatOf({ kind, approval, message, count = 1 }: Need): string {
   return `${approval === undefined ? saying[kind] : approval}${where}${many}`
 }
 
-/** What can be done about the first one. */
+/** The commands that help with the first need. */
 function howTo([first]: Need[]): string {
   const { kind, who, key, approval, message, canRetry } = first as Need
   if (approval !== undefined) return `agent-relay approvals show ${approval}`

@@ -1,4 +1,4 @@
-// `notices`: asking to be told once that an agent is idle, has ended or has answered; what was asked, and dropping it.
+// `notices`: asks to be told once that an agent is idle, has ended or has answered; lists what was asked, and drops it.
 
 import { noticeText, occasionTexts } from '@agent-relay/sdk/internal/notice-text'
 import { type NoticeOccasion, noticeOccasions } from '@agent-relay/sdk/protocol'

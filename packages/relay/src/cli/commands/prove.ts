@@ -1,4 +1,4 @@
-// `prove`: what we promise, tried on the user's own machine. What is tried is in prove/promises.ts, loaded by this command alone.
+// `prove`: tries our promises on the user's own machine. prove/promises.ts has the promises, and is loaded by this command alone.
 
 import type { Proof } from '../../prove/prove.ts'
 import { type CliCommand, CommandError, type Context, exits } from '../command.ts'

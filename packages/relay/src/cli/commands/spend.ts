@@ -36,7 +36,7 @@ async function run(context: Context<SpendOptions>): Promise<void> {
 
 type Listed = OutputOf<'spend.list'>
 
-/** A cost is shown where any is known: most vendors do not tell it. */
+/** The columns of the table, with the cost where any is known: most vendors do not tell it. */
 function columnsOf({ by, total }: Listed) {
   const counts = ['IN', 'CACHED', 'OUT', 'TURNS', ...(total.usd === undefined ? [] : ['COST'])]
   return [{ head: by.toUpperCase(), mayShrink: true }, ...counts.map((head) => ({ head, toTheRight: true }))]
@@ -47,7 +47,7 @@ function row(name: string, { tokens, usd, turns }: Listed['total'], { total }: L
   return [name, countText(tokens.input), countText(tokens.cached), countText(tokens.output), String(turns), ...cost]
 }
 
-/** What is of no run, or of a model that nobody named, stands together. */
+/** The name of a line. All spend of no run, or of a model that nobody named, is in one line. */
 function nameOf({ agent, run, model, day }: SpendLine, by: SpendGroup): string {
   if (by === 'run') return run === undefined ? 'no run' : oneLine(`${run} (${agent})`)
   return oneLine((by === 'model' ? model : by === 'day' ? day : agent) ?? 'not known')

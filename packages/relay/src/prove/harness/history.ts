@@ -1,11 +1,11 @@
-// What the clients of a trial did and saw, and the rules that all of it must obey together with what is stored.
+// The history of a trial: the messages that its clients sent and were shown, and the rules that these must obey together with the stored ones.
 
 import { Database } from '../../store/database.ts'
 
 export interface Send {
   from: string
   to: string
-  /** Counts up for each sender and recipient; part of the body. */
+  /** The number of the send for its sender and recipient, counting up; part of the body. */
   n: number
   outcome: 'unknown' | 'acked' | 'refused'
 }
@@ -106,7 +106,7 @@ export interface StoredMessage {
   n: number
 }
 
-/** What the file holds when no daemon has it open: messages in the order they were stored, and whether SQLite finds it sound. */
+/** The content of a database that no daemon has open: its messages in the order they were stored, and whether SQLite finds it sound. */
 export function readStored(databasePath: string): { messages: StoredMessage[]; integrity: string } {
   const database = new Database(databasePath)
   try {

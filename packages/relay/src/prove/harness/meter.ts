@@ -1,4 +1,4 @@
-// Measures the most memory that a daemon had while somebody watched.
+// Measures the peak memory of a daemon between start and stop of the meter.
 
 import type { DaemonProcess } from './processes.ts'
 

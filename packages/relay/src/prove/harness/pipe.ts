@@ -1,4 +1,4 @@
-// A real pipe, which is what an editor or CLI starts for MCP, whose lines are written and read by hand.
+// A real MCP pipe, as an editor or CLI starts it, whose lines are written and read by hand.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -41,13 +41,13 @@ export class RawPipe {
     this.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   }
 
-  /** Writes a request; the answer may come when it likes. */
+  /** Writes a request and returns its id, without waiting for the answer. */
   post(method: string, params: object = {}): number {
     this.say({ id: this.#id, method, params })
     return this.#id++
   }
 
-  /** The first line that answers this id; one that says so, if the pipe ends before. */
+  /** The first line that answers this id; a line with an error if the pipe ends before. */
   answer(id: Id): Promise<Json> {
     const found = this.lines.find((line) => isAnswer(line, id))
     if (found !== undefined) return Promise.resolve(found)

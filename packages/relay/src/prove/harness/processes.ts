@@ -1,4 +1,4 @@
-// Daemons and folders of a trial: each is ended by its own process id and removed, also when the trial fails or is cut short.
+// The daemons and folders of a trial: each daemon is ended by its own process id, and each folder removed, also when the trial fails or is cut short.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -8,14 +8,14 @@ import { fileURLToPath } from 'node:url'
 import { Raw } from './raw.ts'
 
 export const project = 'crash'
-/** As it was built, also for tests, which run from the sources. */
+/** The built file, also for tests, which run from the sources. */
 const daemonPath = fileURLToPath(new URL('../../../dist/prove/harness/daemon.js', import.meta.url))
 
-/** What a trial is given from outside. */
+/** The caller's hold on a trial. */
 export interface Setting {
-  /** Cuts it short. */
+  /** Cuts the trial short. */
   signal?: AbortSignal
-  /** Hears how far it is. */
+  /** Called with the progress of the trial. */
   onProgress?(text: string): void
 }
 
@@ -24,7 +24,7 @@ export interface Exit {
   signal: NodeJS.Signals | null
 }
 
-/** Who runs out of time, or is told twice to end, has no chance to clean up: whatever is left then goes with this process. */
+/** A process that runs out of time, or is told twice to end, has no chance to clean up: everything that is left then goes with it. */
 const alive = new Set<DaemonProcess>()
 const folders = new Set<string>()
 process.on('exit', () => {
@@ -39,11 +39,11 @@ process.on('exit', () => {
 export class DaemonProcess {
   readonly child: ChildProcess
   readonly exited: Promise<Exit>
-  /** Its workspace is open; rejects if it ends before. */
+  /** Resolves when the workspace is open; rejects if the daemon ends before. */
   readonly ready: Promise<void>
-  /** Its own process id, which is not the child's under strace. */
+  /** The daemon's own process id, which is not the child's under strace. */
   pid: number | undefined
-  /** Where it serves HTTP, if it does. */
+  /** The address of the daemon's HTTP; empty if it serves none. */
   url = ''
   #log = ''
 
@@ -52,7 +52,7 @@ export class DaemonProcess {
     this.pid = child.pid
     alive.add(this)
     child.once('exit', () => alive.delete(this))
-    // With the last of what it said.
+    // The event `close` comes after the last output, unlike `exit`.
     this.exited = new Promise((resolve) => child.once('close', (code, signal) => resolve({ code, signal })))
     this.ready = new Promise((resolve, reject) => {
       child.once('exit', (code, signal) => reject(new Error(`ended (${signal ?? code}): ${this.errors}`)))
@@ -71,7 +71,7 @@ export class DaemonProcess {
     this.ready.catch(() => {})
   }
 
-  /** What it logged, without the lines of every start and stop. */
+  /** The daemon's log, without the lines of every start and stop. */
   get errors(): string {
     const usual = /^\S+ (agent-relay \S+ runs, .*|stopping|stopped)$/
     return this.#log
@@ -91,7 +91,7 @@ export class DaemonProcess {
     return await this.exited
   }
 
-  /** NaN where the kernel has no such file. */
+  /** The daemon's resident memory; NaN where the kernel has no such file. */
   rssMb(): number {
     const path = `/proc/${this.pid}/status`
     const status = existsSync(path) ? readFileSync(path, 'utf8') : ''
@@ -103,13 +103,13 @@ export class DaemonProcess {
   }
 }
 
-/** What a trial started and made; `dispose` ends and removes all of it. */
+/** The daemons and files of a trial; `dispose` ends and removes all of them. */
 export class Scene {
   readonly #started: DaemonProcess[] = []
   readonly #cleanUps: (() => unknown)[] = []
   readonly #onProgress: Setting['onProgress']
   readonly dataDir: string
-  /** Nothing may be started or sent any more. */
+  /** True once nothing may be started or sent any more. */
   isOver = false
 
   constructor({ onProgress }: Setting = {}) {
@@ -118,12 +118,12 @@ export class Scene {
     folders.add(this.dataDir)
   }
 
-  /** Something has happened; who hears nothing for long takes it for stuck. */
+  /** Reports that something has happened; a trial that is silent for long counts as stuck. */
   tell(text: string): void {
     this.#onProgress?.(text)
   }
 
-  /** `through` is a program that runs it, such as strace with its options; `isApart` if that gives it a file system of its own. */
+  /** Starts a daemon. `through` is a program that runs it, such as strace with its options; `isApart` if that gives it a file system of its own. */
   spawnDaemon({
     through = [] as string[],
     nodeArgs = [] as string[],
@@ -155,7 +155,7 @@ export class Scene {
     return join(this.dataDir, 'projects', project, 'relay.db')
   }
 
-  /** The workspace's key, as its owner's file has it. */
+  /** The workspace's key, from its owner's file. */
   get key(): string {
     const { workspaces } = JSON.parse(readFileSync(join(this.dataDir, 'credentials.json'), 'utf8'))
     return (
@@ -171,7 +171,7 @@ export class Scene {
     this.isOver = true
     for (const daemon of this.#started) {
       daemon.kill('SIGKILL')
-      // Under strace the tracer is another process.
+      // Under strace, the child is the tracer, another process than the daemon.
       if (daemon.child.exitCode === null && daemon.child.signalCode === null) daemon.child.kill('SIGKILL')
     }
     await Promise.all(this.#started.map(({ exited }) => exited))
@@ -181,7 +181,7 @@ export class Scene {
   }
 }
 
-/** Rejects with the signal's reason as soon as it is cut short, when all of it has been ended and removed. */
+/** Runs `work` in a scene, which is disposed of in any case. Rejects with the signal's reason once the trial is cut short and everything has been removed. */
 export async function inScene<T>(work: (scene: Scene) => Promise<T>, setting: Setting = {}): Promise<T> {
   const { signal } = setting
   signal?.throwIfAborted()
@@ -206,7 +206,7 @@ async function openWorkspace(controlPath: string): Promise<void> {
   if (type !== 'ACK') throw new Error(`the workspace was not opened: ${JSON.stringify(payload)}`)
 }
 
-/** This process's environment, without what would change a daemon or lead to another one. */
+/** This process's environment, without the variables that would change a daemon or lead to another one. */
 export function bareEnv(): NodeJS.ProcessEnv {
   const changes = /^(?:NODE_EXTRA_CA_CERTS|NODE_OPTIONS|VITEST|RELAY_.*)$/
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !changes.test(name)))
@@ -216,11 +216,11 @@ function killQuietly(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It has ended by itself.
+    // The process has ended by itself.
   }
 }
 
-/** Whether it settles in time. */
+/** Whether the work settles in time. */
 export async function isSettled(ms: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>((resolve) => {

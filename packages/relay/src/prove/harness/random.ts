@@ -9,12 +9,12 @@ export class Random {
     this.#state = this.seed
   }
 
-  /** Another seed each time. */
+  /** Random numbers from another seed each time. */
   static any(): Random {
     return new Random(Date.now() % 1_000_000_007)
   }
 
-  /** In [0, 1): mulberry32, small and good enough to choose by. */
+  /** A number in [0, 1), from mulberry32, which is small and good enough to choose by. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let t = this.#state

@@ -4,14 +4,14 @@ import { connect, type Socket } from 'node:net'
 import { makeIds } from '@agent-relay/sdk/wire'
 import WebSocket from 'ws'
 
-/** One maker for all connections: an agent's id that came before names the command that it named then. */
+/** One source of ids for all connections: an id that an agent has used before names the command of that time. */
 const ids = makeIds()
 
 export interface Frame {
   v: number
   type: string
   id: string
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the daemon says.
+  // biome-ignore lint/suspicious/noExplicitAny: the daemon may send anything.
   payload: any
 }
 
@@ -56,7 +56,7 @@ export class Raw {
     })
   }
 
-  /** The same over `/ws`: what is written at once is one message. */
+  /** Connects over `/ws`, where each write is one message. */
   static openWebSocket(url: string): Promise<Raw> {
     return new Promise((resolve, reject) => {
       const ws = new WebSocket(`${url.replace('http', 'ws')}/ws`, { perMessageDeflate: false })
@@ -68,7 +68,7 @@ export class Raw {
     })
   }
 
-  /** Connects, under this name if one is given. */
+  /** Connects and sends the greeting, under this name if one is given. */
   static async as(path: string, name?: string): Promise<Raw> {
     const raw = await Raw.open(path)
     const welcome = await raw.ask('HELLO', name === undefined ? {} : { name })
@@ -82,7 +82,7 @@ export class Raw {
     else this.socket.write(bytes)
   }
 
-  /** LOST if the connection ends first. */
+  /** Sends a frame and waits for its answer; LOST if the connection ends first. */
   ask(type: string, payload: unknown, id = ids('c')): Promise<Frame> {
     const answered = this.answer(id)
     this.write(frameOf(type, id, payload))

@@ -1,27 +1,27 @@
-// The system calls of a daemon as strace shows them: writes and syncs of the log file, and what left by the sockets.
+// Reads the system calls of a daemon from strace: writes and syncs of the log file, and what left by the sockets.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-/** Why strace cannot trace here, as the reason of a skipped test; undefined where it can. */
+/** The reason why strace cannot trace here, for a skipped test; undefined where it can. */
 export function whyNoStrace(): string | undefined {
   const tried = spawnSync('strace', ['-f', '-e', 'trace=fdatasync', process.execPath, '-e', '0'], { encoding: 'utf8' })
   if (tried.error) return `strace is not installed (${tried.error.message})`
   return tried.status === 0 ? undefined : `strace cannot trace here: ${tried.stderr.trim().split('\n').at(-1)}`
 }
 
-/** Whole pages of the log are printed, so that a command's id can be found in what was written. */
+/** The command line of strace. Whole pages of the log are printed, so that a command's id can be found in what was written. */
 export function straceArgs(output: string, ...more: string[]): string[] {
   const calls = 'trace=pwrite64,pwritev,write,writev,sendto,sendmsg,fsync,fdatasync'
   return ['strace', '-f', '-y', '-s', '70000', '-e', calls, ...more, '-o', output]
 }
 
 export interface SystemCall {
-  /** Its place in the order of all beginnings and ends. */
+  /** The place of the call in the order of all beginnings and ends. */
   began: number
   ended: number
   name: string
-  /** What its first argument stands for: a path, or a socket. */
+  /** The path or socket that the first argument stands for. */
   file: string
   text: string
   result: string
@@ -30,7 +30,7 @@ export interface SystemCall {
 const begun = /^(\d+)\s+(\w+)\((?:(\d+)<([^>]*)>)?/
 const resumed = /^(\d+)\s+<\.\.\. (\w+) resumed>/
 
-/** In the order in which they ended. One that never ended is left out. */
+/** The calls of a trace, in the order in which they ended. A call that never ended is left out. */
 export function readTrace(path: string): SystemCall[] {
   const calls: SystemCall[] = []
   const unfinished = new Map<string, SystemCall>()

@@ -1,4 +1,4 @@
-// Another session that keeps calling all the time: what is done to the daemon must not reach it.
+// A session that keeps calling during a trial, and must not feel what is done to the daemon.
 
 import { RelayClient } from '@agent-relay/sdk'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
@@ -12,10 +12,10 @@ export interface Testimony {
   maxMs: number
 }
 
-/** Against a hang: how long its last call may take. */
+/** A limit for the last call, against a hang. */
 const lastCallMsMax = waitLimitMs('prove')
 
-/** Sends to a second agent of its own and takes what came, again and again, with a short rest. */
+/** Sends to a second agent of its own and takes the messages, again and again, with a short rest. */
 export class Witness {
   readonly #sender: RelayClient
   readonly #receiver: RelayClient
@@ -46,7 +46,7 @@ export class Witness {
     return witness
   }
 
-  /** What it saw since the last call. */
+  /** The calls since the last testimony, and all failures so far. */
   testify(): Testimony {
     const sorted = this.#tookMs.sort((a, b) => a - b)
     this.#tookMs = []

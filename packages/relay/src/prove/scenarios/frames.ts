@@ -83,7 +83,7 @@ export const unkindnesses: Record<string, (raw: Raw, socketPath: string) => Prom
       if (wrong) return wrong
     }
     for (const depth of [500_000, 20_000, limits.jsonDepthMax, 20]) {
-      // Too deep is refused before it is parsed, the others by the rules of the operation.
+      // JSON that is too deep is refused before it is parsed, the rest by the rules of the operation.
       const [id, code] = depth >= limits.jsonDepthMax ? ['-', 'frame.invalid'] : ['deep', 'input.invalid']
       const nested = `${'['.repeat(depth)}${']'.repeat(depth)}`
       for (const field of ['to', 'body', 'wait', 'thread', 'other']) {

@@ -1,4 +1,4 @@
-// A disk that is full: a small tmpfs in a mount namespace of the daemon's own, so that nothing is left mounted whatever happens.
+// Fills the disk of a daemon: a small tmpfs in a mount namespace of its own, so that nothing is left mounted whatever happens.
 
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ export interface FullDiskReport {
   /** Reads that failed while the disk was full. */
   failedReads: string[]
   refusedWhileFull: number
-  /** From space being freed to the next acknowledgement; undefined if none came. */
+  /** The time from freeing space to the next acknowledgement; undefined if none came. */
   resumedMs: number | undefined
   ackedAfter: number
   integrity: string
@@ -26,7 +26,7 @@ export interface FullDiskReport {
 
 const mountAndRun = 'mount -t tmpfs -o size="$1" tmpfs "$2" && shift 2 && exec "$@"'
 
-/** How to mount a file system for one process here, or why that is not possible. */
+/** The command that mounts a file system for one process here, or the reason why that is not possible. */
 export function howToMount(): { unshare: string[] } | { reason: string } {
   let reason = ''
   for (const unshare of [
@@ -42,7 +42,7 @@ export function howToMount(): { unshare: string[] } | { reason: string } {
   return { reason: `no tmpfs can be mounted here: ${reason}` }
 }
 
-/** What runs a program that finds a small disk of its own at `path`. */
+/** The command that runs a program with a small disk of its own at `path`. */
 export function onTmpfs(unshare: string[], sizeMb: number, path: string): string[] {
   return [...unshare, 'sh', '-c', mountAndRun, 'sh', `${sizeMb}m`, path]
 }
@@ -105,7 +105,7 @@ async function sendUntilFull(
   throw new Error('the disk never filled')
 }
 
-/** Reads that must work while nothing can be written. */
+/** The failures of reads, which must work while nothing can be written. */
 async function read(sender: Raw, receiver: Raw): Promise<string[]> {
   const answers = await Promise.all([
     receiver.call('inbox.peek', { limit: 5 }),
@@ -115,7 +115,7 @@ async function read(sender: Raw, receiver: Raw): Promise<string[]> {
     sender.call('workspace.status', {}),
     sender.call('channel.list', {}),
   ])
-  // The index of a search is filled before it answers, and may not fit: it says so then, and harms nothing.
+  // The index of a search is filled before it answers, and may not fit: the refusal says so then, and harms nothing.
   const searched = await sender.call('message.search', { text: 'from' })
   if (searched.type === 'ERROR' && !/full/.test(searched.payload.message)) answers.push(searched)
   return answers.filter(({ type }) => type !== 'ACK').map(({ type, payload }) => `${type} ${payload?.message}`)
@@ -152,7 +152,7 @@ function lost(history: History, seen: number[]): string[] {
   return seen.length === there.size ? missing : [...missing, 'found twice in the inbox']
 }
 
-/** Reads the file while the daemon still runs: its mount ends with it. */
+/** Reads a copy of the database while the daemon still runs: the mount ends with the daemon. */
 function copyAndRead(databasePath: string, folder: string): ReturnType<typeof readStored> {
   const copy = join(folder, 'copy.db')
   for (const tail of ['', '-wal']) if (existsSync(databasePath + tail)) copyFileSync(databasePath + tail, copy + tail)

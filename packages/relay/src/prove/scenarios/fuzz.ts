@@ -1,4 +1,4 @@
-// Mutated frames without end to a live daemon, while another session goes on as if nothing happened.
+// Sends mutated frames to a live daemon, while another session goes on as if nothing happened.
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { Mutator } from '../harness/mutator.ts'
@@ -8,17 +8,17 @@ import { frameOf, Raw } from '../harness/raw.ts'
 import { type Testimony, Witness } from '../harness/witness.ts'
 import { unkindnesses } from './frames.ts'
 
-/** What hostile frames may cost for a while: a longest line (12 MiB) as its pieces, as one buffer and as text, beside what all the rest may. */
+/** The memory that hostile frames may cost for a while: a longest line (12 MiB) as its pieces, as one buffer and as text, and 64 MB for all the rest. */
 export const unkindMbMax = 64 + 3 * 12
 
 export interface FramesReport {
-  /** What went wrong with the hand-made frames. */
+  /** The faults found by the hand-made frames. */
   wrong: string[]
   faults: string[]
   mutated: number
   connections: number
   seconds: number
-  /** Before anything, after the hand-made frames, after a tenth of the mutated ones, after all. */
+  /** The daemon's memory: before anything, after the hand-made frames, after a tenth of the mutated ones, after all. */
   rssMb: Record<'before' | 'unkind' | 'warm' | 'after', number>
   witness: Testimony
   exit: number | null
@@ -27,12 +27,12 @@ export interface FramesReport {
 
 const lanes = 8
 const perBatch = 25
-/** Against a hang: a busy machine may need five times as long. */
+/** A limit against a hang: a busy machine may need five times as long. */
 const answerMsMax = waitLimitMs('prove')
 
 export interface FramesSize {
   mutated: number
-  /** No further frame is mutated after so long. */
+  /** No further frame is sent after this time. */
   msMax?: number
   answerMs?: number
 }
@@ -114,7 +114,7 @@ export async function fuzz(
           const pong = raw.answer(`done-${batch}`)
           for (let i = 0; i < perBatch; i++) raw.write(mutator.next())
           raw.write(frameOf('PING', `done-${batch}`, {}))
-          // Of a batch that ended the connection only what was answered counts as sent.
+          // In a batch that ended the connection, only the frames that were answered count as sent.
           const { type } = await pong
           sent += type === 'PONG' ? perBatch : Math.min(perBatch, answers)
         }

@@ -1,4 +1,4 @@
-// kill -9 of the daemon at random moments while eight agents send and eight receive over the SDK; the checker then judges the histories.
+// Kills the daemon with kill -9 at random moments, while eight agents send and eight receive over the SDK; then checks the histories.
 
 import { ConnectionError, RelayClient } from '@agent-relay/sdk'
 import type { ClientLimits } from '@agent-relay/sdk/internal/client'
@@ -19,10 +19,10 @@ export interface KillsReport {
 
 const pairs = 8
 const loadMsMax = 400
-/** This share is killed before it is ready: a start that is cut short must do no harm. */
+/** The share of daemons that are killed before they are ready: a start that is cut short must do no harm. */
 const earlyShare = 0.15
 const earlyMsMax = 250
-/** After the last send: nothing more is shown for so long, and what was not shown by then never will be. */
+/** Once nothing has been shown for this long after the last send, the rest never will be. */
 const drainMsMax = waitLimitMs('prove')
 /** A daemon that lives for a moment is only reached by clients that reconnect at once. */
 const eager = { backoffMsMax: 100 }
@@ -31,7 +31,7 @@ const impatient = { ...eager, callTriesMax: 1 }
 
 export interface KillsSize {
   cycles: number
-  /** No further kill after so long. */
+  /** No further kill after this time. */
   msMax?: number
   drainMs?: number
 }
@@ -108,7 +108,7 @@ class Load {
     return load
   }
 
-  /** Receivers switch between events and asking. */
+  /** Lets receivers switch between listening and asking. */
   changeWays(): void {
     for (const receiver of this.#receivers) if (this.#random.next() < 0.5) receiver.changeWay()
   }
@@ -123,7 +123,7 @@ class Load {
     for (const { client } of this.#senders) await client.disconnect()
   }
 
-  /** Until all that was acknowledged is shown, or nothing more comes. */
+  /** Waits until everything that was acknowledged is shown, or nothing more comes. */
   async #drain(drainMs: number): Promise<void> {
     const { acked, sends, shown } = this.#history
     const isAllShown = () => {
@@ -138,7 +138,7 @@ class Load {
     }
   }
 
-  /** Several in flight, so that a kill finds some of them half done. */
+  /** Keeps several sends in flight, so that a kill finds some of them half done. */
   async #send(client: RelayClient): Promise<void> {
     const name = client.agentName as string
     const lane = async () => {
@@ -158,7 +158,7 @@ class Load {
   }
 }
 
-/** Listens or asks, never both at once: these are two streams, and there is no order between them. */
+/** A receiver that listens or asks, never both at once: these are two streams, and there is no order between them. */
 class Receiver {
   readonly #client: RelayClient
   readonly #history: History

@@ -1,5 +1,4 @@
-// The daemon is stopped, killed and started again under pipes and clients with calls in flight: they come back under their names, and each call
-// runs once.
+// Stops, kills and starts the daemon under pipes and clients with calls in flight: they come back under their names, and each call runs once.
 
 import { fileURLToPath } from 'node:url'
 import { RelayClient } from '@agent-relay/sdk'
@@ -20,7 +19,7 @@ export interface RestartsReport {
 
 const launcher = fileURLToPath(new URL('../../../bin/agent-relay.cjs', import.meta.url))
 const callsEach = 4
-/** Against a hang: a session is back long before. */
+/** A limit against a hang: a session is back long before. */
 const backMsMax = waitLimitMs('prove')
 const pauseMsMax = 20
 
@@ -94,11 +93,14 @@ async function sendByClient(client: RelayClient, send: Send): Promise<void> {
     await client.send(send.to, bodyOf(send.from, send.to, send.n))
     send.outcome = 'acked'
   } catch {
-    // It may have been carried out.
+    // The call may have been carried out.
   }
 }
 
-/** The first session of a daemon loads the MCP server, which may take longer than a call waits. */
+/**
+ * Waits until the pipe is connected again, and answers a fault if it is not. The first session of a daemon loads the MCP server, which may take
+ * longer than a call waits.
+ */
 async function comesBack(scene: Scene, pipe: RawPipe, name: string): Promise<string[]> {
   let text = ''
   for (const from = performance.now(); performance.now() - from < backMsMax && !scene.isOver; ) {
@@ -119,7 +121,7 @@ async function readAll(pipe: RawPipe, history: History): Promise<void> {
   }
 }
 
-/** What a client was told of is shown to it by itself. */
+/** Waits until the receiving client has been shown all messages that were acknowledged to their sender. */
 async function drain(scene: Scene, { sends, shown }: History): Promise<void> {
   const due = sends.filter(({ to, outcome }) => to === 'Dan' && outcome === 'acked').length
   const from = performance.now()
@@ -127,6 +129,6 @@ async function drain(scene: Scene, { sends, shown }: History): Promise<void> {
     if (scene.isOver) return
     await sleep(20)
   }
-  // What is stored though nobody was told so is shown too.
+  // Messages that are stored without an acknowledgement are shown too.
   await sleep(300)
 }

@@ -1,4 +1,4 @@
-// Readers that stop reading while far more is offered than memory should hold: cut off with a reason, and finding everything on return.
+// Readers stop reading while far more is offered than memory should hold: they are cut off with a reason, and find everything on return.
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { bodyOf, parseBody } from '../harness/history.ts'
@@ -10,26 +10,26 @@ import { type Testimony, Witness } from '../harness/witness.ts'
 export interface StallReport {
   offeredMb: number
   seconds: number
-  /** At most while the same traffic has readers that read, and at most while they stall. */
+  /** The daemon's peak memory: while the same traffic has readers that read, and while they stall. */
   rssMbBefore: number
   rssMbMax: number
   /** Seconds until each reader was cut off. */
   cutOff: Record<string, number>
-  /** The code of each goodbye, as far as it was still to be read. */
+  /** The code of each reader's goodbye, as far as it could still be read. */
   goodbyes: Record<string, string | undefined>
-  /** What each found missing, twice or out of order when it came back. */
+  /** The messages that each reader found missing, twice or out of order when it came back. */
   missed: Record<string, string | undefined>
-  /** What another session felt: without a stalled reader, and with them. */
+  /** The calls of another session: without a stalled reader, and with them. */
   quiet: Testimony
   busy: Testimony
 }
 
 const bodyBytes = 100_000
-/** Against a hang: the daemon waits ten seconds for a reader that takes nothing, and a busy machine adds to it. */
+/** A limit against a hang: the daemon waits ten seconds for a reader that takes nothing, and a busy machine adds to it. */
 const cutOffMsMax = waitLimitMs('prove')
 export const allReaders = ['inbox', 'events', 'calls', 'pings', 'away'] as const
 
-/** All at once on one daemon: each may cost it only a little. `away` stays away longer than the daemon waits with its goodbye. */
+/** Stalls all readers at once on one daemon: each may cost it only a little. `away` stays away longer than the daemon waits with its goodbye. */
 export function stall(
   offeredMb: number,
   readers: readonly Reader[] = allReaders,
@@ -42,7 +42,7 @@ export function stall(
     const count = Math.ceil((offeredMb * 1e6) / bodyBytes)
     const calm = new Meter(daemon)
     const quiet = await calmly(scene, sender, witness, Math.max(300, Math.min(1_000, count)))
-    // At most, as later: what a single look finds depends on when memory was last collected.
+    // The peak, as later: what a single look finds depends on when memory was last collected.
     const rssMbBefore = calm.stop()
     const meter = new Meter(daemon)
     const stalled = await Promise.all(readers.map((name) => Raw.as(scene.socketPath, name)))
@@ -62,7 +62,7 @@ export function stall(
 
 type Reader = (typeof allReaders)[number]
 
-/** The same traffic with a reader that reads: what the daemon needs and the witness feels then is the measure for later. */
+/** Sends the same traffic to a reader that reads. The daemon's memory and the calls of the witness are the measure for later. */
 async function calmly(scene: Scene, sender: Raw, witness: Witness, count: number): Promise<Testimony> {
   const reader = await Raw.as(scene.socketPath, 'calm')
   reader.onFrame = () => {}
@@ -74,7 +74,7 @@ async function calmly(scene: Scene, sender: Raw, witness: Witness, count: number
   return witness.testify()
 }
 
-/** Each asks for a lot in its own way, and takes nothing of it. */
+/** Makes a reader ask for a lot in its own way, and take nothing of it. */
 function stopReading(raw: Raw, reader: Reader, count: number): void {
   raw.socket.pause()
   if (reader === 'inbox' || reader === 'away') raw.write(frameOf('CALL', 'f', { op: 'inbox.follow', input: {} }))
@@ -86,7 +86,7 @@ function stopReading(raw: Raw, reader: Reader, count: number): void {
         raw.write(frameOf('CALL', `c${count}`, { op: 'inbox.peek', input: { limit: 500 } }))
     }, 5)
   }
-  // Small questions with small answers: what is unread by us must stop the daemon from reading more of them.
+  // Small questions with small answers: answers that we do not read must stop the daemon from reading more questions.
   if (reader === 'pings') raw.write(frameOf('PING', 'p', {}).repeat(100_000))
 }
 
@@ -106,7 +106,7 @@ async function offer(scene: Scene, sender: Raw, channel: string, count: number):
   await Promise.all(Array.from({ length: 8 }, lane))
 }
 
-/** Asks the daemon who is online: a reader that it has cut off is not. It reads on then, for the daemon waits some seconds with its goodbye. */
+/** Asks the daemon who is online: a reader that it has cut off is not. That reader then reads on, because the daemon waits some seconds with its goodbye. */
 async function waitForCutOff(scene: Scene, asker: Raw, stalled: Raw[], readers: readonly Reader[], from: number) {
   const cutOff: Record<string, number> = {}
   const goodbyes: Record<string, string | undefined> = {}
@@ -127,7 +127,7 @@ async function waitForCutOff(scene: Scene, asker: Raw, stalled: Raw[], readers: 
   return { cutOff, goodbyes }
 }
 
-/** Who reads on in time hears why; the one that stays away finds its connection ended. */
+/** Lets a reader read on. In time it hears why it was cut off; the one that stays away finds its connection ended. */
 async function readOn(raw: Raw, reader: Reader, goodbyes: Record<string, string | undefined>): Promise<void> {
   if (reader === 'away') await sleep(7_000)
   raw.onFrame = ({ type, payload }) => {

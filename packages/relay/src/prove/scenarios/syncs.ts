@@ -1,4 +1,4 @@
-// Whether acknowledgements tell the truth about the disk: each leaves after its entry was synced.
+// Checks whether acknowledgements tell the truth about the disk: each leaves after its entry was synced.
 
 import { join } from 'node:path'
 import { bodyOf, History } from '../harness/history.ts'
@@ -14,7 +14,7 @@ export interface SyncReport {
 
 export const senders = 8
 
-/** So many acknowledgements under strace: entry written to the log, log synced, acknowledgement sent, in this order for each. */
+/** Traces `count` acknowledgements with strace: entry written to the log, log synced, acknowledgement sent, in this order for each. */
 export function traceAcks(count: number, setting: Setting = {}): Promise<SyncReport> {
   return inScene(async (scene) => {
     const trace = join(scene.dataDir, 'trace')
@@ -46,7 +46,7 @@ function faultOf(id: string, calls: SystemCall[], ack: SystemCall | undefined): 
     : `no sync between its entry (line ${written.ended}) and its acknowledgement (line ${ack.began})`
 }
 
-/** Answers the ids of the commands that were acknowledged. */
+/** Sends messages for as long as `goesOn`; answers the ids of the commands that were acknowledged. */
 export async function load(scene: Scene, history: History, goesOn: () => boolean): Promise<string[]> {
   const acked: string[] = []
   const lane = async (name: string) => {
@@ -64,7 +64,7 @@ export async function load(scene: Scene, history: History, goesOn: () => boolean
     await raw.end()
   }
   const receiver = await Raw.as(scene.socketPath, 'to').catch(() => undefined)
-  // A daemon that ends while they come in welcomes nobody.
+  // A daemon that ends while the senders connect welcomes nobody.
   if (receiver) await Promise.allSettled(Array.from({ length: senders }, (_, i) => lane(`from-${i}`)))
   await receiver?.end()
   return acked

@@ -1,11 +1,11 @@
-// Questions, one at a time: whoever follows an inbox is woken by each, and whoever waits for the answer is woken by it. Nobody asks again.
+// Asks questions, one at a time: each wakes the agent that follows its inbox, and each answer wakes the asker. Nobody asks again.
 
 import { RelayClient } from '@agent-relay/sdk'
 import { inScene, type Setting } from '../harness/processes.ts'
 
 export interface WakesReport {
   questions: number
-  /** From a question to its answer. */
+  /** The time from a question to its answer. */
   p50Ms: number
   maxMs: number
   faults: string[]

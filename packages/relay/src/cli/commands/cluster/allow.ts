@@ -1,4 +1,4 @@
-// `machine allow`: what another machine of the cluster may ask of this one. It stands in this machine's own file, and nobody else writes it.
+// `machine allow`: sets what another machine of the cluster may ask of this one. The permission stands in this machine's own file, which nobody else writes.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { type RequestKind, requestKinds } from '@agent-relay/sdk/protocol'
@@ -36,7 +36,7 @@ async function run(context: Context<AllowOptions>): Promise<void> {
   const kinds = words.map(kindOf)
   if (kinds.length === 0 && !options.revoke)
     throw new CommandError(`Say what ${name} may do here: ${requestKinds.join(', ')}`, exits.usage)
-  // An agent would let its own approvals be answered elsewhere.
+  // Only a person may: an agent would let its own approvals be answered elsewhere.
   await provePerson(env)
   const joinedAt = options.revoke ? (place.allows?.[name]?.joinedAt ?? '') : await joinedAtOf(place, name)
   const had = allowedTo(place, { name, joinedAt })
@@ -57,7 +57,7 @@ function kindOf(word: string): RequestKind {
   )
 }
 
-/** When the machine joined. A name that nobody has yet would be allowed to whoever gets it later. */
+/** The time at which the machine joined. An unknown name is refused, because whoever gets it later would be allowed too. */
 async function joinedAtOf(place: Membership, name: string): Promise<string> {
   if (place.machine === name)
     throw new CommandError(`${name} is this machine, which needs no permission of its own.`, exits.refused)

@@ -36,7 +36,7 @@ async function run({ env, print }: Context): Promise<void> {
   for (const text of await troubles(env)) await print.line(oneLine(text))
 }
 
-/** As far as the daemon of this machine has the workspaces open. */
+/** The troubles of shared workspaces, as far as the daemon of this machine has them open. */
 async function troubles(env: Context['env']): Promise<string[]> {
   const link = await reachControl(env)
   if (!link) return []

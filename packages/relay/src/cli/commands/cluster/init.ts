@@ -72,7 +72,7 @@ async function run(context: Context<InitOptions>): Promise<void> {
   )
 }
 
-/** Makes the cluster there, or brings it up to date, and gives this machine its place, which it may have already. */
+/** Makes the cluster on the server or brings it up to date, and gives this machine a place there unless it has one. */
 export async function takePlace(
   context: Pick<Context, 'env' | 'print'>,
   server: Omit<ServerAddress, 'password'>,
@@ -90,7 +90,7 @@ export async function takePlace(
   return settle(file, server, invitation.login, invitation.listensHere)
 }
 
-/** Where the server itself does not listen, somebody else may. */
+/** Whether the server itself listens on loopback. Where it does not, another program may. */
 function isLoopbackAmong(listens: string): boolean {
   return /(?:^|[\s,])(?:\*|0\.0\.0\.0|localhost|127\.0\.0\.1)(?:$|[\s,])/.test(listens)
 }
@@ -110,7 +110,7 @@ async function settle(
       file.write(place)
       return place
     } catch (error) {
-      // By its socket a server may let in the people of this computer alone, by their login names.
+      // Through its Unix socket, a server may let in only people of this computer, by their login names.
       const isPeer = host.startsWith('/') && (error as { code?: string }).code === '28000'
       if (isPeer && listensHere) continue
       throw explained(error, { ...where, host, user: invitation.user })
@@ -119,7 +119,7 @@ async function settle(
   throw new Error('no way leads to the server')
 }
 
-/** The host's name, made to fit. */
+/** The host's name, reduced to the characters and the length that a machine's name may have. */
 export function machineName(): string {
   const [first = ''] = hostname().split('.')
   return (

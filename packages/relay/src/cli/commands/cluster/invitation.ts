@@ -1,4 +1,4 @@
-// An invitation as one line: where the server is, how it is known, and the secret with which one machine joins, once.
+// An invitation as one line: the server's address and certificates, and the secret with which one machine joins, once.
 
 import { X509Certificate } from 'node:crypto'
 import { credentialsPath } from '@agent-relay/sdk/internal/discover'
@@ -23,7 +23,7 @@ export interface InviteOptions {
 
 export const at = { flags: '--at <host>', text: 'the name or address under which the other machine reaches this one' }
 
-/** Invites a machine, and prints the line, to stdout alone. Prints what to change where no other machine could reach the server. */
+/** Invites a machine and prints the invitation, alone on stdout. Fails with the lines to change where no other machine could reach the server. */
 export async function invite(
   context: Context,
   server: ServerAddress,
@@ -48,12 +48,12 @@ export async function invite(
   print.say('Over there: agent-relay machine join, and paste the line when it asks.')
 }
 
-/** With its indent. */
+/** `oneLine`, except that the indent stays. */
 function oneLineKept(text: string): string {
   return `${/^ */.exec(text)?.[0]}${oneLine(text.trimStart())}`
 }
 
-/** The workspace and its key, as the owner's own file has it. */
+/** The workspace, its id and its key from the owner's credentials file; undefined if the key is not on this machine. */
 async function parcelFor({ env, print }: Context, workspace: string) {
   const link = await reachControl(env)
   const known = link && (await knownWorkspace(link, workspace).finally(() => link.close()))
@@ -71,7 +71,7 @@ async function parcelFor({ env, print }: Context, workspace: string) {
   return undefined
 }
 
-/** The secret stands behind the `#`, which no proxy or log is sent. */
+/** The invitation as a URL. Its secret stands behind the `#`, which no proxy or log is sent. */
 export function lineOf({ host, port, database, user, password, ca, certificateName }: Place): string {
   const certificates = certificatesIn(ca).map((each) => `ca=${new X509Certificate(each).raw.toString('base64url')}`)
   const socket = host.startsWith('/') ? [`host=${encodeURIComponent(host)}`] : []

@@ -1,4 +1,4 @@
-// How the cluster of this machine is doing, as it is asked from the command line, and one of its machines in words.
+// The state of this machine's cluster, as commands ask for it, and one of its machines in words.
 
 import { isLoginRefused, withClient } from '../../../cluster/postgres/connection.ts'
 import { type ClusterStatus, statusOf } from '../../../cluster/postgres/status.ts'

@@ -1,4 +1,4 @@
-// `machine list`, `machine invite` and `machine join`: another machine gets its place in the cluster. The one line between them is a secret that works once.
+// `machine list`, `machine invite` and `machine join`: another machine gets its place in the cluster by an invitation, one line with a secret that works once.
 
 import { realpathSync } from 'node:fs'
 import { credentialsPath, dataDir } from '@agent-relay/sdk/internal/discover'
@@ -83,7 +83,7 @@ async function runList({ env, print }: Context): Promise<void> {
 
 async function runInvite(context: Context<InviteOptions>): Promise<void> {
   const { args, options, env } = context
-  // The key of a workspace goes with it.
+  // The invitation carries the workspace's key, so only a person may make it.
   if (options.workspace !== undefined) await provePerson(env)
   await inviteAs(context, adminOf(context, 'machine invite'), args[0] as string, options)
 }
@@ -134,7 +134,7 @@ async function runJoin(context: Context<JoinOptions>): Promise<void> {
   }
 }
 
-/** Opens the workspace that the invitation is for, in a daemon that runs here from now on, and keeps its key once the person has agreed. */
+/** Opens the workspace that the invitation is for, starting a daemon if none runs, and keeps its key if the person agrees. */
 async function unpack(
   { env, print, options }: Context<JoinOptions>,
   { workspace, id, key }: NonNullable<Awaited<ReturnType<typeof joinCluster>>['parcel']>,
@@ -147,7 +147,7 @@ async function unpack(
   } finally {
     await link.close()
   }
-  // Only now: a key of a workspace that is not there tells of files that were lost.
+  // The key is kept only now: a key of a workspace that is not there would tell of files that were lost.
   if (isKept)
     new CredentialsFile(credentialsPath(env)).put(id, { name: workspace, key, dataDir: realpathSync(dataDir(env)) })
   print.say(`Workspace ${workspace} is open here: agent-relay who --project ${workspace}`)
@@ -155,7 +155,7 @@ async function unpack(
   return { workspace, isKeyKept: isKept }
 }
 
-/** Who has it acts there as a person. In a script nobody can be asked. */
+/** Asks whether to keep the key, whose holder acts in the workspace as a person. A script cannot be asked, and keeps it only with `--yes`. */
 async function wantsKey(workspace: string, isYes = false): Promise<boolean> {
   if (isYes || !process.stdin.isTTY) return isYes
   const prompts = await import('@clack/prompts')
@@ -163,10 +163,13 @@ async function wantsKey(workspace: string, isYes = false): Promise<boolean> {
   return (await prompts.confirm({ message, initialValue: true })) === true
 }
 
-/** What an invitation may execute now is not there, or not for it. */
+/** PostgreSQL's codes for a function that is missing, or that an invitation may not execute: another version made the cluster or the invitation. */
 const ofOtherVersion = new Set(['42501', '42883'])
 
-/** A machine that was removed is let in again: what it has stored names it, so under its own name alone. */
+/**
+ * Whether the invitation leads to this machine's cluster under its own name. A removed machine comes back under that name alone, because what it has
+ * stored names it.
+ */
 function isSamePlace(kept: Membership, invitation: ReturnType<typeof invitationOf>): boolean {
   return placeText(kept) === placeText(invitation) && nameOfRole(invitation.user) === kept.machine
 }

@@ -1,5 +1,5 @@
-// The PostgreSQL of this machine, where somebody shares a workspace and there is no cluster yet: found at its usual places, used if it lets this
-// person make roles and databases. Otherwise the one line to type is printed.
+// Finds the PostgreSQL of this machine, for somebody who shares a workspace before there is a cluster. A server at the usual places is used if it
+// lets this person make roles and databases; otherwise the one line to type is printed.
 
 import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { userInfo } from 'node:os'
@@ -12,11 +12,11 @@ import { CommandError, exits } from '../../command.ts'
 const socketFolders = ['/var/run/postgresql', '/tmp']
 const socketName = /^\.s\.PGSQL\.(\d+)$/
 const portDefault = 5432
-/** Every server has it. */
+/** A database that every server has. */
 const maintenance = 'postgres'
 const database = 'relay'
 
-/** Where a cluster can be made, with a database of its own. */
+/** The address of a server that can hold a cluster, with a database of its own for it. */
 export async function ownServer(env: Env, again: string): Promise<Omit<ServerAddress, 'password'>> {
   const user = env.PGUSER || userInfo().username
   let closed: ServerAddress | undefined
@@ -33,13 +33,13 @@ export async function ownServer(env: Env, again: string): Promise<Omit<ServerAdd
   throw new CommandError(closed ? closedText(closed, again) : noneText(env, again), exits.config)
 }
 
-/** The one that the person has named, else by its socket: a port may be any local user's, and the whole workspace would go there. */
+/** The server that the person has named, else the Unix sockets: any local user may have a port, and would be sent the whole workspace. */
 function placesOf(env: Env): Pick<ServerAddress, 'host' | 'port'>[] {
   if (env.PGHOST) return [{ host: env.PGHOST, port: Number(env.PGPORT || portDefault) }]
   return socketFolders.flatMap((folder) => socketsIn(folder).map((port) => ({ host: folder, port })))
 }
 
-/** Of servers that this person, the system or its own account has started: anybody may put a socket into /tmp. */
+/** The ports of sockets whose servers this person, root or the account `postgres` has started: anybody may put a socket into /tmp. */
 export function socketsIn(folder: string, owners = [process.getuid?.(), 0, accountOf('postgres')]): number[] {
   try {
     return readdirSync(folder).flatMap((name) => {
@@ -57,7 +57,7 @@ function accountOf(name: string): number | undefined {
   return uid === undefined ? undefined : Number(uid)
 }
 
-/** False: this person may not make what a cluster needs. */
+/** Makes the cluster's database; false if this person may not make roles and databases. */
 async function makeDatabase(client: Client): Promise<boolean> {
   const { rows } = await client.query(
     'SELECT rolsuper OR rolcreaterole AND rolcreatedb AS may FROM pg_roles WHERE rolname = current_user',
@@ -72,7 +72,7 @@ function isNobodyThere({ code = '' }: { code?: string }): boolean {
   return ['ECONNREFUSED', 'ENOENT', 'ENOTFOUND'].includes(code)
 }
 
-/** It answers, and does not let this person in, or lets them make nothing. */
+/** The text for a server that does not let this person in, or lets them make nothing. */
 function closedText(address: ServerAddress, again: string): string {
   const { user, host, port } = address
   const at = host.startsWith('/') && port !== portDefault ? ` --port ${port}` : ''
@@ -83,7 +83,7 @@ function closedText(address: ServerAddress, again: string): string {
   )
 }
 
-/** How a PostgreSQL gets onto this machine, by the program that installs others. */
+/** The commands that install PostgreSQL, by package manager. */
 const installers: [string, (user: string) => string][] = [
   [
     'apt-get',

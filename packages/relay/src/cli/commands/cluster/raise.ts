@@ -1,5 +1,5 @@
-// `cluster raise`: a shared workspace gets the newest format, in which every entry is judged, and a machine that owns it. Whoever administers the
-// database does it, also to give a workspace another owner.
+// `cluster raise`: gives a shared workspace the newest format, in which every entry is judged, and an owner machine. The administrator of the
+// database runs it, also to change the owner.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { giveWorkspace } from '../../../cluster/postgres/machines.ts'
@@ -33,7 +33,7 @@ async function run(context: Context<RaiseOptions>): Promise<void> {
   const server = adminOf(context, 'cluster raise')
   if (!options.yes) await confirm(workspace, owner)
   const before = await asAdmin(context, server, async (client) => {
-    // The functions of the newest format come with the newest tables.
+    // Migrated first, because the newest tables bring the functions of the newest format.
     sayUnlimited(context, await migrate(client))
     return giveWorkspace(client, workspace, owner)
   })

@@ -1,5 +1,5 @@
-// Whether other machines reach a PostgreSQL that runs on this one: tried with the invitation itself, over the network. Where they would not, the lines
-// that somebody has to change. No file of the server is touched.
+// Finds out whether other machines reach a PostgreSQL that runs on this one, by logging in with the invitation itself over the network. Where they
+// would not, lists the lines that somebody has to change; no file of the server is touched.
 
 import { X509Certificate } from 'node:crypto'
 import { connect } from 'node:net'
@@ -8,20 +8,20 @@ import { checkServerIdentity, type PeerCertificate, connect as secureConnect, ty
 import { type Client, type ServerAddress, withClient } from '../../../cluster/postgres/connection.ts'
 import { isLoopback } from '../../../machine/loopback.ts'
 
-/** A server on this machine answers at once. */
+/** Enough for a server on this machine, which answers at once. */
 const probeMs = 5_000
-/** The first word of a client that wants TLS. */
+/** PostgreSQL's SSLRequest, the first message of a client that wants TLS. */
 const wantsTls = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
 export type Reachable = { address: ServerAddress; lines?: undefined } | { lines: string[] }
 
 interface Own {
   host: string
-  /** As pg_hba.conf has it: `192.168.1.0/24`. */
+  /** The network as in pg_hba.conf: `192.168.1.0/24`. */
   network: string
 }
 
-/** `invited`: the server with an invitation's login. `client`: of the administrator. */
+/** Tries the server as another machine would. `invited` is its address with an invitation's login, `client` the administrator's connection. */
 export async function reachFromElsewhere(
   client: Client,
   invited: ServerAddress,
@@ -35,7 +35,7 @@ export async function reachFromElsewhere(
   const listens = (await setting(client, 'listen_addresses'))?.split(',').map((each) => each.trim()) ?? []
   let why = ''
   for (const { host } of hosts) {
-    // Another local user's program may stand where the server itself does not listen, and lead on to it.
+    // Where the server itself does not listen, another local user's program may, and pass connections on to it.
     if (!isOfThisMachine(host) && !['*', '0.0.0.0', host].some((each) => listens.includes(each))) {
       why ||= 'the server does not listen there'
       continue
@@ -69,7 +69,7 @@ function networkOf(address: string, bits: number): string {
   return `${[24, 16, 8, 0].map((shift) => Math.floor(start / 2 ** shift) % 256).join('.')}/${bits}`
 }
 
-/** How others know the server: as this machine does, else by its own certificate and the name that is in there. */
+/** The certificate authority and name by which others know the server: as this machine does, else by the server's own certificate. */
 async function identityOf({ host, port, ca }: ServerAddress): Promise<Pick<ServerAddress, 'ca' | 'certificateName'>> {
   const socket = await secured(host, port, ca)
   const { authorized, authorizationError } = socket
@@ -85,7 +85,7 @@ async function identityOf({ host, port, ca }: ServerAddress): Promise<Pick<Serve
   )
 }
 
-/** The chain is as it should be. */
+/** Whether only the name is wrong; the certificate's chain is trusted. */
 function isOtherName(error: unknown): boolean {
   return /ALTNAME/.test(String((error as { code?: string } | undefined)?.code ?? error))
 }
@@ -95,7 +95,7 @@ function nameIn({ subjectaltname = '', subject }: PeerCertificate): string {
   return name ?? String(subject.CN)
 }
 
-/** Asks for TLS as a client of PostgreSQL does, and believes nothing yet. */
+/** Opens a TLS connection as a client of PostgreSQL does, and verifies nothing yet. */
 function secured(host: string, port: number, ca: string | undefined): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port })
@@ -130,7 +130,7 @@ async function linesToChange(
   ]
 }
 
-/** Undefined for what only a superuser may know. */
+/** A setting of the server; undefined if only a superuser may read it. */
 async function setting(client: Client, name: string): Promise<string | undefined> {
   const { rows } = await client.query('SELECT current_setting($1) AS value', [name]).catch(() => ({ rows: [] }))
   return rows[0]?.value

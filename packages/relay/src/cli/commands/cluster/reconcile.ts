@@ -1,4 +1,4 @@
-// `cluster reconcile`: after a failover that lost what was acknowledged, this machine brings back what it has.
+// `cluster reconcile`: after a failover that lost acknowledged entries, this machine brings back those that it has.
 
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import type { Link } from '@agent-relay/sdk/wire'
@@ -53,7 +53,7 @@ async function run({ args, options, env, print }: Context<ReconcileOptions>): Pr
   }
 }
 
-/** One that is refused, since somebody is connected to it for example, keeps none of the others waiting. */
+/** Reconciles every shared workspace. One that is refused, since somebody is connected to it for example, does not stop the others. */
 async function runAll(link: Link, ask: (workspace: string) => Promise<Reconciled>, print: Print): Promise<void> {
   const { workspaces } = await link.call('daemon.status', {}, nextId('c'))
   const all: Reconciled[] = []

@@ -1,4 +1,4 @@
-// `machine revoke`: a machine is removed from the cluster. It is thrown out at once, and what it had is free for the others.
+// `machine revoke`: removes a machine from the cluster at once, and frees the names of its agents.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { type Revoked, revokeMachine } from '../../../cluster/postgres/machines.ts'

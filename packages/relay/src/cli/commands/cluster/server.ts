@@ -1,4 +1,4 @@
-// The PostgreSQL that a person means, the password for it, which is never an argument, and what is told where it does not let them in.
+// The administrator's access to the PostgreSQL of a cluster: its address, the password, which is never an argument, and the text of a failed login.
 
 import { userInfo } from 'node:os'
 import { dataDir, type Env, readForeignText, UnsafeFileError } from '@agent-relay/sdk/internal/discover'
@@ -8,7 +8,7 @@ import { ClusterFile, type Membership, placeText } from '../../../machine/cluste
 import { CommandError, type Context, exits } from '../../command.ts'
 import { askSecret } from '../../secret.ts'
 
-/** As `postgres://admin@db.example:5432/relay`; what is left out is taken from the variables that all PostgreSQL programs read. */
+/** The address from a URL like `postgres://admin@db.example:5432/relay`; missing parts come from the variables that all PostgreSQL programs read. */
 export function serverOf(url: string | undefined, env: Env): ServerAddress {
   if (url === undefined && !env.PGHOST)
     throw new CommandError(
@@ -24,7 +24,7 @@ export function serverOf(url: string | undefined, env: Env): ServerAddress {
   }
 }
 
-/** By hand: a URL of PostgreSQL may have no host, and name the folder of its socket instead. */
+/** Parsed by hand: a URL of PostgreSQL may have no host, and name the folder of its socket instead. */
 const urlPattern = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?(\[[^\]]+\]|[^:/?#]*)(?::(\d+))?(?:\/([^?#]*))?(?:\?([^#]*))?$/
 
 function partsOf(url: string): Partial<ServerAddress> {
@@ -51,7 +51,7 @@ function partsOf(url: string): Partial<ServerAddress> {
   }
 }
 
-/** The text of a certificate that the person named. */
+/** The text of a certificate file that the person named. */
 export function certificateIn(path: string | undefined): string | undefined {
   if (path === undefined) return undefined
   try {
@@ -66,7 +66,7 @@ export function certificateIn(path: string | undefined): string | undefined {
   )
 }
 
-/** Asks the database as whoever administers it. The password is asked for only where the server wants one that is not known. */
+/** Works on the database as its administrator. Asks for the password only if the server wants one that is not known. */
 export async function asAdmin<T>(
   { env }: Pick<Context, 'env'>,
   address: ServerAddress,
@@ -86,7 +86,7 @@ export async function asAdmin<T>(
   }
 }
 
-/** Who administers the cluster that this machine is of, as the person has named it or as it was kept; `command` is how to say it. */
+/** The administrator's address in this machine's cluster, from the second argument or the cluster file; `command` is quoted in the refusal. */
 export function adminOf({ args, env }: Pick<Context, 'args' | 'env'>, command: string): ServerAddress {
   const place = membership(dataDir(env))
   const named = args[1] === undefined ? undefined : serverOf(args[1], env)
@@ -122,7 +122,7 @@ function wantsPassword(error: unknown): boolean {
   return code === '28P01' || (code === undefined && /password must be a string/.test(message))
 }
 
-/** After the cluster was brought up to date. */
+/** After a migration, names the machines whose roles could not be brought up to date because another administrator made them. */
 export function sayUnlimited({ print }: Pick<Context, 'print'>, machines: readonly string[]): void {
   if (machines.length > 0)
     print.say(

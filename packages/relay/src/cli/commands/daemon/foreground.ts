@@ -24,13 +24,13 @@ export const upOptions: CliOptions<UpOptions> = {
   ...httpOptions,
 }
 
-/** The workspace, and where its HTTP port listens. */
+/** The opened workspace, and the address of the daemon's HTTP port. */
 export type Served = OpenedWorkspace & { url?: string }
 
-/** What is shown of it until `end`. `isOwn`: this process is the daemon. */
+/** Shows the workspace until `end`. `isOwn`: this process is the daemon. */
 export type Show = (served: Served, isOwn: boolean, end: AbortSignal) => Promise<void>
 
-/** Of a daemon that `serve --start` started, whoever wants one should know that it goes. */
+/** Warns that a daemon which `serve --start` started ends some time after the last session. */
 export function sayAttended(print: Print, endsUnattended = false): void {
   if (endsUnattended)
     print.say(
@@ -38,7 +38,7 @@ export function sayAttended(print: Print, endsUnattended = false): void {
     )
 }
 
-/** In the data directory of `env`, which `forgetMemory` removes at the end where the relay is in memory. */
+/** Runs the daemon or finds it, in the data directory of `env`, and shows the workspace until the end. The directory of a relay in memory is removed then. */
 export async function inForeground(context: Context<UpOptions>, env: Env, show: Show): Promise<void> {
   const { options, print } = context
   print.neverBlock()
@@ -74,7 +74,7 @@ export async function inForeground(context: Context<UpOptions>, env: Env, show: 
     sayVersion(print, link.welcome.version)
     const { http: port, endsUnattended, workspaces } = await link.call('daemon.status', {}, nextId('c'))
     sayAttended(print, endsUnattended)
-    // A daemon of this process has said so when it started.
+    // A daemon in this process has told its faults when it started.
     if (!daemon) sayFaults(print, workspaces)
     void link.close()
     collectWhenIdle()

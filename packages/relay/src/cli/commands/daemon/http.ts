@@ -1,4 +1,4 @@
-// The HTTP port that a command asks for: its options, which port and for whom, and the same as arguments for a daemon in the background.
+// The HTTP port that a command asks for: its options, the port and its audience, and the same as arguments for a daemon in the background.
 
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 import { httpPortDefault } from '../../../machine/http-port.ts'
@@ -36,7 +36,7 @@ export const httpOptions: CliOptions<HttpOptions> = {
 }
 
 export interface HttpWish {
-  /** 0: any free one. Undefined: nobody asked for one. */
+  /** 0: any free port. Undefined: nobody asked for one. */
   port?: number
   host?: string
   mayBeRemote?: boolean
@@ -47,7 +47,7 @@ export interface HttpWish {
   home?: string
 }
 
-/** Undefined where no port is wanted. A throw-away relay takes any free one, so that it disturbs nobody. */
+/** The port that the options ask for; undefined where none is wanted. A throw-away relay takes any free one, so that it disturbs nobody. */
 export function httpWish(
   options: HttpOptions,
   env: Env,
@@ -66,7 +66,7 @@ export function httpWish(
   }
 }
 
-/** Plain HTTP, as the port speaks it; without a path, so that nothing but the page's own can follow. */
+/** The origin of `--page-url`: plain HTTP, as the port speaks it, and without a path, because the page's own follows. */
 function pageUrlOf(given: string): string {
   const url = URL.canParse(given) ? new URL(given) : undefined
   const isPlain = url?.protocol === 'http:' && url.username === '' && url.password === '' && url.search === ''
@@ -88,7 +88,7 @@ export function httpArgs(wish: HttpWish | undefined): string[] {
   ]
 }
 
-/** Did the caller ask for something that only a new daemon could give? */
+/** Whether an option asks for something that only a new daemon could give. */
 export function hasHttpWish({ http, port, host, open, allowOrigin, pageUrl }: HttpOptions): boolean {
   return http === false || [port, host, open, allowOrigin, pageUrl].some((given) => given !== undefined)
 }
@@ -101,14 +101,14 @@ function portOf(env: Env): number | undefined {
   throw new CommandError(`RELAY_PORT is "${given}": it must be a whole number from 0 to 65535.`, exits.config)
 }
 
-/** Nobody asked for a port, and the usual one was not free. */
+/** The hint where nobody asked for a port, and the usual one was not free; undefined otherwise. */
 export function portMoved(wish: HttpWish | undefined, port: number | undefined): string | undefined {
   if (!wish || wish.port !== undefined || port === httpPortDefault) return undefined
   const where = port === undefined ? 'There is no HTTP' : `HTTP is at port ${port}`
   return `${where}: another program has ${httpPortDefault}. To choose a port: --port N`
 }
 
-/** A daemon that runs keeps the port it has. */
+/** The hint that a running daemon keeps the port it has. */
 export function portStays(url: string | undefined): string {
   const now = url === undefined ? 'has no HTTP port' : `listens at ${url}`
   return `The running daemon ${now}, and that stays so. To change it: agent-relay daemon stop, then start it again.`

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { clean } from '../../text.ts'
 
 const logBytesMax = 5 * 1024 * 1024
-/** How much is kept of a log that has grown too long. */
+/** The part that is kept of a log that has grown too long. */
 const keptBytes = 512 * 1024
 const readBytesMax = 1024 * 1024
 
@@ -29,7 +29,7 @@ function cut(path: string): void {
   writeFileSync(path, tail.subarray(tail.indexOf(10) + 1), { mode: 0o600 })
 }
 
-/** The last lines, cleaned, after byte `from`. Empty if there is no log. */
+/** The log's last `count` lines after byte `from`, cleaned. Empty if there is no log. */
 export function logEnd(dataDirectory: string, count: number, from = 0): string[] {
   const reader = new LogReader(dataDirectory, from)
   return reader.read().slice(-count)

@@ -1,4 +1,4 @@
-// What the daemon's own process writes to its log: a line of text for people, or with `--log-json` an object for what collects logs.
+// The log of the daemon's own process: a line of text for people, or with `--log-json` an object for log collectors.
 
 import { RefusalError } from '../../../core/refusal-error.ts'
 
@@ -11,7 +11,7 @@ export class Log {
     this.#isJson = isJson
   }
 
-  /** `fields` are what the text says, for programs. */
+  /** `fields` are the content of the text, for programs. */
   say(
     event: 'started' | 'port.moved' | 'stopping' | 'stopped',
     text: string,
@@ -20,7 +20,7 @@ export class Log {
     this.#write('info', event, text, fields)
   }
 
-  /** With its stack trace, unless it is a refusal. */
+  /** Logs an error, with its stack trace unless it is a refusal. */
   trouble(error: Error): void {
     const { code } = error as { code?: unknown }
     const isRefusal = error instanceof RefusalError

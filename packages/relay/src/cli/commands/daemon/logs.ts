@@ -1,4 +1,4 @@
-// `daemon logs`: the end of the background daemon's log, and what is added to it.
+// `daemon logs`: prints the end of the background daemon's log, and follows it.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { dataDir } from '@agent-relay/sdk/internal/discover'

@@ -1,4 +1,4 @@
-// How long a command waits for a daemon that runs and does not answer, because it starts or stops, and what is said meanwhile.
+// Decides how long a command waits for a daemon that runs and does not answer, because it starts or stops, and what it prints meanwhile.
 
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,10 +10,10 @@ import { pollMs } from '../../control-socket.ts'
 import { ageOf } from '../../text.ts'
 import { logPath } from './log-file.ts'
 
-/** Whoever waits this long is told for what. */
+/** A wait that lasts this long is explained. */
 export const tellMs = 10 * waits.ownStart.usualMs
 
-/** The process that was started here, and how it has ended, if it has. */
+/** The daemon that this command has started; `code` is its exit code, once it has ended. */
 interface Own {
   readonly pid?: number
   readonly code?: number
@@ -27,7 +27,7 @@ export class Patience {
   readonly #from = performance.now()
   #said = ''
 
-  /** A test waits less long. */
+  /** Tests pass shorter limits. */
   constructor(env: Env, say: (text: string) => void, limits = { tellMs, otherMs: waitLimitMs('otherStart') }) {
     this.#env = env
     this.#say = say
@@ -35,7 +35,7 @@ export class Patience {
     this.#otherMs = limits.otherMs
   }
 
-  /** A moment. Without an own process, or once that has lost the race for the lock, it is another process that is waited for. */
+  /** Waits a moment. Without an `own` process, or once that has lost the race for the lock, the wait is for another process. */
   async wait(own?: Own): Promise<void> {
     const ms = performance.now() - this.#from
     if (ms > this.#tellMs) this.#tell(own && own.code === undefined ? own : undefined, ms)
@@ -51,12 +51,15 @@ export class Patience {
   }
 }
 
-/** A daemon that starts has not announced itself yet, one that stops does not any more: this one was halted, or cannot go on. */
+/**
+ * The daemon that has announced itself and does not answer: it was halted, or cannot go on. One that starts has not announced itself yet, and one
+ * that stops no longer does.
+ */
 function hanging(env: Env) {
   return new HooksFolder(join(dataDir(env), 'hooks')).daemon()
 }
 
-/** With its pid and age, where they are known. */
+/** The other process in words, with its pid and age where they are known. */
 function another(env: Env): string {
   const daemon = hanging(env)
   if (!daemon) return 'Another process'

@@ -39,7 +39,7 @@ export async function restartDaemon(env: Env, print: Print): Promise<Restarted> 
   return { pid, version, workspaces: open }
 }
 
-/** The usual port was not asked for, and need not be free again. */
+/** The HTTP port that the next daemon gets. The usual one is left out: nobody asked for it, and it need not be free again. */
 function keptHttp(http: HttpWish | undefined, env: Env): HttpWish | undefined {
   return http && { ...http, port: http.port === usualPort(dataDir(env)) ? undefined : http.port }
 }

@@ -18,10 +18,10 @@ interface RunOptions extends HttpOptions {
   logJson?: boolean
 }
 
-/** After the last session, a daemon that a session started goes on for this long. */
+/** A daemon that a session started goes on for this long after the last session. */
 const unattendedMsMax = 10 * 60_000
 
-/** For `daemon run`, and for a unit that runs it. */
+/** The option of `daemon run`, and of a unit that runs it. */
 export const logJsonOption = { flags: '--log-json', text: 'log a JSON object a line: time, level, event, text' }
 
 export const run: NamedCommand<RunOptions> = {
@@ -39,7 +39,7 @@ export const run: NamedCommand<RunOptions> = {
   run: beDaemon,
 }
 
-/** Runs until it is told to stop. Losing the race for the lock is not a failure: the exit code tells the starter to look again. */
+/** Runs the daemon until it is told to stop. Losing the race for the lock is not a failure: the exit code tells the starter to look again. */
 async function beDaemon({ env, options }: Context<RunOptions>): Promise<void> {
   const ending = awaitEnding()
   const log = new Log(options.logJson === true)

@@ -54,7 +54,7 @@ async function run({ env, options, print }: Context<ServiceOptions>): Promise<vo
   const fault = dataDirectoryFault(dirname(path))
   if (fault !== undefined) throw new CommandError(`${where} cannot be written: ${fault}.`, exits.denied)
   mkdirSync(dirname(path), { recursive: true })
-  // Does not follow a dangling link, which would create the unit wherever it points.
+  // The flag `wx` does not follow a dangling link, which would create the unit wherever it points.
   if (!isSame) writeFileSync(path, text, { mode: 0o644, flag: present === undefined ? 'wx' : 'w' })
   if (print.isJson) return void (await print.json({ path, isChanged: !isSame }))
   print.say(
@@ -63,7 +63,7 @@ async function run({ env, options, print }: Context<ServiceOptions>): Promise<vo
   await print.line('systemctl --user daemon-reload && systemctl --user enable --now agent-relay')
 }
 
-/** Whether systemd runs the units of this user here, and ours is not among them yet. */
+/** Whether systemd runs this user's units here, and ours is not installed yet. */
 export function hasUserUnits(env: Env): boolean {
   const runtime = setting(env, 'XDG_RUNTIME_DIR')
   return runtime !== undefined && existsSync(join(runtime, 'systemd')) && !existsSync(unitPath(env))
@@ -85,7 +85,7 @@ function checkOurs(present: string | undefined, path: string, env: Env): void {
   )
 }
 
-/** PATH, so that workers find their CLIs, and the variables that move the data directory. */
+/** The unit's environment: PATH, so that workers find their CLIs, and the variables that move the data directory. */
 function serviceEnv(env: Env): Record<string, string> {
   const dataHome = setting(env, 'XDG_DATA_HOME')
   return {
@@ -96,15 +96,15 @@ function serviceEnv(env: Env): Record<string, string> {
 }
 
 interface ServiceWish {
-  /** What is run: the absolute program and its arguments. */
+  /** The absolute path of a program, and its arguments. */
   command: readonly string[]
   /** The environment of the daemon and its workers; a unit starts with almost none. */
   env: Readonly<Record<string, string>>
-  /** Exit codes after which trying again cannot help. */
+  /** Exit codes after which another start cannot help. */
   finalExits: readonly number[]
 }
 
-/** The first line, by which a unit is known to be ours. */
+/** The first line of every unit that we write, by which we recognize it. */
 const serviceMark = '# Made by: agent-relay daemon install-service'
 
 export function serviceUnit({ command, env, finalExits }: ServiceWish): string {

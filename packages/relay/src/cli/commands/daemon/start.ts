@@ -1,4 +1,4 @@
-// `daemon start`: the relay in the background. `up` is the same in the foreground, and `--test` one for the tests of a directory.
+// `daemon start`: runs the relay in the background, or with `--test` one in memory for the tests of a directory. `up` runs it in the foreground.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import type { Context, NamedCommand } from '../../command.ts'

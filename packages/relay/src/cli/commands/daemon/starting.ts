@@ -34,7 +34,7 @@ import { logEnd, openLog } from './log-file.ts'
 import { Patience } from './patience.ts'
 import { statusOf, stopAndWait } from './stop.ts'
 
-/** How often it is looked whether the winner of a race for the lock still lives. */
+/** Interval between looks at whether the winner of a race for the lock still lives. */
 const raceMs = 500
 const memoryPrefix = 'agent-relay-memory-'
 
@@ -46,13 +46,13 @@ export function memoryEnv(env: Env): Env {
   return { ...env, RELAY_DATA_DIR: mkdtempSync(join(tmpdir(), memoryPrefix)), RELAY_SOCKET: undefined }
 }
 
-/** What a shell takes as it stands. */
+/** The settings as a line that a shell can evaluate. */
 export function exportLine(settings: Record<string, string>): string {
   const words = Object.entries(settings).map(([name, value]) => `${name}=${quotedWord(value)}`)
   return `export ${words.join(' ')}`
 }
 
-/** Only a directory that memoryEnv made is ever removed. */
+/** Removes the directory of a relay in memory, and never one that memoryEnv did not make. */
 export function forgetMemory(env: Env): void {
   const directory = dataDir(env)
   if (isMemory(env)) rmSync(directory, { recursive: true, force: true })
@@ -62,7 +62,7 @@ export function isMemory(env: Env): boolean {
   return basename(dataDir(env)).startsWith(memoryPrefix)
 }
 
-/** The daemon that answers, and the process that was started for it. */
+/** The daemon that answers, and the daemon or the process that was started for it. */
 interface Reached {
   link: Link
   daemon?: Daemon
@@ -70,8 +70,8 @@ interface Reached {
 }
 
 /**
- * Reaches the running daemon or becomes the daemon. Tries again, because a daemon that starts or stops holds the lock and does not answer. `say` is
- * called if that takes long.
+ * Reaches the running daemon or becomes the daemon. Tries again, because a daemon that starts or stops holds the lock and does not answer. `say`
+ * explains a long wait.
  */
 export async function reachOrBecome(
   env: Env,
@@ -89,7 +89,7 @@ export async function reachOrBecome(
   }
 }
 
-/** The same with a daemon in a process of its own, which outlives this one and writes to the log. */
+/** Reaches the running daemon, or starts one in a process of its own, which outlives this one and writes to the log. */
 export async function reachOrSpawn(
   env: Env,
   args: string[],
@@ -110,7 +110,7 @@ export async function reachOrSpawn(
   }
 }
 
-/** The child lost the race to a daemon that does not answer yet, or that was about to end: as long as that process lives, it is waited for. */
+/** Whether to start another child, because this one lost the race for the lock and the winner is gone. A winner that starts or ends is waited for. */
 async function isItsTurn(env: Env, child: Spawned): Promise<boolean> {
   if (child.againAt === undefined || performance.now() < child.againAt) return false
   // Imported here because it loads the store.
@@ -143,7 +143,7 @@ export async function reachAndOpen(
   }
 }
 
-/** A daemon that was started for a workspace which cannot be opened does not stay behind, unless it serves another one. */
+/** Ends the daemon that was started for a workspace which cannot be opened, unless it serves another one. */
 async function endOwn({ link, childPid }: Reached, env: Env): Promise<void> {
   if (childPid === undefined) return
   const { pid, workspaces } = await statusOf(link).catch(() => ({ pid: 0, workspaces: [] }))
@@ -152,7 +152,7 @@ async function endOwn({ link, childPid }: Reached, env: Env): Promise<void> {
   await stopAndWait(env).catch(() => {})
 }
 
-/** Somebody else's daemon answers while ours still starts: were that one stopped soon, ours would take its place. */
+/** Ends our child if another daemon answers while it still starts: were that daemon stopped soon, ours would take its place. */
 async function endLoser(link: Link, child: Spawned | undefined): Promise<void> {
   if (!child || child.code !== undefined) return
   const answering = await link.call('daemon.status', {}, nextId('c')).catch(() => undefined)
@@ -164,7 +164,7 @@ interface Spawned {
   end(): void
   logFrom: number
   code?: number
-  /** It lost the race for the lock; if the winner is gone by then, another one is started. */
+  /** When a child that lost the race for the lock is looked at again; if the winner is gone by then, another one is started. */
   againAt?: number
 }
 
@@ -175,7 +175,7 @@ function spawnDaemon(env: Env, args: string[]): Spawned {
     detached: true,
     windowsHide: true,
     stdio: ['ignore', log.descriptor, log.descriptor],
-    // Not our directory, which a daemon would keep in use; and no agent's name, token or marker, or it would end with that worker.
+    // The daemon does not run in our directory, which it would keep in use, and has no agent's name, token or marker, or it would end with that worker.
     cwd: dataDir(env),
     env: {
       ...env,
@@ -186,7 +186,7 @@ function spawnDaemon(env: Env, args: string[]): Spawned {
     },
   })
   log.close()
-  // It has no lock and nothing to put away. If it were asked to stop, it would first try to start, and might take the lock in that moment.
+  // Killed, because a loser has no lock and nothing to put away. Asked to stop, it would first try to start, and might take the lock in that moment.
   const spawned: Spawned = { pid: child.pid, end: () => void child.kill('SIGKILL'), logFrom: log.size }
   child.once('exit', (code) => {
     spawned.code = code ?? exits.refused
@@ -207,7 +207,7 @@ async function openWorkspace(link: Link, context: Starting, env: Env): Promise<O
     throw new CommandError(`The socket ${opened.socketPath} does not answer.`, exits.busy)
   if (isMemory(env)) return opened
   if (opened.created && !options.quiet) print.say(`made workspace ${opened.name}.`)
-  // Outside a project that one is used anyway.
+  // Outside a project, `home` is used anyway.
   if (cwd === undefined || opened.name === homeWorkspace) return opened
   if (!holdsProjects(cwd, env)) pin(print, cwd, opened.name, env, options.quiet)
   else if (!options.quiet)
@@ -215,7 +215,7 @@ async function openWorkspace(link: Link, context: Starting, env: Env): Promise<O
   return opened
 }
 
-/** Two directories of one name that start at the same moment choose the same workspace; the second one chooses again. */
+/** Opens the chosen workspace. If two directories of one name start at the same moment, the second one chooses again. */
 async function openOwn(link: Link, print: Print, choose: () => ProjectChoice): Promise<OpenedWorkspace> {
   for (;;) {
     const { project, directory } = choose()

@@ -21,7 +21,7 @@ async function runStop({ env, print }: Context): Promise<void> {
   else print.say(`The daemon has stopped (pid ${pid}).`)
 }
 
-/** Waits until the lock is free, so that a daemon can be started right afterwards. */
+/** Stops the daemon and waits until the lock is free, so that another can be started right afterwards. */
 export async function stopAndWait(env: Env): Promise<number> {
   const link = await control(env)
   const { pid } = await statusOf(link)

@@ -1,5 +1,4 @@
-// `daemon start --test`: a relay in memory for the tests of one directory. It is this process, so that whoever starts it can end it, and it leaves
-// nothing behind.
+// `daemon start --test`: a relay in memory for the tests of one directory. It runs in this process, so that its starter can end it, and leaves nothing behind.
 
 import { dataDir, socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { noteTestRelay } from '@agent-relay/sdk/internal/test-relays'
@@ -11,12 +10,12 @@ import { exportLine, forgetMemory, memoryEnv } from './starting.ts'
 
 export async function runTest(context: Context<UpOptions>): Promise<void> {
   const { cwd, options, print } = context
-  // From here on a signal ends it in order.
+  // Called first, so that from here on a signal lets the code below end in order.
   awaitEnding()
   const env = memoryEnv(context.env)
   let forget: (() => void) | undefined
   try {
-    // Before the daemon is loaded: whoever looks for it meanwhile waits, and does not take another one for it.
+    // Noted before the daemon is loaded: a program that looks for the relay meanwhile waits, and does not take another one for it.
     const { project } = chooseWorkspace(context, env)
     const socketPath = socketPathOf(dataDir(env), project, env)
     if (cwd !== undefined) forget = noteTestRelay({ project, socketPath }, cwd, context.env)

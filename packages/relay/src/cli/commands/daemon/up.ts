@@ -30,7 +30,7 @@ async function run(context: Context<UpOptions>): Promise<void> {
   })
 }
 
-/** Undefined for an agent that has started it, and for what may be one. */
+/** The link to the page; undefined if an agent has started this command, or may have. */
 async function pageLink(env: Env, workspace: string): Promise<string | undefined> {
   try {
     return (await controlAsPerson(env, (link) => link.call('page.link', { workspace }, nextId('c')))).url
@@ -40,7 +40,7 @@ async function pageLink(env: Env, workspace: string): Promise<string | undefined
   }
 }
 
-/** With a link to its page. */
+/** The served workspace, with a link to its page. */
 type Shown = Served & { page?: string }
 
 async function show(

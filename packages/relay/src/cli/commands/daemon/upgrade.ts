@@ -1,4 +1,4 @@
-// `daemon upgrade`: this installation's daemon in place of the one that runs. Whatever would stop it is looked for while that one still runs.
+// `daemon upgrade`: replaces the running daemon by the one of this installation. Everything that would stop the new one is looked for while the old one runs.
 
 import { inWords } from '@agent-relay/sdk/internal/clis'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
@@ -44,13 +44,13 @@ async function run({ options, env, print }: Context<UpgradeOptions>): Promise<vo
     print.say(`Ended with it: ${inWords(ended)}. Their parents were told; the tasks can be given again.`)
 }
 
-/** A daemon that cannot open a file must not take the place of one that has it open. */
+/** Refuses databases that this version cannot open: its daemon must not take the place of one that has them open. */
 async function mustKnowAllFiles(directory: DataDirectory): Promise<void> {
   const { mustBeKnown } = await import('../../../daemon/inspect.ts')
   for (const name of directory.workspaces()) mustBeKnown(directory.database(name))
 }
 
-/** `app: Bob` */
+/** The running workers, as `app: Bob`. */
 function workersOf(workspaces: WorkspaceEntry[]): string[] {
   return workspaces.flatMap(({ name, workers = [] }) => workers.map((worker) => `${name}: ${worker}`))
 }

@@ -1,4 +1,4 @@
-// The doctor's check of Claude Code's sessions: how many a message reaches by their own sockets, and which records were left alone.
+// The doctor's check of Claude Code's sessions: how many can be reached by their own sockets, and which records were left alone.
 
 import { dataDir, setting } from '@agent-relay/sdk/internal/discover'
 import { claudeHome, mayListInClaude } from '../../../machine/vendor-homes.ts'
@@ -14,7 +14,7 @@ export const claude: Check = ({ env }) => {
   if (home === undefined) return []
   const { sessions, leftAlone } = ClaudeRegistry.read(home)
   const here = [...sessions.values()].filter(({ isAttended }) => isAttended)
-  // One that was killed leaves its record, and the next session of Claude Code takes it away.
+  // A session that was killed leaves its record, and the next session of Claude Code removes it.
   const odd = leftAlone.filter(({ why }) => why !== endedText && why !== oursText)
   return [
     ...(here.length > 0

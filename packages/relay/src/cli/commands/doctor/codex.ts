@@ -1,4 +1,4 @@
-// The doctor's check of Codex: can sessions that a person started be woken by a message?
+// The doctor's check of Codex: whether a message can wake the sessions that a person started.
 
 import { findServer } from '../../../supervisor/codex/find-server.ts'
 import { codex as codexHarness } from '../../../supervisor/harness/codex.ts'
@@ -15,6 +15,6 @@ export const codex: Check = async ({ env }) => {
   const text = `${found.text}: its sessions find their messages at their next call`
   const fix = 'agent-relay mcp install --editor codex --hooks'
   if (found.trouble === 'unfit' || found.trouble === 'silent') return [{ check, state: 'note', text, fix }]
-  // Where Codex or its background server is missing, nobody waits for a message there.
+  // Nothing is reported where Codex or its background server is missing: nobody waits for a message there.
   return found.trouble === 'unsafe' ? [{ check, state: 'fault', text, fix: 'codex app-server daemon restart' }] : []
 }

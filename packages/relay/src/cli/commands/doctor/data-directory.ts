@@ -1,4 +1,4 @@
-// The doctor's checks of the data directory: who may read it, its daemon, sockets that nobody answers, and the databases.
+// The doctor's checks of the data directory: who may read it, its daemon, sockets without a listener, and the databases.
 
 import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -62,7 +62,7 @@ function credentials(env: Env): Finding[] {
   return [privacy('keys', path, shown, 0o600)]
 }
 
-/** Nobody but the owner may read it, and the owner may write it. */
+/** Checks that nobody but the owner may read the path, and that the owner may write it. */
 function privacy(check: string, path: string, shown: string, mode: number): Finding {
   const { mode: now, uid } = statSync(path)
   if (process.getuid !== undefined && uid !== process.getuid())
@@ -114,7 +114,7 @@ export const daemon: Check = async ({ env }) => {
   return [{ check: 'daemon', state: 'fault', text, fix: 'agent-relay daemon restart' }]
 }
 
-/** A socket file without a listener does harm only when a program tries it first. */
+/** Finds socket files without a listener, which do harm only when a program tries them first. */
 export const sockets: Check = async ({ env }) => {
   const directory = dataDir(env)
   const paths = [
@@ -157,7 +157,7 @@ export const databases: Check = async ({ env }) => {
   if (!place || !known || names.length === 0) return [{ check: 'databases', state: 'ok', text: 'none yet' }]
   const damaged = names.flatMap((workspace): Finding[] => {
     const path = place.database(workspace)
-    // Asked first, because opening an empty one would delete its log, and a cut log would be put away.
+    // Asked before a database is opened: opening an empty one would delete its log, and a cut log would be put away.
     const refused = faultIn(known, workspace)
     const why = refused ? String(refused.details.reason) : soundnessOf(path)
     if (why === 'ok') return []
@@ -170,7 +170,7 @@ export const databases: Check = async ({ env }) => {
   return damaged.length > 0 ? damaged : [{ check: 'databases', state: 'ok', text: `${names.length} whole` }]
 }
 
-/** What else keeps it from being read is found when it is looked through. */
+/** The fault that is known of a workspace. Anything else that keeps its database from being read is found by soundnessOf. */
 function faultIn(known: KnownWorkspaces, workspace: string): Refusal | undefined {
   try {
     return known.faultOf(workspace)?.refusal

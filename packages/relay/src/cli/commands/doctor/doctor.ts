@@ -48,7 +48,7 @@ async function run({ options, print, env, cwd }: Context<DoctorOptions>): Promis
   return exit
 }
 
-/** Imported here, to keep the completion script quick. */
+/** All checks, in their order. Imported here, to keep the completion script quick. */
 async function allChecks(): Promise<Check[]> {
   const { clis, node, port, project } = await import('./machine.ts')
   const { daemon, data, databases, sockets } = await import('./data-directory.ts')

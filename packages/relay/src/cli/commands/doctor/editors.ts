@@ -1,5 +1,5 @@
-// The doctor's check of the launcher, and of each editor, in the user's own files and the project's: is the entry there, does it start the
-// launcher, and does that answer `tools/list`.
+// The doctor's check of the launcher, and of each editor's entry in the user's own files and the project's: whether it is there, starts the launcher,
+// and gets an answer to `tools/list`.
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -30,10 +30,10 @@ import { homely, oneLine } from '../../text.ts'
 import type { Check, Finding, Patient } from './finding.ts'
 import { isOldNode, versionOf } from './machine.ts'
 
-/** Only to end a hang: a server answers in a tenth of a second. */
+/** A limit only against a hang: a server answers in a tenth of a second. */
 const serverAnswerMs = waitLimitMs('doctorServer')
 
-/** Editors' entries and the plugin start it. It may be missing, but if it exists it must lead to this installation. */
+/** Checks the launcher, which editors' entries and the plugin start. It may be missing, but if it exists it must lead to this installation. */
 export const launcher: Check = async ({ env }) => {
   const [path, state] = [homely(launcherPath(env), env.HOME), launcherState(env)]
   if (state === 'missing') return []
@@ -72,11 +72,11 @@ export const editors: Check = async (patient) => {
   ]
 }
 
-/** Shared by the checks of all editors. */
+/** State that the checks of all editors share. */
 interface Visit {
   patient: Patient
   isRunning: boolean
-  /** By command: several editors start the same one. */
+  /** The servers' answers, by command: several editors start the same one. */
   asked: Map<string, Promise<string | undefined>>
 }
 
@@ -125,7 +125,7 @@ async function lookAtProject(editor: Editor, around: InstallContext, visit: Visi
   return (await look(editor, target, visit)) ?? []
 }
 
-/** Undefined where there is no entry. */
+/** The findings about one entry; undefined where there is no entry. */
 async function look(editor: Editor, target: EntryToCheck, visit: Visit): Promise<Finding[] | undefined> {
   const { check, file, fix, repair, within, foreign } = target
   const { env } = visit.patient
@@ -164,13 +164,13 @@ async function look(editor: Editor, target: EntryToCheck, visit: Visit): Promise
     : fault(`${shown}: the server does not answer tools/list: ${why}`)
 }
 
-/** A relay listens on this machine alone; what leads elsewhere under our name is somebody else's. */
+/** Whether the address is on this machine, as every relay's is. One that leads elsewhere under our name is somebody else's. */
 function isHere(url: string): boolean {
   const { hostname = '' } = URL.canParse(url) ? new URL(url) : {}
   return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
 }
 
-/** In the newest protocol version, which needs no handshake, so no agent is registered. */
+/** A request in the newest protocol version, which needs no handshake, so no agent is registered. */
 const question = {
   jsonrpc: '2.0',
   id: 1,
@@ -184,11 +184,11 @@ const question = {
   },
 }
 
-/** Undefined if it answered, otherwise why not. */
+/** Asks a server for its tools. Undefined if it answered, otherwise why not. */
 function ask([program = '', ...args]: string[], { env }: Patient): Promise<string | undefined> {
   return new Promise((resolve) => {
     const nobody = { ...env, RELAY_AGENT_NAME: undefined, RELAY_AGENT_TOKEN: undefined }
-    // Outside a project: where this directory's workspace is not open, it would wait for that one, and the fault is not the editor's.
+    // Started outside a project: in this directory it would wait for a workspace that is not open, which is not the editor's fault.
     const child = spawn(program, args, { env: nobody, cwd: '/', stdio: ['pipe', 'pipe', 'pipe'] })
     let [out, err] = ['', '']
     const end = (why: string | undefined) => {

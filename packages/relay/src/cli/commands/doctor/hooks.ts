@@ -21,17 +21,17 @@ import { reachControl } from '../../control-socket.ts'
 import { homely } from '../../text.ts'
 import type { Check, Finding } from './finding.ts'
 
-/** A settings file that is larger is not looked at. */
+/** A settings file that is larger is not read. */
 const settingsBytesMax = 4 * 1024 * 1024
 
-/** How messages reach a session, with all hooks in place. */
+/** The way in which messages reach a session with all hooks in place, by CLI. */
 const reached: Partial<Record<string, string>> = {
   claude: 'messages wake it',
   opencode: 'messages wake it, once it has a session',
   codex: 'messages at its next turn',
 }
 
-/** Only where our server is: without it there is nobody to hand messages to. */
+/** Checks hooks only where our MCP server is installed: without it there is nobody to hand messages to. */
 export const hooks: Check = async ({ env, cwd }) => {
   const around = installContext(env, cwd)
   const barred = await barrier(env)
@@ -41,7 +41,7 @@ export const hooks: Check = async ({ env, cwd }) => {
   })
 }
 
-/** What keeps every hook from the daemon: they are silent then, and nobody notices. */
+/** A fault that keeps every hook from the daemon: hooks are silent then, and nobody notices. */
 async function barrier(env: Env): Promise<Pick<Finding, 'text' | 'fix'> | undefined> {
   const launcher = launcherPath(env)
   if (!existsSync(launcher))
@@ -69,7 +69,7 @@ function findingOf(
   if (!first) return note('it has none that we know: messages wait until the agent calls a tool')
   const file = homely(first.file, around.env.HOME)
   if (!all.some(({ file, keyPath, slot }) => isThere(file, keyPath, slot)))
-    // Those that cost the person something are missing on purpose.
+    // Hooks that cost the person something are missing on purpose.
     return isFree ? note('no hooks: messages wait until the agent calls a tool', fix) : undefined
   const stale = all.filter(({ file, keyPath, slot, value }) => !isThere(file, keyPath, slot, value))
   if (stale.length > 0) {
@@ -84,7 +84,7 @@ function findingOf(
   return { check, state: 'ok', text: `${file}: ${reached[name] ?? 'messages at its next turn; nothing can wake it'}` }
 }
 
-/** Codex notes which hooks the person trusts, by file and event. One that has changed since then it asks about by itself. */
+/** Whether the person trusts a hook, which Codex notes by file and event. Codex asks by itself about a hook that has changed since then. */
 function isTrusted({ file, keyPath }: InstalledHook, settings: string): boolean {
   const event = keyPath
     .at(-1)
@@ -98,7 +98,7 @@ function isTrusted({ file, keyPath }: InstalledHook, settings: string): boolean 
   }
 }
 
-/** A file that cannot be read is a finding of editors.ts. */
+/** Whether the file has the entry, with this value if one is given. A file that cannot be read is a finding of editors.ts. */
 function isThere(
   file: string,
   keyPath: readonly string[],

@@ -12,7 +12,7 @@ import { httpWish } from '../daemon/http.ts'
 import type { Check, Finding } from './finding.ts'
 
 const nodeLeast = [20, 19] as const
-/** Some CLIs start slowly. */
+/** The time for a CLI to tell its version: some start slowly. */
 const versionMs = 15_000
 
 export const node: Check = ({ nodeVersion }) => {
@@ -26,7 +26,7 @@ export function isOldNode(version: string): boolean {
   return major < nodeLeast[0] || (major === nodeLeast[0] && minor < nodeLeast[1])
 }
 
-/** What is read by every command here that is not told a workspace. It may have come with a repository: only the person changes it. */
+/** Checks the project's file, which every command here reads that is not told a workspace. It may have come with a repository: only the person changes it. */
 export const project: Check = async ({ env, cwd }) => {
   if (cwd === undefined) return []
   const fault = (text: string, fix: string): Finding[] => [{ check: 'project', state: 'fault', text, fix }]
@@ -47,7 +47,7 @@ export const project: Check = async ({ env, cwd }) => {
   }
 }
 
-/** Why the workspace that the file names does not answer, if a daemon runs: agents here then have nobody to talk to. */
+/** The reason why the workspace that the file names does not answer, if a daemon runs: agents here then have nobody to talk to. */
 async function lackOf(cwd: string, env: Env): Promise<[workspace: string, code?: string]> {
   try {
     const found = await findDaemon({ cwd, env: { ...env, RELAY_PROJECT: undefined, RELAY_SOCKET: undefined } })
@@ -68,7 +68,7 @@ async function statusOfDaemon(env: NodeJS.ProcessEnv): Promise<OutputOf<'daemon.
   }
 }
 
-/** If a daemon runs, it already has its port; where it had to take another one, clients may not know. */
+/** Checks the HTTP port. A running daemon already has its port; where it had to take another one, clients may not know. */
 export const port: Check = async ({ env }) => {
   const running = await statusOfDaemon(env)
   const asked = httpWish({}, env)?.port

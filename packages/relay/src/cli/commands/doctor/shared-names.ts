@@ -1,4 +1,4 @@
-// Does a workspace of this machine hide a shared one of the same name?
+// The doctor's check for a workspace of this machine that hides a shared one of the same name.
 
 import { nextId, reachControl } from '../../control-socket.ts'
 import { shadowFix, shadowText } from '../../shared-name.ts'

@@ -1,4 +1,4 @@
-// Is anything wrong with workspaces that several machines share? Says where this machine does not go on, and names a machine that writes what it may not.
+// The doctor's check of shared workspaces: where this machine does not go on, and which machine writes entries that it may not write.
 
 import { troublesOf } from '../../../core/shared-trouble.ts'
 import { nextId, reachControl } from '../../control-socket.ts'

@@ -1,4 +1,4 @@
-// What the relay of a lift prints at its start: the banner, and the prompts to paste if no pane types them.
+// The texts that the relay of a lift prints at its start: the banner, and the prompts to paste if no pane types them.
 
 import { inWords } from '@agent-relay/sdk/internal/clis'
 import { quotedWord } from '@agent-relay/sdk/internal/command-words'
@@ -22,20 +22,20 @@ export function banner(
     line('tools', `${url}/sse      (or ${url}/mcp)`),
     line('page', `${page}      once, within five minutes`),
     line('data', isKept ? dataDir : 'in memory: gone when this ends'),
-    // Left out in a pane, where it would be too long to copy.
+    // The command is left out in a pane, where it would be too long to copy.
     ...(isInPane ? [] : [line('look in', print.typed(`RELAY_SOCKET=${quotedWord(socketPath)} agent-relay who`))]),
     'ready. Messages appear below, Ctrl-C here ends the lift.',
     '',
   ].join('\n')
 }
 
-/** Commands as they can be typed here: where tools/relay/start.sh started this, its own path stands for `agent-relay lift`. */
+/** Commands as they can be typed here: if tools/relay/start.sh started the lift, its path stands for `agent-relay lift`. */
 export function typedHere(print: Print, env: Env, text: string): string {
   const script = setting(env, 'RELAY_LIFT_COMMAND')
   return print.typed(script === undefined ? text : text.replaceAll('agent-relay lift', quotedWord(script)))
 }
 
-/** One labelled block per role. */
+/** The prompts to paste, in one labelled block per role. */
 export function blocks(print: Print, roles: readonly string[], url: string): string {
   return roles
     .map((role) => {
@@ -50,7 +50,7 @@ export function blocks(print: Print, roles: readonly string[], url: string): str
     .join('\n')
 }
 
-/** How the sessions get the relay's tools: said before the prompts, which are of no use without them. */
+/** Tells how sessions get the relay's tools. Printed before the prompts, which are of no use without them. */
 export function connecting(url: string, port: number, isDefaultPort: boolean): string {
   const option = isDefaultPort ? '' : ` --port ${port}`
   return [

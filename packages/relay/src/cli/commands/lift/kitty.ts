@@ -1,9 +1,9 @@
-// Panes in kitty: a tab of windows, through its remote control (`kitty @`), which its owner has to allow.
+// Panes in kitty: a tab of windows, through kitty's remote control (`kitty @`), which its owner has to allow.
 
 import type { Env } from '@agent-relay/sdk/internal/discover'
 import { type LiftWindow, must, type PaneScreen, type Panes, run, type Where } from './panes.ts'
 
-/** The parts of it that are used. */
+/** The fields that we use of a window in kitty's list. */
 interface KittyWindow {
   title: string
   is_focused: boolean
@@ -23,7 +23,7 @@ export class Kitty implements Panes {
     return { show: async () => {}, hint: undefined }
   }
 
-  /** `--self`: in the tab of this window, whichever tab the user looks at. */
+  /** Opens the pane in the tab of this window (`--self`), whichever tab the user looks at. */
   open(argv: readonly string[], { title, cwd }: Where): Promise<string> {
     const place = ['--self', '--type=window', '--keep-focus', `--title=${title}`, `--cwd=${cwd}`]
     return this.#must('launch', [...place, '--', ...argv])
@@ -38,7 +38,7 @@ export class Kitty implements Panes {
     return { title: (await this.#window(pane)).title ?? '', lines: stdout.split('\n') }
   }
 
-  /** kitty does not tell when a key was pressed, so focus has to do. */
+  /** Whether the pane has the focus: kitty does not tell when a key was pressed. */
   async isAttended(pane: string): Promise<boolean> {
     return (await this.#window(pane)).is_focused === true
   }

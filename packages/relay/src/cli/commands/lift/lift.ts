@@ -1,5 +1,5 @@
-// `lift`: several sessions with a role each, and a relay of their own between them. By hand, or in the panes of tmux or kitty. What brings the
-// daemon and the supervisor along is imported where it is used, to keep the completion script quick.
+// `lift`: several sessions with a role each, and a relay of their own between them; started by hand, or in the panes of tmux or kitty. Files that
+// load the daemon or the supervisor are imported where they are used, to keep the completion script quick.
 
 import { loopbackFault } from '../../../machine/http-port.ts'
 import { type CliCommand, CommandError, type Context, type ExitCode, exits, type NamedCommand } from '../../command.ts'
@@ -145,7 +145,7 @@ async function configure({ options, env, print, cwd }: Context<LiftOptions>, por
   return Math.max(0, ...outcomes.map(({ exit }) => exit))
 }
 
-/** The roles and the port are options of `lift` itself: `lift --port 7400 prompt pm`. */
+/** Prints the prompt of a role. The roles and the port are options of `lift` itself: `lift --port 7400 prompt pm`. */
 async function printPrompt({ args, options, print }: Context<LiftOptions>): Promise<void> {
   const { checkRole, rolesOf } = await import('./roles.ts')
   const [role] = args as [string]
@@ -155,7 +155,7 @@ async function printPrompt({ args, options, print }: Context<LiftOptions>): Prom
   await (print.isJson ? print.json({ role, prompt: text }) : print.line(text))
 }
 
-/** Fails before any pane is opened for a relay that could not start. */
+/** Fails if the port is taken, before any pane is opened for a relay that could not start. */
 async function checkPort(port: number): Promise<void> {
   if (port !== 0 && (await loopbackFault(port)) === 'EADDRINUSE') throw (await import('./relay.ts')).portTaken(port)
 }

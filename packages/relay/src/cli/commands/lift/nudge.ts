@@ -6,7 +6,7 @@ import type { Harness } from '../../../supervisor/harness/harness.ts'
 import type { Panes } from './panes.ts'
 
 const inboxLookMs = 1_000
-/** It must look idle this many times with the same screen: a session between two steps looks idle too. */
+/** The screen must look idle this many times without a change: a session between two steps looks idle too. */
 const idleLooks = 3
 
 export interface Nudged {
@@ -19,7 +19,7 @@ export interface Nudged {
   type(text: string): Promise<void>
 }
 
-/** Until `ending`, or until the pane is gone. */
+/** Watches a role's pane and inbox, until `ending` or until the pane is gone. */
 export async function nudge({ role, pane, panes, harness, newest, type }: Nudged, ending: AbortSignal): Promise<void> {
   let told = 0
   let last = ''

@@ -10,13 +10,13 @@ export interface PaneOrder {
   program: string
   args: string[]
   cwd: string
-  /** The whole environment, but for what says in which pane it is. */
+  /** The whole environment, except for the variables that name the pane. */
   env: Record<string, string>
-  /** Where the pane writes its process id, so that the relay can see it end. */
+  /** The file for the process id of the pane, by which the relay sees it end. */
   pidPath: string
 }
 
-/** How long after SIGHUP a program gets SIGTERM, and then SIGKILL. */
+/** The times after SIGHUP at which a program gets SIGTERM, and then SIGKILL. */
 const [termMs, killMs] = [2_000, 4_000]
 
 export function writeOrder(path: string, order: PaneOrder): void {
@@ -28,7 +28,7 @@ export function paneVariables({ TMUX, TMUX_PANE, KITTY_WINDOW_ID, KITTY_LISTEN_O
   return { TMUX, TMUX_PANE, KITTY_WINDOW_ID, KITTY_LISTEN_ON, KITTY_PID, TERM }
 }
 
-/** Stays until the program has ended and the user has pressed Enter, or until the pane is closed. */
+/** Runs the role's program. Stays until it has ended and the user has pressed Enter, or until the pane is closed. */
 export async function runPane(path: string): Promise<void> {
   const { role, program, args, cwd, env, pidPath } = JSON.parse(readFileSync(path, 'utf8')) as PaneOrder
   writeFileSync(pidPath, String(process.pid), { mode: 0o600 })

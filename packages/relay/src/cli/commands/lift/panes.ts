@@ -1,4 +1,4 @@
-// What a lift needs of a terminal multiplexer, implemented by tmux.ts and kitty.ts. Programs are run with a list of arguments, never through a shell.
+// The interface of a terminal multiplexer for a lift, implemented by tmux.ts and kitty.ts. Programs are run with a list of arguments, never through a shell.
 
 import { spawn } from 'node:child_process'
 import { CommandError, exits } from '../../command.ts'
@@ -8,15 +8,15 @@ export interface Panes {
   begin(argv: readonly string[], where: Where): Promise<LiftWindow>
   /** Opens one more pane beside the relay's, from inside. */
   open(argv: readonly string[], where: Where): Promise<string>
-  /** Called when all panes are open. */
+  /** Lays the panes out; called when all of them are open. */
   arrange(): Promise<void>
   screen(pane: string): Promise<PaneScreen>
-  /** The user is typing in it: our text would mix with theirs. */
+  /** Whether the user is typing in the pane: our text would mix with theirs. */
   isAttended(pane: string): Promise<boolean>
-  /** Pastes it in one piece, so that no line break is taken as Enter. */
+  /** Pastes the text in one piece, so that no line break is taken as Enter. */
   paste(pane: string, text: string): Promise<void>
   enter(pane: string): Promise<void>
-  /** Does nothing if the pane is already gone. */
+  /** Closes the pane; does nothing if it is already gone. */
   close(pane: string): Promise<void>
 }
 
@@ -29,9 +29,9 @@ export interface Where {
 }
 
 export interface LiftWindow {
-  /** Shows it to the user if possible; resolves when the user has left it. */
+  /** Shows the window to the user if possible; resolves when the user has left it. */
   show(): Promise<void>
-  /** The command that shows it. */
+  /** The command that shows the window. */
   readonly hint: string | undefined
 }
 
@@ -46,7 +46,7 @@ export interface Ran {
   stderr: string
 }
 
-/** Runs to the end; `input` goes to its stdin. Rejects only if there is no such program. */
+/** Runs a program to its end, with `input` on its stdin. Rejects only if there is no such program. */
 export function run(program: string, args: readonly string[], input = ''): Promise<Ran> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] })
@@ -64,7 +64,7 @@ export function run(program: string, args: readonly string[], input = ''): Promi
   })
 }
 
-/** The same, but any exit code except 0 is an error. */
+/** Runs a program and returns its stdout. Any exit code except 0 is an error. */
 export async function must(program: string, args: readonly string[], input = ''): Promise<string> {
   const { code, stdout, stderr } = await run(program, args, input)
   if (code !== 0)

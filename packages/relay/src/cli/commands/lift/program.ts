@@ -1,4 +1,4 @@
-// Which program the roles run, from `--cli`: a CLI that has a harness, or any other program.
+// Finds the program that the roles run, from `--cli`: a CLI that has a harness, or any other program.
 
 import { join } from 'node:path'
 import type { Env } from '@agent-relay/sdk/internal/discover'
@@ -12,11 +12,11 @@ import type { PaneOrder } from './pane.ts'
 
 export interface Program {
   harness: Harness
-  /** Absolute. */
+  /** The program's absolute path. */
   path: string
 }
 
-/** A role is typed into, and needs the tools of the lift. */
+/** Whether a CLI can have a role: text is typed into it, and it needs the tools of the lift. */
 const servesRole = ({ hasMcp, isAcpOnly }: Harness) => hasMcp && !isAcpOnly
 
 export function findProgram(cli: string, cwd: string, env: Env): Program {
@@ -43,13 +43,13 @@ export interface RolePlace {
   url: string
   cwd: string
   env: Env
-  /** Private to this role. */
+  /** A directory that is private to this role. */
   directory: string
-  /** In the environment of everything that the role starts, so that it can be found at the end. */
+  /** The marker in the environment of everything that the role starts, by which it is found at the end. */
   marker: string
 }
 
-/** What the pane of a role runs: the CLI as for a worker, but with the lift's relay and the user's own environment. */
+/** The order for the pane of a role: the CLI starts as for a worker, but with the lift's relay and the user's own environment. */
 export function orderOf({ harness, path }: Program, { role, url, cwd, env, directory, marker }: RolePlace): Staged {
   const identity = {
     [workerMarker]: marker,
@@ -79,13 +79,13 @@ export function orderOf({ harness, path }: Program, { role, url, cwd, env, direc
 
 export interface Staged {
   order: PaneOrder
-  /** Written with rights for the owner alone. */
+  /** Files to write, with rights for the owner alone. */
   files: { path: string; text: string }[]
-  /** Arguments of earlier runs of the program, once for all roles. */
+  /** The arguments of runs of the program before the roles start, once for all of them. */
   before: { args: string[] }[]
 }
 
-/** Without the settings of the user's own relay: its key, workspace and toolsets. */
+/** The environment without the settings of the user's own relay: its key, workspace and toolsets. */
 function withoutRelay(env: Env): Record<string, string> {
   const kept = Object.entries(env).filter(([name, value]) => !name.startsWith('RELAY_') && value !== undefined)
   return Object.fromEntries(kept) as Record<string, string>

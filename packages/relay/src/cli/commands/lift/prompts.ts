@@ -1,4 +1,4 @@
-// What each role of a lift is told at its start: its part, and how it uses the relay. Printed for pasting, or typed into its pane.
+// The kickoff prompt of each role of a lift: its part, and how it uses the relay. Printed for pasting, or typed into its pane.
 
 import { inWords } from '@agent-relay/sdk/internal/clis'
 
@@ -34,7 +34,7 @@ function start(role: string): string {
   return `Begin now: call read_messages(for="${role}"). If nothing waits, tell the user in one line that ${role} is ready.`
 }
 
-/** `pm` if there is one, otherwise the first role. */
+/** The role that leads: `pm` if there is one, otherwise the first. */
 function leadOf(roles: readonly string[]): string {
   return roles.includes('pm') ? 'pm' : (roles[0] as string)
 }

@@ -27,27 +27,27 @@ import type { Print } from '../../print.ts'
 
 const workspace = 'lift'
 const directoryPrefix = 'agent-relay-lift-'
-/** The directory of a lift that was killed is left for this long. */
+/** The directory of a lift that was killed stays for this long. */
 const keptMs = 10 * 60_000
-/** How much of the project's name is part of the directory where its messages are kept. */
+/** The length of the project's name in the name of the directory where its messages are kept. */
 const projectNameCharsMax = 40
 
 export interface RelayWish {
   roles: readonly string[]
   port: number
-  /** Private to this lift and removed with it: the files of the panes, and the data unless it is kept. */
+  /** A directory that is private to this lift and removed with it: for the files of the panes, and the data unless it is kept. */
   directory: string
   /** The project's directory, if its messages are kept for the next lift. */
   keepIn?: string
 }
 
-/** Private, temporary and new. */
+/** A private, temporary and new directory for a lift. */
 export function newDirectory(): string {
   forgetKilled(tmpdir())
   return mkdtempSync(join(tmpdir(), directoryPrefix))
 }
 
-/** The directories of lifts that were killed. A courtesy: what cannot be read or removed stays. */
+/** Removes the directories of lifts that were killed. A courtesy: one that cannot be read or removed stays. */
 function forgetKilled(temporary: string): void {
   try {
     for (const name of readdirSync(temporary))
@@ -55,21 +55,21 @@ function forgetKilled(temporary: string): void {
   } catch {}
 }
 
-/** Ours, and the relay that it was made for has ended. Anybody may put something of this name there. */
+/** Whether the directory is ours, and the relay that it was made for has ended. Anybody may make one of this name. */
 function isLeft(directory: string): boolean {
   const { uid, mtimeMs } = lstatSync(directory)
-  // Young: who started the lift may still read there why it failed.
+  // A young directory stays: whoever started the lift may still read there why it failed.
   if (uid !== process.getuid?.() || Date.now() - mtimeMs < keptMs) return false
   const [pid, space] = (readForeignText(servingPath(directory), { within: directory }) ?? '').split(' ')
   return Number(pid) > 0 && space === pidSpace() && isGone(Number(pid))
 }
 
-/** Holds the process id of the relay, and where that number means anything. */
+/** The file with the process id of the relay, and the namespace in which that number means anything. */
 function servingPath(directory: string): string {
   return join(directory, 'serving')
 }
 
-/** A sandbox may have process ids of its own, and share the temporary directory. */
+/** The namespace of process ids: a sandbox may have its own, and share the temporary directory. */
 function pidSpace(): string {
   try {
     return readlinkSync('/proc/self/ns/pid')
@@ -100,14 +100,14 @@ export class LiftRelay {
     this.roles = roles
     this.#client = client
     this.#stopped = stopped
-    // The host name that the configurations use.
+    // `localhost` is the host name in the configurations of editors.
     this.url = `http://localhost:${new URL(daemon.url as string).port}`
   }
 
   static async start({ roles, port, directory, keepIn }: RelayWish, print: Print): Promise<LiftRelay> {
     const dataDir = keepIn === undefined ? join(directory, 'data') : keptDir(keepIn)
     writeFileSync(servingPath(directory), `${process.pid} ${pidSpace()}`, { mode: 0o600 })
-    // Its own keys and sockets, not those of the user's relay.
+    // The lift has keys and sockets of its own, not those of the user's relay.
     const env: Env = { ...process.env, RELAY_DATA_DIR: dataDir }
     const stopped = new AbortController()
     const onTrouble = (error: Error) => print.say(error.message)
@@ -170,12 +170,12 @@ export class LiftRelay {
   }
 }
 
-/** Its data directory is not the usual one, where `dashboard` looks. */
+/** The command that prints another link to the page. It names the data directory, because `dashboard` looks in the usual one. */
 function linkCommand(dataDir: string): string {
   return `RELAY_DATA_DIR=${quotedWord(dataDir)} agent-relay dashboard --project ${workspace}`
 }
 
-/** In the owner's data directory, not in the project: a repository could bring files that the relay would trust. */
+/** The data directory of a lift that is kept: in the owner's, not in the project, because a repository could bring files that the relay would trust. */
 function keptDir(project: string): string {
   const path = realpathSync(project)
   const hash = createHash('sha256').update(path).digest('hex').slice(0, 12)

@@ -17,7 +17,7 @@ import { kickoffPrompt } from './prompts.ts'
 import type { LiftRelay } from './relay.ts'
 
 const paneLookMs = 200
-/** A CLI that has not connected by then is waiting at a dialog, or cannot connect. */
+/** A CLI that has not connected after this time is waiting at a dialog, or cannot connect. */
 const readyMs = 45_000
 /** A screen that has not changed for this long is complete. Text typed earlier may be lost. */
 const screenQuietMs = 600
@@ -52,7 +52,7 @@ export class RolePanes {
     this.#options = options
   }
 
-  /** One after the other, in the order of the roles. */
+  /** Opens the panes one after the other, in the order of the roles. */
   async open(): Promise<void> {
     const { panes, roles, program, relay, cwd, env } = this.#options
     for (const role of roles) {
@@ -61,7 +61,7 @@ export class RolePanes {
       const marker = this.#options.directory
       const { order, files, before } = orderOf(program, { role, url: relay.url, cwd, env, directory, marker })
       for (const { path, text } of files) writeFileSync(path, text, { mode: 0o600 })
-      // Runs once: it writes the user's own settings, which all roles share.
+      // Runs once for all roles, because it writes the user's own settings, which they share.
       if (role === roles[0]) for (const { args } of before) await runBefore(order.program, args, cwd, order.env)
       const path = join(directory, 'order.json')
       writeOrder(path, order)
@@ -116,7 +116,7 @@ export class RolePanes {
     await panes.enter(pane)
   }
 
-  /** The screen is complete and shows no dialog. */
+  /** Whether the screen is complete and shows no dialog. */
   async #isFree(pane: string): Promise<boolean> {
     const { panes, program } = this.#options
     let last = ''

@@ -1,4 +1,4 @@
-// The roles of a lift as they are named on the command line.
+// The roles of a lift, as the command line names them.
 
 import { agentNamePattern, daemonName } from '@agent-relay/sdk/protocol'
 import { CommandError, exits } from '../../command.ts'

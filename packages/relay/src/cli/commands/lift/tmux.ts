@@ -14,7 +14,7 @@ export class Tmux implements Panes {
   readonly #hasTerminal: boolean
   #last: string | undefined
 
-  /** `session`: the name of a new session, if one is needed. */
+  /** `session` is the name of a new tmux session, if one is needed. */
   constructor(env: Env, session: string | undefined, hasTerminal: boolean) {
     this.#env = env
     this.#session = session
@@ -39,7 +39,7 @@ export class Tmux implements Panes {
 
   async open(argv: readonly string[], { title, cwd }: Where): Promise<string> {
     const own = this.#own()
-    // Behind the last pane, to keep the order of the roles.
+    // The new pane goes behind the last one, to keep the order of the roles.
     const pane = await must('tmux', [
       'split-window',
       ...['-d', '-P', '-F', '#{pane_id}', '-t', this.#last ?? own, '-c', cwd],
@@ -48,7 +48,7 @@ export class Tmux implements Panes {
     this.#last = pane
     // A program may change the title of its pane; this label stays.
     await this.#label(pane, title)
-    // After each pane: one that is halved again and again soon has no room for the next.
+    // Arranged after each pane: one that is halved again and again soon has no room for the next.
     await must('tmux', ['select-layout', '-t', own, 'tiled'])
     return pane
   }

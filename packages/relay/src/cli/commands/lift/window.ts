@@ -1,5 +1,5 @@
-// A lift in a window of tmux or kitty: the typed command opens a window and waits; the relay runs in it (`lift relay DIRECTORY`). They exchange files in
-// the lift's private directory; the user's environment is one, since the multiplexer's server may have been started with another.
+// A lift in a window of tmux or kitty: the typed command opens the window and waits, and the relay runs in it (`lift relay DIRECTORY`). The two exchange files
+// in the lift's private directory. One of these has the user's environment, because the multiplexer's server may have been started with another.
 
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,10 +30,10 @@ export interface Plan {
   env: Env
 }
 
-/** The result of the start. */
+/** The result of the start, which the relay's pane writes and the typed command reads. */
 type State = { url: string; page: string } | { error: string; exit: number }
 
-/** A daemon starts within half a second, but a CLI may need preparation. */
+/** The time for a start: a daemon starts within half a second, but a CLI may need preparation. */
 const liftStartMs = 60_000
 const startLookMs = 50
 
@@ -60,7 +60,7 @@ export async function openWindow(plan: Plan, print: Print): Promise<void> {
   await print.line("To end it: Ctrl-C in the relay's pane.")
 }
 
-/** In the relay's own pane, until Ctrl-C. */
+/** Runs the relay in its own pane, until Ctrl-C. */
 export async function runRelayPane(directory: string, print: Print, own: Env): Promise<void> {
   const plan = JSON.parse(readFileSync(join(directory, 'plan.json'), 'utf8')) as Plan
   rmSync(join(directory, 'plan.json'))
@@ -71,10 +71,10 @@ export async function runRelayPane(directory: string, print: Print, own: Env): P
   try {
     const program = findProgram(plan.cli, cwd, plan.env)
     relay = await LiftRelay.start({ roles, port, directory, keepIn: isKept ? cwd : undefined }, print)
-    // Only this pane's own environment says where it is.
+    // Only this pane's own environment says which pane it is.
     const env = { ...plan.env, ...paneVariables(own) }
     rolePanes = new RolePanes({ panes: panesOf(plan, env), program, relay, roles, cwd, env, directory, print })
-    // First: once agents are there, a link is for who sits at a terminal.
+    // Made first: once agents are connected, only somebody at a terminal gets a link.
     const page = await relay.pageLink()
     await rolePanes.open()
     await print.line(banner(print, relay, roles, { page, isKept, isInPane: true }))
@@ -107,7 +107,7 @@ async function stateIn(directory: string): Promise<State> {
   return { error: 'The lift did not start: its pane said nothing for a minute.', exit: exits.refused }
 }
 
-/** False after a failed start: the directory stays for the command that reads the reason. */
+/** Whether the lift has begun. After a failed start the directory stays for the command that reads the reason. */
 function isBegun(directory: string): boolean {
   const state = read(directory)
   return state !== undefined && !('error' in state)

@@ -1,4 +1,4 @@
-// Whether our agents stand in Claude Code's own list of agents: what a flag says, else what the person answers, else as it was.
+// Whether our agents stand in Claude Code's own list of agents: a flag decides, else the person's answer, else it stays as it was.
 
 import { existsSync } from 'node:fs'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
@@ -16,13 +16,13 @@ export const claudeListOptions = {
 export const claudeListQuestion =
   "Show the relay's agents in Claude Code's own list (ListAgents), so that its sessions write to them by name? It writes records of its own into ~/.claude/sessions."
 
-/** Where it is new and nobody has said anything yet. */
+/** Whether to ask: Claude Code is among the editors, and its list may not have our agents yet. */
 export function asksForList({ env }: Pick<Context, 'env'>, editors: readonly string[]): boolean {
   const home = claudeHome(env)
   return home !== undefined && existsSync(home) && editors.includes('claude') && !mayListInClaude(dataDir(env))
 }
 
-/** `may`: undefined where nobody was asked. */
+/** Stores the answer; `may` is undefined where nobody was asked. */
 export function keepList({ env, print }: Pick<Context, 'env' | 'print'>, may: boolean | undefined): void {
   if (may === undefined || may === mayListInClaude(dataDir(env))) return
   letListInClaude(dataDir(env), may)

@@ -15,7 +15,7 @@ export const editor = {
   words: ['auto', 'all', ...clisWith('editor').map(({ name }) => name)],
   isList: true,
 } satisfies CliOption
-/** Without either, the hooks that cost the person nothing, after a question; none where nobody can be asked. */
+/** The options about hooks. Without either, the hooks that cost the person nothing, after a question; none where nobody can be asked. */
 export const hookOptions = {
   hooks: {
     flags: '--hooks',
@@ -36,7 +36,7 @@ const start: CliOption = {
 interface UninstallOptions {
   editor?: string[]
   global?: boolean
-  /** A flag here; everywhere else the name of a workspace. */
+  /** A flag in these two commands, and the name of a workspace in all others. */
   project?: boolean | string
   dryRun?: boolean
   yes?: boolean
@@ -48,7 +48,7 @@ interface InstallOptions extends UninstallOptions {
   /** False with --no-hooks, undefined without either flag. */
   hooks?: boolean
   noHooks?: boolean
-  /** As with hooks. */
+  /** False with --no-claude-list, undefined without either flag. */
   claudeList?: boolean
   noClaudeList?: boolean
 }

@@ -42,7 +42,7 @@ const serve: NamedCommand<ServeOptions> = {
 
 export const mcp: CliCommand = { commands: [install, uninstall, start, serve] }
 
-/** For the workspace that the key belongs to, from any directory. */
+/** Serves the workspace that the key belongs to, from any directory. */
 async function runStart({ env, options }: Context<StartOptions>): Promise<void> {
   const key = setting({ given: options.workspace }, 'given') ?? setting(env, 'RELAY_WORKSPACE_KEY')
   if (key === undefined)

@@ -14,11 +14,11 @@ import { editor, hookOptions } from './install.ts'
 
 interface Answers {
   workspace: string
-  /** Empty if none is to be connected. */
+  /** The names of editors; empty if none is to be connected. */
   editors: string[]
   hooks?: boolean | 'free'
   claudeList?: boolean
-  /** Whether the daemon is to run by itself. */
+  /** Whether a service is to start the daemon at every login. */
   service: boolean
 }
 
@@ -53,7 +53,7 @@ async function run(context: Context<SetupOptions>): Promise<number> {
       'setup asks questions, and this is not a terminal. For the defaults: agent-relay setup --yes',
       exits.usage,
     )
-  // Before anything is asked: the answers would be in vain.
+  // Checked before anything is asked, or the answers would be in vain.
   checkPlace(env)
   const own = ownName(env)
   const { workspace, editors, hooks, claudeList, service } = isAsking ? await ask(context) : await defaults(context)

@@ -64,7 +64,7 @@ async function showInbox(client: RelayClient, context: Context<InboxOptions>): P
   if (hasLeft && !options.peek && unread.length > 0) await client.markRead(unread.map(({ id }) => id))
 }
 
-/** Marks each page as read before it takes the next one: taking counts the page before as read, printed or not. */
+/** Prints unread messages, a page at a time. Each page is marked as read before the next is taken: taking counts the page before as read, printed or not. */
 async function showUnread(client: RelayClient, { options, print }: Context<InboxOptions>): Promise<void> {
   for (let wanted = options.limit ?? shownDefault; wanted > 0; ) {
     const limit = Math.min(wanted, limits.pageMessagesMax)
@@ -97,14 +97,16 @@ function looksBack({ all, before }: InboxOptions): boolean {
   return all === true || before !== undefined
 }
 
-/** History and peeking change nothing, so a second page would be the first one again. */
+/** One page of the history or of a peek. Both change nothing, so a second page would be the first one again. */
 async function lookOnce(client: RelayClient, { options }: Context<InboxOptions>): Promise<Page> {
   const limit = Math.min(options.limit ?? shownDefault, limits.pageMessagesMax)
   const input = { ...filterOf(options), limit, unreadOnly: !looksBack(options), before: options.before }
   return options.peek ? client.call('inbox.peek', input) : client.call('inbox.take', input)
 }
 
-/** Events only say that it is time to look. The messages come from the inbox, so that filters and read marks apply. */
+/**
+ * Prints new messages until the command ends. Events only say that it is time to look: the messages come from the inbox, so that filters and read marks apply.
+ */
 async function followInbox(client: RelayClient, { options, print }: Context<InboxOptions>): Promise<void> {
   const ending = awaitEnding()
   const bell = new Bell()
@@ -150,7 +152,7 @@ function filterOf({ from, channel, thread }: InboxOptions) {
   return { from, channel, thread }
 }
 
-/** Remembers a ring that comes while nobody waits. */
+/** A bell that remembers a ring which comes while nobody waits. */
 class Bell {
   #isRung = false
   #wake: (() => void) | undefined

@@ -1,4 +1,4 @@
-// `search`, `thread`, `receipts` and `react`: finding messages that were sent before, and answering one with an emoji.
+// `search`, `thread`, `receipts` and `react`: find messages that were sent before, and put an emoji on one.
 
 import { searchMessages, threadMessages } from '@agent-relay/sdk/internal/client'
 import type { Message, Receipt, RelayEvent } from '@agent-relay/sdk/protocol'
@@ -50,7 +50,7 @@ async function runSearch(context: Context<SearchOptions>): Promise<void> {
   })
 }
 
-/** Newest first, as the search of what is there. */
+/** Searches the archive, newest messages first, as the search of stored messages does. */
 async function searchArchive(
   { args, options, env }: Context<SearchOptions>,
   workspace: string,
@@ -105,7 +105,7 @@ async function runReceipts(context: Context): Promise<void> {
   })
 }
 
-/** `Bob    stored 14:41:07   offered 14:41:19 (paste)   read 14:41:22` */
+/** A receipt as a row: `Bob    stored 14:41:07   offered 14:41:19 (paste)   read 14:41:22` */
 function receiptRow({ agent, storedAt, offeredAt, route, readAt, machine }: Receipt): string[] {
   return [
     oneLine(agent),

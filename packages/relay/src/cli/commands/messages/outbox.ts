@@ -1,4 +1,4 @@
-// `outbox`: messages that wait on this machine until their shared workspace can be reached, and taking one out.
+// `outbox`: lists messages that wait on this machine until their shared workspace can be reached, and drops some.
 
 import type { CliCommand, NamedCommand } from '../../command.ts'
 import { withClient } from '../../connection.ts'

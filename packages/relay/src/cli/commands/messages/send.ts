@@ -1,4 +1,4 @@
-// `send`: one message to an agent, several agents, a channel or everyone; with --wait it waits for the answer.
+// `send`: sends one message to an agent, several agents, a channel or everyone; with --wait it waits for the answer.
 
 import type { RelayClient } from '@agent-relay/sdk'
 import { inWords } from '@agent-relay/sdk/internal/clis'
@@ -99,14 +99,14 @@ async function run(context: Context<SendOptions>): Promise<void> {
   })
 }
 
-/** `Bob`, `#build`, `*` or `frontend:lead`; with commas a group. */
+/** The recipients as typed: `Bob`, `#build`, `*` or `frontend:lead`; with commas a group. */
 function recipients(text: string): string | string[] {
   if (!text.includes(',')) return text
   const names = text.split(',').map((name) => name.trim())
   return names.filter((name) => name !== '')
 }
 
-/** The message is sent, whatever becomes of this. */
+/** Asks to be told when the recipient is idle. A refusal is only reported, because the message is sent. */
 async function noticeOf(client: RelayClient, { id: message, to }: Sent): Promise<string> {
   const agent = String(to)
   try {
@@ -117,7 +117,7 @@ async function noticeOf(client: RelayClient, { id: message, to }: Sent): Promise
   }
 }
 
-/** `m_…  stored. Bob is away; it waits in their inbox.` */
+/** The line about a sent message: `m_…  stored. Bob is away; it waits in their inbox.` */
 function sentLine(print: Print, sent: Sent): string {
   return `${print.paint('dim', oneLine(sent.id))}  stored. ${whereabouts(sent)}`
 }

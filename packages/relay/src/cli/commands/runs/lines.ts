@@ -1,4 +1,4 @@
-// Runs as lines for people.
+// Formats runs as lines for people.
 
 import { sizeText } from '@agent-relay/sdk/internal/size-text'
 import { spendText } from '@agent-relay/sdk/internal/spend-text'
@@ -7,7 +7,7 @@ import { firstLine } from '../../../core/first-line.ts'
 import type { Column, Print } from '../../print.ts'
 import { ageOf, clean, dateTimeOf, oneLine } from '../../text.ts'
 
-/** What they have spent is shown where that is known of any. */
+/** The table of runs, with what they have spent where that is known of any. */
 export function table(runs: (Run & { title?: string })[]): { columns: Column[]; rows: string[][] } {
   const at = columns.findIndex(({ head }) => head === 'TASK')
   const isSpent = runs.some(({ spend }) => spend)

@@ -1,4 +1,4 @@
-// `runs`: seeing how runs are getting on, ending one, and taking what it handed over. Starting one is in start.ts.
+// `runs`: shows how runs are getting on, ends one, and fetches its payload. Starting one is in start.ts.
 
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
@@ -75,7 +75,7 @@ export const runs: CliCommand = {
   commands: [start, status, stop, payload],
 }
 
-/** The bytes as they were handed over, and nothing else. */
+/** Prints the payload of a run: the bytes as they were handed over, and nothing else. */
 async function runPayload(context: Context): Promise<void> {
   const { args, print } = context
   await withClient(context, 'agent', async ({ client }) => {

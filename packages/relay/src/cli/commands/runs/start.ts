@@ -1,4 +1,4 @@
-// `runs start`: giving a contract to an agent, and with --wait seeing how it ends.
+// `runs start`: gives a contract to an agent, and with --wait shows how it ends.
 
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,9 +14,9 @@ import { readNamed } from '../../stdin.ts'
 import { clean, oneLine } from '../../text.ts'
 import { lastLine, why } from './lines.ts'
 
-/** How often a waiting command asks for the status. */
+/** Interval at which a waiting command asks for the status. */
 const statusLookMs = 250
-/** A program that cannot run ends within `spawnLiveMs`. */
+/** The time for a run to begin: a program that cannot run ends within `spawnLiveMs`. */
 const beginMs = 2 * limits.spawnLiveMs
 
 interface StartOptions {
@@ -72,7 +72,7 @@ export async function seeStart(
   started: OutputOf<'run.start'>,
   isAwaited = false,
 ): Promise<void> {
-  // What a loop lacks it says itself, in a moment.
+  // A loop reports by itself what it lacks, in a moment.
   if (started.note !== undefined && started.harness !== 'loop' && !print.isJson) print.say(started.note)
   print.progress(`starting ${started.agent}`)
   const run = await begun(client, started).finally(() => print.progress())
@@ -99,7 +99,7 @@ function isLive({ name, status }: Worker, { agent }: Run): boolean {
 }
 
 async function seeEnd(client: RelayClient, print: Print, run: Run): Promise<void> {
-  // Said first, for a person who does not wait until the end.
+  // Printed first, for a person who does not wait until the end.
   if (!print.isJson && !isOver(run)) print.say(startedLine(run))
   const ended = await waited(client, print, run)
   const { summary } = ended

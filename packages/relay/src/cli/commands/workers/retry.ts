@@ -1,4 +1,4 @@
-// `retry`: the same task again, for a worker that has exited, or the same contract, for a run that has ended.
+// `retry`: gives a worker that has exited its task again, or a run that has ended its contract.
 
 import type { RelayClient } from '@agent-relay/sdk'
 import type { CliCommand, Context } from '../../command.ts'
@@ -22,10 +22,10 @@ async function run(context: Context): Promise<void> {
   })
 }
 
-/** The run that is meant, by its id or its agent's name; undefined if a worker is meant, or nothing that is known. */
+/** The run that `name` means, by its id or its agent's name; undefined if a worker is meant, or nothing that is known. */
 async function runOf(client: RelayClient, name: string): Promise<string | undefined> {
   const [found] = (await client.call('run.status', { runs: [name] })).runs
-  // A worker is told of as a run of its own name.
+  // A worker appears as a run whose id is the worker's name.
   if (!found || 'error' in found || found.id === found.agent) return undefined
   return found.id
 }

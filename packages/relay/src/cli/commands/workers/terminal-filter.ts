@@ -3,10 +3,10 @@
 
 const stringStarts = new Set([']', 'P', 'X', '^', '_'])
 /** Questions that the terminal would answer as if somebody typed: device attributes, status, and the like. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for control characters.
 const questions = /\u001b\[[?>=]?[0-9;]*(?:c|n|x)|\u001b\[[?>]?[0-9;]*u|\u001bZ|\u001b\[>[0-9;]*q|\u001b\[[0-9;]*t/g
 
-/** Keeps its state between chunks, because a sequence may be cut anywhere. */
+/** Filters output chunk by chunk. State is kept between chunks, because a sequence may be cut anywhere. */
 export class TerminalFilter {
   #isInString = false
   #rest = ''
@@ -17,15 +17,15 @@ export class TerminalFilter {
     let passed = ''
     while (text !== '') {
       if (this.#isInString) {
-        // biome-ignore lint/suspicious/noControlCharactersInRegex: the two ends of such a string.
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: a string ends with BEL or ST.
         const end = /\u0007|\u001b\\|\u009c/.exec(text)
-        // An ESC at the very end may be the first half of its terminator.
+        // An ESC at the very end may be the first half of the string's terminator.
         if (!end) return this.#keep(passed, text.endsWith('\u001b') ? '\u001b' : '')
         this.#isInString = false
         text = text.slice(end.index + end[0].length)
         continue
       }
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: the one that begins every sequence.
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: every sequence begins with one of these.
       const start = /[\u001b\u0090\u0098\u009d-\u009f]/.exec(text)
       if (!start) return passed + text
       passed += text.slice(0, start.index)
@@ -45,7 +45,7 @@ export class TerminalFilter {
   }
 }
 
-/** The sequence at the start of `text`; undefined where it is cut off. */
+/** The control sequence at the start of `text`; undefined where it is cut off. */
 function sequenceOf(text: string): { text: string; isString: boolean } | undefined {
   if (text[0] !== '\u001b') return { text: text[0] as string, isString: true }
   const second = text[1]

@@ -11,7 +11,7 @@ import { TerminalFilter } from './terminal-filter.ts'
 
 /** Ctrl-] */
 const detachKey = '\u001d'
-/** At most this much of what was typed during one call goes with the next one. */
+/** The most that one call sends of what was typed during the call before. */
 const typeBytesMax = 32 * 1024
 /** Undoes what a full-screen program may have changed: alternate screen, mouse, paste, keyboard mode, cursor, colours. */
 const leaveScreen =
@@ -91,7 +91,7 @@ async function runAttach(context: Context): Promise<void> {
   })
 }
 
-/** Resolves when `ending` is aborted, or when the worker exits, with the reason; rejects on a refusal. */
+/** Follows the worker's output. Resolves when `ending` is aborted, or when the worker exits, with the reason; rejects on a refusal. */
 async function follow(
   client: RelayClient,
   name: string,
@@ -136,7 +136,7 @@ class Keyboard {
     void this.#send().then(() => end >= 0 && this.#leave())
   }
 
-  /** Only a person answers a dialog: then this terminal is no person's, and what is typed here goes nowhere. */
+  /** Leaves when a key is refused because only a person answers a dialog: this terminal is no person's, so what is typed here goes nowhere. */
   #refused(error: unknown): void {
     if (!(error instanceof RelayError) || error.code !== 'person.required') return
     this.refusal = error

@@ -1,4 +1,4 @@
-// `spawn`, `release`, `pause`, `resume`, `workers`: hiring programs and letting them go. Their terminals are in terminal.ts.
+// `spawn`, `release`, `pause`, `resume`, `workers`: start, end and list the programs that work for agents. Their terminals are in terminal.ts.
 
 import { resolve } from 'node:path'
 import { clisWith, inWords } from '@agent-relay/sdk/internal/clis'
@@ -81,14 +81,14 @@ async function runSpawn(context: Context<SpawnOptions>): Promise<void> {
   })
 }
 
-/** The task without its flag would go to the CLI, which takes it or not. */
+/** Refuses words that belong to no option: a task without its flag would go to the CLI, which takes it or not. */
 function noneMisplaced([word]: string[]): void {
   if (word === undefined) return
   const text = `"${oneLine(word)}" belongs to no option. The task is --task "…"; what the CLI itself takes stands after --.`
   throw new CommandError(text, exits.usage)
 }
 
-/** Says that a worker has been started. */
+/** Reports that a worker has been started. */
 export async function seeHired(print: Print, name: string, hired: Promise<OutputOf<'worker.spawn'>>): Promise<void> {
   const answer = await print.during(`starting ${oneLine(name)}`, hired)
   if (print.isJson) return void (await print.json(answer))
@@ -96,7 +96,7 @@ export async function seeHired(print: Print, name: string, hired: Promise<Output
   if (answer.note !== undefined) print.say(oneLine(answer.note))
 }
 
-/** What to start, and how to speak to it. */
+/** The program to start, and how to speak to it. */
 function programOf({ cli, command, acp, terminal }: SpawnOptions) {
   const line = acp ?? command
   const flag = acp === undefined ? '--command' : '--acp'
@@ -112,7 +112,7 @@ function programOf({ cli, command, acp, terminal }: SpawnOptions) {
   return { cli: acp === undefined ? 'plain' : 'acp', command: splitWords(line, flag), control }
 }
 
-/** The line after --command as words: quotes and backslashes as people write them, and no shell, so that nothing in it is ever run. */
+/** Splits the line after --command into words: quotes and backslashes as people write them, and no shell, so that nothing in it is ever run. */
 export function splitWords(line: string, flag = '--command'): string[] {
   const [words, quote] = [wordsOf(line), openQuoteOf(line)]
   if (quote !== undefined) throw new CommandError(`${flag}: the quote ${quote} is never closed.`, exits.usage)
@@ -184,7 +184,7 @@ async function runList(context: Context<WorkersOptions>): Promise<void> {
   await withClient(context, 'anyone', async ({ client }) => {
     const listed = (await client.call('worker.list', { all: options.all, whole: print.isJson })).workers
     const trees = await changesOf(client)
-    // Those that have exited and left a worktree are listed too: somebody has to look at it.
+    // Workers that have exited and left a worktree are listed too: somebody has to look at it.
     const left = [...trees.values()].filter(({ id }) => !listed.some((each) => each.id === id))
     const workers: Changed[] = [
       ...listed.map((worker) => ({ ...(trees.get(worker.id) ?? worker), task: worker.task })),
@@ -195,7 +195,7 @@ async function runList(context: Context<WorkersOptions>): Promise<void> {
       const more = options.all ? '' : ' Those that have exited: agent-relay workers --all.'
       return print.say(`No worker runs.${more} To start one: agent-relay spawn NAME --cli claude --task "…"`)
     }
-    // What few have is shown where any has it.
+    // A column that few workers need is shown where any needs it.
     const more: [Column, (worker: Changed) => string][] = [
       ...(workers.some(({ machine }) => machine !== undefined) ? [machineColumn] : []),
       ...(workers.some(({ spend }) => spend) ? [spentColumn] : []),
@@ -237,7 +237,7 @@ function row(worker: Worker & { task?: string }, home: string | undefined): stri
   return cells.map(oneLine)
 }
 
-/** `blocked: permission dialog`, `exited: its program ended with code 1`, `idle`. */
+/** A worker's state in words: `blocked: permission dialog`, `exited: its program ended with code 1`, `idle`. */
 export function stateText({
   status,
   reason,

@@ -1,4 +1,5 @@
-// `diff`, `merge`, `sweep`: what workers changed in their worktrees, and what becomes of it. `merge` runs git here, in the checkout of who types it.
+// `diff`, `merge`, `sweep`: show, merge or remove the changes of workers in their worktrees. `merge` runs git in this process, in the checkout where
+// it is typed.
 
 import type { RelayClient } from '@agent-relay/sdk'
 import { quotedWord } from '@agent-relay/sdk/internal/command-words'
@@ -12,13 +13,13 @@ import { clean, oneLine } from '../../text.ts'
 /** A worker, with its changes where it has a worktree. */
 export type Changed = OutputOf<'worker.changes'>['workers'][number]
 
-/** Of the workers that have a worktree, by their ids. */
+/** The workers that have a worktree, by their ids. */
 export async function changesOf(client: RelayClient): Promise<Map<string, Changed>> {
   const { workers } = await client.call('worker.changes', {})
   return new Map(workers.map((worker) => [worker.id, worker]))
 }
 
-/** `relay/Fixer +2 -1, 3 files`: commits ahead and behind, and the files that differ. */
+/** A worker's branch: `relay/Fixer +2 -1, 3 files` has the commits ahead and behind, and the number of files that differ. */
 export function branchText({ worktree, changes, error }: Changed): string {
   if (!worktree) return '–'
   if (!changes) return oneLine(`${worktree.branch} (${error ?? 'not known'})`)

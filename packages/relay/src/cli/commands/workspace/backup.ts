@@ -1,4 +1,4 @@
-// `workspace backup`: workspaces into one file, with or without a daemon that runs. And back: restore.ts.
+// `workspace backup`: copies workspaces into one file, whether or not a daemon runs. restore.ts brings them back.
 
 import { resolve } from 'node:path'
 import { inWords } from '@agent-relay/sdk/internal/clis'
@@ -66,7 +66,7 @@ async function runBackup({ args, options, env, print }: Context<BackupOptions>):
   }
 }
 
-/** All of them, if none is named. */
+/** The wanted names, or all of them if none is wanted; `lack` begins the refusal of an unknown name. */
 export function chosen(all: string[], wanted: string[], lack: string): string[] {
   const unknown = wanted.find((name) => !all.includes(name))
   if (unknown !== undefined) throw new CommandError(`${lack} "${unknown}". There is ${inWords(all)}.`, exits.refused)

@@ -1,4 +1,4 @@
-// `workspace export` and `workspace import`: what was said in a workspace, or all that happened there, as text; and such a file as a new workspace.
+// `workspace export` and `workspace import`: the messages of a workspace, or all its events, as text; and such a file as a new workspace.
 
 import { createWriteStream } from 'node:fs'
 import { resolve } from 'node:path'
@@ -53,7 +53,7 @@ export const exporting: NamedCommand<ExportOptions> = {
   run: runExport,
 }
 
-/** Takes text for as long as somebody wants it. */
+/** Takes text; answers false once nobody wants more. */
 type Take = (text: string) => Promise<boolean>
 
 async function runExport(context: Context<ExportOptions>): Promise<void> {
@@ -87,7 +87,7 @@ async function intoFile(path: string, write: (take: Take) => Promise<number>): P
   return count
 }
 
-/** One page of events at a time, from the first to the last that there was at the start. Answers how many were taken. */
+/** Exports one page of events at a time, from the first to the last that there was at the start. Answers how many were taken. */
 async function exportAll(client: RelayClient, options: ExportOptions, workspace: string, take: Take): Promise<number> {
   const { events: isAll = false, bodies = true, format } = options
   const types = isAll || options.run !== undefined ? undefined : ['message.created']
@@ -114,7 +114,7 @@ function line(value: RelayEvent | Message, hasBodies: boolean): string {
   return safeJson(recordingLine(value, !hasBodies))
 }
 
-/** A body is quoted, so that no line of it can pass for the head of another message. */
+/** A message as Markdown. The body is quoted, so that no line of it can pass for the head of another message. */
 function markdown({ id, ts, from, to, kind, thread, replyTo, body }: Message, hasBodies: boolean): string {
   const about = [ts, ...(kind === 'free' ? [] : [kind]), id]
   if (replyTo !== undefined) about.push(`reply to ${replyTo}`)
@@ -123,7 +123,7 @@ function markdown({ id, ts, from, to, kind, thread, replyTo, body }: Message, ha
   return `\n**${oneLine(from)} → ${addressText(to)}** ${about.map(oneLine).join(' · ')}\n\n${text.replace(/^/gm, '> ')}\n`
 }
 
-/** All conditions at once. That of a run remembers whose run it is, from its start to its end. */
+/** Whether an event fits all conditions. The condition on a run remembers its agent, from the run's start to its end. */
 function filterOf({ conversation, thread, run }: ExportOptions): (event: RelayEvent) => boolean {
   let agent: string | undefined
   return (event) => {

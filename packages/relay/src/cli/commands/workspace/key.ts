@@ -1,4 +1,5 @@
-// `workspace key`: prints the key of a workspace from the credentials file, or a new one, which the daemon makes and writes there.
+// `workspace key`: prints the key of a workspace from the credentials file. With `--rotate` the daemon makes a new one; `--keep` stores one that was
+// made elsewhere.
 
 import { realpathSync } from 'node:fs'
 import { credentialsPath, dataDir } from '@agent-relay/sdk/internal/discover'
@@ -36,12 +37,12 @@ export const key: NamedCommand<KeyOptions> = {
   run,
 }
 
-/** The key goes to stdout alone. */
+/** Prints the key, alone on stdout. */
 async function run(context: Context<KeyOptions>): Promise<void> {
   const { args, options, print } = context
   const named = { cwd: context.cwd, options: { project: args[0] ?? options.project } }
   const workspace = meantWorkspace(named, context.env)
-  // The key is in a file of the owner's, which their scripts may read as well.
+  // A script will do as well: the key is in a file of the owner's, which their scripts may read.
   await provePerson(context.env, { script: true })
   if (options.keep) return keep(context, workspace)
   const key = options.rotate ? await rotate(context, workspace) : await stored(context, workspace)
@@ -62,7 +63,7 @@ async function rotate({ env, print }: Context, workspace: string): Promise<strin
   }
 }
 
-/** It was made on another machine. The daemon knows its hash, and says whose it is. */
+/** Stores the key of a workspace, which was made on another machine. The daemon knows the key's hash, and says which workspace it opens. */
 async function keep({ env, print }: Context, workspace: string): Promise<void> {
   const key = await askSecret(
     `The key of workspace ${workspace}, as \`agent-relay workspace key\` prints it elsewhere`,
@@ -82,7 +83,7 @@ async function keep({ env, print }: Context, workspace: string): Promise<void> {
   }
 }
 
-/** A running daemon knows the workspace's id; the file alone knows only names, which two data directories may share. */
+/** The key in the credentials file. A running daemon knows the workspace's id; the file alone knows only names, which two data directories may share. */
 async function stored({ env }: Context, workspace: string): Promise<string> {
   const path = credentialsPath(env)
   const file = new CredentialsFile(path)

@@ -1,4 +1,4 @@
-// `workspace policy`: what a workspace allows beyond what every agent may do.
+// `workspace policy`: shows and changes what a workspace allows beyond what every agent may do.
 
 import type { Delegation, OutputOf } from '@agent-relay/sdk/protocol'
 import { CommandError, type Context, exits, type NamedCommand } from '../../command.ts'
@@ -114,7 +114,7 @@ async function runSet(context: Context<SetOptions>): Promise<void> {
   })
 }
 
-/** `Lead=Bob,Cyd` */
+/** Parses `Lead=Bob,Cyd`: an agent, and the agents whose terminals it may see. */
 function viewOf(text: string): [string, string[]] {
   const at = text.indexOf('=')
   if (at < 1)
@@ -128,7 +128,7 @@ function durationOf(text: string): number {
   return ms
 }
 
-/** `Lead=Fixer:Bash:npm test*`; `Lead=none` takes back all that Lead was given. */
+/** Parses `Lead=Fixer:Bash:npm test*`; `Lead=none` takes back all that Lead was given. */
 function delegationOf(text: string, until: number): { agent: string; made?: Delegation } {
   const at = text.indexOf('=')
   const [agent, rest] = [text.slice(0, Math.max(0, at)), text.slice(at + 1)]
@@ -151,13 +151,13 @@ function namesOf(text: string): string[] {
   return text === 'none' ? [] : names.filter((name) => name !== '')
 }
 
-/** What each setting allows. Neither limits the local socket nor the holder of the key. */
+/** The values of `spawn` in words. Neither limits the local socket or the holder of the key. */
 const spawnTexts: Record<ShownPolicy['spawn'], string> = {
   none: "over HTTP and WebSocket an agent's token starts no program",
   clis: "over HTTP and WebSocket an agent's token starts the named CLIs, as they are, in the project's directory",
 }
 
-/** What becomes of an edit of a file that another agent is editing. A person's own editor is never in the way. */
+/** The values of `claims` in words: what becomes of an edit of a file that another agent is editing. A person's own editor is never in the way. */
 const claimTexts: Record<ShownPolicy['claims'], string> = {
   off: 'nobody is asked about edits',
   warn: 'an edit of a file that another agent is editing goes ahead, and both are told',

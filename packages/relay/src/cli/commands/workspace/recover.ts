@@ -1,4 +1,4 @@
-// `workspace recover`: says what a workspace lacks of what was stored in it, and goes on with what is left once a person has agreed.
+// `workspace recover`: says what a workspace has lost of its stored entries, and goes on with what is left once a person has agreed.
 
 import { credentialsPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import { nearest } from '../../../core/nearest.ts'
@@ -54,7 +54,7 @@ async function run({ args, options, env, print }: Context<RecoverOptions>): Prom
   await print.line(`Workspace ${workspace} ${goesOn}.${open}`)
 }
 
-/** Refused with the fix where this cannot help: the database is gone, damaged, or another workspace's. */
+/** The gap in what was stored. Refused with the fix where recovering cannot help: the database is gone, damaged, or another workspace's. */
 async function gapOf(workspace: string, directory: DataDirectory, env: Env): Promise<Gap | undefined> {
   const { KnownWorkspaces } = await import('../../../daemon/known-workspaces.ts')
   const known = new KnownWorkspaces(new CredentialsFile(credentialsPath(env)), directory)
@@ -87,7 +87,7 @@ async function confirm(workspace: string): Promise<void> {
     throw new CommandError('Cancelled. Nothing was changed.', exits.refused)
 }
 
-/** False where no daemon runs. */
+/** Opens the workspace in the daemon; false where none runs. */
 async function opened(workspace: string, env: Env): Promise<boolean> {
   const link = await reachControl(env)
   if (!link) return false

@@ -1,5 +1,5 @@
-// `workspace restore`: workspaces of a backup into this data directory, with or without a daemon that runs. How they are placed is the same for
-// what was imported (export.ts).
+// `workspace restore`: takes workspaces of a backup into this data directory, whether or not a daemon runs. export.ts places imported workspaces in
+// the same way.
 
 import { accessSync, constants, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -80,13 +80,13 @@ async function runRestore({ args, options, env, print }: Context<RestoreOptions>
   }
 }
 
-/** What went wrong between the first one that took its place and the last. */
+/** The failure that stopped a restore after its first workspace had taken its place. */
 interface Stop {
   name: string
   error: unknown
-  /** It is there all the same: what failed came after. */
+  /** True if the workspace is there all the same, because a later step failed. */
   isThere: boolean
-  /** Those that are not there, in the order of the backup. */
+  /** The workspaces that are not there, in the order of the backup. */
   missing: string[]
 }
 
@@ -131,7 +131,7 @@ interface Restoring {
   isLocal?: boolean
 }
 
-/** All of them are prepared before the first one takes its place. What is prepared and has none in the end has a key in it: it does not stay. */
+/** Prepares all workspaces before the first one takes its place. A prepared folder that is not placed in the end is removed, because it has a key in it. */
 async function restoreAll(held: Backup, { env, print, keepsKey, isLocal }: Restoring): Promise<Outcome> {
   const { isBlankHome, isPlaced, prepare } = await import('../../../daemon/backup.ts')
   const directory = new DataDirectory(dataDir(env))
@@ -150,13 +150,13 @@ async function restoreAll(held: Backup, { env, print, keepsKey, isLocal }: Resto
       print.progress()
       return await placeAll(all, place, ({ name, id }) => isPlaced(directory, name, id))
     } finally {
-      // One that was placed is not there any more.
+      // A folder that was placed is not there any more.
       for (const { folder } of all) rmSync(folder, { recursive: true, force: true })
     }
   })
 }
 
-/** One that is in its place stays, whatever becomes of the next: agents may be in it already. */
+/** Places the workspaces in turn. One that is in its place stays, whatever becomes of the next: agents may be in it already. */
 async function placeAll(
   all: (Restored & Prepared)[],
   place: Place,
@@ -175,14 +175,17 @@ async function placeAll(
   return { restored: all.map(told) }
 }
 
-/** Without its key, and the folder that it was prepared in. */
+/** A restored workspace without its key, and without the folder that it was prepared in. */
 function told({ folder: _, key: __, ...restored }: Restored & Prepared): Restored {
   return restored
 }
 
 type Place = (name: string, prepared: Placeable) => Promise<void>
 
-/** A daemon that runs takes them in; where none does, none may start until they are in their places. What is refused leaves no folder. */
+/**
+ * Runs `work` with the function that places workspaces: through the daemon that runs, else under the lock that keeps any from starting meanwhile. A
+ * workspace that is refused leaves no folder.
+ */
 export async function withPlacer<T>(
   env: Env,
   directory: DataDirectory,
@@ -211,7 +214,7 @@ export async function withPlacer<T>(
   try {
     return await work(
       cleanly(async (name, prepared) => {
-        // The cluster is asked by the daemon alone.
+        // Checked by the names that were shared last, because only the daemon asks the cluster.
         if (!isLocal && directory.lastShared().includes(name))
           throw new RefusalError('workspace.name-shared', { workspace: name, placing: true, unchecked: true })
         placeAtRest(directory, keys, name, prepared)
@@ -234,7 +237,7 @@ function areTaken({ path, workspaces }: Backup, taken: Set<string>): CommandErro
   )
 }
 
-/** A fifo or a device would be read for ever. */
+/** The path of a readable regular file: a fifo or a device would be read for ever. */
 export function givenFile(name: string): string {
   const path = resolve(name)
   const found = statSync(path, { throwIfNoEntry: false })

@@ -1,5 +1,5 @@
-// `workspace share` and `workspace unshare`: a workspace moves into the cluster of this machine, or comes back from there. `workspace hand-over`: it
-// belongs to another machine of the cluster.
+// `workspace share` and `workspace unshare`: move a workspace into the cluster of this machine, or back from there. `workspace hand-over`: gives it
+// to another machine of the cluster.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { ClusterFile, placeText } from '../../../machine/cluster-file.ts'
@@ -87,7 +87,7 @@ async function runHandOver({ args, env, print }: Context): Promise<void> {
   }
 }
 
-/** With no cluster yet, one is made on the PostgreSQL of this machine. */
+/** Shares a workspace. Without a cluster, one is made on the PostgreSQL of this machine. */
 async function runShare(context: Context<ShareOptions>): Promise<void> {
   const { args, options, env, print } = context
   const workspace = args[0] as string
@@ -127,7 +127,7 @@ async function move(
     sayVersion(print, link.welcome.version)
     const asked = link.call(op, { workspace, force: options.force }, nextId('c'))
     const moved = await print.during(op === 'workspace.share' ? 'copying' : 'taking it back', asked)
-    // The line is all that is printed then.
+    // With `--invite`, the invitation is all that is printed as JSON.
     if (print.isJson && options.invite === undefined) return void (await print.json(moved))
     const entries = counted(moved.entries, 'entry').replace('entrys', 'entries')
     if (op === 'workspace.unshare')

@@ -23,7 +23,7 @@ async function run(context: Context): Promise<void> {
         ['workspace', workspace],
         ['daemon', `agent-relay ${oneLine(daemonVersion)}, up ${uptimeText(uptimeMs)}`],
         ['load', `${residentMb} MB, event loop late by ${lagMs.p50} ms (p50), ${lagMs.p99} ms (p99)`],
-        // Without this connection.
+        // This connection is not counted.
         ['agents', `${agents} known, ${counted(sessions - 1, 'other connection')}`],
         ['messages', `${messages}, ${counted(seq, 'entry').replace('entrys', 'entries')} in the journal`],
         ...(status.queued === undefined

@@ -54,7 +54,7 @@ async function mustAgree(name: string, isJson: boolean): Promise<void> {
     throw new CommandError('Cancelled. Nothing new is trusted.', exits.refused)
 }
 
-/** Everything that a person agrees to. The file may have come with a repository, so nothing is left out or hidden. */
+/** Lists everything that a person agrees to. The file may have come with a repository, so nothing is left out or hidden. */
 function whatItSets({ llm, mcpServers = {}, harness = {}, worktree = {} }: ProjectSettings): string[] {
   const model = [llm?.provider, llm?.model, llm?.baseUrl].filter((each) => each !== undefined).map(word)
   const key = llm?.apiKey === undefined ? [] : ['with an API key of its own']
@@ -95,7 +95,7 @@ function serverLines(name: string, server: McpServerSettings): string[] {
   ]
 }
 
-/** Quoted, with invisible characters escaped, unless it is plain: two words cannot look like one, nor one like another. */
+/** A word, quoted and with invisible characters escaped unless it is plain: two words cannot look like one, nor one like another. */
 function word(text: string): string {
   return /^[\w@%+=:,./~-]+$/.test(text) ? text : JSON.stringify(text).replace(unseen, escaped)
 }

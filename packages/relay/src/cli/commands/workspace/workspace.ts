@@ -33,7 +33,7 @@ const create: NamedCommand<CreateOptions> = {
   run: runCreate,
 }
 
-/** The key goes to stdout alone, this once. */
+/** Makes a workspace. Its key goes to stdout alone, this once. */
 async function runCreate({ args, options, env, print }: Context<CreateOptions>): Promise<void> {
   const workspace = args[0] as string
   const link = await control(env)
@@ -106,7 +106,7 @@ function stateOf({ open, atRest, shared, shadows, fault, stopped, cutOff }: Work
   return `${state}, shared${stopped ? ', stopped' : cutOff ? ', cut off' : ''}`
 }
 
-/** What takes the room, where that is not the messages themselves. */
+/** The room that a workspace takes, with the parts that take more than the messages themselves. */
 function roomOf({ bytes }: WorkspaceEntry): string {
   if (!bytes) return ''
   const { database, ...others } = bytes
