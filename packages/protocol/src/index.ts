@@ -1,4 +1,4 @@
-// The public names of `@agent-relay/protocol`. All of it is the SDK's; here it has the names that the protocol was first given.
+// The public names of `@agent-relay/protocol`: the SDK's own code, under the names that the protocol was first given.
 
 export * from './framing.ts'
 export type * from './types.ts'

@@ -1,9 +1,9 @@
-// What an envelope is, for programs that speak the protocol themselves. Types alone.
+// The type of an envelope, for programs that speak the protocol themselves. Types alone.
 
 import type { Envelope as SdkEnvelope } from '@agent-relay/sdk/protocol/frames'
 
 export type { FrameType, Hello, Welcome } from '@agent-relay/sdk/protocol/frames'
 
-/** Its payload is `any`, unless a program says what it expects: each type of frame has another. */
+/** A protocol envelope. The payload is `any` unless a program names its type: each type of frame has another. */
 // biome-ignore lint/suspicious/noExplicitAny: with `unknown`, a program could not read `payload.message` without saying more.
 export type Envelope<P = any> = SdkEnvelope<P>

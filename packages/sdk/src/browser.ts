@@ -1,4 +1,4 @@
-// The front door for web pages: the relay over the platform's own WebSocket. Nothing here, or beneath it, imports `node:` or `ws`.
+// The SDK's entry point for web pages: the relay over the platform's own WebSocket. Nothing here, or beneath it, imports `node:` or `ws`.
 
 import { WorkspaceClient } from './client/client.ts'
 import { type Renamed, renamedText } from './client/shapes.ts'
@@ -8,9 +8,9 @@ import { type ConnectOptions, clientOptions, connected } from './relay/connect.t
 import type { Relay } from './relay/relay.ts'
 
 export interface RelayConnectOptions extends ConnectOptions {
-  /** Where the relay serves HTTP: `http://127.0.0.1:8101`. The page's own origin must be on its list: `--allow-origin`. */
+  /** The relay's HTTP address, `http://127.0.0.1:8101`. The page's own origin must be on the relay's list: `--allow-origin`. */
   url: string
-  /** Which workspace, where the relay asks for no key and has several. */
+  /** The workspace to use, where the relay asks for no key and has several. */
   workspace?: string
   open?: WebSocketOpener
   connect?: Connector

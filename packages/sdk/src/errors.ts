@@ -1,5 +1,5 @@
-// The errors that callers of the SDK see, and how a refusal becomes one. The refusals themselves are in protocol/refusals.ts.
-// Loaded by the stdio pipe, so it imports types alone.
+// The errors that callers of the SDK see, and the function that turns refusals into them. The refusals themselves are in protocol/refusals.ts. Loaded by the
+// stdio pipe, so it imports types alone.
 
 import type { RefusalDetails } from './protocol/refusals.ts'
 
@@ -7,7 +7,7 @@ export interface RelayErrorOptions {
   /** A refusal's code, or one of the SDK's own: `daemon.not-running`, `connection.lost`, `workspace.ambiguous`. */
   code?: string
   details?: RefusalDetails
-  /** The same call may succeed later without being changed. */
+  /** Whether the same call may succeed later without being changed. */
   retry?: boolean
   cause?: unknown
 }
@@ -83,7 +83,7 @@ export interface RefusalLike {
   details?: RefusalDetails
 }
 
-/** The error class for a code. The text stays the refusal's own, because it says the fix. */
+/** Turns a refusal into an error, of the class for its code. The text stays the refusal's own, because it says the fix. */
 export function errorFrom(refusal: RefusalLike): RelayError {
   const { code, message, retry = false, details = {} } = refusal
   const options = { code, retry, details }

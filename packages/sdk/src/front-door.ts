@@ -1,4 +1,4 @@
-// The front door on every platform: the names that programs use. What speaks the protocol is in wire.ts, what only our own packages use in internal/.
+// The public names of the SDK on every platform. Programs that speak the protocol use wire.ts; what only our own packages use is in internal/.
 
 export type { ReceivedMessage } from './client/shapes.ts'
 export {

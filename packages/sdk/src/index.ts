@@ -1,4 +1,4 @@
-// The front door for programs in Node.
+// The SDK's entry point for programs in Node.
 
 export * from './front-door.ts'
 export { connectRelay, RelayClient, type RelayClientOptions, type RelayConnectOptions } from './node.ts'

@@ -1,23 +1,23 @@
-// Every limit of the client's own side, unit last. Those that both ends of a wire agree on are in protocol/limits.ts.
+// Every limit of the client's own side, unit last. Limits that both ends of a wire agree on are in protocol/limits.ts.
 
 export interface ClientLimits {
-  /** A first reconnect waits about this long, each further one about twice as long as the one before ... */
+  /** The first reconnect waits about this long, each further one about twice as long as the one before. */
   backoffMsMin: number
-  /** ... up to this. */
+  /** No reconnect waits longer than this. */
   backoffMsMax: number
   /** Calls wait for a lost daemon this long and then fail. A restart takes well under a second. */
   callAwayMs: number
   /** A call that was lost with this many links is not sent again: it may be what kills the daemon. */
   callTriesMax: number
-  /** Ids of shown messages that are remembered. A repeat comes within the ten minutes of an offer, or not at all. */
+  /** Number of shown messages whose ids are remembered. A repeat comes within the ten minutes of an offer, or not at all. */
   shownMax: number
-  /** Shown messages are marked read together: at most this much later ... */
+  /** Shown messages are marked read together, at most this much later. */
   readBatchMs: number
-  /** ... and this many at once. */
+  /** At most this many shown messages are marked read at once. */
   readBatchMax: number
-  /** The inbox is followed this much longer when the last listener left: the next `once` may be on its way. */
+  /** The inbox is followed this much longer after the last listener left: the next `once` may be on its way. */
   followGraceMs: number
-  /** A goodbye waits this long for the last marks to be stored. */
+  /** A goodbye waits this long for the last read marks to be stored. */
   goodbyeMs: number
 }
 
@@ -33,7 +33,7 @@ export const clientLimits: Readonly<ClientLimits> = {
   goodbyeMs: 1_000,
 }
 
-/** A daemon answers HELLO at once; one that accepts the connection and says nothing is another program. */
+/** Limit for the answer to HELLO. A daemon answers at once; one that accepts the connection and says nothing is another program. */
 export const welcomeMs = 5_000
 /** A connection whose other end does not close in turn counts as gone after this. */
 export const lingerMs = 1_000

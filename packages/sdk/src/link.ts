@@ -6,9 +6,9 @@ import type { Refusal } from './protocol/refusals.ts'
 
 export interface Link {
   readonly welcome: Welcome
-  /** Rejects with a RelayError. The id names the command: sent again under the same id, it still runs once. */
+  /** Calls an operation; rejects with a RelayError. The id names the command: sent again under the same id, it still runs once. */
   call<O extends CallName>(op: O, input: InputOf<O>, id: string): Promise<OutputOf<O>>
-  /** Resolves once established, with the number from which on nothing is missed; then items come until `unwatch`. */
+  /** Resolves once the watch is set up, with the number from which on nothing is missed; then items come until `unwatch`. */
   watch<O extends WatchName>(
     op: O,
     input: InputOf<O>,
@@ -24,14 +24,14 @@ export interface Link {
 }
 
 /**
- * The calls that answer one question of a model. They are named after it. `answered` says that the whole answer has left, `lost` that it
- * never will: what it handed out is free again.
+ * The calls that answer one question of a model, and are named after that question. `answered` says that the whole answer has left, `lost` that it never will:
+ * messages that it handed out are free again.
  */
 export interface Turn {
   call<O extends CallName>(op: O, input: InputOf<O>, signal?: AbortSignal): Promise<OutputOf<O>>
   answered(): void
   lost(): void
-  /** Only on a lift, where a session may say which role it acts as. */
+  /** The roles of a lift, the only place where a session may say which role it acts as. */
   readonly roles?: Roles
 }
 
@@ -40,7 +40,7 @@ export interface Roles {
   readonly names: readonly string[]
   /** The name that this session has shown or chosen. */
   readonly own?: string
-  /** The same turn as that role; throws where this session may not act as it. Its answer leaves with the turn's own. */
+  /** The same turn, acting as that role; throws where this session may not. The role's answer leaves with the turn's own. */
   as(role: string): Turn
 }
 

@@ -9,7 +9,7 @@ import { type ConnectOptions, clientOptions, connected } from './relay/connect.t
 import type { Relay } from './relay/relay.ts'
 
 export interface RelayClientOptions extends ClientOptions, DefaultConnectorOptions {
-  /** Another way to a link than the Unix socket, for instance in process. */
+  /** Replaces the link over the Unix socket, for instance by one in process. */
   connect?: Connector
 }
 
@@ -19,20 +19,20 @@ export class RelayClient extends WorkspaceClient {
   }
 }
 
-/** As Node's own warnings: on stderr, and silent with `--no-warnings`. */
+/** Warns as Node itself does: on stderr, and not with `--no-warnings`. */
 function warn(renamed: Renamed): void {
   process.emitWarning(renamedText(renamed), { type: 'AgentRelayWarning', code: 'AGENT_RELAY_RENAMED' })
 }
 
 export interface RelayConnectOptions extends ConnectOptions, DefaultConnectorOptions {
-  /** Over WebSocket, with a key or token: where the relay serves HTTP, `http://127.0.0.1:8101`. */
+  /** The relay's HTTP address, `http://127.0.0.1:8101`, to connect over WebSocket with a key or token. */
   url?: string
-  /** Which workspace, where the relay at `url` asks for no key and has several. */
+  /** The workspace to use, where the relay at `url` asks for no key and has several. */
   workspace?: string
   connect?: Connector
 }
 
-/** Over the Unix socket of the daemon that discovery finds, unless `url` or another way is given. */
+/** Connects over the Unix socket of the daemon that discovery finds, unless `url` or another way is given. */
 export function connectRelay(options: RelayConnectOptions = {}): Promise<Relay> {
   const { url, workspace } = options
   const link = url === undefined ? {} : { connect: websocketConnector(url, { workspace }) }

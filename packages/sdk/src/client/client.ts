@@ -1,5 +1,5 @@
-// What a program says to its workspace: typed calls and events over any link. No `node:` import: the Node default is in node.ts.
-// Reconnecting is in lasting.ts; repeats and read marks are in read-marks.ts.
+// The client that programs use: typed calls and events over any link. No `node:` import: the Node default is in node.ts. Reconnecting is in lasting.ts;
+// repeats and read marks are in read-marks.ts.
 
 import { ConnectionError, type RelayError, TimeoutError } from '../errors.ts'
 import { type ClientLimits, clientLimits } from '../limits.ts'
@@ -39,7 +39,7 @@ import {
   withContent,
 } from './shapes.ts'
 
-/** One getInbox skips at most this many pages that hold nothing but repeats. */
+/** The most pages that one `getInbox` skips because they hold nothing but repeats. */
 const hiddenPagesMax = 20
 
 export class WorkspaceClient extends Emitter<ClientEvents> {
@@ -77,21 +77,21 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
         if (!(error instanceof ConnectionError)) this.emit('error', error as RelayError)
       },
     })
-    // After the constructor, so that a listener added right after it hears of a failure.
+    // Connect after the constructor, so that a listener added right after it hears of a failure.
     if (options.autoConnect !== false) queueMicrotask(() => this.#connectQuietly())
   }
 
-  /** The name that the workspace gave; it may be the one that was asked for with a number. */
+  /** The agent's name in the workspace: the requested name, with a number if somebody else has it. */
   get agentName(): string | undefined {
     return this.#line.hello.name
   }
 
-  /** The session has this name now: registered by a call, or given by the daemon, in whose own process this client runs. */
+  /** Adopts the session's name, which a call registered, or which the daemon gave to a client in its own process. */
   actsAs({ agent, token }: { agent: string; token?: string }): void {
     this.#line.adopt(agent, token)
   }
 
-  /** The agent's own token: the one that was passed, or the one that registering made. */
+  /** The agent's own token: passed as an option, or made by registering. */
   get token(): string | undefined {
     return this.#line.hello.token
   }
@@ -100,12 +100,12 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     return this.#line.phase === 'up'
   }
 
-  /** Rejects when no daemon listens or when it refuses. After the first success the client reconnects by itself. */
+  /** Rejects when no daemon listens, or when the daemon refuses. After the first success the client reconnects by itself. */
   async connect(): Promise<Welcome> {
     return await this.#line.open()
   }
 
-  /** Any operation of the table. While the daemon is away it waits up to `callAwayMs`. */
+  /** Calls any operation of the table. While the daemon is away the call waits up to `callAwayMs`. */
   async call<O extends CallName>(op: O, input: InputOf<O>, options: CallOptions = {}): Promise<OutputOf<O>> {
     return await this.#call(op, () => input, options)
   }
@@ -116,14 +116,14 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
   }
 
   /**
-   * Sends, or keeps the message on this machine while its shared workspace cannot be reached. `queued`: it is not stored, and is sent later by itself,
-   * in its order and once.
+   * Sends a message, or keeps it on this machine while its shared workspace cannot be reached. `queued`: the message is not stored yet, and is sent later by
+   * itself, in its order and once.
    */
   async queue(to: string | string[], body: string, options: SendOptions = {}): Promise<OutputOf<'message.queue'>> {
     return await this.#call('message.queue', () => sendInput(to, body, options), options)
   }
 
-  /** Sends, and resolves with the reply. The time counts from now, also across a restart of the daemon. */
+  /** Sends a message and resolves with the reply. The timeout counts from now, also across a restart of the daemon. */
   async sendAndWait(
     to: string | string[],
     body: string,
@@ -134,18 +134,18 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     const input = (): InputOf<'message.send'> => ({ ...sendInput(to, body, options), wait: wait() })
     const { reply } = await this.#call('message.send', input, options)
     if (!reply) throw new TimeoutError(`response from ${to}`, timeoutMs)
-    // Handed out like any other message: if it comes again, it is a repeat.
+    // The reply is handed out like any other message, so that it is hidden if it comes again.
     this.#readMarks.show(reply.id)
     this.#readMarks.owe(reply.id)
     return withContent(reply)
   }
 
-  /** Takes the unread messages, which count as read at the next call; with `peek` it only looks. Messages shown before are hidden. */
+  /** Takes the unread messages, which count as read at the next call; with `peek` only looks at them. Messages shown before are hidden. */
   async getInbox(options: InboxOptions = {}): Promise<InboxPage> {
     const { peek, unread_only, unreadOnly = unread_only, ...rest } = options
     const filter = unreadOnly === undefined ? rest : { ...rest, unreadOnly }
     if (peek) return pageOf(await this.call('inbox.peek', filter))
-    // The caller has stopped listening: messages that the watch still holds belong into this answer, or they would come late and out of order.
+    // Without a listener, messages that the watch still holds belong into this answer: otherwise they would come late and out of order.
     if (this.listenerCount('message') === 0) this.#unfollowInbox()
     for (let pages = 1; ; pages++) {
       const page = await this.call('inbox.take', filter)
@@ -175,7 +175,7 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     return agents.map((agent) => ({ ...agent, idle: agent.status === 'idle' }))
   }
 
-  /** Resolves when the worker's program has started; it messages when it is ready. */
+  /** Resolves when the worker's program has started; the worker sends a message when it is ready. */
   async spawn(options: SpawnOptions): Promise<WorkerResult> {
     return await resultOf(this.call('worker.spawn', options))
   }
@@ -192,13 +192,13 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
         this.#status = await this.call('workspace.status', {})
         return { ...this.#known(), ...this.#status, connected: true, uptime: uptimeText(this.#status.uptimeMs) }
       } catch {
-        // What is known without a connection, below.
+        // Without an answer, the status below has what is known without a connection.
       }
     }
     return { ...this.#known(), connected: false }
   }
 
-  /** Each event after `since` (default: from now on), once, in order, across lost links. */
+  /** Follows events: each one after `since` (default: from now on), once, in order, across lost links. */
   watch<const P extends EventPattern = '*'>(filter: EventFilter<P>, onEvent: (event: EventOf<P>) => void): Watch {
     let stop = (): void => {}
     const ready = new Promise<void>((resolve, reject) => {
@@ -211,12 +211,12 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
       stop = this.#line.follow('event.follow', new EventFollower(filter, { event, established: resolve, failed }))
       this.#line.open().catch(failed)
     })
-    // Reported as 'error' already.
+    // `failed` has reported the error already, as 'error'.
     ready.catch(() => {})
     return { ready, stop: () => stop() }
   }
 
-  /** Items of any watch, set up again after a lost link. Call the returned function to end it. */
+  /** Follows the items of any watch, which is set up again after a lost link. Call the returned function to end it. */
   follow<O extends WatchName>(op: O, on: ((item: OutputOf<O>) => void) | Follower<OutputOf<O>>): () => void {
     if (typeof on === 'object') return this.#line.follow(op, on)
     return this.#line.follow(op, {
@@ -227,7 +227,7 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     })
   }
 
-  /** Final: marks what was shown as read, says goodbye, ends calls in flight. Nothing keeps the process alive afterwards. */
+  /** Ends the client for good: marks what was shown as read, says goodbye, ends calls in flight. Nothing keeps the process alive afterwards. */
   async disconnect(): Promise<void> {
     if (this.#ended) return
     this.#ended = true
@@ -272,14 +272,14 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
     })
   }
 
-  /** No listener came: messages that arrived meanwhile were not seen, stay unread and will be handed out again. */
+  /** Ends the inbox watch when no new listener came: messages that arrived meanwhile were not seen, stay unread and will be handed out again. */
   #unfollowInbox(): void {
     this.#arrived.length = 0
     this.#stopFollowing?.()
     this.#stopFollowing = undefined
   }
 
-  /** A message that arrives between two listeners waits for the next one: `once` leaves such a gap after each message. */
+  /** Emits the messages that have arrived. Between two listeners they wait for the next one: `once` leaves such a gap after each message. */
   #showArrived(): void {
     while (this.#arrived.length > 0 && this.listenerCount('message') > 0) {
       const message = this.#arrived.shift() as InboxMessage

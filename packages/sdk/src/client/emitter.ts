@@ -37,7 +37,7 @@ export class Emitter<Events extends { [E in keyof Events]: Listener }> {
     for (const listener of this.#of(event)) guarded(() => listener(...args))
   }
 
-  /** Called after a listener was added or removed, with how many there are. */
+  /** Called after a listener was added or removed, with the number of listeners. */
   protected listenersChanged(_event: keyof Events, _count: number): void {}
 
   #of(event: keyof Events): Listener[] {
@@ -50,7 +50,7 @@ export class Emitter<Events extends { [E in keyof Events]: Listener }> {
   }
 }
 
-/** An error in a caller's callback is thrown outside our stack, so that the link goes on reading. */
+/** Runs a caller's callback. An error in it is thrown outside our stack, so that the link goes on reading. */
 export function guarded(callback: () => void): void {
   try {
     callback()

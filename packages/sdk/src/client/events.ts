@@ -1,17 +1,17 @@
-// Following events with no gap and no repeat over links that come and go: where a watch stands, and from where it resumes.
+// Event watches with no gap and no repeat over links that come and go: the place where a watch stands, and from where it resumes.
 
 import type { RelayError } from '../errors.ts'
 import type { EventPattern, RelayEvent } from '../protocol/events.ts'
 import type { InputOf } from '../protocol/operations.ts'
 import type { Follower } from './lasting-watches.ts'
 
-/** Which events. The wire takes any names; here they are checked by the compiler. */
+/** Selects events. The wire takes any names; here the compiler checks them. */
 export interface EventFilter<P extends EventPattern = EventPattern> {
-  /** After the entry with this number; from now on, if left out. */
+  /** Only events after the entry with this number; from now on, if left out. */
   since?: number
-  /** `message.created`, `action.*`; all, if left out. */
+  /** Types of events, such as `message.created` or `action.*`; all, if left out. */
   types?: readonly P[]
-  /** For a screen, and with the key: at most this many, ten times a second, the newest. An event `events.skipped` counts the others. */
+  /** The most events at a time, ten times a second and the newest, for a screen; needs the workspace key. An event `events.skipped` counts the others. */
   newest?: number
 }
 
@@ -22,14 +22,14 @@ export interface EventSink {
 }
 
 /**
- * Events of one entry share its number, and a link may break between two of them: resuming "after" that number would lose the rest.
- * So a resumed watch asks for the last entry again and passes over as many of its events as were seen.
+ * Follows events across links. Events of one entry share its number, and a link may break between two of them: resuming "after" that number would lose the
+ * rest. So a resumed watch asks for the last entry again and passes over as many of its events as were seen.
  */
 export class EventFollower implements Follower<RelayEvent> {
   readonly #filter: InputOf<'event.follow'>
   readonly #sink: EventSink
   #seq?: number
-  /** How many events of entry `#seq` were seen; 0 while the number is the one that the watch started at. */
+  /** Number of events seen of entry `#seq`; 0 while `#seq` is the number that the watch started at. */
   #seen = 0
   #passOver = 0
 
@@ -45,13 +45,13 @@ export class EventFollower implements Follower<RelayEvent> {
   }
 
   established(seq: number): void {
-    // "From now": the number is only known from the answer. With a `since` it is ours, and the answer's may lie ahead of the backlog.
+    // A watch "from now" learns its number from the answer. With a `since` the number is ours: the answer's may lie ahead of the backlog.
     if (this.#seq === undefined) this.#seq = this.#filter.since ?? seq
     this.#sink.established()
   }
 
   item(event: RelayEvent): void {
-    // What is in no journal has no place in it.
+    // Events that are in no journal have the number 0, and no place in the order.
     if (event.seq === 0) return this.#sink.event(event)
     if (this.#seq !== undefined && event.seq < this.#seq) return
     if (event.seq === this.#seq && this.#passOver > 0) {

@@ -1,4 +1,4 @@
-// The watches of a client, whatever happens to its links: set up on each new link, and again when the daemon ended one.
+// The watches of a client across its links: set up on each new link, and again when the daemon ended one.
 
 import { ConnectionError, RelayError } from '../errors.ts'
 import type { Link } from '../link.ts'
@@ -6,7 +6,7 @@ import type { Ids } from '../protocol/ids.ts'
 import type { InputOf, OutputOf, WatchName } from '../protocol/operations.ts'
 
 export interface Follower<T> {
-  /** Called each time the watch is set up: the place to resume from moves on. */
+  /** Called each time the watch is set up, because the place to resume from moves on. */
   input(): unknown
   established(seq: number): void
   item(item: T): void
@@ -32,7 +32,7 @@ export class LastingWatches {
     this.#againMs = againMs
   }
 
-  /** Set up at once, or as soon as there is a link. Call the returned function to end it. */
+  /** Sets a watch up at once, or as soon as there is a link. Call the returned function to end it. */
   add<O extends WatchName>(op: O, follower: Follower<OutputOf<O>>): () => void {
     const watch: LastingWatch = { op, follower: follower as Follower<unknown> }
     this.#watches.add(watch)
@@ -43,13 +43,13 @@ export class LastingWatches {
     }
   }
 
-  /** There is a new link. */
+  /** Sets all watches up on a new link. */
   over(link: Link): void {
     this.#link = link
     for (const watch of [...this.#watches]) this.#establish(watch, link)
   }
 
-  /** The link is gone. */
+  /** Notes that the link is gone. */
   lost(): void {
     this.#link = undefined
     for (const watch of this.#watches) watch.id = undefined
@@ -65,7 +65,7 @@ export class LastingWatches {
     watch.id = id
     const current = (): boolean => watch.id === id && this.#watches.has(watch)
     const over = (error: RelayError): void => {
-      // A key that was replaced ends the session while the watch is asked for: the next connection shows whether there is a valid one.
+      // A key that was replaced ends the session while the watch is being set up: the next connection shows whether there is a valid one.
       if (!current() || isLoss(error) || error.code === 'auth.revoked') return
       watch.id = undefined
       if (error.retry) {
@@ -87,7 +87,7 @@ export class LastingWatches {
     }, over)
   }
 
-  /** A watch that was cut off, because it fell behind for instance, resumes; not at once, or it would spin. */
+  /** Resumes a watch that was cut off, because it fell behind for instance; not at once, or it would spin. */
   #establishLater(watch: LastingWatch, link: Link): void {
     setTimeout(() => {
       if (this.#link === link && this.#watches.has(watch)) this.#establish(watch, link)

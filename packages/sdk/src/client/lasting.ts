@@ -1,5 +1,5 @@
 // One lasting connection to a workspace over links that come and go: it reconnects, sends unanswered calls again under their ids, and sets watches up again.
-// What the calls mean, and what was shown to the program: see client.ts.
+// The calls themselves, and what was shown to the program, are in client.ts.
 
 import { ConnectionError, RelayError } from '../errors.ts'
 import type { ClientLimits } from '../limits.ts'
@@ -26,13 +26,13 @@ export interface LastingOptions {
   onDown(closing: Closing): void
   /** WELCOME gave another name than HELLO asked for. */
   onRenamed(renamed: { asked: string; name: string }): void
-  /** A reconnect that will not be tried again. The first attempt's failure goes to whoever asked for it. */
+  /** Called when a reconnect failed and will not be tried again. The first attempt's failure goes to its caller. */
   onRefused(error: RelayError): void
 }
 
 interface Flight {
   op: CallName
-  /** Called for each attempt: what is left of a deadline shrinks. */
+  /** Called for each attempt, because what is left of a deadline shrinks. */
   input(): unknown
   id: string
   tries: number
@@ -47,7 +47,7 @@ export class LastingLink {
   #phase: Phase = 'idle'
   #link?: Link
   #welcome?: Welcome
-  /** In the order in which they were made, which is also the order in which they are sent again. */
+  /** Unanswered calls in the order in which they were made, which is also the order in which they are sent again. */
   readonly #flights = new Map<string, Flight>()
   readonly #watches: LastingWatches
   #arrival?: Deferred<Welcome>
@@ -66,12 +66,12 @@ export class LastingLink {
     return this.#phase
   }
 
-  /** What the next HELLO will say. */
+  /** The content of the next HELLO. */
   get hello(): Readonly<Hello> {
     return this.#hello
   }
 
-  /** The latest one, kept while away. */
+  /** The latest WELCOME, kept while the daemon is away. */
   get welcome(): Welcome | undefined {
     return this.#welcome
   }
@@ -98,22 +98,22 @@ export class LastingLink {
     this.#flights.set(id, flight)
     if (signal) this.#heed(signal, flight)
     if (this.#link) this.#send(flight, this.#link)
-    // Its failure reaches the caller through the flight.
+    // A failure reaches the caller through the flight.
     else this.open().catch(() => {})
     return flight.promise as Promise<OutputOf<O>>
   }
 
-  /** Set up at once, or as soon as there is a link. Call the returned function to end it. */
+  /** Sets a watch up at once, or as soon as there is a link. Call the returned function to end it. */
   follow<O extends WatchName>(op: O, follower: Follower<OutputOf<O>>): () => void {
     return this.#watches.add(op, follower)
   }
 
-  /** The name and token that the next HELLO will say. */
+  /** Sets the name and token of the next HELLO. */
   adopt(name: string, token: string | undefined): void {
     this.#hello = { ...this.#hello, name, token: token ?? this.#hello.token }
   }
 
-  /** Final. Calls in flight end with a ConnectionError. */
+  /** Ends the connection for good. Calls in flight end with a ConnectionError. */
   async end(): Promise<void> {
     if (this.#phase === 'ended') return
     this.#phase = 'ended'
@@ -143,7 +143,7 @@ export class LastingLink {
     }
     if (this.#welcome && this.#welcome.workspaceId !== welcome.workspaceId) {
       void link.close()
-      // Our calls, token and numbers belong to the other one.
+      // The calls, token and numbers of this client belong to the workspace that it was connected to before.
       this.#missed(new ConnectionError('another workspace answers where ours was', { retry: false }))
       return
     }
@@ -191,7 +191,7 @@ export class LastingLink {
     this.#options.onDown(closing)
   }
 
-  /** Jittered, so that a thousand clients of a restarted daemon do not all knock in the same millisecond. */
+  /** Tries to reconnect after a jittered wait, so that a thousand clients of a restarted daemon do not all connect in the same millisecond. */
   #tryLater(): void {
     const { backoffMsMin, backoffMsMax } = this.#options.limits
     const full = Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(this.#attempts++, 30))
@@ -229,7 +229,7 @@ export class LastingLink {
         flight.resolve(output)
       },
       (error) => {
-        // Lost with its link: it stays in flight and goes out again over the next one.
+        // A call that was lost with its link stays in flight and goes out again over the next one.
         if (isLoss(error)) return
         this.#land(flight)
         flight.reject(error)
@@ -244,7 +244,7 @@ export class LastingLink {
   #heed(signal: AbortSignal, flight: Flight): void {
     const abort = (): void => {
       this.#land(flight)
-      // A call that waits for a reply is given up over there too.
+      // The daemon, too, gives up a call that waits for a reply.
       this.#link?.unwatch(flight.id)
       flight.reject(signal.reason)
     }

@@ -1,17 +1,17 @@
-// What this client has shown to its program, and the read marks it still owes the daemon for that. Where messages come from: see client.ts.
+// The messages that this client has shown to its program, and the read marks for them that it still owes the daemon. Messages come from client.ts.
 
 import type { ClientLimits } from '../limits.ts'
 
 export interface ReadMarksOptions {
   limits: Pick<ClientLimits, 'shownMax' | 'readBatchMs' | 'readBatchMax'>
-  /** Stores the marks. */
+  /** Stores read marks. */
   markRead(ids: string[]): Promise<unknown>
   onError(error: unknown): void
 }
 
 export class ReadMarks {
   readonly #options: ReadMarksOptions
-  /** In the order shown, so that the oldest is forgotten first. */
+  /** Ids of messages in the order shown, so that the oldest is forgotten first. */
   readonly #shown = new Set<string>()
   readonly #owed = new Set<string>()
   #timer?: ReturnType<typeof setTimeout>
@@ -21,7 +21,7 @@ export class ReadMarks {
     this.#options = options
   }
 
-  /** True the first time; a message may be handed out again after a crash, and is hidden then. */
+  /** True the first time a message is shown. A message may be handed out again after a crash, and is hidden then. */
   show(id: string): boolean {
     if (this.#shown.has(id)) return false
     this.#shown.add(id)
@@ -34,14 +34,14 @@ export class ReadMarks {
     return true
   }
 
-  /** Marks it read soon, together with others. */
+  /** Marks a message read soon, together with others. */
   owe(id: string): void {
     this.#owed.add(id)
     if (this.#owed.size >= this.#options.limits.readBatchMax) void this.flush()
     else this.#timer ??= setTimeout(() => void this.flush(), this.#options.limits.readBatchMs)
   }
 
-  /** Resolves when nothing is owed any more; one batch at a time. Marks that fail are not kept: their messages come again, hidden. */
+  /** Resolves when no mark is owed any more; stores one batch at a time. Marks that fail are not kept: their messages come again, hidden. */
   flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined

@@ -1,4 +1,4 @@
-// What the client takes and gives: options, events, and the shapes of its answers, with the small functions that make them. No behaviour of its own.
+// The client's options, events and answers as types, with the small functions that make them. No behaviour of its own.
 
 import { ConnectionError, RelayError } from '../errors.ts'
 import type { ClientLimits } from '../limits.ts'
@@ -30,7 +30,7 @@ export interface ClientOptions {
   ids?: Ids
 }
 
-/** The name that was asked for, and the one that the workspace gave because somebody else has it. */
+/** The requested name, and the name that the workspace gave instead because somebody else has the first. */
 export interface Renamed {
   asked: string
   name: string
@@ -48,7 +48,7 @@ export type ClientEvents = {
 }
 
 export interface CallOptions {
-  /** Names the command: sent again under the same id, it still runs once. Generated unless given. */
+  /** The command's id: a command sent again under the same id still runs once. Generated unless given. */
   id?: string
   /** Stops waiting for the answer; the command may still run. */
   signal?: AbortSignal
@@ -58,15 +58,15 @@ export interface SendOptions extends CallOptions {
   thread?: string
   kind?: Message['kind']
   replyTo?: string
-  /** Make the channel that it is for, if there is none. */
+  /** Creates the channel that the message is for, if there is none. */
   create?: boolean
 }
 
 export interface InboxOptions extends Omit<InputOf<'inbox.take'>, 'unreadOnly'> {
   unreadOnly?: boolean
-  /** The same, as the first protocol spelt it. */
+  /** `unreadOnly`, as the first protocol spelt it. */
   unread_only?: boolean
-  /** Only look: nothing is handed out, nothing will count as read. */
+  /** Only looks: nothing is handed out, nothing will count as read. */
   peek?: boolean
 }
 
@@ -74,7 +74,7 @@ export interface InboxOptions extends Omit<InputOf<'inbox.take'>, 'unreadOnly'> 
 export type InboxPage = ReceivedMessage[] & { more: number }
 
 export interface ListOptions extends InputOf<'agent.list'> {
-  /** The same as includeIdle, as the first protocol spelt it. */
+  /** `includeIdle`, as the first protocol spelt it. */
   include_idle?: boolean
 }
 
@@ -85,26 +85,26 @@ export interface ClientStatus extends Partial<WorkspaceStatus> {
   agentName: string
   project: string
   socketPath: string
-  /** For people: `2h 5m`. */
+  /** Time since the daemon's start, for people: `2h 5m`. */
   uptime?: string
 }
 
 export interface Watch {
-  /** Resolves when the watch stands: from then on no event is missed. Rejects if it is refused. */
+  /** Resolves when the watch is set up: from then on no event is missed. Rejects if it is refused. */
   readonly ready: Promise<void>
   stop(): void
 }
 
 export type SpawnOptions = InputOf<'worker.spawn'>
 
-/** As in the first protocol: a refusal is an answer, not an exception. */
+/** The answer about a worker. As in the first protocol, a refusal is an answer and not an exception. */
 export interface WorkerResult {
   success: boolean
   error?: string
   note?: string
 }
 
-/** `tell` puts a refusal into words for whoever reads the result. */
+/** Turns a call about a worker into a WorkerResult. `tell` puts a refusal into words for whoever reads the result. */
 export async function resultOf(
   work: Promise<{ worker: unknown; note?: string }>,
   tell: (error: RelayError) => string = ({ message }) => message,
@@ -124,7 +124,10 @@ export function helloOf(options: ClientOptions): Hello {
   return { name, type, token, key, strict, cli, model, parent, handle, role, channels }
 }
 
-/** The warning where a program does not handle `onRenamed`. Without it, two programs that share a name by mistake would look for messages that the other one gets. */
+/**
+ * The warning about a changed name, where a program does not handle `onRenamed`. Without it, two programs that share a name by mistake would look for messages
+ * that the other one gets.
+ */
 export function renamedText({ asked, name }: Renamed): string {
   return `The name "${asked}" is taken: this connection acts as "${name}". To be refused instead, pass strictName: true; to handle it, pass onRenamed.`
 }
@@ -145,7 +148,7 @@ export function pageOf({ messages, more }: OutputOf<'inbox.take'>): InboxPage {
   return Object.assign(messages.map(withContent), { more })
 }
 
-/** The two largest units: `3d 4h`, `2h 5m`, `5m 9s`, `9s`. */
+/** A duration in its two largest units: `3d 4h`, `2h 5m`, `5m 9s`, `9s`. */
 export function uptimeText(ms: number): string {
   const seconds = Math.floor(ms / 1000)
   const parts: [number, string][] = [
@@ -161,8 +164,8 @@ export function uptimeText(ms: number): string {
 }
 
 /**
- * How each attempt of one call waits. A time that the caller named is waited for an agent that is away, too; without one the daemon says at
- * once who is away. An attempt after the first has what is left of the time.
+ * Returns the timeout for each attempt of one call. A timeout that the caller named also waits for an agent that is away; without one the daemon says at once
+ * who is away. An attempt after the first has what is left of the time.
  */
 export function waits(named: number | undefined, timeoutMs: number): () => { timeoutMs?: number } {
   const until = performance.now() + timeoutMs

@@ -1,5 +1,5 @@
-// A page asked for in as many calls as it takes: the daemon answers a long read with a cursor when its time is up, so a short page does
-// not mean that there is nothing more.
+// Reads a whole page in as many calls as it takes: the daemon answers a long read with a cursor when its time is up, so a short page does not mean that there
+// is nothing more.
 
 import { limits } from '../protocol/limits.ts'
 import type { CallName, InputOf, OutputOf } from '../protocol/operations.ts'
@@ -8,7 +8,7 @@ interface CallingClient {
   call<O extends CallName>(op: O, input: InputOf<O>): Promise<OutputOf<O>>
 }
 
-/** As many as were asked for, or all there are. `next` is the cursor to go on from. */
+/** Finds as many messages as were asked for, or all there are. `next` is the cursor to go on from. */
 export function searchMessages(
   client: CallingClient,
   input: InputOf<'message.search'>,
@@ -41,7 +41,7 @@ async function wholePage<C, P extends { messages: { body: string }[]; next?: C }
   }
 }
 
-/** Oldest first, like one page: the newest without `since`, else those after it. */
+/** Lists events oldest first, like one page: the newest ones without `since`, else those after it. */
 export async function listEvents(client: CallingClient, input: InputOf<'event.list'>): Promise<OutputOf<'event.list'>> {
   const { limit = limits.eventsPageDefault } = input
   const isUpward = input.since !== undefined

@@ -1,13 +1,13 @@
-// What an agent does now, from all that is told of it: by the queue of approvals, by the daemon that runs its program, by the relay's own waits, and by the
-// program itself. The first that applies counts, so that every list says the same.
+// The state of an agent, from all sources: the queue of approvals, the daemon that runs its program, the relay's own waits, and the program itself. The first
+// that applies counts, so that every list says the same.
 
 import type { Agent } from '../protocol/words.ts'
 
 export interface AgentState {
   kind: 'unreachable' | 'blocked' | 'paused' | 'waiting' | 'starting' | 'busy' | 'idle' | 'active' | 'offline'
-  /** The kind, and what it waits for. */
+  /** The kind, and what the agent waits for. */
   text: string
-  /** Only a person can change it. */
+  /** Only a person can change the state. */
   needsPerson: boolean
 }
 

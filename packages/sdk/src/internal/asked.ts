@@ -1,22 +1,22 @@
-// What an agent asks leave for, as a person is shown it: one rule for all CLIs. A command as it would run; an edit as the file and what changes in
-// it; everything else as it is. Nothing that changes what happens is left out: what a reader does not see is cut by length alone, and said.
+// The text of agents' permission requests for a person, by one rule for all CLIs: a command as it would run; an edit as the file and its changes; everything
+// else as it is. Nothing that changes the effect is left out: text is cut only for its length, and the cut is said.
 
-/** What a tool is given, as its CLI tells it. */
+/** A tool's call, as its CLI tells it. */
 export interface AskedCall {
-  /** In the words of the CLI or of its model. */
+  /** A title in the words of the CLI or of its model. */
   title?: string
   input?: unknown
   /** The `content` of a tool call in ACP: texts, and files before and after. */
   content?: unknown
 }
 
-/** Longer texts are cut before they are taken apart. Only the beginning of what is shown is kept, and this is more. */
+/** Longer texts are cut to this before they are taken apart; the text that is shown is cut to less. */
 const partCharsMax = 1024 * 1024
-/** Around what changes. */
+/** Number of unchanged lines shown around a change. */
 const contextLines = 3
-/** Of a command: words of the model about it, and how long it may take. Everything else changes what happens. */
+/** Fields of a command's input that are not listed behind it: the command, the model's words about it, and its timeout. All others change what happens. */
 const aboutCommand = ['command', 'description', 'timeout']
-/** The names under which CLIs give a file, and what becomes of it. */
+/** The fields in which CLIs give a file, its old and its new text, or a patch. */
 const fileNames = ['file_path', 'filePath', 'filepath', 'fileName', 'notebook_path', 'path', 'file']
 const oldNames = ['old_string', 'oldString', 'oldText', 'old_str']
 const newNames = ['new_string', 'newString', 'newText', 'new_str', 'content', 'new_source']
@@ -38,14 +38,14 @@ export function askedText({ title = '', input, content }: AskedCall): string {
   return joined(title, plain, textsIn(content))
 }
 
-/** What opencode asks leave for, as its event has it: a change by its diff, a command with all that its tool was given, else the patterns too. */
+/** A permission request of opencode, by its event: a change by its diff, a command with all that its tool was given, others with the patterns too. */
 export function opencodeText({ permission, patterns, metadata }: Record<string, unknown>, input: unknown): string {
   if (permission === 'edit') return askedText({ input: metadata })
   const matched = permission === 'bash' || !Array.isArray(patterns) ? [] : patterns.map(String)
   return [...matched, askedText({ input: input ?? metadata })].join('\n')
 }
 
-/** Copilot says the command again, as a list of one. */
+/** Leaves out `commands` where it only repeats the command as a list of one, as Copilot sends it. */
 function withoutEcho({ commands, ...given }: Record<string, unknown>): Record<string, unknown> {
   const isEcho = Array.isArray(commands) && commands.length === 1 && commands[0] === given.command
   return isEcho || commands === undefined ? given : { ...given, commands }
@@ -53,7 +53,7 @@ function withoutEcho({ commands, ...given }: Record<string, unknown>): Record<st
 
 const changeNames = [...fileNames, ...oldNames, ...newNames, ...patchNames, 'edits', 'replace_all', 'replaceAll']
 
-/** A file with what is put in place of what, as Claude Code and those after it give it. */
+/** An edit as the file and each old text with the new one, from the fields of Claude Code and of CLIs that follow it. */
 function editOf(given: Record<string, unknown>): [text: string, taken: readonly string[]] {
   const file = fileIn(given)
   const edits = (Array.isArray(given.edits) ? given.edits : [given]).map(recordOf)
@@ -72,7 +72,7 @@ function fileIn(given: Record<string, unknown>): string | undefined {
   return file === undefined ? undefined : fileText(file)
 }
 
-/** One line: what stands behind a line break in a name would look like a part of the change, and lead elsewhere. */
+/** A path on one line: text behind a line break in a name would look like a part of the change, and hide where the path leads. */
 function fileText(path: string): string {
   return /\p{Cc}/u.test(path) ? JSON.stringify(path) : path
 }
@@ -100,7 +100,7 @@ function textsIn(content: unknown): string {
   return joined(...texts.filter((text) => typeof text === 'string'))
 }
 
-/** From the first line that changes to the last one, with a few around them. `how`: where the place in the file is not known. */
+/** A diff from the first changed line to the last, with a few lines around them. `how` stands in its head where the place in the file is not known. */
 function changeText(before: string, after: string, how?: string): string {
   const [a, b] = [linesOf(before), linesOf(after)]
   const most = Math.min(a.length, b.length)
@@ -157,7 +157,7 @@ const [runs, edits, dialog] = [
   'dialog',
 ]
 const asks = /^(?:askuserquestion|ask_user|question)$/i
-/** What ACP calls a tool that it knows no better word for. */
+/** The names that ACP gives to tools for which it knows no better word. */
 const nameless = /^(?:tool|other|think|switch_mode|)$/i
 const known: Readonly<Record<string, string>> = {
   read: 'read',
@@ -167,7 +167,7 @@ const known: Readonly<Record<string, string>> = {
   move: 'move',
 }
 
-/** What it wants, after its name, and what of the input is still to be shown. */
+/** The words behind an agent's name, such as `wants to run`, and the rest of the input that is still to be shown. */
 export function wishOf({ tool, input }: { tool: string; input: string }): { wants: string; rest: string } {
   if (tool === dialog) return { wants: 'has a dialog open', rest: input }
   if (asks.test(tool)) return { wants: 'asks', rest: input }

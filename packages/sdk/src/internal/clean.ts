@@ -1,26 +1,26 @@
-// The one cleaner of text that others wrote, for everything that a model or a terminal is shown: names, labels, summaries, bodies, results,
-// errors. What programs get (SDK, REST, an action's output) stays as it was sent. Loaded by the hook: no imports at all.
+// The one cleaner of text that others wrote, for everything that a model or a terminal is shown: names, labels, summaries, bodies, results, errors. Programs
+// (SDK, REST, an action's output) get text as it was sent. Loaded by the hook: no imports at all.
 
 /**
- * What a reader cannot see, or sees elsewhere than where it stands: control and format characters (zero-width spaces, overrides of the
- * writing direction, invisible tag letters), fillers, variation selectors. Not line feed and tab, and not the few signs of Arabic, Syriac and
- * Kaithi that Unicode counts as format characters although they are drawn.
+ * Characters that a reader cannot see, or sees elsewhere than where they stand: control and format characters (zero-width spaces, overrides of the writing
+ * direction, invisible tag letters), fillers, variation selectors. Not line feed and tab, and not the few signs of Arabic, Syriac and Kaithi that Unicode
+ * counts as format characters although they are drawn.
  */
 const unseenClass = String.raw`[\0-\x08\x0b-\x1f\x7f-\x9f\p{Cf}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}](?<![\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])`
 
 const unseenRuns = new RegExp(`(?:${unseenClass})+`, 'gu')
-/** One by one, and with the line ends that are not line feeds: for callers that escape them instead of removing them. */
+/** Matches unseen characters one by one, and line ends that are not line feeds: for callers that escape them instead of removing them. */
 export const unseen = new RegExp(`${unseenClass}|[\\u2028\\u2029]`, 'gu')
 
-/** Whole sequences, so that `ESC[31m` leaves no `[31m` behind: strings with a terminator (OSC, DCS, …), CSI, and the two-character ones. */
+/** Whole escape sequences, so that `ESC[31m` leaves no `[31m` behind: strings with a terminator (OSC, DCS, …), CSI, and the two-character ones. */
 const escapeSequences =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
   /(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\n\u0007\u001b\u0090\u0098\u009b-\u009f]*(?:\u0007|\u001b\\|\u009c)|(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]?/g
-/** Whatever any reader may take for the end of a line. A lone carriage return could overwrite what stands before it. */
+/** Characters that any reader may take for the end of a line. A lone carriage return could overwrite what stands before it. */
 const lineEnds = /\r\n?|[\v\f\u0085\u2028\u2029]/g
 const plain = /^[\t\n -~]*$/
 
-/** For a terminal. Line feeds and tabs stay; every other end of a line becomes a line feed. */
+/** Cleans a text for a terminal. Line feeds and tabs stay; every other end of a line becomes a line feed. */
 export function clean(text: string): string {
   if (plain.test(text)) return text
   return text
@@ -33,18 +33,18 @@ export function clean(text: string): string {
 /** A letter or sign of a script whose letters join, for which the joiners were made: Arabic, Devanagari, Sinhala and their like. */
 const joining =
   /^(?![\p{Default_Ignorable_Code_Point}\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Hebrew}\p{sc=Armenian}\p{sc=Georgian}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Bopomofo}\p{sc=Hangul}\p{sc=Common}\p{sc=Inherited}])[\p{L}\p{M}]/u
-/** After it a joiner belongs to the letter before: a half form, an old Malayalam chillu. */
+/** A virama: a joiner after it belongs to the letter before (a half form, an old Malayalam chillu). */
 const virama = /^[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca]/
 const mongolian = /^[\u1820-\u1878\u1880-\u18aa]/
 const picture = /^\p{Extended_Pictographic}/u
 const pictureOrTone = /^[\p{Extended_Pictographic}\p{Emoji_Modifier}]/u
-/** England, Scotland and Wales: the only flags that tag letters spell. */
+/** The flags of England, Scotland and Wales, the only ones that tag letters spell. */
 const spelledFlag =
   /^\u{e0067}\u{e0062}(?:\u{e0065}\u{e006e}\u{e0067}|\u{e0073}\u{e0063}\u{e0074}|\u{e0077}\u{e006c}\u{e0073})\u{e007f}/u
 
 /**
- * What belongs to the writing, of a run of unseen characters. It is decided by the neighbours of the run, which are never taken out
- * themselves: so cleaning twice is cleaning once.
+ * The characters of an unseen run that belong to the writing. The neighbours of the run decide, which are never taken out themselves: so cleaning twice is
+ * cleaning once.
  */
 function keptOf(run: string, at: number, text: string): string {
   const before = characterBefore(text, at)
@@ -71,17 +71,16 @@ function characterBefore(text: string, at: number): string {
   return text.slice(Math.max(0, at - (isSecondHalf ? 2 : 1)), at)
 }
 
-/** On one line, whatever it holds: `\s` alone leaves U+0085, of which the cleaner makes a line feed. */
+/** The text on one line. `\s` alone leaves U+0085, of which the cleaner makes a line feed. */
 export function oneLine(text: string): string {
   return text.replace(/[\s\u0085]+/g, ' ').trim()
 }
 
-/** Clean, and on one line. */
 export function cleanLine(text: string): string {
   return oneLine(clean(text))
 }
 
-/** For a model: clean, and without the tags by which a host speaks to its model. `tags` names more of them. */
+/** Cleans a text for a model, and escapes the tags by which a host speaks to its model. `tags` names more of them. */
 export function cleanForModel(text: string, tags: readonly string[] = []): string {
   return withoutHostTags(clean(text), tags)
 }
@@ -90,7 +89,7 @@ export function cleanLineForModel(text: string): string {
   return withoutHostTags(cleanLine(text), [])
 }
 
-/** `change` is applied to every text in a value of JSON, the names of its fields among them. */
+/** Applies `change` to every text in a value of JSON, the names of its fields among them. */
 export function mapTexts(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value)
   if (Array.isArray(value)) return value.map((each) => mapTexts(each, change))
@@ -98,7 +97,7 @@ export function mapTexts(value: unknown, change: (text: string) => string): unkn
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [change(name), mapTexts(each, change)]))
 }
 
-/** How Claude Code, Codex and Gemini CLI set their own words apart from the rest of what a model reads. None is a word of ordinary code or help. */
+/** Tags by which Claude Code, Codex and Gemini CLI set their own words apart from the rest of what a model reads. None is a word of ordinary code or help. */
 const hostTags = [
   'system-reminder',
   'task-notification',
@@ -116,7 +115,7 @@ const hostTags = [
   'antml',
 ]
 
-/** The same, whose words code has for names: counted only as they are written, with a sign between the words and none behind. */
+/** Host tags whose words are also names in code: they count only with a sign between the words, and with no letter or digit behind. */
 const exactTags = [
   'command-name',
   'command-message',
@@ -139,16 +138,16 @@ const exactTags = [
   'invoke',
 ]
 
-/** The sign that opens a tag, its wide and small forms, and what looks like it. */
+/** The sign that opens a tag, its wide and small forms, and signs that look like it. */
 const opens = '<\u226e\uff1c\ufe64\u2039\u02c2\u1438\u276e\u2329\u27e8\u3008'
 const hasOpen = new RegExp(`[${opens}]`)
-/** For callers that escape every one of them, as JSON can, instead of looking for tags. */
+/** Every sign that may open a tag, for callers that escape them all, as JSON can, instead of looking for tags. */
 export const tagOpens = new RegExp(`[${opens}]`, 'g')
 
-/** Before each of them: what a tag's name is looked for in ends at the next. */
+/** The place before each sign that may open a tag: the search for a tag's name ends at the next one. */
 const atOpen = new RegExp(`(?=[${opens}])`)
 
-/** Also with attributes, in any case and spacing, in letters that only look the same, with marks on them, and behind the name of a namespace. */
+/** Escapes host tags, also with attributes, in any case and spacing, in letters that only look the same, with marks on them, and behind a namespace. */
 function withoutHostTags(text: string, more: readonly string[]): string {
   if (!hasOpen.test(text)) return text
   const pattern = tagPattern(more)
@@ -156,17 +155,17 @@ function withoutHostTags(text: string, more: readonly string[]): string {
   return pieces.join('')
 }
 
-/** Accents and other marks do not tell a letter from another here, nor do its wide, raised or ornate forms. */
+/** The text without accents and other marks, and with wide, raised and ornate letters as plain ones: none of these tells two tags apart. */
 function folded(text: string): string {
   return plain.test(text) ? text : text.normalize('NFKD').replace(/\p{M}+/gu, '')
 }
 
-/** Between the words of a tag: blanks, dashes, and what looks like a dash. */
+/** Signs between the words of a tag: blanks, dashes, and what looks like a dash. */
 const signs = String.raw`\s\p{Pd}\p{Pc}.\u00af\u02c9\u02d7\u2043\u207b\u208b\u2212\u2796\u30fc\u4e00`
 
 const patterns = new Map<string, RegExp>()
 
-/** Made when it is first needed: the hook of an agent that is told nothing needs none. */
+/** The pattern for host tags, made when it is first needed: the hook of an agent that is told nothing needs none. */
 function tagPattern(more: readonly string[]): RegExp {
   const known = patterns.get(more.join())
   if (known) return known
@@ -181,7 +180,7 @@ function tagPattern(more: readonly string[]): RegExp {
   return pattern
 }
 
-/** Letters that are drawn like ours: of other scripts, small capitals, and those with a stroke, which Unicode does not take apart. */
+/** Letters that are drawn like ASCII letters: of other scripts, small capitals, and those with a stroke, which Unicode does not take apart. */
 const lookalikes: Record<string, string> = {
   a: 'аАαΑᴀ',
   b: 'ВвʙƀΒ',
@@ -209,7 +208,7 @@ const lookalikes: Record<string, string> = {
   y: 'уУүγʏΥ',
 }
 
-/** First letters of alphabets that stand in a row: ASCII, and those on dark circles and squares, which are not folded. */
+/** First letters of alphabets that stand in a row in Unicode: ASCII, and those on dark circles and squares, which are not folded. */
 const alphabets = [0x41, 0x61, 0x1f150, 0x1f170]
 
 function wordPattern(word: string): string {

@@ -1,4 +1,4 @@
-// What our own packages use of the client beyond the front door: the client over any link, its shapes and limits, and whole pages.
+// The parts of the client that our own packages use beyond the public ones: the client over any link, its shapes and limits, and whole pages.
 
 export { WorkspaceClient } from '../client/client.ts'
 export type { EventFilter } from '../client/events.ts'

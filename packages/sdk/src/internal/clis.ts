@@ -1,38 +1,38 @@
-// The agent CLIs and editors that Agent Relay knows, each once. Every list of their names is a filter on a column of this table, so a new CLI
-// is a row here. How one is started is in relay/src/supervisor/harness, where its settings are in mcp/src/install. Imports nothing: help texts,
-// the pipe and the page load it.
+// The agent CLIs and editors that Agent Relay knows, each once. Every list of their names is a filter on a column of this table, so a new CLI is a row here.
+// Starting a CLI is in relay/src/supervisor/harness, the place of its settings in mcp/src/install. No imports: help texts, the pipe and the page load this
+// file.
 
 interface Cli {
-  /** As `--cli`, `--editor` and `--harness` take it. */
+  /** The name that `--cli`, `--editor` and `--harness` take. */
   readonly name: string
-  /** As people call it. */
+  /** The name that people use. */
   readonly title: string
-  /** Its command on PATH. */
+  /** The CLI's command on PATH. */
   readonly program?: string
-  /** `mcp install` adds our server to its settings. The others have no MCP servers (aider), or keep them in YAML, which we do not edit (goose). */
+  /** `mcp install` adds our server to the CLI's settings. The others have no MCP servers (aider), or keep them in YAML, which we do not edit (goose). */
   readonly editor?: true
-  /** It can be started as a worker: with our MCP tools (`mcp`), or as a plain terminal program that is typed into (`typed`). */
+  /** The CLI can be started as a worker: with our MCP tools (`mcp`), or as a plain terminal program that is typed into (`typed`). */
   readonly worker?: 'mcp' | 'typed'
-  /** It can carry out a run: `npm run test:real` runs contracts with the real CLI. Nobody has tried the other workers. */
+  /** The CLI can carry out a run: `npm run test:real` runs contracts with the real CLI. Nobody has tried the other workers. */
   readonly run?: true
-  /** What stands before the name of each of our tools, as its model sees it. Droid's is not known: the bare name is how it ends. */
+  /** The prefix of our tools' names, as the CLI's model sees them. */
   readonly toolPrefix?: string
   /**
-   * It runs hooks at the boundaries of a turn. `isBare`: it puts what a hook prints into tags of its own, so the text needs none of ours.
-   * `isFlat`: the context that a hook adds is a key of its answer, and not in an object for the event.
+   * The CLI runs hooks at the boundaries of a turn. `isBare`: the CLI puts what a hook prints into tags of its own, so the text needs none of ours. `isFlat`:
+   * the context that a hook adds is a key of its answer, and not in an object for the event.
    */
   readonly hooks?: { readonly isBare: boolean; readonly isFlat: boolean }
-  /** One server of it runs many conversations, with their MCP servers and hooks: its process alone does not tell whose they are. */
+  /** One server of the CLI runs many conversations, with their MCP servers and hooks: its process alone does not tell whose they are. */
   readonly sharesServer?: true
 }
 
 /** The name of our MCP server in the settings of every CLI. */
 export const serverName = 'agent-relay'
 
-/** A turn waits for our hooks: they must not hold it up while the daemon is busy. */
+/** The time that our hooks may take. A turn waits for them: they must not hold it up while the daemon is busy. */
 export const hookSeconds = 5
 
-/** In the order in which people are shown them. */
+/** The table of CLIs, in the order in which people are shown them. */
 export const clis = [
   {
     name: 'claude',
@@ -106,23 +106,22 @@ type Row = (typeof clis)[number]
 type Column = 'editor' | 'worker' | 'run' | 'hooks' | 'sharesServer'
 type RowWith<C extends Column> = Extract<Row, { readonly [K in C]: unknown }>
 
-/** The names in a column: a table by them is complete, or it does not compile. */
+/** The names of the CLIs that have a column: a table by them is complete, or it does not compile. */
 export type NameWith<C extends Column> = RowWith<C>['name']
 
-/** The rows that have something in the column. */
+/** The CLIs that have something in the column. */
 export function clisWith<C extends Column>(column: C): readonly RowWith<C>[] {
   return clis.filter((row): row is RowWith<C> => column in row)
 }
 
-/** One row by its name. */
 export function cliOf<N extends Row['name']>(name: N): Extract<Row, { name: N }> {
   return clis.find((row) => row.name === name) as Extract<Row, { name: N }>
 }
 
-/** Who can carry out a run: the built-in loop, a worker with that CLI, or an agent outside of both. */
+/** Everything that can carry out a run: the built-in loop, a worker with a CLI, or an agent outside of both. */
 export const runHarnesses = ['loop', ...clisWith('run').map(({ name }) => name), 'external'] as const
 
-/** `a`, `a and b`, `a, b and c`, for texts; or with `or`. */
+/** A list for texts: `a`, `a and b`, `a, b and c`; or with `or`. */
 export function inWords(names: readonly string[], before: 'and' | 'or' = 'and'): string {
   return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} ${before} ${names.at(-1)}`
 }

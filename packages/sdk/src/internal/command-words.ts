@@ -1,7 +1,10 @@
-// A command line as words, for the CLI and the page alike: quotes and backslashes as people write them, and no shell, so nothing in it is run. And
-// a word as a shell takes it, for lines that are printed to be pasted or written to be run.
+// Splits a command line into words, for the CLI and the page alike: quotes and backslashes as people write them, and no shell, so nothing in it is run. Also
+// quotes a word for a shell, in lines that are printed to be pasted or written to be run.
 
-/** Quotes hold words together; a backslash takes the next sign as it is, in double quotes only before `"`, `\`, `$` and a backquote. */
+/**
+ * The words of a command line. Quotes hold words together; a backslash takes the next sign as it is, in double quotes only before `"`, `\`, `$` and a
+ * backquote.
+ */
 export function wordsOf(line: string): string[] {
   const words = line.match(/(?:"(?:\\[\s\S]|[^"\\])*"|'[^']*'|\\[\s\S]|[^\s"'\\]|["'\\])+/g) ?? []
   return words.map((word) =>

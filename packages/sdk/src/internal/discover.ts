@@ -1,5 +1,5 @@
-// Which daemon and which workspace a program means, from its environment and working directory. Shared by the SDK, the stdio pipe, the hook and
-// the CLI; `node:` imports only, and not `node:crypto`: the pipe loads this file. How to talk to what was found: see links/.
+// Finds the daemon and the workspace that a program means, from its environment and working directory. Shared by the SDK, the stdio pipe, the hook and the
+// CLI; `node:` imports only, and not `node:crypto`: the pipe loads this file. Talking to what was found is in links/.
 
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -53,49 +53,47 @@ export { type Env, given, setting } from './settings.ts'
 export interface Discovery {
   socketPath: string
   project: string
-  /** `env` also stands for a project that the caller named outright. */
+  /** How the workspace was found. `env` also stands for a project that the caller named outright. */
   source: 'env' | 'cwd' | 'scan'
 }
 
 export interface Where {
   cwd?: string
   env?: Env
-  /** Named outright (`--project`): goes before every variable. */
+  /** A workspace that the caller named outright (`--project`): goes before every variable. */
   project?: string
 }
 
-/** A Unix socket answers at once, even one of a suspended daemon; only a named pipe may keep a client waiting. */
+/** Timeout for connecting, only to a named pipe: a Unix socket answers at once, even one of a suspended daemon. */
 const probeMs = process.platform === 'win32' ? 1_000 : undefined
-/** How often it is looked whether a relay for tests answers by now. */
+/** Interval between two looks whether a relay for tests answers by now. */
 const lookMs = 25
 
-/** The first place that has a socket file; it may be a dead one (`findDaemon` looks closer). */
+/** The first place that has a socket file, which may be a dead one (`findDaemon` looks closer). */
 export function discoverSocket(where: Where = {}): Discovery | null {
   const found = [...testPlaces(where), ...places(where)].find((place) => isPresent(place, where))
   return found ? { socketPath: found.socketPath, project: found.project, source: found.source } : null
 }
 
-/**
- * The same order, but only what answers counts. A scan takes `home` before all others; of several others it refuses to guess.
- */
+/** The first place, in the order of `discoverSocket`, whose socket answers. A scan takes `home` before all others; of several others it refuses to guess. */
 export async function findDaemon(where: Where = {}): Promise<Discovery> {
   const { socket, ...found } = await reachDaemon(where)
   socket?.destroy()
   return found
 }
 
-/** The same with the connection that found it, which is the caller's from then on; without one where the daemon is too busy to accept it now. */
+/** Like `findDaemon`, with the connection that found it, which the caller then owns; without one where the daemon is too busy to accept it now. */
 export async function reachDaemon(where: Where = {}): Promise<Discovery & { socket?: Socket }> {
   const reached = (await reachTestRelay(where)) ?? (await knockAtAll(where))
   if (reached) return reached
   const named = socketNamed(where)
   if (named !== undefined) throw await nobodyAt(named, where)
   if (!(await isDaemonUp(where))) throw new DaemonNotRunningError()
-  // The control socket is the last to be opened: a daemon that came up between the two looks serves its workspaces by now.
+  // The daemon opens its control socket last: one that came up between the two looks serves its workspaces by now.
   return (await knockAtAll(where)) ?? Promise.reject(notOpen(where))
 }
 
-/** One that has just been started is waited for: whoever tests must not land in a workspace of their own. */
+/** Finds a relay for tests, and waits for one that has just been started: tests must not land in a workspace of the user's own. */
 async function reachTestRelay(where: Where): Promise<(Discovery & { socket?: Socket }) | undefined> {
   for (;;) {
     const relays = testPlaces(where)
@@ -125,12 +123,14 @@ async function knockAtAll(where: Where): Promise<(Discovery & { socket?: Socket 
   throw ambiguous([place, ...others.map((other) => other.place)].map(({ project }) => project))
 }
 
-/** A socket that is named by its path, which is then the only answer. */
+/** The socket that RELAY_SOCKET names, which is then the only answer. */
 function socketNamed({ env = process.env, project }: Where): string | undefined {
   return project === undefined ? setting(env, 'RELAY_SOCKET') : undefined
 }
 
-/** The variable is easily forgotten in a shell: the refusal says what it names, and what would be found without it. */
+/**
+ * The refusal for a RELAY_SOCKET at which nothing listens. The variable is easily forgotten: the text says what it names, and what would be found without it.
+ */
 async function nobodyAt(socketPath: string, where: Where): Promise<DaemonNotRunningError> {
   const env = { ...(where.env ?? process.env), RELAY_SOCKET: undefined }
   const other = await findDaemon({ ...where, env }).catch((error: RelayError) => error)
@@ -142,14 +142,14 @@ async function nobodyAt(socketPath: string, where: Where): Promise<DaemonNotRunn
   return new DaemonNotRunningError(`${text} Another one runs${place}: unset RELAY_SOCKET to use it.`, { details })
 }
 
-/** Told by its control socket. */
+/** Whether the daemon runs, as its control socket tells. */
 async function isDaemonUp(where: Where): Promise<boolean> {
   const { env = process.env } = where
   const control = { socketPath: controlSocketPath(dataDir(env), env), project: '', source: 'scan' } as const
   return isPresent(control, where) && (await isAlive(control.socketPath))
 }
 
-/** A running daemon in which the workspace is not open is told apart from no daemon at all. */
+/** The refusal where a daemon runs but the workspace is not open in it, told apart from no daemon at all. */
 function notOpen(where: Where): RelayError {
   const { env = process.env } = where
   const place = places(where).at(-1)
@@ -191,13 +191,13 @@ function knock(socketPath: string): Promise<{ isAlive: boolean; socket?: Socket 
     })
     socket.once('error', (error: NodeJS.ErrnoException) => {
       clearTimeout(late)
-      // EAGAIN: somebody listens, but the queue of those who knock is full.
+      // EAGAIN: somebody listens, but the queue of waiting connections is full.
       giveUp(error.code === 'EAGAIN')
     })
   })
 }
 
-/** The relays for tests of this directory. What is named explicitly goes before them, and they go before all else. */
+/** The relays for tests of this directory. An explicit name goes before them, and they go before all else. */
 function testPlaces({ cwd = workingDirectory(), env = process.env, project }: Where) {
   const isNamed = project ?? setting(env, 'RELAY_SOCKET') ?? setting(env, 'RELAY_PROJECT')
   if (cwd === undefined || isNamed !== undefined) return []
@@ -205,8 +205,8 @@ function testPlaces({ cwd = workingDirectory(), env = process.env, project }: Wh
 }
 
 /**
- * Where the socket may be, best first. What is named explicitly is the only answer, present or not:
- * landing in another workspace than the one that was named would send messages to strangers.
+ * Places where the socket may be, best first. An explicit name is the only answer, present or not: landing in another workspace than the one that was named
+ * would send messages to strangers.
  */
 function places({ cwd = workingDirectory(), env = process.env, project }: Where): Discovery[] {
   if (project !== undefined) return inDataDir(env, project, 'env')
@@ -240,7 +240,7 @@ function projectNames(env: Env): string[] {
 }
 
 /**
- * There, and not another user's: a `.relay/config.json` planted in a shared parent directory, or a squatted directory in /tmp, could
+ * Whether the socket is there, and not another user's: a `.relay/config.json` planted in a shared parent directory, or a squatted directory in /tmp, could
  * lead to a stranger's socket. Only a path that the user wrote into RELAY_SOCKET is taken as it is.
  */
 function isPresent({ socketPath }: Discovery, { env = process.env }: Where): boolean {

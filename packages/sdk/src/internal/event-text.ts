@@ -1,24 +1,24 @@
-// What happened, in a few words for people, on the command line and on the page alike: one row for each type of event. A recording may come from
-// anybody, and a newer daemon knows other facts: what a row does not find is a question mark, and a type without a row has no text.
+// Events in a few words for people, on the command line and on the page alike: one row for each type of event. A recording may come from anybody, and a newer
+// daemon knows other facts: a missing field is a question mark, and a type without a row has no text.
 
 import type { EventName, EventOf, RelayEvent } from '../protocol/events.ts'
 import { wishOf } from './asked.ts'
 import { spendText } from './spend-text.ts'
 
-/** A field of a record as a clean and short text; a question mark where there is none. */
+/** Reads a field of a record as a clean and short text; a question mark where there is none. */
 export type ReadField = (record: unknown, field: string) => string
 
-/** A message is shown as one, what was skipped is counted, and a note of another machine comes as the deliveries that it tells of. */
+/** The types with a row. Not among them: a message, shown as one; skipped events, which are counted; a note, which comes as the deliveries that it tells of. */
 type TextName = Exclude<EventName, 'message.created' | 'events.skipped' | 'deliveries.noted'>
 
-/** `of` reads a field of the fact. */
+/** Makes the text of an event. `of` reads a field of the fact. */
 type Words<Name extends TextName> = (
   of: (field: keyof EventOf<Name>['fact'] & string) => string,
   event: EventOf<Name>,
   read: ReadField,
 ) => string
 
-/** What a filter of types asks for that nothing is; undefined where each of them names something. */
+/** The complaint about types in a filter that no event has; undefined where each names something. */
 export function strangeTypes(types: readonly string[] = []): string | undefined {
   const names = [...Object.keys(texts), 'message.created']
   const isKnown = (type: string) =>
@@ -30,9 +30,9 @@ export function strangeTypes(types: readonly string[] = []): string | undefined 
   return `No event is of the type ${strange.map((type) => `"${type}"`).join(', ')}. There are ${families.join(', ')}.`
 }
 
-/** Undefined for a type that has no row. */
+/** The text of an event; undefined for a type that has no row. */
 export function eventWords(event: RelayEvent, read: ReadField): string | undefined {
-  // Its own: a file may name a type `constructor`.
+  // Only the table's own keys: a file may name a type `constructor`.
   const words = Object.hasOwn(texts, event.type) ? (texts[event.type as TextName] as Words<TextName>) : undefined
   return words?.((field: string) => read(event.fact, field), event as EventOf<TextName>, read)
 }
@@ -114,7 +114,7 @@ const wishVerbs: ReadonlyMap<string, string> = new Map([
   ['gone', 'releases'],
 ])
 
-/** A file may hold anything in the place of its tokens. */
+/** The tokens and cost of a turn; a recording may hold anything in the place of its tokens. */
 function spentText({ tokens, usd }: EventOf<'spend.noted'>['fact']): string {
   const { input, output, cached } = Object(tokens) as Record<string, unknown>
   if (typeof input !== 'number' || typeof output !== 'number') return '?'
@@ -133,5 +133,5 @@ const why = (fact: { reason?: string }, read: ReadField): string =>
 
 const placeText = (place: string): string => (place === '*' ? 'the broadcast' : place)
 
-/** A recording of anybody's may have anything there. */
+/** A field that should be a text; a recording may hold anything there. */
 const textIn = (value: unknown): string => (typeof value === 'string' ? value : '')

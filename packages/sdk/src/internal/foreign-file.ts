@@ -1,6 +1,6 @@
-// The one careful reader of files that are not ours: those of a repository and those that a user's other programs own. Such a file may be a
-// link to a device, a FIFO that nobody writes to, or endless. What a file means is up to the caller.
-// Loaded by the stdio pipe, which must start in the time of a bare Node: `node:fs` and `node:path` only.
+// The one careful reader of files that are not ours: those of a repository and those that a user's other programs own. Such a file may be a link to a device,
+// a FIFO that nobody writes to, or endless. The meaning of a file is up to the caller. Loaded by the stdio pipe, which must start in the time of a bare Node:
+// `node:fs` and `node:path` only.
 
 import {
   closeSync,
@@ -16,12 +16,12 @@ import {
 } from 'node:fs'
 import { dirname, relative, sep } from 'node:path'
 
-/** No configuration file that we read needs more. */
+/** Default limit of size: no configuration file that we read needs more. */
 export const foreignFileBytesMax = 1024 * 1024
 
 export interface ForeignFileOptions {
   bytesMax?: number
-  /** The user's own files are often links, made by a tool for dotfiles. Those of a repository must never be. */
+  /** The path may be a link. The user's own files often are, made by a tool for dotfiles. Those of a repository must never be. */
   mayBeLink?: boolean
   /** A directory above the file: nothing between the two may be a link. */
   within?: string
@@ -46,7 +46,7 @@ export class UnsafeFileError extends Error {
   }
 }
 
-/** Undefined where there is no file. Throws `UnsafeFileError`, or what the system said. Never waits, never reads more than `bytesMax`. */
+/** Reads a file; undefined where there is none. Throws `UnsafeFileError`, or what the system said. Never waits, never reads more than `bytesMax`. */
 export function readForeignFile(path: string, options: ForeignFileOptions = {}): ForeignFile | undefined {
   const { bytesMax = foreignFileBytesMax } = options
   const opened = openForeignFile(path, options)
@@ -60,31 +60,31 @@ export function readForeignFile(path: string, options: ForeignFileOptions = {}):
 }
 
 /**
- * A copy, for its owner alone, of a file that is too large to be read in one go: others are served meanwhile. No more than it held when it was
- * opened; nothing where there is no file.
+ * Copies a file that is too large to be read in one go, because others are served meanwhile; the copy is for its owner alone. Takes no more than the file held
+ * when it was opened; makes nothing where there is no file.
  */
 export async function copyForeignFile(path: string, to: string, options: ForeignFileOptions = {}): Promise<void> {
   const { pipeline } = await import('node:stream/promises')
   const opened = openForeignFile(path, options)
   if (!opened) return
   const { descriptor: fd, stats } = opened
-  // Of an empty one a byte, should it get one meanwhile.
+  // An empty file is read for one byte, should it get one meanwhile.
   const end = Math.max(0, stats.size - 1)
   await pipeline(createReadStream('', { fd, end }), createWriteStream(to, { mode: 0o600 }))
 }
 
-/** Whoever opens it closes it. */
+/** Checks and opens a file; the caller closes it. */
 function openForeignFile(path: string, options: ForeignFileOptions): { descriptor: number; stats: Stats } | undefined {
   const { bytesMax = foreignFileBytesMax, mayBeLink = false, within } = options
   if (within !== undefined && !isPlainWay(within, path)) return undefined
-  // Looked at before it is opened: opening a device can have effects of its own.
+  // The file is looked at before it is opened: opening a device can have effects of its own.
   const found = statsOf(path, mayBeLink)
   if (!found) return undefined
   mustBeFile(path, found)
   const descriptor = open(path, mayBeLink)
   if (descriptor === undefined) return undefined
   try {
-    // What was opened counts: something else may have taken the path in between.
+    // The file that was opened counts: something else may have taken the path in between.
     const stats = fstatSync(descriptor)
     mustBeFile(path, stats)
     if (stats.size > bytesMax) throw tooLarge(path, bytesMax)
@@ -95,7 +95,7 @@ function openForeignFile(path: string, options: ForeignFileOptions): { descripto
   }
 }
 
-/** The same as text; bytes that are not UTF-8 become U+FFFD. */
+/** Reads a file as text; bytes that are not UTF-8 become U+FFFD. */
 export function readForeignText(path: string, options?: ForeignFileOptions): string | undefined {
   return readForeignFile(path, options)?.bytes.toString('utf8')
 }
@@ -109,7 +109,7 @@ export function isPlainDirectory(path: string): boolean {
   return true
 }
 
-/** False where a directory on the way is missing: then the file is missing, too. */
+/** False where a directory between `within` and the file is missing: then the file is missing, too. Throws where one is a link. */
 function isPlainWay(within: string, path: string): boolean {
   const steps = relative(within, dirname(path)).split(sep)
   let directory = within
@@ -123,7 +123,7 @@ function isPlainWay(within: string, path: string): boolean {
   return true
 }
 
-/** Whoever may not search a directory finds nothing there. */
+/** The file's status; undefined also for a user who may not search its directory. */
 function statsOf(path: string, mayBeLink: boolean): Stats | undefined {
   try {
     return (mayBeLink ? statSync : lstatSync)(path, { throwIfNoEntry: false })
@@ -159,7 +159,7 @@ export function mustBeFile(path: string, stats: Stats): void {
   throw new UnsafeFileError(path, `this is ${what}, not a file`)
 }
 
-/** The size is only a first guess: the file may grow while it is read. */
+/** Reads a whole file. The size is only a first guess: the file may grow while it is read. */
 function readAll(descriptor: number, path: string, size: number, bytesMax: number): Buffer {
   let bytes = Buffer.alloc(size + 1)
   let length = 0

@@ -1,13 +1,13 @@
-// How messages look to a model: in its inbox, in one block of text that is put before a running agent by keystrokes, a hook or its CLI's own
-// door, and pushed. Each says who else got it and where an answer goes. Nothing in a message can close its block or pass for a line of ours.
-// When and by which way it is handed over is decided elsewhere. Loaded by the hook: no imports but the cleaner.
+// The text of messages for a model: in its inbox, in one block that is put before a running agent by keystrokes, a hook or its CLI's own interface, and
+// pushed. Each message says who else got it and where an answer goes. Nothing in a message can close its block or pass for a line of ours. Time and route of
+// the delivery are decided elsewhere. Loaded by the hook: no imports but the cleaner.
 
 import { cleanForModel, cleanLineForModel } from './clean.ts'
 
 export interface InjectedMessage {
   id: string
   from: string
-  /** Unset: to its reader alone, as in a pair. */
+  /** The recipients. Unset: the reader alone, as in a pair. */
   to?: string | readonly string[]
   channel?: string
   thread?: string
@@ -18,14 +18,14 @@ export interface InjectedMessage {
 type Head = Omit<InjectedMessage, 'body'>
 
 /**
- * Where an answer goes: to the channel or the group in which it was said. What was said to everyone is answered to its sender, or all would hear
- * every answer. A group's address names its reader too, to whom nothing is sent.
+ * The address for an answer: the channel or the group of the message. A message to everyone is answered to its sender, or all would hear every answer. A
+ * group's address names its reader too, to whom nothing is sent.
  */
 export function answerAddress({ from, to, channel }: Head): string {
   return channel ?? (isGroup(to) ? [from, ...to].join() : from)
 }
 
-/** How the message is headed in an inbox. A direct message and one of a channel are known by that; for the others it says where an answer goes. */
+/** The heading of a message in an inbox. Direct messages and those of a channel show by themselves where an answer goes; for the others it is written. */
 export function inboxHeading(message: Head): string {
   const { id, from, thread } = message
   const isPlain = recipients(message) === ''
@@ -34,7 +34,7 @@ export function inboxHeading(message: Head): string {
   return `[${id}] From ${from}${recipients(message)}${marks(message)}${answer}${inThread}:`
 }
 
-/** What is told of a message beside its text, where a host takes the two apart. */
+/** The metadata of a message, for a host that takes it separately from the text. */
 export function pushedMeta(message: Head): Record<string, string> {
   const { id, from, to = '', channel = '', thread = '', kind = 'free' } = message
   const whom = typeof to === 'string' ? to : to.join()
@@ -42,14 +42,14 @@ export function pushedMeta(message: Head): Record<string, string> {
   return { ...head, channel, thread_id: thread, kind }
 }
 
-/** A label that others chose, inside a line: in quotes unless it is a plain word, so that it cannot pass for the rest of the line. */
+/** A label that others chose, as a part of a line: in quotes unless it is a plain word, so that it cannot pass for the rest of the line. */
 export function labelText(label: string): string {
   return /^[\w.:,#@/+-]+$/.test(label) ? label : JSON.stringify(cleanLineForModel(label))
 }
 
 const isGroup = (to: Head['to']): to is readonly string[] => typeof to === 'object' && to.length > 1
 
-/** Behind the sender's name: nothing for a direct message or one of a channel, whose name stands among the marks. */
+/** The recipients, behind the sender's name: nothing for a direct message or one of a channel, whose name stands among the marks. */
 function recipients({ to, channel }: Head): string {
   if (channel !== undefined) return ''
   if (to === '*') return ' to everyone'
@@ -58,36 +58,36 @@ function recipients({ to, channel }: Head): string {
   return ` to ${bytesOf(names) <= groupBytesMax ? names : `${to.length} agents`}`
 }
 
-/** The channel, and what kind of message it is, unless it is an ordinary one. */
+/** The marks of a message: its channel, and its kind unless that is `free`. */
 function marks({ channel, kind = 'free' }: Head): string {
   const all = [channel, kind === 'free' ? undefined : kind].filter((mark) => mark !== undefined)
   return all.map((mark) => ` [${cleanLineForModel(mark)}]`).join('')
 }
 
 export interface InjectionOptions {
-  /** How the model sees the relay's tools, such as `mcp__agent-relay__`. Undefined: it has none, and answers by the command line. */
+  /** The prefix of the relay's tools, as the model sees them: `mcp__agent-relay__`. Undefined: the model has none, and answers by the command line. */
   toolPrefix: string | undefined
-  /** The tool by which it answers, if that is another. */
+  /** The tool for answers, if it is not `relay_send`. */
   sendTool?: string
-  /** Without the block: a host that wraps the text of its hooks itself. */
+  /** Leaves the block away, for a host that wraps the text of its hooks itself. */
   isBare?: boolean
-  /** For a session of Claude Code that has no tools of ours: the address to which it answers by its own. */
+  /** The address to which Claude Code's own tool sends answers, in a session without our tools. */
   peer?: string
-  /** For a session without any tool for it: whose answer is what its model says last in its turn. */
+  /** The agents that get the last words of a turn as the answer, in a session without any tool for answers. */
   lastWordsTo?: readonly string[]
-  /** What stands before the messages: our own words, clean already. */
+  /** Our own words before the messages, clean already. */
   opening?: string
 }
 
-/** What one message may cost beyond its body, in UTF-8 bytes. A group's address comes on top, twice. */
+/** The most that one message may cost beyond its body, in UTF-8 bytes. A group's address comes on top, twice. */
 export const injectionBytesMax = 270
 /** The names of a larger group are not listed with each message. */
 export const groupBytesMax = 120
 
-/** The daemon's own name (protocol/limits.ts would be one more file for the hook to load): nobody there to answer. */
+/** The daemon's own name as a sender, which takes no answers. Written here, as protocol/limits.ts would be one more file for the hook to load. */
 const daemonName = 'agent-relay'
 
-/** Several messages are one text: one paste, one turn. */
+/** Several messages as one text: one paste, one turn. */
 export function injectionText(messages: readonly InjectedMessage[], options: InjectionOptions): string {
   const parts = messages.map((message) => `${heading(message)}: ${hanging(cleanForModel(message.body))}`)
   const opening = options.opening ? [options.opening] : []
@@ -100,12 +100,12 @@ function heading(message: Head): string {
   return `Relay message from ${from}${recipients(message)} [${id}]${marks(message)}`
 }
 
-/** Every further line of a body stands two columns in, as in an inbox: what begins at the margin is ours, whatever a body spells. */
+/** Indents every further line of a body by two columns, as in an inbox: what begins at the margin is ours, whatever a body spells. */
 function hanging(body: string): string {
   return body.replaceAll('\n', '\n  ')
 }
 
-/** Names whom to answer, each once; where names are so long that it would not fit, the tool alone. */
+/** The line about answering: names everybody to answer once, or the tool alone where the names are too long. */
 function hint(
   messages: readonly InjectedMessage[],
   { toolPrefix, sendTool, peer, lastWordsTo }: InjectionOptions,
@@ -126,7 +126,7 @@ function hint(
   return [isWithin ? full : toolPrefix === undefined ? 'agent-relay send' : `${toolPrefix}${sendTool ?? 'relay_send'}`]
 }
 
-/** One of its two places is the heading. */
+/** Bytes for a group's address, which stands in the heading and in the line about answering. */
 function groupRoom({ to }: Head): number {
   return isGroup(to) ? 2 * Math.min(groupBytesMax, bytesOf(to.join())) + bytesOf(' to ') : 0
 }
@@ -135,7 +135,7 @@ const frameBytes = '<system-reminder>\n\n\n</system-reminder>'.length
 const encoder = new TextEncoder()
 const bytesOf = (text: string): number => encoder.encode(text).length
 
-/** How the agent sends to these: by the call of a tool as its model sees it, or by a command. */
+/** How to send an answer to these: by the call of a tool as the model sees it, or by a command. */
 export function howTo(targets: readonly string[], toolPrefix: string | undefined, sendTool = 'relay_send'): string {
   return toolPrefix === undefined
     ? `with: ${targets.map((to) => `agent-relay send '${to}' "…"`).join(' or ')}`

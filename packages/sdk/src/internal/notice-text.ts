@@ -1,4 +1,4 @@
-// What people and models are told when they ask for a notice of an agent: that it is so already, or that a message will say so.
+// Texts for people and models that ask for a notice about an agent: it is so already, or a message will say so.
 
 import type { NoticeOccasion } from '../protocol/notices.ts'
 
@@ -8,7 +8,7 @@ export const occasionTexts: Readonly<Record<NoticeOccasion, string>> = {
   answered: 'has answered',
 }
 
-/** `You are told once when Bob is idle.` */
+/** A sentence such as `You are told once when Bob is idle.` */
 export function noticeText(agent: string, when: NoticeOccasion, already: string | undefined): string {
   return already ?? `You are told once when ${agent} ${occasionTexts[when]}.`
 }

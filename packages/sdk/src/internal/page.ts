@@ -1,4 +1,4 @@
-// What the page for people (packages/dashboard) uses. Like browser.ts it runs in a browser: nothing beneath it imports `node:`, `ws` or zod.
+// The parts of the SDK that the page for people (packages/dashboard) uses. As in browser.ts, nothing beneath it imports `node:`, `ws` or zod.
 
 export { WorkspaceClient } from '../client/client.ts'
 export { searchMessages } from '../client/whole-page.ts'

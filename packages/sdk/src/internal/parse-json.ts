@@ -1,9 +1,9 @@
-// The one parser of JSON that others wrote, on a wire or in a file: only as deep as a limit allows. Loaded by the pipe and the hooks: no imports but
-// their limits.
+// The one parser of JSON that others wrote, on a wire or in a file: only as deep as a limit allows. Loaded by the pipe and the hooks, so it imports only their
+// limits.
 
 import { pipeLimits } from './pipe-limits.ts'
 
-/** The text is valid so far, but nests deeper than the limit. */
+/** The text nests deeper than the limit. */
 export class JsonDepthError extends Error {
   constructor(depthMax: number) {
     super(`nested deeper than ${depthMax} levels`)
@@ -11,9 +11,9 @@ export class JsonDepthError extends Error {
   }
 }
 
-/** Throws a JsonDepthError, or the SyntaxError of JSON.parse. */
+/** Parses JSON. Throws a JsonDepthError, or the SyntaxError of JSON.parse. */
 export function parseJson(text: string, depthMax: number = pipeLimits.jsonDepthMax): unknown {
-  // Checked before it is parsed: a million brackets in one line would become a hundred megabytes of arrays before anyone could refuse them,
+  // The depth is checked before the text is parsed: a million brackets in one line would become a hundred megabytes of arrays before anyone could refuse them,
   // and whatever walks a value by recursion (JSON.stringify, a schema) would run out of stack.
   if (isDeeperThan(text, depthMax)) throw new JsonDepthError(depthMax)
   return JSON.parse(text)
@@ -23,7 +23,7 @@ function isDeeperThan(text: string, depthMax: number): boolean {
   return hasMoreOpenings(text, depthMax) && reachesDepth(text, depthMax)
 }
 
-/** Native searches: ordinary frames have a handful of openings and are never walked. */
+/** Counts openings by native searches: ordinary frames have a handful of them and are never walked. */
 function hasMoreOpenings(text: string, count: number): boolean {
   if (text.length <= count) return false
   let left = count
@@ -46,7 +46,7 @@ function reachesDepth(text: string, depthMax: number): boolean {
   return false
 }
 
-/** Searched, not walked: a payload of eight million characters is one string. */
+/** The end of a string, searched and not walked: a payload of eight million characters is one string. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let escapes = end

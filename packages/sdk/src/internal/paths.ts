@@ -1,5 +1,5 @@
-// Where things lie on this machine: data directory, sockets, project configuration, credentials. Which of them to use is decided in discover.ts.
-// Loaded by the stdio pipe, which must start in the time of a bare Node: `node:` imports only, and not `node:crypto`.
+// Paths on this machine: data directory, sockets, project configuration, credentials. Choosing between them is in discover.ts. Loaded by the stdio pipe, which
+// must start in the time of a bare Node: `node:` imports only, and not `node:crypto`.
 
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { RelayError } from '../errors.ts'
@@ -7,12 +7,12 @@ import { readForeignText, UnsafeFileError } from './foreign-file.ts'
 import { JsonDepthError, parseJson } from './parse-json.ts'
 import { type Env, setting } from './settings.ts'
 
-/** Loaded only where it is needed: loading it takes half a millisecond. */
+/** `node:os`, loaded only where it is needed: loading it takes half a millisecond. */
 const os = () => process.getBuiltinModule('node:os')
 
-/** The same pattern as `WorkspaceName` in protocol/words.ts, which would bring zod along. */
+/** The pattern of a workspace's name, as `WorkspaceName` in protocol/words.ts, which would bring zod along. */
 const projectPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
-/** The same in words. */
+/** `projectPattern` in words. */
 export const projectNameRule = '1 to 64 letters, digits, ".", "_" or "-", starting with a letter or digit'
 
 /** `sockaddr_un` holds 104 bytes on macOS and 108 on Linux, and one too long is cut silently by some systems. */
@@ -22,10 +22,10 @@ export function isProjectName(name: unknown): name is string {
   return typeof name === 'string' && projectPattern.test(name)
 }
 
-/** Every daemon has it open: where sessions outside any project meet. */
+/** The workspace that every daemon has open: sessions outside any project meet there. */
 export const homeWorkspace = 'home'
 
-/** Made by `demo`: used when it is named, and never found by a scan. */
+/** Whether `demo` made the workspace: it is used when it is named, and never found by a scan. */
 export function isDemoName(name: string): boolean {
   return /^demo-[0-9a-f]{4}$/.test(name)
 }
@@ -51,7 +51,7 @@ export function controlSocketPath(dataDirectory: string, env: Env = process.env)
   return fitting(join(dataDirectory, 'control.sock'), env)
 }
 
-/** Keys of a throw-away or separate data directory stay with it, never among the user's own. */
+/** The file with the user's keys. Keys of a throw-away or separate data directory stay with it, never among the user's own. */
 export function credentialsPath(env: Env = process.env): string {
   const given = setting(env, 'RELAY_DATA_DIR')
   return given ? join(resolve(given), 'credentials.json') : join(homeOf(env), '.agent-relay', 'credentials.json')
@@ -75,14 +75,14 @@ export interface ProjectFile {
 }
 
 /**
- * The nearest `.relay/config.json` that names a workspace, upward from `cwd`. One that cannot be understood throws: passed over,
- * it would lead to a workspace that nobody meant.
+ * The nearest `.relay/config.json` that names a workspace, upward from `cwd`. A file that cannot be understood throws: passed over, it would lead to a
+ * workspace that nobody meant.
  */
 export function findProjectConfig(cwd: string | undefined = workingDirectory()): ProjectConfig | null {
   return cwd === undefined ? null : (nearest(cwd, (directory) => configOf(readProjectFile(directory))) ?? null)
 }
 
-/** The nearest one, upward from `cwd`, whatever it sets. */
+/** The nearest `.relay/config.json`, upward from `cwd`, whatever it sets. */
 export function findProjectFile(cwd: string): ProjectFile | undefined {
   return nearest(cwd, readProjectFile)
 }
@@ -94,7 +94,7 @@ function nearest<T>(cwd: string, look: (directory: string) => T | undefined): T 
   }
 }
 
-/** Undefined where the working directory was deleted under us. */
+/** The working directory; undefined where it was deleted under us. */
 export function workingDirectory(): string | undefined {
   try {
     return process.cwd()
@@ -103,7 +103,7 @@ export function workingDirectory(): string | undefined {
   }
 }
 
-/** It came with a repository: neither the file nor its directory may be a link, and nothing of its text is repeated in an error. */
+/** Reads a project's file. It came with a repository: neither the file nor its directory may be a link, and no error repeats its text. */
 function readProjectFile(directory: string): ProjectFile | undefined {
   const path = join(directory, '.relay', 'config.json')
   let text: string | undefined
@@ -124,7 +124,7 @@ function readProjectFile(directory: string): ProjectFile | undefined {
   return { path, directory, text, value: value as Record<string, unknown> }
 }
 
-/** Undefined where it names no workspace. */
+/** The configuration in a project's file; undefined where the file names no workspace. */
 function configOf(file: ProjectFile | undefined): ProjectConfig | undefined {
   if (file === undefined) return undefined
   const { path, directory, value } = file
@@ -149,19 +149,19 @@ function homeOf(env: Env): string {
   return setting(env, process.platform === 'win32' ? 'USERPROFILE' : 'HOME') ?? os().homedir()
 }
 
-/** The XDG rules say to ignore a relative value. */
+/** An absolute path from the environment: the XDG rules say to ignore a relative one. */
 function absolute(env: Env, name: string): string | undefined {
   const value = setting(env, name)
   return value && isAbsolute(value) ? value : undefined
 }
 
-/** Where `daemon start --test` notes for which working directory it runs; one with another data directory is of other tests. */
+/** The folder in which `daemon start --test` notes for which working directory it runs. Tests with another data directory have another folder. */
 export function testFolder(cwd: string, env: Env = process.env): string {
   const temporary = process.platform === 'win32' ? os().tmpdir() : (absolute(env, 'TMPDIR') ?? '/tmp')
   return join(temporary, `agent-relay-test-${process.getuid?.() ?? 0}-${hash(`${dataDir(env)}\n${resolve(cwd)}`)}`)
 }
 
-/** The folder below `hooks/spool` with the notes for the workspace of this socket. */
+/** The folder below `hooks/spool` with the hooks' notes for the workspace of this socket. */
 export function spoolName(socketPath: string): string {
   return `late-${hash(socketPath)}`
 }

@@ -1,4 +1,4 @@
-// What a program has printed, inside a text of the daemon's own: cleaned, and two columns in, so that no line of it can pass for one of ours.
+// A program's output inside a text of the daemon's own: cleaned, and two columns in, so that no line of it can pass for one of ours.
 
 import { clean } from './clean.ts'
 
@@ -6,12 +6,12 @@ function indentedOutput(text: string): string {
   return clean(text).replace(/^/gm, '  ')
 }
 
-/** To be put behind a text. */
+/** A worker's last screen, to be put behind a text. */
 export function lastScreen(screen: string | undefined): string {
   return screen === undefined || screen.trim() === '' ? '' : `\nIts last screen:\n${indentedOutput(screen)}`
 }
 
-/** The first line of a reason is ours; behind it may be what a program has printed, such as a set-up command. */
+/** Splits a reason. Its first line is ours; behind it may be what a program has printed, such as a set-up command. */
 export function reasonTexts(reason = ''): { why: string; printed: string } {
   const [first = '', ...rest] = reason.split('\n')
   const end = rest.join('\n').trim()

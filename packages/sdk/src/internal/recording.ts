@@ -4,13 +4,13 @@
 import type { RelayEvent } from '../protocol/events.ts'
 import type { Message } from '../protocol/words.ts'
 
-/** What people and agents wrote, and what they wanted to run; names, times and what led to what stay. */
+/** Fields with the texts of people and agents, and with what they wanted to run. Names, times and causes stay in a bare recording. */
 const written = new Set([
   ...['body', 'text', 'summary', 'reason', 'description', 'task', 'note'],
   ...['input', 'words', 'label', 'command', 'args'],
 ])
 
-/** `isBare`: without what was written, for a report that strangers read. */
+/** An event as a line of a recording. `isBare`: without the texts of people and agents, for a report that strangers read. */
 export function recordingLine(event: RelayEvent | Message, isBare: boolean): string {
   const bare = (key: string, value: unknown): unknown => {
     if (!written.has(key)) return value

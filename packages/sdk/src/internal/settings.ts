@@ -1,14 +1,14 @@
-// Settings: every environment variable of ours, in one table, from which docs/reference/settings.md is made. Nothing else reads one. Loaded by hooks and
-// the pipe at every start, so it imports nothing.
+// Settings: every environment variable of ours, in one table, from which docs/reference/settings.md is made. Nothing else reads these variables. Loaded by
+// hooks and the pipe at every start, so it imports nothing.
 
 export type Env = Readonly<Record<string, string | undefined>>
 
 interface Setting {
   what: string
-  /** When it is not set. */
+  /** The default, where the variable is not set. */
   otherwise: string
   readBy: string
-  /** One program of ours says it to another: people have no use for it. */
+  /** The variable is passed from one program of ours to another: people have no use for it. */
   isInternal?: boolean
 }
 
@@ -137,7 +137,7 @@ const table = {
 export type SettingName = keyof typeof table
 export const settings: Readonly<Record<SettingName, Setting>> = table
 
-/** Of ours: one of the table. Of others: any. */
+/** The name of a variable: for `RELAY_…` one of the table, else any. */
 type VariableName<Name extends string> = Name extends `RELAY_${string}` ? SettingName : Name
 
 /** A variable of the environment. Hosts pass `${RELAY_PROJECT}` on literally when the variable is not set: such a value means "not set". */
@@ -146,7 +146,7 @@ export function setting<Name extends string>(env: Env, name: VariableName<Name> 
   return value === undefined || value === '' || /^\$(\{|RELAY_)/.test(value) ? undefined : value
 }
 
-/** Exactly as it was set. */
+/** The value of a variable, exactly as it was set. */
 export function given(env: Env, name: SettingName): string | undefined {
   return env[name]
 }

@@ -2,7 +2,7 @@
 
 const units = ['B', 'KB', 'MB', 'GB']
 
-/** `312 B`, `1.2 KB`, `120 KB`, `5.0 MB`. */
+/** A size such as `312 B`, `1.2 KB`, `120 KB`, `5.0 MB`. */
 export function sizeText(bytes: number): string {
   let [value, unit] = [bytes, 0]
   for (; value >= 999.5 && unit < units.length - 1; unit++) value /= 1_000

@@ -10,17 +10,17 @@ import type { Env } from './settings.ts'
 export interface TestRelay {
   project: string
   socketPath: string
-  /** Its process has just begun: it answers in a moment. */
+  /** The relay's process has just begun, and answers in a moment. */
   isStarting: boolean
 }
 
-/** Far more than a start takes. A note that is older belongs to a relay that was killed, or that failed. */
+/** Far more than the start of a relay takes. A note that is older belongs to a relay that was killed, or that failed. */
 const startMsMax = 10_000
 const notePattern = /^(\d+)\.(\d+)\.(.+)$/
-/** The last one to leave removes the folder, perhaps while the next one is about to write there. */
+/** Attempts to write a note: the last relay to leave removes the folder, perhaps while the next one is about to write there. */
 const triesMax = 5
 
-/** Those of a working directory, the newest first. A folder that somebody else has put there counts for nothing. */
+/** The relays for tests of a working directory, the newest first. A folder that somebody else has put there counts for nothing. */
 export function testRelays(cwd: string, env: Env): TestRelay[] {
   const folder = testFolder(cwd, env)
   if (!isOwnFolder(folder)) return []
@@ -33,7 +33,7 @@ export function testRelays(cwd: string, env: Env): TestRelay[] {
   })
 }
 
-/** Notes that this process runs, or is about to run, a relay for a working directory. Returns what takes the note back. */
+/** Notes that this process runs, or is about to run, a relay for a working directory. Returns a function that takes the note back. */
 export function noteTestRelay(
   { project, socketPath }: Pick<TestRelay, 'project' | 'socketPath'>,
   cwd: string,
@@ -62,7 +62,7 @@ export function noteTestRelay(
   }
 }
 
-/** What was killed could not take its note back. */
+/** Removes the notes of processes that were killed, and could not take them back. */
 function forgetDead(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = notePattern.exec(name)?.[2]
@@ -83,7 +83,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Empty where it was taken back in this moment, or is no note of ours. */
+/** The text of a note; empty where it was taken back in this moment, or is no note of ours. */
 function textOf(path: string): string {
   try {
     return readForeignText(path) ?? ''

@@ -1,8 +1,8 @@
-// What people and models are told of a machine that cannot be reached, of the agents on it, and of agents that are not given messages.
+// Texts for people and models about a machine that cannot be reached, about the agents on it, and about agents that are not given messages.
 
 const [secondMs, minuteMs, hourMs, dayMs] = [1_000, 60_000, 3_600_000, 86_400_000]
 
-/** `3 min`, rounded down. */
+/** A duration such as `3 min`, rounded down. */
 function spanText(ms: number): string {
   const [unitMs, unit] =
     ms < 2 * minuteMs
@@ -15,13 +15,13 @@ function spanText(ms: number): string {
   return `${Math.max(0, Math.floor(ms / unitMs))} ${unit}`
 }
 
-/** `last heard of 3 min ago`. `since`: when the machine was last heard of, unset where it never was since the daemon started. */
+/** A text such as `last heard of 3 min ago`. `since`: when the machine was last heard of, unset where it never was since the daemon started. */
 export function lastHeardText(since: number | string | undefined, now = Date.now()): string {
   if (since === undefined) return 'not heard of since the daemon here started'
   return `last heard of ${spanText(now - new Date(since).getTime())} ago`
 }
 
-/** One line for each recipient that is there and is not given the message now. */
+/** One sentence for each recipient that is there and is not given the message now. */
 export function notReachedText(notReached: readonly { name: string; why: string }[]): string | undefined {
   const lines = notReached.map(
     ({ name, why }) => `${name} is not given messages now (${why}); it waits in their inbox.`,
@@ -29,7 +29,7 @@ export function notReachedText(notReached: readonly { name: string; why: string 
   return lines.length === 0 ? undefined : lines.join(' ')
 }
 
-/** One line for each recipient that cannot be reached. The message is stored, and waits. */
+/** One sentence for each recipient that cannot be reached. The message is stored, and waits. */
 export function unreachableText(
   unreachable: readonly { name: string; machine: string; since?: string }[],
 ): string | undefined {

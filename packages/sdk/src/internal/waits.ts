@@ -1,17 +1,16 @@
-// How long our programs wait for each other before they say that something is wrong, in one table. Each limit is many times what is usual, so that
-// a slow or busy machine meets none of them. Hooks and the pipe load it at every start. What a program that uses the SDK
-// waits for is in limits.ts: a web page has no environment.
+// The timeouts of our programs when they wait for each other, in one table. Each limit is many times what is usual, so that a slow or busy machine meets none
+// of them. Hooks and the pipe load it at every start. The waits of programs that use the SDK are in limits.ts: a web page has no environment.
 
 import { setting } from './settings.ts'
 
 interface WaitRow {
   what: string
-  /** On two slow cores, with a little else to do. */
+  /** The usual wait on two slow cores, with a little else to do. */
   usualMs: number
   limitMs: number
-  /** A CLI ends a hook after five seconds and shows an error: no patience may take a hook that far. */
+  /** The longest limit that RELAY_PATIENCE may lead to. A CLI ends a hook after five seconds and shows an error: no patience may take a hook that far. */
   mostMs?: number
-  /** What happens then. */
+  /** The effect of reaching the limit. */
   afterwards: string
 }
 
@@ -109,7 +108,7 @@ const waitTable = {
 export type WaitName = keyof typeof waitTable
 export const waits: Readonly<Record<WaitName, Readonly<WaitRow>>> = waitTable
 
-/** A machine that is slower still sets RELAY_PATIENCE=3: every limit is three times as long. It never shortens one. */
+/** The factor that RELAY_PATIENCE sets on a machine that is slower still: 3 makes every limit three times as long. It never shortens one. */
 function patience(): number {
   const given = Number(setting(process.env, 'RELAY_PATIENCE'))
   return given >= 1 && given <= 100 ? given : 1

@@ -1,17 +1,17 @@
-// How a program in Node reaches its daemon when it says nothing else: over the Unix socket that discover.ts finds, looked for again on every attempt.
+// The default connection of a program in Node to its daemon: over the Unix socket that discover.ts finds, looked for again on every attempt.
 
 import { findDaemon, type Where, workingDirectory } from '../internal/discover.ts'
 import type { Connector } from '../link.ts'
 import { socketConnector } from './socket.ts'
 
 export interface DefaultConnectorOptions extends Where {
-  /** Goes before all discovery. */
+  /** The path of the socket, which goes before all discovery. */
   socketPath?: string
 }
 
 export function defaultConnector(options: DefaultConnectorOptions = {}): Connector {
   if (options.socketPath !== undefined) return socketConnector(options.socketPath)
-  // As it was at the start: a program that changes its directory does not mean to change its workspace.
+  // The directory at the start counts: a program that changes its directory does not mean to change its workspace.
   const cwd = options.cwd ?? workingDirectory()
   let project = options.project
   return async (hello) => {

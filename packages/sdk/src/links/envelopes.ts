@@ -10,7 +10,7 @@ import type { CallName, InputOf, OutputOf, WatchName } from '../protocol/operati
 import { frameRefusal } from '../protocol/refusals/frames.ts'
 import type { Refusal } from '../protocol/refusals.ts'
 
-/** What a link writes to: one line at a time. */
+/** The output of a link: one line at a time. */
 export interface Outlet {
   write(line: string): void
   /** Ends after the lines written so far; resolves when the connection is gone. */
@@ -70,7 +70,7 @@ export class EnvelopeLink implements Link {
     id: string,
     sink: WatchSink<OutputOf<O>>,
   ): Promise<{ seq: number }> {
-    // Before the answer: items may follow it in the same chunk.
+    // The watch is known before the answer comes: items may follow it in the same chunk.
     this.#watches.set(id, sink as WatchSink<unknown>)
     const established = this.#ask('CALL', id, { op, input }) as Promise<{ seq: number }>
     established.catch(() => this.#watches.delete(id))
@@ -110,18 +110,18 @@ export class EnvelopeLink implements Link {
       case 'BYE':
         this.#bye(payload)
         break
-      default: // What only a client says, or a type of a newer daemon that we did not ask for.
+      default: // A frame that only clients send, or a type of a newer daemon that we did not ask for.
         break
     }
   }
 
-  /** The wire is gone, or what it brings is not the protocol. Calls in flight end; they may be sent again over another link. */
+  /** Ends the link because the wire is gone, or brings something else than the protocol. Calls in flight end; they may be sent again over another link. */
   lost(why: string): void {
     this.#finish({ how: 'lost' }, new ConnectionError(why))
     void this.#outlet.close()
   }
 
-  /** Ends the link for a reason given by either side; one that another try cannot fix also ends the calls in flight for good. */
+  /** Ends the link for a reason given by either side. A reason that another try cannot fix also ends the calls in flight for good. */
   refuse(given: Refusal): void {
     this.#finish(
       { how: 'refused', refusal: given },
@@ -132,7 +132,7 @@ export class EnvelopeLink implements Link {
 
   #ask(type: FrameType, id: string, payload: unknown): Promise<unknown> {
     if (this.#done) return Promise.reject(new ConnectionError('the link is closed'))
-    // The same id in flight twice is the same command: one question, one answer for both.
+    // Two calls in flight with the same id are the same command: one question, one answer for both.
     const asked = this.#calls.get(id)
     if (asked) return asked.promise
     const line = lineOf(type, id, payload)
@@ -163,7 +163,7 @@ export class EnvelopeLink implements Link {
   #refused(id: string, given: Refusal): void {
     const waiting = this.#take(id)
     if (waiting) waiting.reject(errorFrom(given))
-    // It could not read one of our frames, and which one it was is unknown: no call in flight can be trusted to be answered.
+    // The daemon could not read one of our frames and does not know which: no call in flight can be trusted to be answered.
     else if (id === '-') this.refuse(given)
   }
 
@@ -196,7 +196,7 @@ function fields(payload: unknown): Record<string, unknown> {
   return typeof payload === 'object' && payload !== null ? (payload as Record<string, unknown>) : {}
 }
 
-/** A newer daemon may use codes that we do not know; they pass through as they are. */
+/** A refusal from a frame's payload. Codes of a newer daemon that we do not know pass through as they are. */
 function toRefusal(payload: unknown): Refusal {
   const { code, message, retry, details } = fields(payload)
   const given: RefusalLike = {

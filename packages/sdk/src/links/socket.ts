@@ -1,4 +1,4 @@
-// The link over a Unix socket or a named pipe. What is said over it: see envelopes.ts. Where the socket is: see discover.ts.
+// The link over a Unix socket or a named pipe. The protocol over it is in envelopes.ts, the search for the socket in discover.ts.
 
 import { connect, type Socket } from 'node:net'
 import { ConnectionError, DaemonNotRunningError } from '../errors.ts'
@@ -77,7 +77,7 @@ class SocketOutlet implements Outlet {
     if (!this.#socket.destroyed && !this.#socket.writableEnded) {
       this.#flush()
       this.#socket.end()
-      // Drain what still comes, or the close of the other end is never seen; and keep no process alive for it.
+      // Drain what still comes, or the close of the other end is never seen; the timer keeps no process alive.
       this.#socket.resume()
       setTimeout(() => this.#socket.destroy(), lingerMs).unref()
     }

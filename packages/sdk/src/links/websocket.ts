@@ -9,7 +9,7 @@ import { limits } from '../protocol/limits.ts'
 import { frameRefusal } from '../protocol/refusals/frames.ts'
 import { EnvelopeLink, type Outlet } from './envelopes.ts'
 
-/** What browsers and the package `ws` have in common. */
+/** The part of a WebSocket that browsers and the package `ws` have in common. */
 export interface WebSocketLike {
   readonly readyState: number
   send(text: string): void
@@ -24,7 +24,7 @@ export type WebSocketOpener = (url: string) => WebSocketLike | Promise<WebSocket
 
 const isOpen = 1
 
-/** `url`: where the relay serves HTTP (`http://127.0.0.1:8101`), or its `/ws` itself. `workspace` chooses one where the relay is open. */
+/** Connects to `url`: the relay's HTTP address (`http://127.0.0.1:8101`), or its `/ws` itself. `workspace` chooses one where the relay asks for no key. */
 export function websocketConnector(
   url: string,
   options: { workspace?: string; open?: WebSocketOpener } = {},
@@ -47,7 +47,7 @@ function addressOf(url: string, workspace: string | undefined): string {
   return address.href
 }
 
-/** Not Node's own: see websocket-node.ts. */
+/** Opens the platform's own WebSocket. Not for Node: see websocket-node.ts. */
 function openPlatforms(url: string): WebSocketLike {
   const { WebSocket: Socket } = globalThis as { WebSocket?: new (url: string) => WebSocketLike }
   if (!Socket) throw new ConnectionError('this platform has no WebSocket: give `open`', { retry: false })
@@ -94,7 +94,7 @@ function overWebSocket(socket: WebSocketLike): EnvelopeLink {
       link.refuse(frameRefusal('frame.invalid', { why: `the daemon's answer: ${error.message}` }))
     }
   }
-  // The close that follows tells the link.
+  // The 'close' event that follows tells the link.
   socket.onerror = () => {}
   socket.onclose = () => {
     isGone()

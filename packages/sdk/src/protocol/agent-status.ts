@@ -1,4 +1,4 @@
-// A run as the tools agent_* and REST show it: the names of fields are those of the specification that MCP clients know.
+// A run as the tools agent_* and REST show it: its fields have the names of the specification that MCP clients know.
 
 import { z } from 'zod'
 import { type Run, RunState } from './runs.ts'

@@ -1,9 +1,9 @@
-// This file says what an approval and a delegation are, as schemas and types. It has no behaviour.
+// Approvals and delegations, as schemas and types. No behaviour.
 
 import { z } from 'zod'
 import { AgentName } from './words.ts'
 
-/** allow: this once. always: for this session of the agent. deny: no. other: something that only its label tells. */
+/** One choice of an approval. allow: this once. always: for this session of the agent. deny: no. other: something that only its label tells. */
 export const ApprovalChoice = z.object({
   id: z.string().min(1).max(100),
   kind: z.enum(['allow', 'always', 'deny', 'other']),
@@ -11,7 +11,7 @@ export const ApprovalChoice = z.object({
 })
 export type ApprovalChoice = z.infer<typeof ApprovalChoice>
 
-/** One question with its options. Whoever answers takes one of them, several where it says so, or writes an answer of their own. */
+/** One question with its options. An answer takes one of them, or several where `isMany` is set, or is in words of its own. */
 export const Question = z.object({
   text: z.string().min(1).max(2_000),
   options: z
@@ -21,12 +21,12 @@ export const Question = z.object({
   isMany: z.boolean().optional(),
 })
 export type Question = z.infer<typeof Question>
-/** Of one choice. */
+/** The most questions of one choice. */
 export const questionsMax = 10
 
 /**
- * How one was closed. answered: from the queue. terminal: at the agent's own terminal. timeout and cancelled: its CLI gave it up. gone: what
- * asked is not there any more. restart: the daemon ended while it was open.
+ * How an approval was closed. answered: from the queue. terminal: at the agent's own terminal. timeout and cancelled: the agent's CLI gave it up. gone: the
+ * program that asked is not there any more. restart: the daemon ended while the approval was open.
  */
 export const approvalHows = ['answered', 'terminal', 'timeout', 'cancelled', 'gone', 'restart'] as const
 export type ApprovalHow = (typeof approvalHows)[number]
@@ -38,21 +38,21 @@ export const Approval = z.object({
   /** The CLI that asks: `claude`, `codex`, … */
   vendor: z.string(),
   tool: z.string(),
-  /** What it is about to do, cleaned, and cut where it is long. */
+  /** The text of what the agent is about to do, cleaned, and cut where it is long. */
   input: z.string(),
-  /** The input is not all of what was asked. `chars`, `lines`: so many more of them are not shown; no `chars`: it holds some that cannot be shown. */
+  /** The part of the request that `input` leaves out. `chars`, `lines`: so many more are not shown; no `chars`: some characters cannot be shown. */
   hidden: z
     .object({ chars: z.number().int().nonnegative(), lines: z.number().int().nonnegative().optional() })
     .optional(),
   directory: z.string().optional(),
-  /** Where it waits, in a workspace that several machines share: its directory is there, and only that machine can let it go on. */
+  /** The machine where the agent waits, in a workspace that several machines share: its directory is there, and only that machine can let it go on. */
   machine: z.string().optional(),
-  /** Empty, where it can only be answered at the terminal. */
+  /** The possible answers; empty where the approval can only be answered at the terminal. */
   choices: z.array(ApprovalChoice),
-  /** Set where it is a choice: not a yes is asked for, but an answer to each of these. */
+  /** The questions of a choice, which asks for an answer to each of them and not for a yes. */
   questions: z.array(Question).optional(),
   since: z.string(),
-  /** An answer names it, so that it fits what was shown and nothing else. */
+  /** The digest of what was shown. An answer names it, so that it fits that and nothing else. */
   digest: z.string(),
 })
 export type Approval = z.infer<typeof Approval>
@@ -62,11 +62,11 @@ export const Delegation = z.object({
   agent: AgentName,
   /** A worker of that agent, or `*` for each of them. */
   for: z.union([z.literal('*'), AgentName]),
-  /** The names of tools; `*` stands for all. */
+  /** Names of tools; `*` stands for all. */
   tools: z.array(z.string().min(1).max(200)).min(1).max(100),
-  /** The input as a whole, with `*` for anything but what a shell gives a meaning of its own. Without one, any input. */
+  /** A pattern for the whole input, with `*` for anything but what a shell gives a meaning of its own. Without a pattern, any input. */
   pattern: z.string().min(1).max(1_000).optional(),
-  /** In milliseconds since 1970. */
+  /** The end of the delegation, in milliseconds since 1970. */
   until: z.number().int().positive(),
 })
 export type Delegation = z.infer<typeof Delegation>

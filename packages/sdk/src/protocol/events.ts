@@ -1,18 +1,18 @@
-// Facts as watchers see them: one type for each, told apart by `type`. Which ones a watcher may see is decided in the daemon.
+// Facts as watchers see them: one type for each, told apart by `type`. The daemon decides which ones a watcher may see.
 
 import type { AgentTokenIssued, Fact, WorkspaceKeyIssued } from './facts.ts'
 import type { Message } from './words.ts'
 
 // A type, not an interface: an event may be passed on as a record of unknown fields.
 type EventHead = {
-  /** The number of its entry. All events of one command share one number. */
+  /** The number of the event's entry. All events of one command share one number. */
   seq: number
   ts: string
-  /** Who did it. */
+  /** The name of whoever gave the command. */
   by: string
 }
 
-/** A `message.created` carries the whole message, body included. Hashes of keys and tokens are left out. */
+/** The event of a fact. A `message.created` carries the whole message, body included. Hashes of keys and tokens are left out. */
 type EventOfFact<F extends Fact> = F extends Fact
   ? EventHead & { type: F['type']; fact: Shown<F> } & (F['type'] extends 'message.created'
         ? { message: Message }
@@ -25,7 +25,7 @@ type Shown<F extends Fact> = F extends WorkspaceKeyIssued
     ? Pick<F, 'agent'>
     : Omit<F, 'type'>
 
-/** Not a fact, and not in the journal: how many entries after `since` a watch for a screen (`newest`) left out. */
+/** The number of entries after `since` that a watch for a screen (`newest`) left out. Not a fact, and not in the journal. */
 type EventsSkipped = EventHead & {
   type: 'events.skipped'
   fact: { count: number; since: number }
@@ -33,8 +33,8 @@ type EventsSkipped = EventHead & {
 }
 
 /**
- * Not a fact, and not in the journal, so it has no number: an agent has connected to this daemon, or its last connection has ended. Only for who
- * asks for it, and from then on: after a lost link, ask who is there (`agent.list`).
+ * An agent has connected to this daemon, or its last connection has ended. Not a fact, and not in the journal, so it has no number. Only watches that ask for
+ * it get it, and from then on: after a lost link, ask who is there (`agent.list`).
  */
 type SessionEvent = EventHead & {
   type: 'session.event'
@@ -46,7 +46,7 @@ type SessionEvent = EventHead & {
 export type RelayEvent = EventOfFact<Fact> | EventsSkipped | SessionEvent
 
 export type EventName = RelayEvent['type']
-/** `action.*` names a family, `*` all. */
+/** A type of event; `action.*` names a family, `*` all. */
 export type EventPattern = EventName | FamilyOf<EventName> | '*'
 type FamilyOf<N extends string> = N extends `${infer Family}.${string}` ? `${Family}.*` : never
 

@@ -1,5 +1,5 @@
-// What can happen, one type each. Facts are decided in core/, written once to the journal and shown to watchers as events.
-// A fact never carries a message body (the immutable message row does) and never changes its meaning: a new meaning is a new type.
+// Facts: the things that can happen, one type each. The rules in core/ decide them; they are written once to the journal and shown to watchers as events. A
+// fact never carries a message body (the immutable message row does) and never changes its meaning: a new meaning is a new type.
 
 import type { ApprovalFact } from './facts/approvals.ts'
 import type { ClaimFact } from './facts/claims.ts'
@@ -19,12 +19,12 @@ export interface WorkspaceBegan {
   type: 'workspace.began'
   id: string
 }
-/** Only the hash of a key is ever written; a new key ends the one before. */
+/** A new key was issued, which ends the one before; only its hash is ever written. */
 export interface WorkspaceKeyIssued {
   type: 'workspace.key-issued'
   hash: string
 }
-/** All that was written before came with a backup. What it tells of workers and runs was on another disk: nothing of it is started, removed or written here. */
+/** The workspace was restored from a backup. The workers and runs written before were on another disk: nothing of them is started, removed or written here. */
 export interface WorkspaceRestored {
   type: 'workspace.restored'
 }
@@ -42,19 +42,19 @@ export interface AgentUpdated {
   type: 'agent.updated'
   agent: Omit<AgentProfile, 'channels'>
 }
-/** Only the hash of a token is ever written. It is valid before `until` (milliseconds); for good, if left out. */
+/** A token was issued; only its hash is ever written. The token is valid before `until` (milliseconds); for good, if left out. */
 export interface AgentTokenIssued {
   type: 'agent.token-issued'
   agent: string
   hash: string
   until?: number
 }
-/** All tokens that the agent had until now. */
+/** All tokens that the agent had until now are invalid. */
 export interface AgentTokensRevoked {
   type: 'agent.tokens-revoked'
   agent: string
 }
-/** It is in no list any more. `isFree`: nothing that is kept names it, so another agent may have its name; otherwise nobody may. */
+/** The agent is in no list any more. `isFree`: nothing that is kept names it, so another agent may have its name; otherwise nobody may. */
 export interface AgentRetired {
   type: 'agent.retired'
   agent: string
@@ -71,7 +71,7 @@ export interface ChannelCreated {
   type: 'channel.created'
   channel: string
 }
-/** From number `n` on, exclusive: a newcomer starts with no backlog. Also written for the broadcast `*`. */
+/** An agent joined a channel, or the broadcast `*`. It gets what comes after number `n`: a newcomer starts with no backlog. */
 export interface ChannelJoined {
   type: 'channel.joined'
   channel: string
@@ -84,7 +84,7 @@ export interface ChannelLeft {
   agent: string
   n: number
 }
-/** Only its maker had ever joined it, and nothing was said in it. */
+/** A channel was removed: only its maker had ever joined it, and nothing was said in it. */
 export interface ChannelRemoved {
   type: 'channel.removed'
   channel: string
@@ -105,7 +105,7 @@ export interface MessageCreated {
   thread?: string
   replyTo?: string
 }
-/** Put before the agent by `route`. Held until `until` (milliseconds) for `session` where the route holds. */
+/** A message was put before the agent by `route`. Where the route holds, `session` holds it until `until` (milliseconds). */
 export interface DeliveryOffered {
   type: 'delivery.offered'
   message: string
@@ -114,7 +114,7 @@ export interface DeliveryOffered {
   session?: string
   until?: number
 }
-/** Taken to be put before the agent, which has not been done yet: `session` keeps it from others until `until` (milliseconds). */
+/** A message was taken, but not yet put before the agent: `session` keeps it from others until `until` (milliseconds). */
 export interface DeliveryHeld {
   type: 'delivery.held'
   message: string
@@ -122,7 +122,7 @@ export interface DeliveryHeld {
   session?: string
   until: number
 }
-/** The answer that carried it never arrived: no session holds it any more, and the next taker gets it. */
+/** The answer that carried a message never arrived: no session holds the message any more, and the next taker gets it. */
 export interface DeliveryReleased {
   type: 'delivery.released'
   message: string
@@ -146,7 +146,7 @@ export interface ReactionRemoved {
   emoji: string
 }
 
-/** Offered by one session of its provider; a new registration takes the place of the one before. */
+/** One session of the provider offers an action; a new registration takes the place of the one before. */
 export interface ActionRegistered {
   type: 'action.registered'
   name: string
@@ -157,9 +157,9 @@ export interface ActionRegistered {
   outputSchema?: Record<string, unknown>
   availableTo?: string[]
   timeoutMs: number
-  /** What its session has shown: it came by the owner's socket, with the key, with a token, or with nothing. */
+  /** The proof that the provider's session has shown: the owner's socket, the key, a token, or nothing. */
   authority?: 'owner' | 'key' | 'token' | 'nobody'
-  /** The machine its session lives on; left out where the workspace lives on one machine alone. */
+  /** The machine that the session lives on; left out where the workspace lives on one machine alone. */
   machine?: string
 }
 export interface ActionWithdrawn {
@@ -167,7 +167,7 @@ export interface ActionWithdrawn {
   name: string
   provider: string
 }
-/** The input itself is the entry's body, not in the fact: what an agent passed is not for every watcher's eyes. */
+/** An action was called. The input is the entry's body, not in the fact: not every watcher may see what an agent passed. */
 export interface ActionInvoked {
   type: 'action.invoked'
   id: string
@@ -177,10 +177,10 @@ export interface ActionInvoked {
   session?: string
   inputBytes: number
   until: number
-  /** The machine that answers: that of the action. */
+  /** The machine that answers, which is that of the action. */
   machine?: string
 }
-/** The output is the entry's body. */
+/** A call of an action ended. Its output is the entry's body. */
 export interface ActionCompleted {
   type: 'action.completed'
   id: string
@@ -192,17 +192,17 @@ export interface ActionCompleted {
   outputBytes?: number
   durationMs: number
 }
-/** How a worker was asked for, where the fact says what became of it: by this it can be asked for again. */
+/** The request for a worker as it was made; the other fields of the fact say what became of it. With the request the worker can be asked for again. */
 export interface WorkerAsked {
   cli: string
   command?: string[]
   args?: string[]
   control?: ControlName
-  /** Where its parent wished it to work; a worktree is made from there. */
+  /** The directory that the parent wished for; a worktree is made from there. */
   cwd: string
   worktree?: boolean
 }
-/** A program that its parent wishes to run. Its task is the entry's body. */
+/** An agent wishes a worker's program to run. The task is the entry's body. */
 export interface WorkerWished {
   type: 'worker.wished'
   id: string
@@ -213,20 +213,20 @@ export interface WorkerWished {
   args?: string[]
   model?: string
   cwd: string
-  /** The relay's MCP server is given to it; not where its arguments bring MCP configuration of their own. */
+  /** The worker gets the relay's MCP server; not where its arguments bring MCP configuration of their own. */
   isInjected: boolean
-  /** How its program is spoken to; left out: in its terminal. */
+  /** The protocol in which the daemon speaks to the program; left out: it types into the terminal. */
   control?: 'acp'
-  /** It works in a checkout of its own, which is made before its program starts. */
+  /** The worker's own checkout, which is made before its program starts. */
   worktree?: Worktree
-  /** The machine it runs on; left out where the workspace lives on one machine alone. */
+  /** The machine that the worker runs on; left out where the workspace lives on one machine alone. */
   machine?: string
-  /** Left out by versions that could not do it again. */
+  /** The request. Left out by versions that could not ask for a worker again. */
   asked?: WorkerAsked
-  /** The worker whose task it was given again. */
+  /** The earlier worker whose task this one was given again. */
   again?: string
 }
-/** What somebody wishes of a running worker from now on. */
+/** Somebody wishes a running worker to go on, pause or end. */
 export interface WorkerWishChanged {
   type: 'worker.wish-changed'
   id: string
@@ -234,7 +234,7 @@ export interface WorkerWishChanged {
   wish: 'run' | 'paused' | 'gone'
   reason?: string
 }
-/** The status of its program. */
+/** The status of a worker's program. */
 export interface WorkerChanged {
   type: 'worker.changed'
   id: string
@@ -243,10 +243,10 @@ export interface WorkerChanged {
   pid?: number
   code?: number
   reason?: string
-  /** It is spoken to in its terminal from now on: what was wished did not work. */
+  /** The worker is spoken to in its terminal from now on: the protocol that was wished for did not work. */
   control?: 'pty'
 }
-/** Its worktree held nothing that is nowhere else, or somebody said that it may go. */
+/** A worker's worktree was removed: it held nothing that is nowhere else, or somebody said that it may go. */
 export interface WorkerWorktreeRemoved {
   type: 'worker.worktree-removed'
   id: string

@@ -1,4 +1,4 @@
-// Envelopes on the wire and how bytes become envelopes. A parser is fed with bytes and needs no socket.
+// Envelopes on the wire, and the parser that turns bytes into them. The parser is fed with bytes and needs no socket.
 
 import { JsonDepthError, parseJson } from './json.ts'
 import { limits } from './limits.ts'
@@ -36,7 +36,7 @@ export interface Envelope<P = unknown> {
 
 export class FrameError extends Error {
   readonly code: 'frame.invalid' | 'frame.too-large'
-  /** How long a line may be, where this one was longer. */
+  /** The most bytes of a line, where this one was longer. */
   readonly bytesMax?: number
   constructor(code: FrameError['code'], why: string, bytesMax?: number) {
     super(why)
@@ -58,8 +58,8 @@ const newline = 10
 const nothing = new Uint8Array(0)
 
 /**
- * Whole lines in, envelopes out: `push` bytes as they come, then `read` until it answers undefined.
- * A bad line throws a FrameError from `read`; the lines after it can still be read, and a line over the limit is passed over.
+ * Turns bytes into envelopes: `push` bytes as they come, then `read` until it answers undefined. A bad line throws a FrameError from `read`; the lines after
+ * it can still be read, and a line over the limit is passed over.
  */
 export class FrameParser {
   readonly #bytesMax: number
@@ -96,7 +96,7 @@ export class FrameParser {
     return undefined
   }
 
-  /** Decoded together, because a decoder's call costs more than a line's bytes; one by one where that cannot be. */
+  /** Decodes lines together, because a decoder's call costs more than a line's bytes; one by one where that cannot be. */
   #takeLines(lines: Uint8Array): void {
     let start = 0
     if (this.#partialBytes > 0) {
@@ -115,7 +115,7 @@ export class FrameParser {
     }
   }
 
-  /** Copied: the chunk belongs to the socket, and a half line may wait long. One growing buffer, because pieces may be single bytes. */
+  /** Copies half a line, which may wait long, because the chunk belongs to the socket. One growing buffer, because pieces may be single bytes. */
   #keep(bytes: Uint8Array): void {
     const before = this.#partialBytes
     this.#partialBytes += bytes.length
@@ -153,16 +153,16 @@ export class FrameParser {
   }
 }
 
-// A decoded line never holds a newline, so these two cannot be mistaken for one.
+// Marks for lines that cannot be read. A decoded line never holds a newline, so these two cannot be mistaken for one.
 const tooLong = '\ntoo long'
 const notUtf8 = '\nnot utf-8'
 
-/** What a refusal shows of a type that nobody knows. */
+/** Number of characters that a refusal shows of an unknown type. */
 const shownTypeChars = 40
 
 const knownTypes = new Set<string>([...frameTypes, ...Object.keys(callSpellings)])
 
-/** What a client may say once comes back to others a few levels deeper, in a list or an event: the daemon's answers have that much room. */
+/** The depth of the daemon's answers. The words of one client come back to others a few levels deeper, in a list or an event. */
 const answerDepthMax = limits.jsonDepthMax + 16
 
 function toEnvelope(line: string, depthMax: number): Envelope {
@@ -183,7 +183,7 @@ function toEnvelope(line: string, depthMax: number): Envelope {
   return { v, type, id, ts: typeof ts === 'number' ? ts : 0, payload }
 }
 
-/** What the first frame of a connection says. Without a name the session may ask, but acts for nobody. */
+/** The content of the first frame of a connection. Without a name the session may ask, but acts for nobody. */
 export interface Hello {
   name?: string
   type?: 'agent' | 'human'
@@ -194,38 +194,38 @@ export interface Hello {
   role?: 'lead'
   channels?: string[]
   strict?: boolean
-  /** The agent's own token, or the workspace key: a credential, never a claim. */
+  /** A credential, never a claim: the agent's own token, or in `key` that of the workspace. */
   token?: string
   key?: string
-  /** What WELCOME told an earlier session of the same agent, which this one continues; or a secret of the client's own. */
+  /** The secret in the WELCOME of an earlier session of the same agent, which this one continues; or a secret of the client's own. */
   session?: string
-  /** The process that started it, on this machine. */
+  /** The process that started the client, on this machine. */
   host?: number
-  /** The client's own process, on this machine. It proves that by its title: see machine/process-tree.ts. */
+  /** The client's own process, on this machine. The client proves that by its title: see machine/process-tree.ts. */
   process?: number
-  /** Where that process works: programs that the agent has started without a directory work there, if nothing better is known. */
+  /** The working directory of the client's process: programs that the agent has started without a directory work there, if nothing better is known. */
   cwd?: string
-  /** Speak for the agent that one of these processes started, the nearest first: a hook, which knows its ancestors but no token. */
+  /** A hook's ancestor processes, the nearest first. A hook knows no token: it speaks for the agent that one of these started. */
   hosts?: number[]
   /** The conversation that the hook belongs to: several of them may share a host. */
   thread?: string
-  /** With `mcp` the client speaks the first protocol: it is sent its mail by DELIVER as it comes, without asking. */
+  /** With `mcp` the client speaks the first protocol: its mail is sent to it by DELIVER as it comes, without asking. */
   capabilities?: string[]
-  /** The ids of that session's calls whose answers have not arrived: what they handed out was not received. */
+  /** The ids of the earlier session's calls whose answers have not arrived: what they handed out was not received. */
   calls?: string[]
 }
 
 export interface Welcome {
-  /** Shown in a later HELLO it continues this session: a secret. Others know the session by another id. */
+  /** A secret, which continues this session when a later HELLO shows it. Others know the session by another id. */
   session: string
   workspace: string
   workspaceId: string
   version: string
   agent?: string
   token?: string
-  /** Why the name is another than the one that was asked for, where it is a person's second name. */
+  /** Why the agent got another name than it asked for, where that name is a person's second one. */
   because?: string
-  /** For a hook: the tool by which the agent's model answers, where it is not `relay_send`. */
+  /** The tool by which the model of a hook's agent answers, where it is not `relay_send`. */
   sendTool?: string
   seq: number
 }

@@ -7,7 +7,7 @@ const randomChars = 16
 export type Ids = (prefix: string) => string
 
 /**
- * Within one millisecond the random part counts upward, so that ids of one maker never run backward. Not that of a run: its id is a right where
+ * Makes ids. Within one millisecond the random part counts upward, so that ids of one maker never run backward. A run's id is drawn alone: it is a right where
  * nothing else is asked for, so no other id may give it away.
  */
 export function makeIds(now: () => number = Date.now, random: (bytes: Uint8Array) => void = fillRandom): Ids {

@@ -5,30 +5,30 @@ import { pipeLimits } from '../internal/pipe-limits.ts'
 const KiB = 1024
 const MiB = 1024 * KiB
 
-/** Every limit has its unit last. Those a workspace owner may change are read from configuration; these are the wire's own. */
+/** The wire's own limits, each with its unit last. Limits that a workspace owner may change are read from configuration. */
 export const limits = {
   /** One message body, in UTF-8 bytes. Larger work products belong in files. */
   bodyBytesMax: 256 * KiB,
   /** One line that a client sends. The largest carries a run's payload of 8 MiB, with room for escaping. */
   lineBytesMax: pipeLimits.lineBytesMax,
-  /** What carries no payload: an HTTP request, and the first line of a connection on the owner's socket. */
+  /** One request that carries no payload: over HTTP, or as the first line of a connection on the owner's socket. */
   requestBytesMax: 1 * MiB,
   /** All that a connection over the network may send before it has shown a credential. */
   helloBytesMax: 64 * KiB,
-  /** How deep JSON may nest that others wrote, on any wire and in files. No frame or call of ours is deeper than ten; an action's schema or input may be. */
+  /** The depth of JSON that others wrote, on any wire and in files. No frame or call of ours is deeper than ten; an action's schema or input may be. */
   jsonDepthMax: pipeLimits.jsonDepthMax,
   /** One line that the daemon sends: the largest is a run's payload again, compressed and in base64. */
   answerBytesMax: 12 * MiB,
   /** An inbox or history answer stops before this many bytes of bodies and says how many more wait. */
   pageBytesMax: 512 * KiB,
   pageMessagesMax: 500,
-  /** How much may wait in memory for a reader that does not read. */
+  /** The bytes that may wait in memory for a reader that does not read. */
   waitingBytesMax: 2 * MiB,
-  /** A reader that takes nothing of it for this long is cut off; nothing is lost, it was never counted as read. */
+  /** A reader that takes nothing of what waits for this long is cut off; nothing is lost, because it was never counted as read. */
   stalledMs: 10_000,
-  /** A group of as many as there may be, with their names at their longest. */
+  /** The name of a conversation: a group of as many as there may be, with their names at their longest. */
   conversationCharsMax: 4_000,
-  /** What a list of conversations shows of each last message. */
+  /** The part of each last message that a list of conversations shows. */
   lastWordsCharsMax: 200,
   /** A call id chosen by the sender; ours are 28 characters. */
   idCharsMax: pipeLimits.idCharsMax,
@@ -39,7 +39,7 @@ export const limits = {
   /** Sends of one workspace that wait on this machine until they can be sent. */
   outboxMax: 1_000,
   outboxBytesMax: 16 * MiB,
-  /** Those of one sender among them. */
+  /** Waiting sends of one agent. */
   outboxOfSenderMax: 250,
   outboxBytesOfSenderMax: 4 * MiB,
   emojiCharsMax: 32,
@@ -47,12 +47,12 @@ export const limits = {
   /** A wait for a reply never lasts longer: ten minutes. */
   waitMsMax: 600_000,
   waitMsDefault: 30_000,
-  /** A wake-up is a hint and may be lost, and a hold may expire without one: whoever waits looks again this often. */
+  /** The interval at which a wait looks again: a wake-up is a hint and may be lost, and a hold may expire without one. */
   lookAgainMs: 30_000,
   /** A brief: at most 600 tokens, at two bytes a token, which is fewer than prose has. */
   briefBytesMax: 1_200,
   eventsPageMax: 1_000,
-  /** How many are answered where nobody says how many. */
+  /** Sizes of pages where the caller names none. */
   eventsPageDefault: 100,
   searchMessagesDefault: 20,
   threadMessagesDefault: 100,
@@ -60,24 +60,24 @@ export const limits = {
   actionBytesMax: 256 * KiB,
   actionMsDefault: 30_000,
   actionDescriptionCharsMax: 2_000,
-  /** Programs that run at once in a workspace: a worker that hires workers without end is stopped here. */
+  /** Programs that run at once in a workspace: this stops a worker that hires workers without end. */
   workersMax: 32,
   /** A program that lives this long has started. */
   spawnLiveMs: 1_000,
   /** One write into a worker's terminal by a person. */
   keysBytesMax: 64 * KiB,
-  /** What a run is asked to do. Who carries it out gets it with a few words before it, and both together must fit into a body. */
+  /** A run's contract. Its agent gets it with a few words before it, and both together must fit into a body. */
   contractBytesMax: 252 * KiB,
-  /** What it says when it is done. */
+  /** The summary at a run's end. */
   summaryBytesMax: 64 * KiB,
-  /** What it hands over, in UTF-8 bytes before it is compressed. Larger work products belong in files. */
+  /** A run's payload, in UTF-8 bytes before it is compressed. Larger work products belong in files. */
   payloadBytesMax: 8 * MiB,
   /** The end of a running run's output, as others are shown it. */
   previewCharsMax: 2_000,
   runsAskedMax: 1_000,
   /** A claim on a file ends this long after its holder's last edit of it. */
   claimMs: 600_000,
-  /** While its holder goes on editing, that is written down once in this time. */
+  /** A claim whose holder goes on editing is renewed in the journal once in this time. */
   claimRenewMs: 60_000,
   /** Claims in a workspace, those of one agent among them, and the files and whole directories that one call may name. */
   claimsMax: 10_000,
@@ -87,12 +87,12 @@ export const limits = {
   /** Notices that are awaited in a workspace, and those of one agent among them. */
   noticesMax: 500,
   noticesOfAgentMax: 20,
-  /** An agent that was shown a message is not taken for idle so soon after: it needs a moment to begin. */
+  /** An agent that was shown a message is not taken for idle within this time: it needs a moment to begin. */
   noticeShownMs: 10_000,
-  /** Approvals that are open at once in a workspace, what each shows of its input, and what an answer may say. */
+  /** Approvals that are open at once in a workspace, and those of one agent among them. */
   approvalsMax: 1_000,
   approvalsOfAgentMax: 100,
-  /** Of what is asked: in a list, and as a whole. */
+  /** The text of an approval, in a list and as a whole; then the words of its answer. */
   approvalInputCharsMax: 4_000,
   approvalWholeCharsMax: 256 * KiB,
   approvalWordsCharsMax: 2_000,
@@ -100,24 +100,24 @@ export const limits = {
   delegationMsMax: 7 * 24 * 60 * 60_000,
   delegationsMax: 100,
   delegationStarsMax: 8,
-  /** Requests to its model, tokens in and out, and time that one run of the built-in loop may use. */
+  /** Requests to the model, tokens in and out, and time that one run of the built-in loop may use. */
   runTurnsMax: 200,
   runTokensMax: 2_000_000,
   runMsMax: 4 * 60 * 60_000,
 } as const
 
-/** A timer of Node or of a browser that is set for longer, 24 days, fires at once. */
+/** The longest time of a timer. One of Node or of a browser that is set for longer, 24 days, fires at once. */
 export const timerMsMax = 2 ** 31 - 1
 
-/** How an action's error code is written: `quota_exceeded`. */
+/** The form of an action's error code: `quota_exceeded`. */
 export const actionErrorCodePattern = /^[a-z][a-z0-9_]{0,63}$/
 
 const utf8 = new TextEncoder()
 
-/** Bytes of `text` as UTF-8; a cheap bound first, since most bodies are far below the limit. */
+/** Whether `text` fits into so many bytes of UTF-8; a cheap bound first, since most bodies are far below the limit. */
 export function isWithinBytes(text: string, bytesMax: number): boolean {
   return text.length * 3 <= bytesMax || (text.length <= bytesMax && utf8.encode(text).length <= bytesMax)
 }
 
-/** The daemon's own name: it sends what it has to say as this, and no agent may take it. */
+/** The name under which the daemon sends messages of its own; no agent may take it. */
 export const daemonName = 'agent-relay'

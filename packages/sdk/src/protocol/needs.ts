@@ -1,25 +1,25 @@
-// What needs a person, as a schema and a type. No behaviour.
+// Needs, the things that wait for a person, as a schema and a type. No behaviour.
 
 import { z } from 'zod'
 import { Message } from './words.ts'
 
-/** In the order of their urgency. */
+/** The kinds of needs, in the order of their urgency. */
 export const needKinds = ['approval', 'blocked', 'question', 'failed', 'mention'] as const
 
-/** One thing that waits for who asks: until it is answered, is over by itself, or was dismissed. */
+/** One thing that waits for the caller: until it is answered, is over by itself, or was dismissed. */
 export const Need = z.object({
-  /** The same in every list, and in every session of the same person. */
+  /** The id of the need, the same in every list and in every session of the same person. */
   key: z.string(),
   kind: z.enum(needKinds),
   /** The agent that waits, has written or has ended. */
   who: z.string(),
-  /** Of a message its first line; of an approval what is wanted; of a worker why. */
+  /** The first line of a message, the wish of an approval, or the reason of a worker. */
   text: z.string(),
-  /** Of several messages, since the first. */
+  /** The beginning of the need; of several messages, the time of the first. */
   since: z.string(),
-  /** The newest, where several messages of a conversation are one need. */
+  /** The message, or the newest of several in a conversation that are one need. */
   message: Message.optional(),
-  /** How many they are. */
+  /** The number of messages, where several are one need. */
   count: z.number().optional(),
   /** The id of the approval. */
   approval: z.string().optional(),

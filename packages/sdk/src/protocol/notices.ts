@@ -1,8 +1,8 @@
-// What an agent has asked to be told of another agent, as a schema and a type. No behaviour.
+// Notices that an agent has asked for about another agent, as a schema and a type. No behaviour.
 
 import { z } from 'zod'
 
-/** idle: it has nothing to do and waits for nobody. ended: nobody is connected as it any more. answered: it has written to the one who asks. */
+/** Occasions. idle: the agent has nothing to do and waits for nobody. ended: nobody is connected as it any more. answered: it has written to the asker. */
 export const noticeOccasions = ['idle', 'ended', 'answered'] as const
 export const NoticeOccasion = z.enum(noticeOccasions)
 export type NoticeOccasion = z.infer<typeof NoticeOccasion>
@@ -11,7 +11,7 @@ export type NoticeOccasion = z.infer<typeof NoticeOccasion>
 export const AwaitedNotice = z.object({
   agent: z.string(),
   when: NoticeOccasion,
-  /** idle: after it was shown this message. answered: by an answer to this message. */
+  /** The message that the notice is about. idle: after the agent was shown it. answered: by an answer to it. */
   message: z.string().optional(),
   since: z.string(),
 })

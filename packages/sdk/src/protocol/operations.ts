@@ -49,7 +49,7 @@ export type WatchName = { [O in OperationName]: Operations[O]['kind'] extends 'w
 export type CallName = Exclude<OperationName, WatchName>
 /** Calls of the control socket, which the daemon itself answers. */
 export type OwnerCallName = { [O in CallName]: Operations[O]['who'] extends 'owner' ? O : never }[CallName]
-/** What a caller passes, and what a handler gets after the schema filled it in. */
+/** The input as a caller passes it, and as a handler gets it after the schema filled it in. */
 export type InputOf<O extends OperationName> = z.input<Operations[O]['input']>
 export type ParsedInputOf<O extends OperationName> = z.output<Operations[O]['input']>
 export type OutputOf<O extends OperationName> = z.output<Operations[O]['output']>

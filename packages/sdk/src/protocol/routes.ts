@@ -1,22 +1,24 @@
-// How messages get to agents: the routes by which one is put before its reader, and what each kind of route means; and how an agent is reached.
+// The routes by which a message is put before its reader, the meaning of each kind of route, and the ways an agent is reached.
 
 /**
- * How a message reached its reader. In an answer: of a `tool`, to a program (`take`, `deliver`), or as the reply to a `wait`. Outside any
- * answer: see `outsideRoutes`. A `hint` only told the agent that it is there.
+ * The ways in which a message reached its reader. In an answer: of a `tool`, to a program (`take`, `deliver`), or as the reply to a `wait`. Outside any
+ * answer: see `outsideRoutes`. A `hint` only told the agent that there is a message.
  */
 export const routes = [
   ...(['tool', 'take', 'deliver', 'wait', 'hint'] as const),
   ...(['hook', 'rewake', 'app-server', 'http', 'acp', 'paste', 'push', 'peer'] as const),
 ] as const
 export type Route = (typeof routes)[number]
-/** They hide a message from the agent's other sessions for a while. */
+/** Routes that hide a message from the agent's other sessions for a while. */
 export const heldRoutes: readonly Route[] = ['tool', 'take', 'deliver', 'wait']
-/** Used by what runs inside the agent's CLI, a hook or a plugin: it speaks for the agent, but the agent itself has not come back. */
+/** Routes of a hook or plugin that runs inside the agent's CLI: it speaks for the agent, but the agent itself has not come back. */
 export const hostRoutes = ['hook', 'rewake', 'http'] as const satisfies readonly Route[]
-/** The message was put before the agent outside any answer: by its CLI's hook, by waking its session, by a door of its CLI (`peer`: as Claude Code's sessions write
- * to each other), or by keystrokes. */
+/**
+ * Routes that put a message before the agent outside any answer: by its CLI's hook, by waking its session, by an interface of its CLI (`peer`: as Claude
+ * Code's sessions write to each other), or by keystrokes.
+ */
 export const outsideRoutes: readonly Route[] = [...hostRoutes, 'app-server', 'acp', 'paste', 'push', 'peer']
 
-/** What a message does to an agent that is there: it wakes the agent, or waits for its next turn, its next call, or until it can be reached at all. */
+/** The effect of a message on an agent that is there: it wakes the agent, or waits for its next turn, its next call, or until it can be reached at all. */
 export const reaches = ['wakes', 'at next turn', 'at next call', 'not now'] as const
 export type ReachName = (typeof reaches)[number]

@@ -1,4 +1,4 @@
-// Runs as schemas and types: who carries one out, and what is told of it. No behaviour.
+// Runs, as schemas and types: the kinds of agents that carry them out, and a run as others see it. No behaviour.
 
 import { z } from 'zod'
 import { runHarnesses } from '../internal/clis.ts'
@@ -13,9 +13,9 @@ export type RunState = z.infer<typeof RunState>
 /** A contract given to an agent. */
 export const Run = z.object({
   id: z.string(),
-  /** The agent that carries it out. */
+  /** The agent that carries the run out. */
   agent: z.string(),
-  /** Who asked for it. */
+  /** The agent that asked for the run. */
   parent: z.string(),
   harness: z.string(),
   model: z.string().optional(),
@@ -25,18 +25,18 @@ export const Run = z.object({
   stoppedAt: z.string().optional(),
   stopReason: z.string().optional(),
   summary: z.string().optional(),
-  /** Of the payload, uncompressed. */
+  /** The size of the payload, uncompressed. */
   payloadSize: z.number().optional(),
   payloadUrl: z.string().optional(),
-  /** Why it waits for a person, where its worker does: a dialog. */
+  /** Why the run waits for a person, where its worker does: a dialog. */
   blocked: z.string().optional(),
-  /** The end of its output while it runs; of a stopped one, where it is asked for by its id, the last screen of its worker. */
+  /** The end of the run's output while it goes on; of a stopped run, where it is asked for by its id, the last screen of its worker. */
   preview: z.string().optional(),
-  /** The id of the run whose contract it was given again. */
+  /** The id of the earlier run whose contract this one was given again. */
   again: z.string().optional(),
-  /** The whole of it, where that was asked for; for those who may see it. */
+  /** The whole contract, where it was asked for; for those who may see it. */
   contract: z.string().optional(),
-  /** What it has used of its model; left out where that is not known. */
+  /** The tokens and cost of the run's model; left out where they are not known. */
   spend: Spend.optional(),
 })
 export type Run = z.infer<typeof Run>

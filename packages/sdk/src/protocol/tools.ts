@@ -1,4 +1,4 @@
-// The names of MCP tools: those that are taken by the relay's own, and how an action's name becomes one.
+// The names of MCP tools: those that the relay's own tools have, and the one that an action gets.
 
 /** Tools of all toolsets, present and announced: an action that took one of these would hide it. */
 export const ownTools: ReadonlySet<string> = new Set([
@@ -19,10 +19,10 @@ export const ownTools: ReadonlySet<string> = new Set([
   ...['post_message', 'read_messages', 'list_pending'],
 ])
 
-/** Hosts put `mcp__<server>__` in front and allow 64 in all. */
+/** The longest name of a tool. Hosts put `mcp__<server>__` in front and allow 64 in all. */
 export const toolCharsMax = 32
 
-/** Dots are for people and other protocols; in a list of tools some hosts cannot take them. */
+/** The tool's name for an action. Dots are for people and other protocols; in a list of tools some hosts cannot take them. */
 export function toolNameOf(action: string): string {
   return action.replaceAll('.', '_')
 }

@@ -1,4 +1,4 @@
-// This file holds the nouns of the relay, as schemas and types. It has no behaviour.
+// The nouns of the relay, as schemas and types. No behaviour.
 
 import { z } from 'zod'
 import { actionErrorCodePattern, isWithinBytes, limits } from './limits.ts'
@@ -8,11 +8,11 @@ import { Worktree } from './worktrees.ts'
 
 /** U+0000 is refused: one of the two SQLite drivers reads such text back cut, and no agent means to send it. */
 const plainText = z.string().refine((text) => !text.includes('\0'), 'must not contain the character U+0000')
-/** For what is printed inside a line: nothing in it can begin another line, steer a terminal or turn the writing around. */
+/** A text that is printed inside a line: nothing in it can begin another line, steer a terminal or turn the writing around. */
 export const oneLinePattern = /^[^\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u
 const oneLine = z.string().regex(oneLinePattern, 'must be one line without control characters')
 export const Label = oneLine.max(200)
-/** It becomes an argument of a program, which would take a dash for an option of its own. */
+/** The name of a model becomes an argument of a program, which would take a dash for an option of its own. */
 export const ModelName = Label.min(1).regex(/^[^-]/, 'the name of a model does not start with "-"')
 
 export const agentNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
@@ -20,7 +20,7 @@ export const AgentName = z
   .string()
   .regex(agentNamePattern, 'a name is 1 to 64 letters, digits, ".", "_" or "-", and starts with a letter or digit')
 export const WorkspaceName = AgentName
-/** `#build` or `build`; always stored with its sign. */
+/** A channel's name, as `#build` or `build`; always stored with the `#`. */
 export const ChannelName = z
   .string()
   .regex(/^#?[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'a channel is # and 1 to 64 letters, digits, ".", "_" or "-"')
@@ -34,7 +34,7 @@ export const MessageKind = z.enum(messageKinds)
 export const AgentType = z.enum(['agent', 'human'])
 export const AgentRole = z.enum(['lead'])
 
-/** Agent, `#channel`, `*`, or the same behind `workspace:`; `workspace:lead`, `workspace:*` and `*:*` are special. */
+/** An agent, `#channel`, `*`, or one of these behind `workspace:`; `workspace:lead`, `workspace:*` and `*:*` are special. */
 const addressRule = 'an address is the name of an agent, "#channel", or "*" for everybody'
 export const Address = z.string().min(1, addressRule).max(140, addressRule)
 export const Body = plainText
@@ -67,21 +67,21 @@ export type InboxMessage = z.infer<typeof InboxMessage>
 export const HistoryMessage = Message.extend({
   n: z.number(),
   reactions: z.array(z.object({ emoji: z.string(), agents: z.array(z.string()) })).optional(),
-  /** How many of its recipients it was put before, and how many have read it. */
+  /** The number of recipients that the message was put before, and of those that have read it. */
   offered: z.number(),
   read: z.number(),
-  /** For the one who asks, where it was addressed to it. */
+  /** The caller's own receipt, where the message was addressed to the caller. */
   receipt: ReceiptState.optional(),
 })
 export type HistoryMessage = z.infer<typeof HistoryMessage>
 
-/** `last` is without its body: `preview` is the beginning of it. */
+/** A conversation as lists show it. `last` is without its body: `preview` is the beginning of it. */
 export const Conversation = z.object({
   name: z.string(),
-  /** Of a pair or group who; of a channel how many. */
+  /** The names in a pair or group; the number of members of a channel. */
   members: z.union([z.number(), z.array(z.string())]),
   messages: z.number(),
-  /** Whether the one who asks is in it, and how much it has not read there. */
+  /** Whether the caller is in the conversation, and how many messages it has not read there. */
   joined: z.boolean(),
   unread: z.number(),
   last: Message.omit({ body: true }).extend({ preview: z.string() }).optional(),
@@ -94,7 +94,7 @@ export const Receipt = z.object({
   storedAt: z.string(),
   offeredAt: z.string().optional(),
   route: z.enum(routes).optional(),
-  /** A hook has taken it and has not shown it yet: it is kept from others until then, or until the hook is gone. */
+  /** A hook has taken the message and has not shown it yet: it is kept from others until then, or until the hook is gone. */
   heldUntil: z.string().optional(),
   readAt: z.string().optional(),
   machine: z.string().optional(),
@@ -102,15 +102,15 @@ export const Receipt = z.object({
 export type Receipt = z.infer<typeof Receipt>
 
 /**
- * wished: not yet started. starting: its process lives, its MCP session does not. ready, then busy or idle in turn. blocked: a dialog is
- * open. paused: stopped on request. exited: for good.
+ * The states of a worker. wished: not yet started. starting: its process lives, its MCP session does not. ready, then busy or idle in turn. blocked: a dialog
+ * is open. paused: stopped on request. exited: for good.
  */
 export const workerStates = ['wished', 'starting', 'ready', 'busy', 'idle', 'blocked', 'paused', 'exited'] as const
 export type WorkerState = (typeof workerStates)[number]
-/** Those that are recorded; busy and idle come and go within seconds and are only shown. */
+/** The states that are recorded; busy and idle come and go within seconds and are only shown. */
 export type WorkerStatus = Exclude<WorkerState, 'busy' | 'idle'>
 
-/** How the daemon speaks with a worker's program: it types into the terminal and reads the screen, or uses a protocol of the CLI's. */
+/** The ways in which the daemon speaks with a worker's program: `pty` types into the terminal and reads the screen, `acp` is a protocol of the CLI's. */
 export const controls = ['pty', 'acp'] as const
 export type ControlName = (typeof controls)[number]
 
@@ -119,40 +119,40 @@ export const Worker = z.object({
   name: z.string(),
   cli: z.string(),
   model: z.string().optional(),
-  /** Who asked for it, and is told what becomes of it. */
+  /** The agent that asked for the worker, and is told what becomes of it. */
   parent: z.string(),
   cwd: z.string(),
-  /** Left out once it was removed. */
+  /** The worker's own checkout; left out once it was removed. */
   worktree: Worktree.optional(),
   control: z.enum(controls),
-  /** unreachable: it runs on another machine, which cannot be asked now. */
+  /** The worker's status. unreachable: it runs on another machine, which cannot be asked now. */
   status: z.enum([...workerStates, 'unreachable']),
-  /** The other machine that it runs on. */
+  /** The other machine that the worker runs on. */
   machine: z.string().optional(),
-  /** While it is unreachable: when its machine was last heard of, where it ever was. */
+  /** When the machine of an unreachable worker was last heard of, where it ever was. */
   machineSeenAt: z.string().optional(),
-  /** Why it is blocked, or how it ended. */
+  /** Why the worker is blocked, or how it ended. */
   reason: z.string().optional(),
   pid: z.number().optional(),
   code: z.number().optional(),
   startedAt: z.string(),
   changedAt: z.string(),
-  /** The id of the worker whose task it was given again. */
+  /** The id of the earlier worker whose task this one was given again. */
   again: z.string().optional(),
-  /** What it has used of its model; left out where that is not known. */
+  /** The tokens and cost of the worker's model; left out where they are not known. */
   spend: Spend.optional(),
 })
 export type Worker = z.infer<typeof Worker>
 
-/** unreachable: its machine cannot be asked, so nobody here knows. */
+/** The states of an agent. unreachable: its machine cannot be asked, so nobody here knows. */
 export const agentStates = ['active', 'idle', 'offline', 'unreachable'] as const
-/** An agent on another machine that cannot be reached. `since`: when that was last heard of, where it ever was. */
+/** An agent on another machine that cannot be reached. `since`: when the machine was last heard of, where it ever was. */
 export const Unreachable = z.object({ name: z.string(), machine: z.string(), since: z.string().optional() })
 export type Unreachable = z.infer<typeof Unreachable>
 /** An agent that is there, and whose program does not let messages in now. */
 export const NotReached = z.object({ name: z.string(), why: z.string() })
 export type NotReached = z.infer<typeof NotReached>
-/** What an agent's program says that it does; `for`: what it waits for. */
+/** The activity that an agent's program reports; `for`: what it waits for. */
 export const Doing = z.object({ state: z.enum(['idle', 'busy', 'waiting']), for: z.string().optional() })
 export const Agent = z.object({
   id: z.string(),
@@ -164,39 +164,39 @@ export const Agent = z.object({
   handle: z.string().optional(),
   role: AgentRole.optional(),
   status: z.enum(agentStates),
-  /** Whom it waits for, and since when. */
+  /** The agent that this one waits for, and since when. */
   waitingFor: z.object({ agent: z.string(), since: z.string() }).optional(),
   unread: z.number(),
   lastCallAt: z.string().optional(),
-  /** How a message gets to it; unset while it is offline. */
+  /** How a message gets to the agent; unset while it is offline. */
   reached: z.enum(reaches).optional(),
-  /** It may not go on until somebody answers an approval. What it wants to do is told to those who may know it. */
+  /** The agent may not go on until somebody answers an approval. Its wish is told to those who may know it. */
   blocked: z
     .object({
       since: z.string(),
       tool: z.string().optional(),
       input: z.string().optional(),
-      /** In words: `wants to run "npm test"`. */
+      /** The wish in words: `wants to run "npm test"`. */
       wants: z.string().optional(),
     })
     .optional(),
-  /** Where its program says so. */
+  /** The agent's activity, where its program reports it. */
   doing: Doing.optional(),
-  /** Why it cannot be reached by its program's own door now. */
+  /** Why the agent cannot be reached by its program's own interface now. */
   notReached: z.string().optional(),
-  /** Where the daemon runs its program. */
+  /** The status of the agent's program, where the daemon runs it. */
   worker: Worker.pick({ status: true, reason: true }).optional(),
-  /** What it has in hand: its contract, else the task it was hired for. Its first line, unless the whole was asked for; for those who may see it. */
+  /** The agent's contract, else the task it was hired for. The first line, unless the whole was asked for; for those who may see it. */
   task: z.string().optional(),
   machine: z.string().optional(),
-  /** While it is unreachable: when its machine was last heard of, where it ever was. */
+  /** When the machine of an unreachable agent was last heard of, where it ever was. */
   machineSeenAt: z.string().optional(),
-  /** What it has used of its models; told to those who may know it, where it is known. */
+  /** The tokens and cost of the agent's models; told to those who may know it, where it is known. */
   spend: Spend.optional(),
 })
 export type Agent = z.infer<typeof Agent>
 
-/** What an agent says of itself when it registers. */
+/** The profile that an agent gives when it registers. */
 export const AgentProfile = z.object({
   name: AgentName,
   type: AgentType.optional(),
@@ -209,7 +209,7 @@ export const AgentProfile = z.object({
 })
 export type AgentProfile = z.infer<typeof AgentProfile>
 
-/** `review.submit_vote`: words of letters, digits and underscores, joined by dots. */
+/** An action's name, such as `review.submit_vote`: words of letters, digits and underscores, joined by dots. */
 export const ActionName = z
   .string()
   .max(64)
@@ -219,7 +219,7 @@ export const ActionName = z
   )
 export const JsonSchema = z.record(z.string(), z.unknown())
 
-/** What went wrong with an invocation: a code of the relay's own, or one that the action's handler chose. */
+/** The error of an invocation: a code of the relay's own, or one that the action's handler chose. */
 export const ActionErrorCode = z
   .string()
   .regex(
@@ -234,11 +234,11 @@ export type ActionErrorCode =
   | 'provider_offline'
   | 'timeout'
   | 'handler_failed'
-  | (string & {}) // Open, and editors still offer the others.
+  | (string & {}) // Any other code, while editors still offer those above.
 
 export const ActionInfo = z.object({
   name: z.string(),
-  /** Its name as an MCP tool. */
+  /** The action's name as an MCP tool. */
   tool: z.string(),
   description: z.string(),
   inputSchema: JsonSchema,
@@ -259,18 +259,18 @@ export const ActionEnvelope = z.discriminatedUnion('ok', [
   }),
 ])
 type EnvelopeFields = z.infer<typeof ActionEnvelope>
-/** `output` and `error` may be read before `ok` is: the one that is not there is undefined. */
+/** The result, as a type whose `output` and `error` may be read before `ok` is: the one that is not there is undefined. */
 export type ActionEnvelope =
   | (Extract<EnvelopeFields, { ok: true }> & { error?: undefined })
   | (Extract<EnvelopeFields, { ok: false }> & { output?: undefined })
 
-/** Who calls, from the session's credential; never from arguments. */
+/** The caller of an action, as the session's credential says, never as an argument says. */
 export const Caller = z.object({
   type: z.enum(['agent', 'human']),
   id: z.string(),
   name: z.string(),
   handle: z.string().optional(),
-  /** Names one session of the caller's; it cannot be continued with it. */
+  /** The public id of one session of the caller's; nobody can continue the session with it. */
   sessionId: z.string().optional(),
 })
 export type Caller = z.infer<typeof Caller>
@@ -284,7 +284,7 @@ export const Invocation = z.object({
 })
 export type Invocation = z.infer<typeof Invocation>
 
-/** What a run is asked to do, what it says when it is done, and what it hands over. */
+/** The texts of a run: its contract, its summary when it is done, and the payload that it hands over. */
 export const Contract = plainText
   .min(1, 'a run needs a contract')
   .refine((text) => isWithinBytes(text, limits.contractBytesMax), {

@@ -2,17 +2,17 @@
 
 import { z } from 'zod'
 
-/** What the files of a workspace take on the disk, in bytes. */
+/** The sizes of a workspace's files on the disk, in bytes. */
 export const FileBytes = z.object({ database: z.number(), log: z.number(), search: z.number(), archive: z.number() })
 
 export const WorkspaceEntry = z.object({
   name: z.string(),
   id: z.string().optional(),
   open: z.boolean(),
-  /** Of one that is open: nobody uses it, so its database is closed until somebody does. */
+  /** The workspace is open, but nobody uses it, so its database is closed until somebody does. */
   atRest: z.boolean().optional(),
   fault: z.string().optional().describe('Why it cannot be opened, and what helps.'),
-  /** Several machines share it. */
+  /** Several machines share the workspace. */
   shared: z.boolean().optional(),
   shadows: z
     .boolean()
@@ -38,11 +38,11 @@ export const WorkspaceEntry = z.object({
     .optional()
     .describe('The newest entries of other machines that count for nothing, and why.'),
   isUnjudged: z.boolean().optional().describe('An older version has shared it, so no entry of a machine is judged.'),
-  /** The directory that it was named after. */
+  /** The directory that the workspace was named after. */
   directory: z.string().optional(),
-  /** Who is connected, and whose programs run. */
+  /** The agents that are connected, and those whose programs run. */
   users: z.array(z.string()).optional(),
-  /** Those whose programs run: they end with the daemon. */
+  /** The agents whose programs run: these end with the daemon. */
   workers: z.array(z.string()).optional(),
   socketPath: z.string(),
   path: z.string(),

@@ -1,4 +1,4 @@
-// The worktree of a worker, and what is changed in it, as schemas and types. No behaviour.
+// The worktree of a worker and the changes in it, as schemas and types. No behaviour.
 
 import { z } from 'zod'
 
@@ -8,17 +8,17 @@ export const Worktree = z.object({
   repository: z.string(),
   path: z.string(),
   branch: z.string(),
-  /** The commit that it began at, and the branch that was checked out there. */
+  /** The commit that the branch began at, and the branch that was checked out there. */
   base: z.string(),
   onto: z.string().optional(),
 })
 export type Worktree = z.infer<typeof Worktree>
 
 export const WorktreeChanges = z.object({
-  /** Commits that it has and the branch it began from has not, and the other way round. */
+  /** Commits that this branch has and the branch it began from has not, and the other way round. */
   ahead: z.number(),
   behind: z.number(),
-  /** What differs from where it forked off, committed or not: names, as many as are shown, and how many there are. */
+  /** The files that differ from where the branch forked off, committed or not: as many names as are shown, and how many there are. */
   files: z.array(z.string()),
   filesCount: z.number(),
   uncommittedCount: z.number(),

@@ -1,4 +1,4 @@
-// relay.actions: functions that a program offers to agents, with input and output checked against their schemas; and calling the actions of others.
+// relay.actions: functions that a program offers to agents, with input and output checked against their schemas; and calls of other programs' actions.
 
 import type { WorkspaceClient } from '../client/client.ts'
 import { RelayError } from '../errors.ts'
@@ -13,13 +13,13 @@ export interface ActionSchema<T> {
 }
 
 export interface ActionContext {
-  /** Who calls, from the session's credential; never from arguments. */
+  /** The caller, as the session's credential says, never as an argument says. */
   caller: Caller
   invocationId: string
 }
 
 export interface ActionDefinition<I, O> {
-  /** `review.submit_vote`; agents see the tool `review_submit_vote`. */
+  /** A name such as `review.submit_vote`; agents see the tool `review_submit_vote`. */
   name: string
   description: string
   inputSchema: ActionSchema<I>
@@ -33,11 +33,11 @@ export interface ActionDefinition<I, O> {
 export interface Registration {
   name: string
   tool: string
-  /** Stops offering it. */
+  /** Stops offering the action. */
   withdraw(): Promise<void>
 }
 
-/** Thrown by a handler to choose the code and text its caller sees. Any other error is `handler_failed`, without its stack. */
+/** Thrown by an action's handler to choose the code and text that the caller sees. Any other error is `handler_failed`, without its stack. */
 export class ActionError extends RelayError {
   declare readonly code: ActionErrorCode
 
@@ -59,11 +59,11 @@ export class Actions {
 
   constructor(client: WorkspaceClient) {
     this.#client = client
-    // The actions of the session before ended with it.
+    // A new session has no actions yet: those of the former session ended with it.
     client.on('ready', () => void this.#offerAgain())
   }
 
-  /** Resolves when agents can call it. It is offered again after a lost connection, until `withdraw` or the end of the program. */
+  /** Resolves when agents can call the action, which is offered again after a lost connection, until `withdraw` or the end of the program. */
   async register<I, O>(definition: ActionDefinition<I, O>): Promise<Registration> {
     const known = definition as unknown as AnyDefinition
     checkSchema('inputSchema', known.inputSchema)
@@ -86,7 +86,7 @@ export class Actions {
     return (await this.#client.call('action.list', {})).actions
   }
 
-  /** Does not reject when the action fails: look at `ok`, then at `output` or `error`. */
+  /** Calls an action. Does not reject when the action fails: look at `ok`, then at `output` or `error`. */
   invoke(
     name: string,
     input: unknown,
@@ -96,7 +96,7 @@ export class Actions {
     return this.#client.call('action.invoke', { name, input, timeoutMs }, { id, signal })
   }
 
-  /** The outcome of an earlier call. */
+  /** The outcome of an earlier call of an action. */
   result(invocation: string): Promise<{ running: boolean; result?: ActionEnvelope }> {
     return this.#client.call('action.result', { invocation })
   }
@@ -130,7 +130,7 @@ export class Actions {
   }
 }
 
-/** A JSON Schema cannot check an input by itself, and a schema of zod 3 cannot be shown to agents. */
+/** Refuses schemas that are not of zod 4: a JSON Schema cannot check an input by itself, and a schema of zod 3 cannot be shown to agents. */
 function checkSchema(field: string, schema: unknown): void {
   const { safeParse, toJSONSchema } = (schema ?? {}) as Partial<ActionSchema<unknown>>
   if (typeof safeParse === 'function' && typeof toJSONSchema === 'function') return
@@ -141,7 +141,7 @@ function checkSchema(field: string, schema: unknown): void {
 
 type Answer = { output: unknown } | { error: { code: ActionErrorCode; message: string } }
 
-/** A stack trace never reaches a caller. */
+/** Runs an action's handler. A stack trace never reaches the caller. */
 async function outcomeOf(definition: AnyDefinition, given: unknown, context: ActionContext): Promise<Answer> {
   const input = definition.inputSchema.safeParse(given)
   if (!input.success) return { error: { code: 'invalid_input', message: issuesText(input.error.issues) } }

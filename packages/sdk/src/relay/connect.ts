@@ -1,4 +1,4 @@
-// What connectRelay takes on every platform, and how its client becomes a relay. For the link that it uses see node.ts and browser.ts.
+// The options of connectRelay on every platform, and the function that makes a relay of its client. The links are chosen in node.ts and browser.ts.
 
 import type { WorkspaceClient } from '../client/client.ts'
 import type { ClientOptions } from '../client/shapes.ts'
@@ -14,7 +14,7 @@ export function clientOptions<T extends ConnectOptions>({ name: agentName, type:
   return { ...rest, agentName, agentType, autoConnect: false }
 }
 
-/** Rejects when no daemon listens or when it refuses. After that the relay reconnects by itself. */
+/** Connects a relay. Rejects when no daemon listens, or when the daemon refuses. After that the relay reconnects by itself. */
 export async function connected(client: WorkspaceClient): Promise<Relay> {
   const relay = new Relay(client)
   try {

@@ -13,7 +13,7 @@ export interface EventLoopOptions<P extends EventPattern = EventPattern> extends
 }
 
 export interface EventListOptions<P extends EventPattern = EventPattern> extends Omit<EventFilter<P>, 'newest'> {
-  /** Only numbers below it. */
+  /** Only events with a lower number. */
   before?: number
   limit?: number
 }
@@ -32,17 +32,17 @@ export class RelayEvents implements AsyncIterable<RelayEvent> {
     this.#streams = streams
   }
 
-  /** From now on. */
+  /** All events from now on. */
   [Symbol.asyncIterator](): AsyncIterableIterator<RelayEvent> {
     return this.follow()
   }
 
-  /** After the entry `since`, or from now on. All events of one command share one number: resume from a number whose events you have all seen. */
+  /** Events after the entry `since`, or from now on. All events of one command share one number: resume from a number whose events you have all seen. */
   follow<const P extends EventPattern = '*'>(options: EventLoopOptions<P> = {}): AsyncIterableIterator<EventOf<P>> {
     return new EventLoop(this.#client, this.#streams, options) as AsyncIterableIterator<EventOf<P>>
   }
 
-  /** The newest page, or the one after `since`. While there is `more`, go on with `since: next`: no gap, no repeat. */
+  /** The newest page of events, or the one after `since`. While there is `more`, go on with `since: next`: no gap, no repeat. */
   async list<const P extends EventPattern = '*'>(options: EventListOptions<P> = {}): Promise<EventPage<P>> {
     const { types, ...rest } = options
     return (await listEvents(this.#client, { ...rest, types: types && [...types] })) as EventPage<P>

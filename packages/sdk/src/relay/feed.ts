@@ -28,7 +28,7 @@ export class Feed<T> {
     else this.#items.push(item)
   }
 
-  /** The next item; undefined once it is over. */
+  /** The next item; undefined once the queue is over. */
   next(): Promise<T | undefined> {
     const item = this.#items.shift()
     if (item !== undefined) return Promise.resolve(item)
@@ -44,7 +44,7 @@ export class Feed<T> {
     for (const { resolve } of this.#waiting.splice(0)) resolve(undefined)
   }
 
-  /** Items in the queue are still handed out, then the error. */
+  /** Ends the queue with an error. Items in the queue are still handed out, then the error. */
   fail(error: RelayError): void {
     this.#failure ??= error
     for (const { reject } of this.#waiting.splice(0)) reject(error)
@@ -53,7 +53,7 @@ export class Feed<T> {
 
 /** A loop over a feed that its relay can end. */
 export interface Stream {
-  /** Resolves when what it owes the daemon is stored. */
+  /** Resolves when the read marks that the loop owes the daemon are stored. */
   finish(): Promise<void>
   fail(error: RelayError): void
 }

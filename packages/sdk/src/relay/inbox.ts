@@ -1,4 +1,4 @@
-// relay.inbox: unread messages as a loop that marks each as read once it is handled; and looking and marking without a loop.
+// relay.inbox: unread messages as a loop that marks each as read once it is handled; and looking, taking and marking without a loop.
 
 import type { WorkspaceClient } from '../client/client.ts'
 import { type InboxOptions, type InboxPage, type ReceivedMessage, withContent } from '../client/shapes.ts'
@@ -41,7 +41,7 @@ export class RelayInbox implements AsyncIterable<ReceivedMessage> {
     return this.#client.getInbox({ ...options, peek: true })
   }
 
-  /** Hands out the unread messages; they count as read at the next call. */
+  /** Takes the unread messages; they count as read at the next call. */
   take(options: Omit<InboxOptions, 'peek'> = {}): Promise<InboxPage> {
     return this.#client.getInbox(options)
   }
@@ -50,7 +50,7 @@ export class RelayInbox implements AsyncIterable<ReceivedMessage> {
     return this.#client.call('inbox.count', {})
   }
 
-  /** Returns how many of them were unread. */
+  /** Marks messages as read. Returns how many of them were unread. */
   markRead(messages: string | { id: string } | string[] | { thread: string }): Promise<number> {
     return this.#client.markRead(typeof messages === 'object' && 'id' in messages ? messages.id : messages)
   }
@@ -94,7 +94,7 @@ class InboxLoop implements AsyncIterableIterator<ReceivedMessage>, Stream {
     return { done: true, value: undefined }
   }
 
-  /** By `break` or by an error in the loop's body. */
+  /** Ends the loop after a `break`, or an error in its body. */
   async return(): Promise<IteratorResult<ReceivedMessage, undefined>> {
     await this.#leave()
     return { done: true, value: undefined }
@@ -113,20 +113,20 @@ class InboxLoop implements AsyncIterableIterator<ReceivedMessage>, Stream {
     this.#streams.drop(this)
     this.#unheed()
     await this.finish()
-    // After the last mark: what a watch still holds when it ends is handed out again.
+    // The watch ends after the last mark: messages that it still holds when it ends are handed out again.
     this.#unfollow()
   }
 
   #arrived(message: InboxMessage): void {
     const known = this.#known.get(message.id)
-    // Its mark was lost with the link.
+    // The read mark was lost with the link.
     if (known === 'read') this.#mark(message.id)
     if (known !== undefined) return
     this.#note(message.id, 'here')
     this.#feed.push(message)
   }
 
-  /** Not awaited: the loop goes on with the next message meanwhile. */
+  /** Marks a message as read. Not awaited: the loop goes on with the next message meanwhile. */
   #mark(id: string): void {
     this.#note(id, 'read')
     const mark = this.#client
@@ -134,7 +134,7 @@ class InboxLoop implements AsyncIterableIterator<ReceivedMessage>, Stream {
       .then(
         () => {},
         (error: RelayError) => {
-          // Away for long: the message will come again and be recognised.
+          // The daemon is away for long: the message will come again and be recognised.
           if (!(error instanceof ConnectionError)) this.fail(error)
         },
       )

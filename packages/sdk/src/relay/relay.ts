@@ -46,23 +46,23 @@ export class Relay {
     this.needs = new RelayNeeds(client)
     this.spend = new RelaySpend(client)
     this.workspace = new RelayWorkspace(client)
-    // Refused for good, for instance because its key was replaced: a loop that went on waiting would wait forever.
+    // The relay was refused for good, for instance because its key was replaced: a loop that went on waiting would wait forever.
     client.on('error', (error) => {
       if (!error.retry && !client.connected) this.#streams.fail(error)
     })
   }
 
-  /** The name that the workspace gave; it may be the one that was asked for with a number. */
+  /** The agent's name in the workspace: the requested name, with a number if somebody else has it. */
   get name(): string | undefined {
     return this.client.agentName
   }
 
-  /** The agent's own token: the one that was passed, or the one that registering made. */
+  /** The agent's own token: passed as an option, or made by registering. */
   get token(): string | undefined {
     return this.client.token
   }
 
-  /** Closes for good. Loops end; a message that is still being handled stays unread. */
+  /** Closes the relay for good. Loops end; a message that is still being handled stays unread. */
   async close(): Promise<void> {
     await this.#streams.finish()
     await this.client.disconnect()
@@ -91,12 +91,12 @@ class RelayAgents {
     return this.#client.call('notice.ask', { agent, when, message: message === undefined ? undefined : idOf(message) })
   }
 
-  /** What you have asked to be told, and were not told yet. */
+  /** The notices that you have asked for and not received yet. */
   async notices(): Promise<AwaitedNotice[]> {
     return (await this.#client.call('notice.list', {})).notices
   }
 
-  /** On one occasion, or on any. */
+  /** Takes back notices about an agent: for one occasion, or for any. */
   async dropNotices(agent: string, when?: NoticeOccasion): Promise<void> {
     await this.#client.call('notice.drop', { agent, when })
   }
@@ -118,12 +118,12 @@ class RelayChannels {
     return (await this.#client.call('channel.list', {})).channels
   }
 
-  /** Create, join, leave and remove return the name with its `#`. */
+  /** Makes a channel. This and `join`, `leave` and `remove` return the name with its `#`. */
   create(channel: string): Promise<OutputOf<'channel.create'>> {
     return this.#client.call('channel.create', { channel })
   }
 
-  /** A channel that does not exist is refused, unless `create` is set. */
+  /** Joins a channel. One that does not exist is refused, unless `create` is set. */
   join(channel: string, options: { create?: boolean } = {}): Promise<OutputOf<'channel.join'>> {
     return this.#client.call('channel.join', { channel, ...options })
   }
@@ -132,7 +132,7 @@ class RelayChannels {
     return this.#client.call('channel.leave', { channel })
   }
 
-  /** Only one that you made, while nobody else has joined it and nothing was said in it. */
+  /** Removes a channel that you made, while nobody else has joined it and nothing was said in it. */
   remove(channel: string): Promise<OutputOf<'channel.remove'>> {
     return this.#client.call('channel.remove', { channel })
   }
@@ -148,12 +148,12 @@ class RelayMessages {
     this.#client = client
   }
 
-  /** Resolves when it is stored: to an agent, several, `#channel` or `*`. */
+  /** Sends to an agent, several, `#channel` or `*`. Resolves when the message is stored. */
   send(to: string | string[], body: string, options: SendOptions = {}): Promise<OutputOf<'message.send'>> {
     return this.#client.send(to, body, options)
   }
 
-  /** Sends, and resolves with the answer. */
+  /** Sends a message and resolves with the answer. */
   ask(
     to: string | string[],
     body: string,
@@ -162,7 +162,7 @@ class RelayMessages {
     return this.#client.sendAndWait(to, body, options)
   }
 
-  /** Goes where the message came from: to its channel, its group, or its sender. */
+  /** Answers a message where it came from: in its channel, its group, or to its sender. */
   reply(message: Named, body: string, options: Pick<SendOptions, 'kind' | 'id' | 'signal'> = {}) {
     const { kind, id, signal } = options
     return this.#client.call('message.send', { replyTo: idOf(message), body, kind }, { id, signal })
@@ -177,12 +177,12 @@ class RelayMessages {
     return threadMessages(this.#client, { thread, ...options })
   }
 
-  /** Newest first. To go on, pass `next` as `before`; without a `next` everything was found. */
+  /** Searches messages, newest first. To go on, pass `next` as `before`; without a `next` everything was found. */
   search(text: string, options: Omit<InputOf<'message.search'>, 'text'> = {}): Promise<OutputOf<'message.search'>> {
     return searchMessages(this.#client, { text, ...options })
   }
 
-  /** For each recipient: stored, offered or read. */
+  /** The state of a message for each recipient: stored, offered or read. */
   async receipts(message: Named): Promise<Receipt[]> {
     return (await this.#client.call('message.receipts', { message: idOf(message) })).receipts
   }
@@ -200,12 +200,12 @@ class RelayClaims {
     return (await this.#client.call('claim.list', {})).claims
   }
 
-  /** Before an edit: claims the files, or says that it is denied, and by whom. */
+  /** Claims files before an edit, or says that the edit is denied, and by whom. */
   edit(cwd: string, files: string[]): Promise<OutputOf<'claim.edit'>> {
     return this.#client.call('claim.edit', { cwd, files })
   }
 
-  /** By hand, for ten minutes; refused if another agent has one of them. */
+  /** Claims files by hand, for ten minutes; refused if another agent has one of them. */
   async add(cwd: string, files: string[]): Promise<Claim[]> {
     return (await this.#client.call('claim.add', { cwd, files })).claims
   }
@@ -215,7 +215,7 @@ class RelayClaims {
   }
 }
 
-/** What agents may not do until somebody says yes. They come and go as the events `approval.opened` and `approval.closed`. */
+/** The approvals that agents wait for before they may go on. They come and go as the events `approval.opened` and `approval.closed`. */
 class RelayApprovals {
   readonly #client: WorkspaceClient
 
@@ -223,7 +223,7 @@ class RelayApprovals {
     this.#client = client
   }
 
-  /** Those that are open, oldest first. */
+  /** The open approvals, oldest first. */
   async list(): Promise<Approval[]> {
     return (await this.#client.call('approval.list', {})).approvals
   }
@@ -232,7 +232,7 @@ class RelayApprovals {
     return (await this.#client.call('approval.list', {})).delegations
   }
 
-  /** By the id of one of its choices. Only the page of a person can, or an agent under a delegation. */
+  /** Answers an approval by the id of one of its choices. Only the page of a person can, or an agent under a delegation. */
   answer(
     { id, digest }: Pick<Approval, 'id' | 'digest'>,
     choice: string,
@@ -242,7 +242,7 @@ class RelayApprovals {
   }
 }
 
-/** What waits for whoever this program acts as: the same list in every session. */
+/** The needs of whoever this program acts as: the same list in every session. */
 class RelayNeeds {
   readonly #client: WorkspaceClient
 
@@ -250,18 +250,18 @@ class RelayNeeds {
     this.#client = client
   }
 
-  /** The most urgent first, and then the oldest. */
+  /** The needs, the most urgent first, and then the oldest. */
   async list(): Promise<Need[]> {
     return (await this.#client.call('need.list', {})).needs
   }
 
-  /** As it was listed: a message that has come since needs an answer all the same. */
+  /** Dismisses a need as it was listed: a message that has come since needs an answer all the same. */
   async dismiss({ key, message }: Pick<Need, 'key' | 'message'>): Promise<void> {
     await this.#client.call('need.dismiss', { key, through: message?.seq })
   }
 }
 
-/** What agents have used of their models. Each turn comes as the event `spend.noted`. */
+/** The tokens and cost of agents' models. Each turn comes as the event `spend.noted`. */
 class RelaySpend {
   readonly #client: WorkspaceClient
 
@@ -269,7 +269,7 @@ class RelaySpend {
     this.#client = client
   }
 
-  /** By agent, run, model or day, with the total. */
+  /** Spend by agent, run, model or day, with the total. */
   list(by?: SpendGroup): Promise<OutputOf<'spend.list'>> {
     return this.#client.call('spend.list', { by })
   }
@@ -290,7 +290,7 @@ class RelayWorkspace {
     return this.#client.call('workspace.policy', {})
   }
 
-  /** Parts that are left out stay as they are. Needs the workspace key. */
+  /** Changes the policy; parts that are left out stay as they are. Needs the workspace key. */
   setPolicy(policy: InputOf<'workspace.set-policy'>): Promise<Policy> {
     return this.#client.call('workspace.set-policy', policy)
   }

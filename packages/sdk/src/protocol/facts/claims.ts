@@ -1,19 +1,19 @@
-// What can happen to claims. A file is named by its checkout (`root`) and its way from there (`file`); `path` is its identity, and reads the
-// same however the file is spelled. `machine` is left out where the workspace lives on one machine alone.
+// Facts about claims. A file is named by its checkout (`root`) and its path from there (`file`); `path` is its identity, and reads the same however the file
+// is spelled. `machine` is left out where the workspace lives on one machine alone.
 
 export interface ClaimMade {
   type: 'claim.made'
   path: string
   root: string
   file: string
-  /** What all checkouts of one repository share. */
+  /** The identity of the repository, which all its checkouts share. */
   repository: string
   agent: string
   how: 'edit' | 'hand'
   until: number
   machine?: string
 }
-/** Its holder edited the file again. */
+/** The claim's holder edited the file again. */
 export interface ClaimRenewed {
   type: 'claim.renewed'
   path: string
@@ -21,7 +21,7 @@ export interface ClaimRenewed {
   until: number
   machine?: string
 }
-/** Before its time. A claim whose time has passed ends without a fact. */
+/** A claim ended before its time. A claim whose time has passed ends without a fact. */
 export interface ClaimEnded {
   type: 'claim.ended'
   path: string
@@ -31,7 +31,7 @@ export interface ClaimEnded {
   why: 'released' | 'committed' | 'gone'
   machine?: string
 }
-/** A claim that was in the way. */
+/** A claim that was in the way of an edit or of a git command. */
 export interface ClaimMet {
   file: string
   holder: string
@@ -40,7 +40,7 @@ export interface ClaimMet {
 interface Crossing {
   agent: string
   root: string
-  /** The first of them, and how many there were. */
+  /** The first of the claims that were in the way; `count` says how many there were. */
   claims: ClaimMet[]
   count: number
 }
@@ -49,7 +49,10 @@ export interface ClaimDenied extends Crossing {
   type: 'claim.denied'
   what: 'edit' | 'git'
 }
-/** It went ahead. warned: the policy only warns, or the agent had been warned. late: the relay was asked too late. worktree: the claim is in another checkout. */
+/**
+ * The agent went ahead. warned: the policy only warns, or the agent had been warned. late: the relay was asked too late. worktree: the claim is in another
+ * checkout.
+ */
 export interface ClaimPassed extends Crossing {
   type: 'claim.passed'
   what: 'edit' | 'git'

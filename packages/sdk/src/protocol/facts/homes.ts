@@ -2,17 +2,17 @@
 
 import type { Route } from '../routes.ts'
 
-/** The machine that decides the agent's deliveries from now on. The epoch counts the homes of this name, from 1. */
+/** The agent has a new home, the machine that decides its deliveries from now on. The epoch counts the homes of this name, from 1. */
 export interface AgentHomed {
   type: 'agent.homed'
   agent: string
   machine: string
   epoch: number
-  /** The former home was not asked: what was shown there and has not been told yet may be shown again. */
+  /** The former home was not asked: messages that were shown there and not told of yet may be shown again. */
   isTakeOver?: true
 }
 
-/** What has become of messages for the agent, told by the machine that was its home in this epoch. */
+/** The machine that was the agent's home in this epoch tells the others what has become of the agent's messages. */
 export interface DeliveriesNoted {
   type: 'deliveries.noted'
   agent: string
@@ -23,11 +23,11 @@ export interface DeliveriesNoted {
   receipts: NotedReceipt[]
 }
 
-/** Only what has changed since the last note; times in milliseconds. */
+/** The part of a receipt that has changed since the last note; times in milliseconds. */
 export interface NotedReceipt {
   message: string
   offeredAt?: number
-  /** Unset with `offeredAt`: a hook has taken it again and not shown it yet. */
+  /** Unset beside a set `offeredAt`: a hook has taken the message again and not shown it yet. */
   route?: Route
   readAt?: number
 }

@@ -1,6 +1,6 @@
-// What can happen to what needs a person: that person is done with it.
+// Facts about needs: a person is done with one.
 
-/** Without an answer. `through`: up to the message with this `seq`; 0 where it is not about messages. */
+/** A person is done with a need, without an answer. `through`: up to the message with this `seq`; 0 where the need is not about messages. */
 export interface NeedDismissed {
   type: 'need.dismissed'
   agent: string

@@ -1,11 +1,11 @@
-// What can happen to the notices that agents ask for: one is asked for, and it is over.
+// Facts about the notices that agents ask for: one is asked for, and it is over.
 
 import type { NoticeOccasion } from '../notices.ts'
 
 interface OneNotice {
-  /** Who wants to be told. */
+  /** The agent that wants to be told. */
   asker: string
-  /** Of whom. */
+  /** The agent that the notice is about. */
   agent: string
   when: NoticeOccasion
   message?: string
@@ -13,10 +13,10 @@ interface OneNotice {
 
 export interface NoticeAsked extends OneNotice {
   type: 'notice.asked'
-  /** The number of the last message between the two at that time: what comes later may be the answer. */
+  /** The number of the last message between the two agents at that time: a later one may be the answer. */
   after: number
 }
-/** told: the message that tells it is in the same entry. */
+/** The notice is over. told: the message that tells it is in the same entry. */
 export interface NoticeEnded extends OneNotice {
   type: 'notice.ended'
   why: 'told' | 'dropped' | 'retired'

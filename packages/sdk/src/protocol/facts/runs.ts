@@ -1,8 +1,8 @@
-// What can happen to runs.
+// Facts about runs: one is started, completed or stopped.
 
 import type { HarnessName } from '../runs.ts'
 
-/** The contract is the entry's body: what an agent was asked is not for every watcher's eyes. */
+/** A run was started. The contract is the entry's body: not every watcher may see what an agent was asked. */
 export interface RunStarted {
   type: 'run.started'
   id: string
@@ -11,27 +11,27 @@ export interface RunStarted {
   harness: HarnessName
   model?: string
   cwd?: string
-  /** The machine it is carried out on; left out where the workspace lives on one machine alone. */
+  /** The machine that carries the run out; left out where the workspace lives on one machine alone. */
   machine?: string
-  /** Its worker is to have a worktree of its own. */
+  /** The run's worker is to have a worktree of its own. */
   worktree?: boolean
-  /** The run whose contract it was given again. */
+  /** The earlier run whose contract this one was given again. */
   again?: string
 }
-/** The payload belongs to the entry, like a body. */
+/** A run is done. Its payload belongs to the entry, like a body. */
 export interface RunCompleted {
   type: 'run.completed'
   id: string
   agent: string
   summary: string
-  /** Uncompressed; unset where nothing was handed over. */
+  /** The size of the payload, uncompressed; unset where nothing was handed over. */
   payloadBytes?: number
 }
 export interface RunStopped {
   type: 'run.stopped'
   id: string
   agent: string
-  /** Why it ended by itself, or what who stopped it said. */
+  /** Why the run ended by itself, or the words of whoever stopped it. */
   reason?: string
 }
 

@@ -1,8 +1,11 @@
-// What can happen to spend: a turn of a model was paid for.
+// Facts about spend: a turn of a model was paid for.
 
 import type { Tokens } from '../spend.ts'
 
-/** One turn. `worker` and `run`: by whose id it was used; an agent notes its own alone. `usd` is a list price, where the vendor says it. */
+/**
+ * One turn of an agent's model. `worker` or `run`: the id of the one that used it; an agent notes its own spend alone. `usd` is a list price, where the vendor
+ * says it.
+ */
 export interface SpendNoted {
   type: 'spend.noted'
   agent: string

@@ -42,9 +42,9 @@ export const actionOperations = {
     network: 'open',
     summary: 'The actions that you may call now; without a name, those that are open to all.',
     input: z.object({
-      /** Only those that agents are shown unasked: registered on the owner's socket or with the key. */
+      /** Only the actions that agents are shown unasked: registered on the owner's socket or with the key. */
       unasked: z.boolean().optional(),
-      /** Not more than this many, in the order of their names. */
+      /** At most this many actions, in the order of their names. */
       limit: z.number().int().min(1).optional(),
     }),
     output: z.object({ actions: z.array(ActionInfo) }),

@@ -31,15 +31,15 @@ export const agentOperations = {
     input: z.object({
       includeIdle: z.boolean().optional(),
       includeOffline: z.boolean().optional(),
-      /** Each task as it was given, not its first line alone. */
+      /** Shows each task as it was given, not its first line alone. */
       whole: z.boolean().optional(),
-      /** This one alone, also while it is away. */
+      /** Only the agent of this name, also while it is away. */
       name: AgentName.optional(),
       project: WorkspaceName.optional(),
     }),
     output: z.object({
       agents: z.array(Agent),
-      /** Where no other agent is connected: the addresses of some that are, in other workspaces that you may write to. */
+      /** Addresses of connected agents in other workspaces that you may write to, where no other agent is connected here. */
       abroad: z.array(z.string()).optional(),
     }),
   },
@@ -49,9 +49,9 @@ export const agentOperations = {
     network: 'token',
     summary:
       'Your own situation in a few lines, for a model whose memory was cut: who you are, who hired you and for what, open answers, unread messages, workers and runs.',
-    /** Without `after`: only if one is due, because the agent's CLI has said that it cut the memory and nobody has told the agent yet. */
+    /** `after`: how the memory was cut. Without it a brief comes only if it is due: the CLI has reported a cut, and nobody has told the agent yet. */
     input: z.object({ after: z.enum(['compact', 'resume', 'clear']).optional() }),
-    /** Empty, if none is due, or if another session of the agent was told a moment ago. */
+    /** The brief. Empty, if it is not due, or if another session of the agent was told a moment ago. */
     output: z.object({ text: z.string() }),
   },
   'agent.show': {

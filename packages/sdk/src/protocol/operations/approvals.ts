@@ -1,4 +1,4 @@
-// Operations on approvals: what agents may not do until somebody with authority says yes.
+// Operations on approvals: an agent asks before it goes on, and somebody with authority says yes or no.
 
 import { z } from 'zod'
 import { Approval, ApprovalChoice, approvalHows, Delegation, Question, questionsMax } from '../approvals.ts'
@@ -6,7 +6,7 @@ import { limits } from '../limits.ts'
 import { Label } from '../words.ts'
 import type { OperationTable } from './rule.ts'
 
-/** How who asks calls it; another session's may be called the same. */
+/** The caller's own key; unique within its session. */
 const key = Label.min(1)
 const text = z.string().refine((each) => !each.includes('\0'), 'must not contain the character U+0000')
 const kind = ApprovalChoice.shape.kind
@@ -22,14 +22,14 @@ export const approvalOperations = {
       key,
       vendor: Label,
       tool: text.max(limits.approvalWordsCharsMax),
-      /** What it is about to do: cut here, where it is long. */
+      /** The text of what the agent is about to do: cut here, where it is long. */
       input: text.max(limits.approvalWholeCharsMax),
-      /** How long it is as a whole, where who asks has cut it. */
+      /** The length of the whole text, where the caller has cut it. */
       inputChars: z.number().int().nonnegative().optional(),
       directory: text.max(limits.pathCharsMax).optional(),
       choices: z.array(ApprovalChoice).max(20),
       questions: z.array(Question).min(1).max(questionsMax).optional(),
-      /** The words of who denies it reach the model. */
+      /** The words of whoever denies it reach the model. */
       passesWords: z.boolean().optional(),
     }),
     output: z.object({
@@ -73,11 +73,11 @@ export const approvalOperations = {
     input: z.object({
       id: z.string().max(limits.idCharsMax),
       choice: z.string().max(100),
-      /** Of what was shown. */
+      /** The digest of what was shown. */
       digest: z.string().max(100),
-      /** For the model, where its CLI passes them on. */
+      /** Words for the model, where its CLI passes them on. */
       words: text.max(limits.approvalWordsCharsMax).optional(),
-      /** To the questions of a choice, one for each: the label of an option, several with commas between them, or words of one's own. */
+      /** The answers to the questions of a choice, one for each: the label of an option, several with commas between them, or words of one's own. */
       answers: z.array(text.min(1).max(limits.approvalWordsCharsMax)).max(questionsMax).optional(),
     }),
     output: z.object({
@@ -86,7 +86,7 @@ export const approvalOperations = {
       kind,
       how: z.enum(approvalHows),
       wordsReach: z.boolean(),
-      /** How the words reach its model: with the answer, or as a message, where its CLI has no other way. */
+      /** How the words reach the agent's model: with the answer, or as a message, where its CLI has no other way. */
       wordsAs: z.enum(['answer', 'message']).optional(),
     }),
   },

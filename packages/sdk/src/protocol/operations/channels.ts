@@ -25,7 +25,7 @@ export const channelOperations = {
     }),
     output: z.object({
       channel: z.string(),
-      /** There was none: this call made it. */
+      /** There was no such channel: this call made it. */
       created: z.boolean().optional(),
     }),
   },

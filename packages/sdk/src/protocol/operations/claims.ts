@@ -7,7 +7,7 @@ import type { OperationTable } from './rule.ts'
 
 const path = z.string().min(1).max(limits.pathCharsMax)
 const named = z.object({
-  /** Where relative paths begin. */
+  /** The directory in which relative paths begin. */
   cwd: path,
   files: z.array(path).min(1).max(limits.claimFilesMax),
 })
@@ -20,16 +20,16 @@ export const claimOperations = {
     summary: 'Say what you are about to edit, as a hook does before the edit: claims the files, or denies the edit.',
     input: named.extend({
       files: z.array(path).max(limits.claimFilesMax),
-      /** Paths that it removes, moves or restores: of a directory, everything below it. */
+      /** Paths that the edit removes, moves or restores: of a directory, everything below it. */
       trees: z.array(path).max(limits.claimTreesMax).optional(),
       /** A git command that touches files which it does not name, and the directory it runs in. */
       git: z.object({ command: z.string().max(4_000), directory: path }).optional(),
     }),
     output: z.object({
       isDenied: z.boolean(),
-      /** What the agent is told, if anything is in its way. */
+      /** The text for the agent, if anything is in its way. */
       text: z.string().optional(),
-      /** Claims of others that were met: the first of them. */
+      /** The first of the claims of others that were in the way. */
       met: z.array(Claim),
     }),
   },

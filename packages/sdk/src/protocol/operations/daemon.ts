@@ -11,7 +11,7 @@ const WorkspaceStatus = z.object({
   workspace: z.string(),
   workspaceId: z.string(),
   socketPath: z.string(),
-  /** Where HTTP is served, if it is. */
+  /** The address where HTTP is served, if it is. */
   url: z.string().optional(),
   daemonVersion: z.string(),
   uptimeMs: z.number(),
@@ -20,7 +20,7 @@ const WorkspaceStatus = z.object({
   sessions: z.number(),
   messages: z.number(),
   seq: z.number(),
-  /** How late the event loop ran, over the last minute. */
+  /** The delay of the event loop, over the last minute. */
   lagMs: z.object({ p50: z.number(), p99: z.number(), max: z.number() }),
   residentMb: z.number(),
   /** Messages that wait on this machine until the shared workspace can be reached. */
@@ -28,9 +28,9 @@ const WorkspaceStatus = z.object({
 })
 export type WorkspaceStatus = z.infer<typeof WorkspaceStatus>
 
-/** On the machine of the daemon, from its root. */
-/** A person wants one that lives on this machine alone, although the cluster has a shared workspace of this name. */
+/** The workspace is to live on this machine alone, although the cluster has a shared one of this name. */
 const Local = z.boolean().optional()
+/** A path on the machine of the daemon, from its root. */
 const Path = z.string().min(1).max(limits.pathCharsMax)
 
 export const daemonOperations = {
@@ -217,7 +217,7 @@ export const daemonOperations = {
     input: z.object({}),
     output: z.object({
       workspaces: z.array(WorkspaceEntry),
-      /** Why the cluster could not be asked for those that are only there. */
+      /** Why the cluster could not be asked for the workspaces that only it has. */
       clusterFault: z.string().optional(),
     }),
   },
@@ -232,7 +232,7 @@ export const daemonOperations = {
       pid: z.number(),
       uptimeMs: z.number(),
       dataDir: z.string(),
-      /** The HTTP port as it is, so that a restart can keep it. */
+      /** The HTTP server as it is now, so that a restart can keep its port. */
       http: z
         .object({
           url: z.string(),
@@ -247,9 +247,9 @@ export const daemonOperations = {
         .optional(),
       residentMb: z.number(),
       lagMs: WorkspaceStatus.shape.lagMs,
-      /** Where it looks for programs, which may be elsewhere than its owner's shell does. */
+      /** The PATH on which the daemon looks for programs, which may be another than in its owner's shell. */
       path: z.string().optional(),
-      /** A session started it: it ends some time after the last one. */
+      /** A session started the daemon, which ends some time after the last session. */
       endsUnattended: z.boolean().optional(),
       workspaces: z.array(WorkspaceEntry),
     }),
@@ -259,7 +259,7 @@ export const daemonOperations = {
     who: 'owner',
     network: 'never',
     summary: 'Answers a person at a terminal, and refuses an agent: asked before a key or a policy is given out.',
-    /** `script`: a program without a terminal will do, if it does not stand inside the processes of an agent. */
+    /** `script`: a program without a terminal will do, if it does not run inside the processes of an agent. */
     input: z.object({ script: z.boolean().optional() }),
     output: z.object({}),
   },
@@ -268,7 +268,7 @@ export const daemonOperations = {
     who: 'owner',
     network: 'never',
     summary: 'A link to the page for people, with a code that works once and not for long.',
-    /** It opens on this workspace, and every other one of the daemon with it, unless `only` is set. */
+    /** The page opens on this workspace, and shows every other one of the daemon too, unless `only` is set. */
     input: z.object({ workspace: WorkspaceName, only: z.boolean().optional() }),
     output: z.object({ url: z.string(), until: z.string() }),
   },

@@ -11,7 +11,7 @@ const eventFilter = z.object({
   types: z.array(z.string().max(80)).max(50).optional(),
 })
 
-/** The fields of every event. What `fact` holds for which `type` is a matter of types alone: see events.ts. */
+/** The fields of every event. The content of `fact` for each `type` is a matter of types alone: see events.ts. */
 const event = z.object({
   seq: z.number(),
   ts: z.string(),
@@ -29,19 +29,19 @@ export const eventOperations = {
     summary:
       'A page of events, oldest first: the newest, or those after a number. Those of your own conversations, or all for the key holder.',
     input: eventFilter.extend({
-      /** Only numbers below it. */
+      /** Only events with a lower number. */
       before: z.number().int().min(1).optional(),
       limit: z.number().int().min(1).max(limits.eventsPageMax).optional(),
     }),
     output: z.object({
       events: z.array(event),
-      /** Go on with `since: next`: nothing is left out, nothing comes twice. */
+      /** The number to go on from, as `since: next`: nothing is left out, nothing comes twice. */
       next: z.number(),
       /** The journal goes on after `next`: a page may be short, or empty, because it was full or took long. */
       more: z.boolean(),
-      /** Of a page without `since`: go further back with `before: earlier`. Nothing lies further back, if it is missing. */
+      /** The number to go further back from, as `before: earlier`, in a page without `since`. Nothing lies further back, if it is missing. */
       earlier: z.number().optional(),
-      /** What was over by then was pruned up to this number, where the page begins before it: those events are not in the journal any more. */
+      /** The number up to which the journal was pruned, where the page begins before it: events that were over by then are not in the journal any more. */
       pruned: z.number().optional(),
     }),
   },

@@ -1,4 +1,4 @@
-// Operations on what was said: conversations with their last word, their history in pages, and one agent's mail.
+// Operations on past messages: conversations with their last message, their history in pages, and one agent's mail.
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
@@ -23,13 +23,13 @@ export const historyOperations = {
     summary: 'A page of a conversation by its numbers, oldest first; the newest page, if no number is given.',
     input: z
       .object({
-        /** As conversation.list names it: `#build`, `@Alice,Bob` or `*`. */
+        /** The conversation, as conversation.list names it: `#build`, `@Alice,Bob` or `*`. */
         conversation: z.string().min(1).max(limits.conversationCharsMax).optional(),
-        /** Only numbers below it. */
+        /** Only messages with a lower number. */
         before: number.optional(),
-        /** Only numbers above it: the page begins there. */
+        /** Only messages with a higher number: the page begins there. */
         after: number.optional(),
-        /** In place of a conversation: the page of its own in which this message stands in the middle. */
+        /** A message in place of a conversation: the page of its conversation in whose middle it stands. */
         around: MessageId.optional(),
         limit: page.optional(),
       })
@@ -39,9 +39,9 @@ export const historyOperations = {
       }),
     output: z.object({
       conversation: z.string(),
-      /** The number of its last message. Numbers have no gaps, so this is also how many there are. */
+      /** The number of the conversation's last message. Numbers have no gaps, so this is also how many there are. */
       last: z.number(),
-      /** The journal's number as it was read: events above it are news. */
+      /** The journal's number when this was read: events above it are news. */
       seq: z.number(),
       messages: z.array(HistoryMessage),
     }),

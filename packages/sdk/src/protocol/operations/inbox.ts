@@ -1,4 +1,4 @@
-// Operations on one's own inbox: looking, taking, marking read, being told.
+// Operations on one's own inbox: looking, taking, marking messages read, being told of new ones.
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
@@ -25,13 +25,16 @@ export const inboxOperations = {
     network: 'lift',
     summary: 'Hand out unread messages, oldest first. They count as read at your next call.',
     input: inboxFilter.extend({
-      /** `hook`: for the agent's next turn. What was put before it already is left out, nothing counts as read until it is offered, and what does not fit into `bytesMax` waits for an event that has room. */
+      /**
+       * `hook`: for the agent's next turn. Messages that were put before it already are left out, nothing counts as read until it is offered, and what does
+       * not fit into `bytesMax` waits for an event that has room.
+       */
       route: z.enum(['take', 'hook']).optional(),
-      /** With `hook`: also what was put before it earlier, for a session that has just begun. */
+      /** With the route `hook`: also hands out messages that were put before the agent earlier, for a session that has just begun. */
       again: z.boolean().optional(),
-      /** With `again`: when that session began, in ms. What was put before the agent since then, this session has seen. */
+      /** The time when a session that says `again` began, in ms. It has seen the messages that were put before the agent since then. */
       begun: z.number().optional(),
-      /** Where there is none, wait this long for one to come, in ms. An agent's newest wait ends its earlier one. */
+      /** The time to wait for a message where there is none, in ms. An agent's newest wait ends its earlier one. */
       wait: z.number().int().min(1).max(limits.waitMsMax).optional(),
     }),
     output: inboxPage,
@@ -83,7 +86,7 @@ export const inboxOperations = {
       total: z.number(),
       kinds: z.record(z.string(), z.number()),
       sources: z.record(z.string(), z.number()),
-      /** The number of the newest of them: a caller who has told of it needs not tell again. */
+      /** The number of the newest of these messages: a caller who has told of it needs not tell again. */
       newest: z.number(),
       /** A brief is due: `agent.brief` has it. */
       briefDue: z.literal(true).optional(),
@@ -94,7 +97,7 @@ export const inboxOperations = {
     who: 'agent',
     network: 'open',
     summary: 'Send each message of the inbox as it comes (DELIVER); the receiver marks it read.',
-    /** `since`: only messages with a `seq` above it. Those that wait are sent first, if it is left out. */
+    /** `since`: only messages with a higher `seq`. Without it, messages that wait already are sent first. */
     input: z.object({ since: z.number().int().min(0).optional() }),
     output: InboxMessage,
   },

@@ -1,4 +1,4 @@
-// Operations on machines: those that share a workspace.
+// Operations on the machines that share a workspace.
 
 import { z } from 'zod'
 import { type RequestKind, requestKinds } from '../requests.ts'
@@ -7,21 +7,21 @@ import { WorkspaceEntry } from '../workspace-entry.ts'
 import type { OperationTable } from './rule.ts'
 
 /**
- * here: this one. reached: its daemon was heard of just now. unreachable: it is silent, and what happens there is not known. closed: its daemon
- * has stopped, or does not have this workspace open. removed: it is of the cluster no more.
+ * States. here: this machine. reached: its daemon was heard of just now. unreachable: its daemon is silent, and what happens there is not known. closed: its
+ * daemon has stopped, or does not have this workspace open. removed: it is of the cluster no more.
  */
 export const machineStates = ['here', 'reached', 'unreachable', 'closed', 'removed'] as const
 
 const Machine = z.object({
   name: z.string(),
   state: z.enum(machineStates),
-  /** Of its daemon, as it was started last. */
+  /** The version of the machine's daemon, as it was started last. */
   version: z.string().optional(),
   joinedAt: z.string().optional(),
   seenAt: z.string().optional().describe('When its daemon was last heard of, where it ever was.'),
   revokedAt: z.string().optional(),
   owns: z.boolean().describe('The workspace is its own.'),
-  /** Unset for this machine itself, for one that was removed, and where the cluster has not said yet which machine has the name. */
+  /** The allowed requests. Unset for this machine itself, for one that was removed, and where the cluster has not said yet which machine has the name. */
   may: z
     .array(z.enum(requestKinds as [RequestKind, ...RequestKind[]]))
     .optional()

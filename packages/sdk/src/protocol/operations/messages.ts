@@ -19,13 +19,13 @@ import {
 import { type OperationTable, page } from './rule.ts'
 
 const SendInput = z.object({
-  /** May be left out of a reply, which then goes to where the message it answers was said. */
+  /** The recipients. A reply may leave them out, and then goes to where the message it answers was said. */
   to: z.union([Address, z.array(AgentName).min(1).max(limits.groupAgentsMax)]).optional(),
   body: Body,
   thread: Thread.optional(),
   replyTo: MessageId.optional(),
   kind: MessageKind.optional(),
-  /** Make the channel that it is for, if there is none. */
+  /** Creates the channel that the message is for, if there is none. */
   create: z.boolean().optional(),
   wait: z.object({ timeoutMs: z.number().int().min(1).max(limits.waitMsMax).optional() }).optional(),
 })
@@ -37,13 +37,13 @@ const Sent = z.object({
   id: z.string(),
   seq: z.number(),
   to: z.union([z.string(), z.array(z.string())]),
-  /** Direct recipients without a live session: it waits in their inboxes. */
+  /** Direct recipients without a live session: the message waits in their inboxes. */
   away: z.array(z.string()),
   /** Direct recipients on machines that cannot be reached: nobody here knows whether they are there. */
   unreachable: z.array(Unreachable).optional(),
-  /** Direct recipients that are there, and are not given messages now, with the reason: it waits in their inboxes. */
+  /** Direct recipients that are there, and are not given messages now, with the reason: the message waits in their inboxes. */
   notReached: z.array(NotReached).optional(),
-  /** Workspaces of a wide address that could not take it. */
+  /** Workspaces of a wide address that could not take the message. */
   failed: z.array(z.object({ to: z.string(), code: z.string(), message: z.string() })).optional(),
   reply: Message.optional(),
 })
@@ -75,9 +75,9 @@ export const messageOperations = {
       'Send a message, or keep it on this machine while its shared workspace cannot be reached: it is sent then, in its order and once.',
     input: SendInput.omit({ wait: true }).refine(hasRecipient, noRecipient),
     output: z.object({
-      /** It is stored: the answer of message.send. */
+      /** The answer of message.send, where the message is stored. */
       sent: Sent.optional(),
-      /** It is not stored. `ahead`: how many are sent before it. */
+      /** The place in the outbox, where the message is not stored yet. `ahead`: how many messages are sent before it. */
       queued: z.object({ id: z.string(), since: z.string(), ahead: z.number() }).optional(),
     }),
   },
@@ -114,14 +114,14 @@ export const messageOperations = {
     summary: 'The messages of a thread that you may see, oldest first.',
     input: z.object({
       thread: Thread,
-      /** Only messages with a `seq` above it. */
+      /** Only messages with a higher `seq`. */
       after: z.number().int().min(0).optional(),
       limit: page.optional(),
     }),
     output: z.object({
       messages: z.array(Message),
       more: z.number(),
-      /** Go on with `after: next`: the page was full, or took long. Nothing is left, if it is missing. */
+      /** The number to go on from, as `after: next`: the page was full, or took long. Nothing is left, if it is missing. */
       next: z.number().optional(),
     }),
   },
@@ -135,13 +135,13 @@ export const messageOperations = {
       limit: page.optional(),
       from: Address.optional(),
       channel: ChannelName.optional(),
-      /** Only messages with a `seq` below it. */
+      /** Only messages with a lower `seq`. */
       before: z.number().int().min(1).optional(),
     }),
     output: z.object({
       messages: z.array(Message),
       more: z.number(),
-      /** Go on with `before: next`: the page was full, or took long. Nothing is left, if it is missing. */
+      /** The number to go on from, as `before: next`: the page was full, or took long. Nothing is left, if it is missing. */
       next: z.number().optional(),
     }),
   },

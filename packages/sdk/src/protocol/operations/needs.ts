@@ -1,4 +1,4 @@
-// Operations on what needs a person: one list, the same wherever that person looks.
+// Operations on needs, the things that wait for a person: one list, the same wherever that person looks.
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
@@ -23,7 +23,7 @@ export const needOperations = {
       'Be done with a question, messages or a failed worker, without an answer. What comes later needs you again.',
     input: z.object({
       key: z.string().min(1).max(limits.pathCharsMax),
-      /** The `seq` of the last message that you have seen of it; if left out, of the newest. */
+      /** The `seq` of the last message of the need that you have seen; if left out, of the newest. */
       through: z.number().int().min(0).optional(),
     }),
     output: z.object({}),

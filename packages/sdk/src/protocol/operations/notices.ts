@@ -14,9 +14,9 @@ export const noticeOperations = {
     network: 'open',
     summary:
       'Ask to be told once, by a message of the daemon, when another agent is idle, has ended or has answered you. What is so already is answered at once.',
-    /** `message`: idle, after the agent was shown it; answered, by an answer to it. */
+    /** `message`: for idle, the agent must have been shown it; for answered, the answer must be to it. */
     input: asked.extend({ message: MessageId.optional() }),
-    /** `already`: it is so now, in words. Nothing is kept then, and no message comes. */
+    /** `already`: the occasion is there now, in words. Nothing is kept then, and no message comes. */
     output: z.object({ already: z.string().optional() }),
   },
   'notice.drop': {

@@ -1,21 +1,20 @@
-// What the table says of one operation, and what several operations share.
+// The rule for one operation in the table, and what several operations share.
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
 
 /**
- * anyone: a session that has not said who it is. agent: acts as one agent. holder: also shows the workspace key.
- * owner: the data directory's owner, on the control socket; such an operation belongs to the daemon, not to a workspace.
+ * The least that a caller must be. anyone: a session that has not said who it is. agent: acts as one agent. holder: also shows the workspace key. owner: the
+ * data directory's owner, on the control socket; such an operation belongs to the daemon, not to a workspace.
  */
 export type Who = 'anyone' | 'agent' | 'holder' | 'owner'
 /**
- * The least that a session must have shown to ask it over the network; on the owner's own socket nothing needs to be shown.
- * lift: nothing, even on a lift's port. open: nothing, on an open port. run: as open, but an input that starts a program needs what `spawn` needs.
- * token: an agent's token. spawn: the key, or a token where policy.spawn allows it. key: the workspace key.
- * never: it cannot be asked there.
+ * The least that a session must have shown to ask for an operation over the network; on the owner's own socket nothing needs to be shown. lift: nothing, even
+ * on a lift's port. open: nothing, on an open port. run: as open, but an input that starts a program needs what `spawn` needs. token: an agent's token. spawn:
+ * the key, or a token where policy.spawn allows it. key: the workspace key. never: no network can ask for it.
  */
 export type Network = 'lift' | 'open' | 'run' | 'token' | 'spawn' | 'key' | 'never'
-/** command: changes something, through the engine. query: reads. watch: keeps sending until it is ended. */
+/** The kinds of operations. command: changes something, through the engine. query: reads. watch: keeps sending until it is ended. */
 export type OperationKind = 'command' | 'query' | 'watch'
 
 export interface OperationRule {

@@ -1,4 +1,4 @@
-// Operations on runs: contracts given to agents, their status, and what they hand over. Their events come by event.follow.
+// Operations on runs: contracts given to agents, their status, and what they hand over. The events of runs come by event.follow.
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
@@ -19,13 +19,13 @@ export const runOperations = {
         contract: Contract.optional(),
         /** A run that has ended, by its id or its agent's name: the same contract again, by the same kind of agent, for the agent that asked for it then. */
         again: run.optional(),
-        /** If left out: the built-in loop, or without a model the first CLI on PATH. */
+        /** The kind of agent. If left out: the built-in loop, or without a model the first CLI on PATH. */
         harness: HarnessName.optional(),
         model: ModelName.optional(),
         cwd: z.string().min(1).max(limits.pathCharsMax).optional(),
-        /** Of a run by a CLI: in a git worktree of its own. */
+        /** Gives a run by a CLI a git worktree of its own. */
         worktree: z.boolean().optional(),
-        /** Who carries out an `external` run; the one who asks, if left out. */
+        /** The agent that carries out an `external` run; the caller, if left out. */
         agent: AgentName.optional(),
       })
       .refine(({ contract, again }) => contract !== undefined || again !== undefined, {
@@ -37,7 +37,7 @@ export const runOperations = {
           message: '`again` says all of it: leave the others out',
         },
       ),
-    /** `note`: what the asker would not expect, such as that it will stop at once. */
+    /** `note`: something that the asker would not expect, such as that the run will stop at once. */
     output: Run.extend({ note: z.string().optional() }),
   },
   'run.status': {
@@ -46,7 +46,7 @@ export const runOperations = {
     network: 'open',
     summary:
       'The status of runs, by their ids; of workers too, by their names. An unknown id is an error of its own, not of the call.',
-    /** `whole`: each with its contract, as far as one answer carries them (4 MiB). */
+    /** `whole`: each run with its contract, as far as one answer carries them (4 MiB). */
     input: z.object({ runs: z.array(run).max(limits.runsAskedMax), whole: z.boolean().optional() }),
     output: z.object({ runs: z.array(z.union([Run, z.object({ id: z.string(), error: z.string() })])) }),
   },
@@ -55,7 +55,7 @@ export const runOperations = {
     who: 'anyone',
     network: 'open',
     summary: 'The runs you asked for or carry out, newest first; all of them for people and the key holder.',
-    /** `whole`: each with its contract, not its first line alone, as far as one answer carries them (4 MiB). */
+    /** `whole`: each run with its contract, not its first line alone, as far as one answer carries them (4 MiB). */
     input: z.object({ status: RunState.optional(), limit: page.optional(), whole: z.boolean().optional() }),
     output: z.object({
       /** `title`: the first line of the contract. */

@@ -23,17 +23,23 @@ export const workerOperations = {
       /** A harness: claude, codex, …; `plain` for any program, given by `command`. */
       cli: Label.min(1),
       command: words.min(1).optional(),
-      /** `acp`: the program speaks ACP on its stdin and stdout. `pty`: it is typed into, also where it speaks ACP. Left out: the best that the harness has. */
+      /**
+       * `acp`: the program speaks ACP on its stdin and stdout. `pty`: the daemon types into it, also where it speaks ACP. Left out: the best that the harness
+       * has.
+       */
       control: z.enum(controls).optional(),
       /** The user's own arguments for the CLI. */
       args: words.optional(),
       task: Body.optional(),
       model: ModelName.optional(),
-      /** `lead`: what others send to `project:lead` goes to it. */
+      /** `lead`: the worker gets what others send to `project:lead`. */
       role: AgentRole.optional(),
-      /** Where it works; else where its parent does, if that is a worker or a run, else the project's directory, else that of the parent's host. A relative path starts there too. */
+      /**
+       * The directory in which the worker works; else that of its parent, if that is a worker or a run, else the project's directory, else that of the
+       * parent's host. A relative path starts there too.
+       */
       cwd: z.string().min(1).max(4_000).optional(),
-      /** In a git worktree of its own, on a branch of its own, from the commit that is checked out there. */
+      /** The worker gets a git worktree of its own, on a branch of its own, from the commit that is checked out in that directory. */
       worktree: z.boolean().optional(),
     }),
     output: z.object({
@@ -57,7 +63,7 @@ export const workerOperations = {
     network: 'token',
     summary: 'End a worker: politely, then by force, with everything it started.',
     input: named.extend({ reason }),
-    /** `note`: where its work is, if its worktree holds some and was kept. */
+    /** `note`: where the worker's work is, if its worktree holds some and was kept. */
     output: z.object({ worker: Worker, note: z.string().optional() }),
   },
   'worker.pause': {
@@ -82,10 +88,10 @@ export const workerOperations = {
     network: 'token',
     summary:
       'Your workers that run; all that ever ran, newest first, if asked for. Of everybody for people and the key holder.',
-    /** `whole`: each task as it was given, not its first line alone, as far as one answer carries them (4 MiB). */
+    /** `whole`: each worker's task as it was given, not its first line alone, as far as one answer carries them (4 MiB). */
     input: z.object({ all: z.boolean().optional(), whole: z.boolean().optional() }),
     output: z.object({
-      /** `task`: the first line of it, unless the whole was asked for. */
+      /** `task`: the first line of the task, unless the whole was asked for. */
       workers: z.array(Worker.extend({ task: z.string().optional() })),
     }),
   },
@@ -130,7 +136,7 @@ export const workerOperations = {
     input: named.extend({ lines: z.number().int().min(1).max(10_000).optional() }),
     output: z.object({
       text: z.string(),
-      /** How it ended, where its program runs no more. */
+      /** How the worker's program ended, where it runs no more. */
       exited: z.string().optional(),
     }),
   },
@@ -140,7 +146,7 @@ export const workerOperations = {
     network: 'token',
     summary: "A worker's terminal: what it has printed so far, then what it prints (EVENT).",
     input: named,
-    /** `isPast`: printed before the watch began. */
+    /** `isPast`: the data was printed before the watch began. */
     output: z.object({ data: z.string(), isPast: z.boolean().optional() }),
   },
   'worker.type': {

@@ -1,4 +1,4 @@
-// The refusals of approvals, and of what only a person may do.
+// The refusals of approvals, and of operations that only a person may use.
 
 import type { RefusalDetails } from './fixes.ts'
 import { absent, clash, denied } from './kinds.ts'

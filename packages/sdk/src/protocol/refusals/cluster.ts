@@ -14,7 +14,7 @@ interface ClusterRefusal {
 const later = { retry: true, exit: 75 }
 const stopped = { retry: false, http: 503, exit: 78 }
 
-/** ` (db.example:5432, last heard of 42 s ago: connect ECONNREFUSED)` */
+/** The place of the cluster's database: ` (db.example:5432, last heard of 42 s ago: connect ECONNREFUSED)` */
 function placeText({ place, lastHeard, why }: RefusalDetails): string {
   if (place === undefined) return ''
   return ` (${place}${lastHeard === undefined ? '' : `, ${lastHeard}`}: ${why})`

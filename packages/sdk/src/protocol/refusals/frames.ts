@@ -1,5 +1,5 @@
-// The refusals of frames that cannot be carried. A link says them by itself, so they can be had without the texts of all others: a page that
-// uses the SDK would otherwise load those for two sentences.
+// The refusals of frames that cannot be carried. A link makes them by itself, so they come without the texts of all others: a page that uses the SDK would
+// otherwise load those for two sentences.
 
 import type { RefusalDetails } from './fixes.ts'
 import { usage } from './kinds.ts'
@@ -13,7 +13,7 @@ export const frameRefusals = {
   },
 }
 
-/** The same as `refusal` makes of it: these texts are whole, without a fix for each reader. */
+/** Makes the same as `refusal` does: these texts are whole, without a fix for each reader. */
 export function frameRefusal(code: keyof typeof frameRefusals, details: RefusalDetails) {
   const { text, retry } = frameRefusals[code]
   return { code, message: text(details), retry, details }

@@ -1,4 +1,4 @@
-// The refusals of what needs a person.
+// The refusals of needs, the things that wait for a person.
 
 import type { RefusalDetails } from './fixes.ts'
 import { absent, clash } from './kinds.ts'
