@@ -59,7 +59,7 @@ function page(title: string, introduction: string, parts: string[]): string {
 }
 
 const settingsIntroduction =
-  'Environment variables. An option of a command goes before its variable. A variable that is empty, or arrives unexpanded (`${…}`, `$RELAY_…`), counts as not set. ' +
+  'Environment variables. An option of a command goes before its variable. A variable that is empty, or arrives unexpanded (`$RELAY_…`), counts as not set. ' +
   'What a workspace is allowed to do is its policy (`agent-relay workspace policy`), and what belongs to a project stands in `.relay/config.json`.'
 
 function settingTable(isInternal: boolean): string {

@@ -103,7 +103,12 @@ describe('a planted fault is found', () => {
       /discover may not import protocol/,
     ],
     ['a setting outside the table', `${sdk}/x.ts`, "setting(env, 'RELAY_NEW')", /x\.ts: RELAY_NEW does not stand in/],
-    ['a setting read by hand', `${sdk}/x.ts`, 'const a = process.env.RELAY_THING', /RELAY_THING is read by setting\(\)/],
+    [
+      'a setting read by hand',
+      `${sdk}/x.ts`,
+      'const a = process.env.RELAY_THING',
+      /RELAY_THING is read by setting\(\)/,
+    ],
     ['CLIs listed again', `${sdk}/x.ts`, "const x = ['ada', 'bee', 'cue', 'dot']", /x\.ts: lists CLIs again/],
     [
       'a limit copied',

@@ -35,7 +35,7 @@ export function collectWhenIdle(): void {
     const { utilization } = performance.eventLoopUtilization(total, since)
     const { total_heap_size: size } = getHeapStatistics()
     if (utilization <= idleShareMax && size > Math.max(growth * smallest, smallest + growthBytesMin)) {
-      await collectGarbage()
+      await collectGarbage().catch(() => {})
       smallest = getHeapStatistics().total_heap_size
     }
     since = performance.eventLoopUtilization()

@@ -1,7 +1,7 @@
 // Settings: every environment variable of ours, in one table, from which docs/reference/settings.md is made. Nothing else reads these variables. Loaded by
 // hooks and the pipe at every start, so it imports nothing.
 
-export type Env = Readonly<Record<string, string | undefined>>
+export type Env = Record<string, string | undefined>
 
 interface Setting {
   what: string
