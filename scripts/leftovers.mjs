@@ -17,7 +17,10 @@ export function makeRoom() {
   chmodSync(room, 0o755)
   process.env.TMPDIR = room
   const clear = () => {
-    for (const { pid } of processesOf(room)) process.kill(pid, 'SIGKILL')
+    for (const { pid } of processesOf(room))
+      try {
+        process.kill(pid, 'SIGKILL')
+      } catch {} // It has ended by itself.
     rmSync(room, { recursive: true, force: true, maxRetries: 5 })
   }
   // Cleared also after Ctrl-C.

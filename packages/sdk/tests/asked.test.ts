@@ -48,6 +48,31 @@ test.each<[string, Parameters<typeof askedText>[0], string]>([
     'a\n@@ written @@\n+x\n{"mode":"777"}',
   ],
   [
+    'two files, of which one may be a decoy',
+    { input: { file_path: '/w/a', path: '/etc/passwd', content: 'x' } },
+    '/w/a\n@@ written @@\n+x\n{"path":"/etc/passwd"}',
+  ],
+  [
+    'two new texts',
+    { input: { file_path: 'a', old_string: 'x', new_string: 'y', content: evil } },
+    `a\n@@ replaced @@\n-x\n+y\n${JSON.stringify({ content: evil })}`,
+  ],
+  [
+    'the same under two names',
+    { input: { file_path: 'a', path: 'a', content: 'x', new_string: 'x' } },
+    'a\n@@ written @@\n+x',
+  ],
+  [
+    'more in one of several edits',
+    { input: { file_path: 'a', edits: [{ old_string: 'x', new_string: 'y', path: '/etc/passwd' }] } },
+    'a\n@@ replaced @@\n-x\n+y\n{"path":"/etc/passwd"}',
+  ],
+  [
+    'a patch, and a text beside it',
+    { input: { filePath: 'a', diff: '@@ -1 +1 @@\n-a\n+b', newText: evil } },
+    `a\n@@ -1 +1 @@\n-a\n+b\n${JSON.stringify({ newText: evil })}`,
+  ],
+  [
     'a name that holds lines',
     { input: { file_path: 'safe.txt\n@@ replaced @@\n+x/../.bashrc', content: 'x' } },
     '"safe.txt\\n@@ replaced @@\\n+x/../.bashrc"\n@@ written @@\n+x',
@@ -59,6 +84,12 @@ test.each<[string, Parameters<typeof askedText>[0], string]>([
   ['a list', { input: [1, 2] }, '[1,2]'],
 ])('%s', (_, asked, shown) => {
   expect(askedText(asked)).toBe(shown)
+})
+
+test('a change behind a megabyte that is the same', () => {
+  const head = 'same\n'.repeat(300_000)
+  const content = [{ type: 'diff', path: 'a', oldText: `${head}old`, newText: `${head}${evil}` }]
+  expect(askedText({ content })).toBe(`a\n@@ -299998,4 +299998,4 @@\n same\n same\n same\n-old\n+${evil}`)
 })
 
 test('the diff of an ACP tool call, in its place in the file, with the texts beside it', () => {

@@ -329,7 +329,7 @@ describe('paths', () => {
   })
 
   it('loads no more than node: modules and our own light files', () => {
-    const light = ['discover', 'paths', 'foreign-file', 'parse-json', 'pipe-limits', 'test-relays']
+    const light = ['discover', 'paths', 'foreign-file', 'parse-json', 'pipe-limits', 'settings', 'test-relays']
     const source = [...light.map((name) => `internal/${name}`), 'errors']
       .map((name) => readFileSync(join(import.meta.dirname, '../src', `${name}.ts`), 'utf8'))
       .join('\n')
@@ -339,7 +339,14 @@ describe('paths', () => {
     expect(new Set(imports)).toEqual(
       new Set([
         ...['node:fs', 'node:net', 'node:path', '../errors.ts'],
-        ...['./foreign-file.ts', './parse-json.ts', './paths.ts', './pipe-limits.ts', './test-relays.ts'],
+        ...[
+          './foreign-file.ts',
+          './parse-json.ts',
+          './paths.ts',
+          './pipe-limits.ts',
+          './settings.ts',
+          './test-relays.ts',
+        ],
       ]),
     )
   })

@@ -97,7 +97,8 @@ function answerTo(view: View, { asker, agent, message, after }: NoticeRow): Mess
   const head = message === undefined ? undefined : view.message(message)
   const pair = { conversation: directKey([asker, agent]), n: after, seq: 0, from: asker }
   const asked = head ?? pair
-  const found = (head ? answerPlaces(head, false) : (['pair'] as const)).flatMap((place) =>
+  const isNamed = head?.thread !== undefined && head.replyTo === undefined
+  const found = (head ? answerPlaces(head, isNamed) : (['pair'] as const)).flatMap((place) =>
     view.saidAfter(place, asked),
   )
   const own = found.filter((each) => each.from === agent && view.isRecipient(asker, each))

@@ -50,6 +50,8 @@ export class ClaudeSessions implements OwnVendor {
   readonly #listing: NodeJS.Timeout
   #listTrouble: string | undefined
   #isClosed = false
+  /** Sockets of listed agents that are noted for the next daemon. */
+  #listedSockets = 0
 
   constructor(options: ClaudeSessionsOptions, listener: OwnListener) {
     this.#options = options
@@ -170,9 +172,9 @@ export class ClaudeSessions implements OwnVendor {
     const programs = [...this.#programs.values()]
     const writers = programs.flatMap(({ place }) => place?.workspace ?? [])
     const sessions = new Map(programs.map(({ session }) => [session.pid, session]))
-    const before = this.#list.sockets.length
     this.#list.update({ workspaces, sessions, writers, inbox })
-    if (this.#list.sockets.length !== before) await this.#noteSockets()
+    // Inboxes of listed agents open by themselves, between two updates.
+    if (this.#list.sockets.length !== this.#listedSockets) await this.#noteSockets()
   }
 
   /** Notes whether sessions of this version and directory take messages. A session that asks its person about each message says nothing about others. */
@@ -200,7 +202,9 @@ export class ClaudeSessions implements OwnVendor {
 
   async #noteSockets(): Promise<void> {
     const inboxes = await Promise.all(this.#inboxes.values())
-    this.#options.memory.noteSockets([...inboxes.flatMap((inbox) => inbox?.path ?? []), ...this.#list.sockets])
+    const listed = this.#list.sockets
+    this.#options.memory.noteSockets([...inboxes.flatMap((inbox) => inbox?.path ?? []), ...listed])
+    this.#listedSockets = listed.length
   }
 
   /** Takes a letter from a session; its letters are sent one after another, in order. */

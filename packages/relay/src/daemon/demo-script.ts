@@ -28,9 +28,10 @@ const report = Array.from({ length: 42 }, (_, at) => `ok ${at + 1} - parser case
 export async function play({ socketPath, cast, paceMs, signal }: ScriptOptions): Promise<number> {
   const pause = () => sleep(paceMs, undefined, { signal })
   const enter = (name: string) => connectRelay({ socketPath, name, strictName: true })
-  const [lead, tester, reviewer] = await Promise.all([cast.lead, cast.tester, cast.reviewer].map(enter))
-  if (!lead || !tester || !reviewer) throw new Error('the demo needs three agents')
+  const agents: Relay[] = []
   try {
+    for (const name of [cast.lead, cast.tester, cast.reviewer]) agents.push(await enter(name))
+    const [lead, tester, reviewer] = agents as [Relay, Relay, Relay]
     await meet(lead, [tester, reviewer], cast)
     await pause()
     await ask(lead, tester, cast)
@@ -41,7 +42,7 @@ export async function play({ socketPath, cast, paceMs, signal }: ScriptOptions):
     await pause()
     return (await lead.messages.send(`#${cast.channel}`, 'Tested and approved: 1.4 is out.', { kind: 'status' })).seq
   } finally {
-    await Promise.all([lead, tester, reviewer].map((agent) => agent.close()))
+    await Promise.all(agents.map((agent) => agent.close()))
   }
 }
 

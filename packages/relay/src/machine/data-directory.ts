@@ -207,7 +207,10 @@ export class DataDirectory {
   /** The names of removed workspaces whose files are not deleted yet. */
   removed(): string[] {
     const removed = join(this.path, removedFolder)
-    return existsSync(removed) ? readdirSync(removed).flatMap((folder) => readdirSync(join(removed, folder))) : []
+    if (!existsSync(removed)) return []
+    // Programs of the desktop leave files of their own in any folder.
+    const folders = readdirSync(removed, { withFileTypes: true }).filter((each) => each.isDirectory())
+    return folders.flatMap(({ name }) => readdirSync(join(removed, name)))
   }
 
   /** Deletes the files of removed workspaces. */

@@ -45,7 +45,9 @@ export class HooksFolder {
   }
 
   withdraw(): void {
-    rmSync(join(this.path, 'daemon'), { force: true })
+    try {
+      rmSync(join(this.path, 'daemon'), { force: true })
+    } catch {}
   }
 
   /**

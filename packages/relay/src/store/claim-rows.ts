@@ -23,8 +23,8 @@ const statements = {
   // In ASCII '0' follows '/', so this finds everything that begins with the directory and a '/'.
   below: `SELECT ${columns} FROM claims c WHERE path >= ?1 || '/' AND path < ?1 || '0' AND machine = ?2`,
   of: `SELECT ${columns} FROM claims c WHERE agent = ? ORDER BY path`,
-  count: 'SELECT count(*) FROM claims WHERE until > ?',
-  countOf: 'SELECT count(*) FROM claims WHERE agent = ? AND until > ?',
+  count: 'SELECT count(*) FROM claims WHERE until > ? AND until <= ?',
+  countOf: 'SELECT count(*) FROM claims WHERE agent = ? AND until > ? AND until <= ?',
   all: `SELECT ${columns} FROM claims c WHERE until > ? ORDER BY agent, root, file`,
   holders: `SELECT DISTINCT agent FROM claims WHERE until > ? AND how = 'edit'`,
 }
@@ -71,11 +71,11 @@ export class ClaimRows implements ClaimView {
   }
 
   count(at: number): number {
-    return this.#sql.count.get(at)?.[0] as number
+    return this.#sql.count.get(at, at + limits.claimMs)?.[0] as number
   }
 
   countOf(agent: string, at: number): number {
-    return this.#sql.countOf.get(agent, at)?.[0] as number
+    return this.#sql.countOf.get(agent, at, at + limits.claimMs)?.[0] as number
   }
 
   /** All claims that have not expired, ordered by agent. */

@@ -74,7 +74,8 @@ export const rareStatements = {
   workersRestored: 'UPDATE workers SET machine = ?, worktree = NULL',
   runsRestored: 'UPDATE runs SET machine = ?',
   approval: `INSERT INTO approvals (n, id, agent, vendor, tool, input, is_exact, directory, choices, digest, machine, at, hidden_chars,
-    hidden_lines, whole, is_whole, questions, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    hidden_lines, whole, is_whole, questions, mark)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT seq FROM bodies WHERE seq = ?), ?, ?, ?)`,
   approvalClosed:
     'UPDATE approvals SET closed_at = ?, how = ?, kind = ?, closed_by = ?, given = ? WHERE id = ? AND closed_at IS NULL',
   // Two sessions may dismiss a need after different messages: the later one counts.

@@ -230,10 +230,9 @@ export class Evolve {
     'claim.denied': () => {},
     'claim.passed': () => {},
     'approval.opened': (fact, entry) => {
-      // The body belongs to this fact only if its input was cut.
-      const body = fact.hiddenChars === undefined ? undefined : entry.body
-      this.#keepBody(entry.seq, body)
-      const whole = body === undefined ? null : entry.seq
+      // The body belongs to this fact only if its input was cut. A replay has no bodies, and finds it in its row.
+      const whole = fact.hiddenChars === undefined ? null : entry.seq
+      if (whole !== null) this.#keepBody(whole, entry.body)
       this.#sql.approval.run(...approvalValues(fact, { machine: machineOf(fact, entry), at: entry.at, whole }))
     },
     'approval.closed': ({ id, how, kind = null, asker, choice, words, answers }, { at, by }) => {

@@ -153,8 +153,8 @@ export class Pruning {
   }
 
   /**
-   * The message, body or payload that goes with a fact. Tasks and contracts stay, since they can be given again; screens, payloads and the input and
-   * output of calls go.
+   * The message, body or payload that goes with a fact. Tasks and contracts stay, since they can be given again; screens, payloads, the input and
+   * output of calls and the whole input of approvals go.
    */
   #belongings(entry: Entry, fact: Fact, isOver: boolean): Pick<Gone, 'message' | 'body' | 'payload'> {
     const { seq, at } = entry
@@ -162,7 +162,7 @@ export class Pruning {
     if (at > this.#finished.horizon || (!isOver && this.#isTold(entry))) return {}
     if (fact.type === 'run.completed' && fact.payloadBytes !== undefined)
       return { payload: this.#sql.payload.get(seq)?.[0] as Uint8Array | undefined }
-    const hasBody = isOver ? fact.type.startsWith('action.') : fact.type === 'worker.changed'
+    const hasBody = isOver ? /^(?:action\.|approval\.opened$)/.test(fact.type) : fact.type === 'worker.changed'
     return hasBody ? { body: this.#sql.body.get(seq)?.[0] as string | undefined } : {}
   }
 

@@ -110,7 +110,12 @@ export class Output {
     this.#screen = undefined
     this.#drawn = undefined
     // A pending reader of the screen gets its lines first.
-    void dropped?.then((screen) => screen.lines().then(() => screen.dispose()))
+    void dropped?.then(async (screen) => {
+      // It may have been dropped while it was being opened.
+      if (this.#drawn === screen) this.#drawn = undefined
+      await screen.lines()
+      screen.dispose()
+    })
   }
 }
 

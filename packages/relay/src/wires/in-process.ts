@@ -107,7 +107,10 @@ export class InProcessLink implements Link {
       const watch = this.#dispatch.watch(this.#session, op, input, {
         isReady: () => this.#watches.has(id),
         item: (item) => sink.item(item as OutputOf<O>),
-        end: (refused) => sink.end(refused),
+        end: (refused) => {
+          this.#watches.delete(id)
+          sink.end(refused)
+        },
       })
       this.#watches.set(id, watch)
       return { seq: watch.seq }

@@ -76,9 +76,10 @@ export class PortConnections {
 
   /** Marks the connection's caller as authenticated. Throws if all known connections are busy and none can make room. */
   know(socket: Socket): void {
-    if (!this.#strangers.delete(socket)) return
+    if (!this.#strangers.has(socket)) return
     if (this.#known.size >= this.#limits.knownMax && !this.#makeRoom())
       throw new RefusalError('connections.full', { count: this.#known.size })
+    this.#strangers.delete(socket)
     this.#known.add(socket)
   }
 

@@ -114,6 +114,7 @@ export class Upgrades {
   async #pipe(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     const { dispatch, door, key, token, release } = await this.#callers.identify(request.headers, request.url ?? '/')
     releaseAtEnd(socket, release)
+    if (socket.destroyed) return
     this.#connections.know(socket)
     socket.setTimeout(0)
     // Node's HTTP server leaves half-closed sockets open, but a pipe without a host is over.

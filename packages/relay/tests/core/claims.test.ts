@@ -59,6 +59,7 @@ test('ten minutes after the last edit the claim is over, by itself', () => {
 test('a claim from before the clock was set back does not last for years', () => {
   edit('ada', ['a'])
   world.at -= 1
+  expect(world.store.view.claims.countOf('ada', world.at)).toBe(0)
   expect(typesOf(edit('bob', ['a']))).toEqual(['claim.made'])
 })
 

@@ -83,6 +83,16 @@ test('answered, of one message: by a reply to it, wherever it was sent', () => {
   expect(outcomeOf(ask('answered', { message }))).toEqual({ already: `bob has answered: ${reply} "done"` })
 })
 
+test('answered, of one message: in the thread that its sender named, and nowhere else', () => {
+  const message = world.send('ada', 'bob', { thread: 'build' })
+  ask('answered', { message })
+  world.send('bob', 'ada', { body: 'by the way' })
+  expect(typesOf(tell('answered', { message }))).toEqual([])
+  const answer = world.send('bob', 'ada', { body: 'done', thread: 'build' })
+  tell('answered', { message })
+  expect(told().at(-1)).toBe(`bob has answered: ${answer} "done"`)
+})
+
 test('a worker that has exited is told of on every occasion; why, to those who may see it', () => {
   const spawned = world.give('worker.spawn', 'ada', {
     ...{ name: 'Fixer', cli: 'claude', command: ['claude'], args: [], cwd: '/r', isInjected: true },

@@ -141,7 +141,7 @@ test('calls, approvals and claims that are over go; those that are not stay', ()
   const { store } = world
   const open = (id: string) => ({
     ...{ type: 'approval.opened', id, agent: 'ada', vendor: 'v', tool: 't', input: 'i', isExact: true },
-    ...{ digest: 'd', choices: [] },
+    ...{ digest: 'd', choices: [], hiddenChars: 5 },
   })
   const claim = { path: '/a', root: '/', file: 'a', repository: 'r', agent: 'ada' }
   const call = (id: string) => ({ type: 'action.invoked', id, action: 'act', caller: 'ada', until: 1, inputBytes: 2 })
@@ -157,7 +157,7 @@ test('calls, approvals and claims that are over go; those that are not stay', ()
         body,
       }),
     )
-  for (const id of ['ap-1', 'ap-2', 'ap-3']) write([open(id)])
+  for (const id of ['ap-1', 'ap-2', 'ap-3']) write([open(id)], `whole ${id}`)
   for (const id of ['ap-1', 'ap-3']) write([{ type: 'approval.closed', id, agent: 'ada', how: 'allowed' }])
   write([{ type: 'claim.made', ...claim, how: 'edit', until: world.at + 100 * day }])
   write([{ type: 'claim.made', ...claim, path: '/b', how: 'edit', until: world.at + day }])
@@ -171,8 +171,8 @@ test('calls, approvals and claims that are over go; those that are not stay', ()
   expect(rows('SELECT id FROM approvals')).toEqual(['ap-2', 'ap-3'])
   expect(rows('SELECT path FROM claims')).toEqual(['/a'])
   expect(rows('SELECT id FROM invocations')).toEqual(['i2'])
-  expect(rows('SELECT body FROM bodies')).toEqual(['{}'])
-  expect(gone.flatMap(({ body }) => body ?? [])).toEqual(['{}', '"done"'])
+  expect(rows('SELECT body FROM bodies')).toEqual(['whole ap-2', 'whole ap-3', '{}'])
+  expect(gone.flatMap(({ body }) => body ?? [])).toEqual(['whole ap-1', '{}', '"done"'])
   const tables = () => ['approvals', 'claims', 'invocations', 'concerns'].map((table) => rows(`SELECT * FROM ${table}`))
   const before = tables()
   store.rebuild()

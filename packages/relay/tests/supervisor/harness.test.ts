@@ -143,7 +143,7 @@ describe('opencode', () => {
       ...own,
       mcp: { ...own.mcp, 'agent-relay': entry },
     })
-    expect(() => launch(opencode, { env: { OPENCODE_CONFIG_CONTENT: '{' } })).toThrow('not JSON')
+    expect(() => launch(opencode, { env: { OPENCODE_CONFIG_CONTENT: '{' } })).toThrow('not a JSON object')
   })
 
   test('a message runs as the agent that the worker was started as, in a mode that only reads too', async () => {

@@ -10,8 +10,6 @@ export interface AskedCall {
   content?: unknown
 }
 
-/** Longer texts are cut to this before they are taken apart; the text that is shown is cut to less. */
-const partCharsMax = 1024 * 1024
 /** Number of unchanged lines shown around a change. */
 const contextLines = 3
 /** Fields of a command's input that are not listed behind it: the command, the model's words about it, and its timeout. All others change what happens. */
@@ -30,9 +28,8 @@ export function askedText({ title = '', input, content }: AskedCall): string {
     const line = typeof command === 'string' ? command : JSON.stringify(command)
     return joined(line, rest(withoutEcho(given), aboutCommand), files)
   }
-  const patch = textAt(given, patchNames)
-  const [shown, taken] =
-    files !== '' ? [files, changeNames] : patch ? [patchOf(given, patch), changeNames] : editOf(given)
+  // A CLI that tells of files before and after has made them from the fields that its tool uses.
+  const [shown, taken] = files !== '' ? [files, changeNames] : (patchOf(given) ?? editOf(given))
   if (shown !== '') return joined(shown, rest(given, taken), textsIn(content))
   const plain = typeof input === 'string' ? input : Array.isArray(input) ? JSON.stringify(input) : rest(given, [])
   return joined(title, plain, textsIn(content))
@@ -53,32 +50,39 @@ function withoutEcho({ commands, ...given }: Record<string, unknown>): Record<st
 
 const changeNames = [...fileNames, ...oldNames, ...newNames, ...patchNames, 'edits', 'replace_all', 'replaceAll']
 
+type ShownFields = [text: string, taken: readonly string[]]
+
 /** An edit as the file and each old text with the new one, from the fields of Claude Code and of CLIs that follow it. */
-function editOf(given: Record<string, unknown>): [text: string, taken: readonly string[]] {
-  const file = fileIn(given)
-  const edits = (Array.isArray(given.edits) ? given.edits : [given]).map(recordOf)
+function editOf(given: Record<string, unknown>): ShownFields {
+  const file = fieldAt(given, fileNames)
+  const isList = Array.isArray(given.edits)
+  const edits = (isList ? (given.edits as unknown[]) : [given]).map(recordOf)
+  const taken = ['edits', ...file.names]
   const changes = edits.flatMap((edit) => {
-    const [before, after] = [textAt(edit, oldNames), textAt(edit, newNames)]
-    if (before === undefined && after === undefined) return []
+    const [before, after] = [fieldAt(edit, oldNames), fieldAt(edit, newNames)]
+    if (before.text === undefined && after.text === undefined) return []
     const isEach = edit.replace_all === true || edit.replaceAll === true
-    const how = before === undefined ? 'written' : isEach ? 'replaced everywhere' : 'replaced'
-    return [changeText(before ?? '', after ?? '', how)]
+    const how = before.text === undefined ? 'written' : isEach ? 'replaced everywhere' : 'replaced'
+    const names = [...before.names, ...after.names, 'replace_all', 'replaceAll']
+    if (!isList) taken.push(...names)
+    return [joined(changeText(before.text ?? '', after.text ?? '', how), isList ? rest(edit, names) : '')]
   })
-  return file === undefined || changes.length < edits.length ? ['', []] : [joined(file, ...changes), changeNames]
+  if (file.text === undefined || changes.length < edits.length) return ['', []]
+  return [joined(fileText(file.text), ...changes), taken]
 }
 
-function fileIn(given: Record<string, unknown>): string | undefined {
-  const file = textAt(given, fileNames)
-  return file === undefined ? undefined : fileText(file)
+function patchOf(given: Record<string, unknown>): ShownFields | undefined {
+  const [file, patch] = [fieldAt(given, fileNames), fieldAt(given, patchNames)]
+  if (!patch.text) return undefined
+  return [
+    joined(file.text === undefined ? '' : fileText(file.text), patch.text.trim()),
+    [...file.names, ...patch.names],
+  ]
 }
 
 /** A path on one line: text behind a line break in a name would look like a part of the change, and hide where the path leads. */
 function fileText(path: string): string {
   return /\p{Cc}/u.test(path) ? JSON.stringify(path) : path
-}
-
-function patchOf(given: Record<string, unknown>, patch: string): string {
-  return joined(fileIn(given) ?? '', patch.trim())
 }
 
 /** The diffs of an ACP tool call: the file, and what changes between its text before and after. */
@@ -124,7 +128,7 @@ function changeText(before: string, after: string, how?: string): string {
 }
 
 function linesOf(text: string): string[] {
-  return text === '' ? [] : text.slice(0, partCharsMax).split('\n')
+  return text === '' ? [] : text.split('\n')
 }
 
 function rest(given: Record<string, unknown>, taken: readonly string[]): string {
@@ -134,9 +138,10 @@ function rest(given: Record<string, unknown>, taken: readonly string[]): string 
   return left.length === 0 ? '' : JSON.stringify(Object.fromEntries(left))
 }
 
-function textAt(given: Record<string, unknown>, names: readonly string[]): string | undefined {
-  const name = names.find((each) => typeof given[each] === 'string')
-  return name === undefined ? undefined : (given[name] as string)
+/** The first of these fields that has a text, and all that have the same: one with another text is not the one that is shown, and its tool may use it. */
+function fieldAt(given: Record<string, unknown>, names: readonly string[]): { text?: string; names: string[] } {
+  const text = names.map((name) => given[name]).find((value) => typeof value === 'string')
+  return { text, names: text === undefined ? [] : names.filter((name) => given[name] === text) }
 }
 
 function recordOf(value: unknown): Record<string, unknown> {

@@ -24,13 +24,22 @@ const triesMax = 5
 export function testRelays(cwd: string, env: Env): TestRelay[] {
   const folder = testFolder(cwd, env)
   if (!isOwnFolder(folder)) return []
-  const names = readdirSync(folder).sort().reverse()
+  const names = namesIn(folder).sort().reverse()
   return names.flatMap((name) => {
     const [, at, pid, project] = notePattern.exec(name) ?? []
     const socketPath = textOf(join(folder, name))
     if (!isProjectName(project) || socketPath === '') return []
     return [{ project, socketPath, isStarting: Date.now() - Number(at) < startMsMax && isRunning(Number(pid)) }]
   })
+}
+
+/** The last relay to leave removes the folder. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
 }
 
 /** Notes that this process runs, or is about to run, a relay for a working directory. Returns a function that takes the note back. */

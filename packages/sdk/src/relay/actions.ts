@@ -71,15 +71,27 @@ export class Actions {
     await this.#client.connect()
     // Follow calls first: the action may be called as soon as it is offered.
     this.#stopFollowing ??= this.#client.follow('action.follow', (invocation) => void this.#serve(invocation))
-    const { name, tool } = await this.#offer(known)
-    this.#offered.set(name, known)
+    const former = this.#offered.get(definition.name)
+    // Before it is offered: a call may come in the same moment as the answer.
+    this.#offered.set(definition.name, known)
+    const { name, tool } = await this.#offer(known).catch((error) => {
+      if (former) this.#offered.set(definition.name, former)
+      else this.#drop(definition.name)
+      throw error
+    })
     const withdraw = async () => {
-      if (this.#offered.delete(name)) await this.#client.call('action.withdraw', { name })
-      if (this.#offered.size > 0) return
-      this.#stopFollowing?.()
-      this.#stopFollowing = undefined
+      if (this.#drop(name)) await this.#client.call('action.withdraw', { name })
     }
     return { name, tool, withdraw }
+  }
+
+  /** Calls are followed as long as there is an action. */
+  #drop(name: string): boolean {
+    const was = this.#offered.delete(name)
+    if (this.#offered.size > 0) return was
+    this.#stopFollowing?.()
+    this.#stopFollowing = undefined
+    return was
   }
 
   async list(): Promise<ActionInfo[]> {

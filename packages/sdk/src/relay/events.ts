@@ -76,7 +76,7 @@ class EventLoop implements AsyncIterableIterator<RelayEvent>, Stream {
 
   async next(): Promise<IteratorResult<RelayEvent, undefined>> {
     if (this.#feed.size === 0 && !this.#feed.isOver) this.#resume()
-    const event = await this.#feed.next()
+    const event = await this.#feed.next().catch((error) => this.#giveUp(error))
     return event ? { done: false, value: event } : this.return()
   }
 
@@ -85,6 +85,12 @@ class EventLoop implements AsyncIterableIterator<RelayEvent>, Stream {
     this.#unheed()
     await this.finish()
     return { done: true, value: undefined }
+  }
+
+  /** A `for await` does not call `return` after an error. */
+  async #giveUp(error: RelayError): Promise<never> {
+    await this.return()
+    throw error
   }
 
   async finish(): Promise<void> {

@@ -18,11 +18,11 @@ export class Feed<T> {
   }
 
   get isOver(): boolean {
-    return this.#isOver
+    return this.#isOver || this.#failure !== undefined
   }
 
   push(item: T): void {
-    if (this.#isOver) return
+    if (this.isOver) return
     const waiting = this.#waiting.shift()
     if (waiting) waiting.resolve(item)
     else this.#items.push(item)

@@ -87,11 +87,17 @@ class InboxLoop implements AsyncIterableIterator<ReceivedMessage>, Stream {
   async next(): Promise<IteratorResult<ReceivedMessage, undefined>> {
     if (this.#current) this.#mark(this.#current.id)
     this.#current = undefined
-    const message = await this.#feed.next()
+    const message = await this.#feed.next().catch((error) => this.#giveUp(error))
     this.#current = message
     if (message) return { done: false, value: withContent(message) }
     await this.#leave()
     return { done: true, value: undefined }
+  }
+
+  /** A `for await` does not call `return` after an error. */
+  async #giveUp(error: RelayError): Promise<never> {
+    await this.#leave()
+    throw error
   }
 
   /** Ends the loop after a `break`, or an error in its body. */

@@ -296,4 +296,13 @@ class RelayWorkspace {
   }
 }
 
-export type { RelayAgents, RelayApprovals, RelayChannels, RelayClaims, RelayMessages, RelaySpend, RelayWorkspace }
+export type {
+  RelayAgents,
+  RelayApprovals,
+  RelayChannels,
+  RelayClaims,
+  RelayMessages,
+  RelayNeeds,
+  RelaySpend,
+  RelayWorkspace,
+}

@@ -88,7 +88,7 @@ export class CodexDoor implements OwnDoor, Following {
   }
 
   async #connect(): Promise<AppServer> {
-    const server = await AppServer.connect(await realpath(this.#socket), {
+    const server: AppServer = await AppServer.connect(await realpath(this.#socket), {
       ...this.#questions.listener,
       onThread: (thread) => this.#know(thread),
       onStatus: (id, status) => void this.#onStatus(id, status).catch(() => {}),
@@ -97,13 +97,21 @@ export class CodexDoor implements OwnDoor, Following {
         if (conversation) conversation.used = used
       },
       onClose: () => {
+        // It may close before it is ours.
+        if (this.#server !== server) return
         this.#server = undefined
         this.#questions.clear()
         this.#conversations.clear()
         this.#listener?.onChange()
       },
     })
-    for (const id of await server.loaded()) this.#know(await server.read(id))
+    try {
+      for (const id of await server.loaded()) this.#know(await server.read(id))
+    } catch (error) {
+      // A conversation was closed before it was read: the next attempt finds the others.
+      server.close()
+      throw error
+    }
     if (this.#end.signal.aborted) server.close()
     this.#server = server
     this.#listener?.onChange()

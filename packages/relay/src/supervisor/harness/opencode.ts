@@ -1,6 +1,7 @@
 // opencode: MCP by configuration in its environment, and an agent of ours to run as. The client of its own server is in opencode/door.ts.
 
 import { createHash } from 'node:crypto'
+import { z } from 'zod'
 import { opencodeDoor } from '../opencode/door.ts'
 import {
   ctrlC,
@@ -70,9 +71,9 @@ function configuration({ env, server }: LaunchContext): Json {
 function parse(content: string | undefined): Json {
   if (content === undefined || content.trim() === '') return {}
   try {
-    return JSON.parse(content)
+    return z.record(z.string(), z.unknown()).parse(JSON.parse(content))
   } catch {
-    throw new Error('OPENCODE_CONFIG_CONTENT is not JSON: the relay cannot add to it')
+    throw new Error('OPENCODE_CONFIG_CONTENT is not a JSON object: the relay cannot add to it')
   }
 }
 

@@ -82,10 +82,18 @@ export function lineOf({ host, port, database, user, password, ca, certificateNa
 }
 
 export function invitationOf(line: string): Place {
-  const [, place = '', port, database = '', query = '', user = '', password = ''] =
-    /^relay:\/\/(\[[^\]]+\]|[^:/?#]+):(\d+)\/([^?#]+)(?:\?([^#]*))?#(\S+)\.([\w-]+)$/.exec(line.trim()) ?? []
-  if (password === '')
+  try {
+    return placeIn(line.trim())
+  } catch {
     throw new CommandError('This is no invitation. It is one line that begins: relay://', exits.usage)
+  }
+}
+
+/** Throws if any part of the line is damaged. */
+function placeIn(line: string): Place {
+  const [, place = '', port, database = '', query = '', user = '', password] =
+    /^relay:\/\/(\[[^\]]+\]|[^:/?#]+):(\d+)\/([^?#]+)(?:\?([^#]*))?#(\S+)\.([\w-]+)$/.exec(line) ?? []
+  if (password === undefined) throw new Error('it does not look like one')
   const more = new URLSearchParams(query)
   const certificateName = more.get('name')
   const ca = more.getAll('ca').map((raw) => new X509Certificate(Buffer.from(raw, 'base64url')).toString())

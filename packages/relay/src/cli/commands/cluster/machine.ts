@@ -102,9 +102,10 @@ async function runJoin(context: Context<JoinOptions>): Promise<void> {
     )
   try {
     const joined = await joinCluster(invitation)
-    const { admin, allows } = kept ?? {}
+    const { admin, adminHost, allows } = kept ?? {}
+    const owner = { ...(admin ? { admin } : {}), ...(adminHost ? { adminHost } : {}) }
     const own = { user: joined.user, password: joined.password as string, machine: joined.machine }
-    file.write({ ...where, ...own, ...(admin === undefined ? {} : { admin }), ...(allows ? { allows } : {}) })
+    file.write({ ...where, ...own, ...owner, ...(allows ? { allows } : {}) })
     const answer = { cluster: placeText(where), machine: joined.machine }
     if (!print.isJson) await print.line(`This machine is ${answer.machine} in the cluster at ${answer.cluster}.`)
     if (kept) print.say('A daemon that runs here takes that up when it starts again: agent-relay daemon restart')

@@ -100,11 +100,18 @@ function secured(host: string, port: number, ca: string | undefined): Promise<TL
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port })
     socket.setTimeout(probeMs, () => socket.destroy(new Error('it does not answer')))
-    socket.once('error', reject).once('connect', () => socket.write(wantsTls))
+    const closed = () => reject(new Error('it closed the connection'))
+    socket
+      .once('error', reject)
+      .once('close', closed)
+      .once('connect', () => socket.write(wantsTls))
     socket.once('data', (answer) => {
       if (answer.toString('latin1', 0, 1) !== 'S') return socket.destroy(new Error('it has no TLS'))
       const secure = secureConnect({ socket, host, ca, rejectUnauthorized: false })
-      secure.once('error', reject).once('secureConnect', () => resolve(secure))
+      secure
+        .once('error', reject)
+        .once('close', closed)
+        .once('secureConnect', () => resolve(secure))
     })
   })
 }

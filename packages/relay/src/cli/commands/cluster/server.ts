@@ -29,7 +29,7 @@ const urlPattern = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?(\[[^\]]+\]|[^:/?#]*)(?
 
 function partsOf(url: string): Partial<ServerAddress> {
   const found = urlPattern.exec(url)
-  if (!found)
+  if (!found || !isDecodable(url))
     throw new CommandError(
       'This is no address of a PostgreSQL. It looks like this: postgres://admin@db.example:5432/relay',
       exits.usage,
@@ -48,6 +48,16 @@ function partsOf(url: string): Partial<ServerAddress> {
     port: port === undefined ? undefined : Number(port),
     user: decodeURIComponent(user),
     database: decodeURIComponent(database),
+  }
+}
+
+/** Whether each `%` begins an encoded character. */
+function isDecodable(url: string): boolean {
+  try {
+    decodeURIComponent(url)
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { chmodSync, closeSync, fstatSync, openSync, readFileSync, readSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { StringDecoder } from 'node:string_decoder'
 import { clean } from '../../text.ts'
 
 const logBytesMax = 5 * 1024 * 1024
@@ -40,6 +41,7 @@ export class LogReader {
   readonly #path: string
   #position: number
   #rest = ''
+  #decoder = new StringDecoder('utf8')
 
   constructor(dataDirectory: string, from = 0) {
     this.#path = logPath(dataDirectory)
@@ -51,12 +53,14 @@ export class LogReader {
     if (size < this.#position) this.#position = 0
     const start = Math.max(this.#position, size - readBytesMax)
     if (size <= start) return []
+    // What was skipped leaves half a line and perhaps half a character.
+    if (start !== this.#position) [this.#rest, this.#decoder] = ['', new StringDecoder('utf8')]
     const bytes = Buffer.alloc(size - start)
     const descriptor = openSync(this.#path, 'r')
     const read = readSync(descriptor, bytes, 0, bytes.length, start)
     closeSync(descriptor)
     this.#position = start + read
-    const lines = (this.#rest + bytes.toString('utf8', 0, read)).split('\n')
+    const lines = (this.#rest + this.#decoder.write(bytes.subarray(0, read))).split('\n')
     this.#rest = lines.pop() ?? ''
     return lines.map((line) => clean(line))
   }

@@ -49,10 +49,10 @@ export function newDirectory(): string {
 
 /** Removes the directories of lifts that were killed. A courtesy: one that cannot be read or removed stays. */
 function forgetKilled(temporary: string): void {
-  try {
-    for (const name of readdirSync(temporary))
-      if (name.startsWith(directoryPrefix) && isLeft(join(temporary, name))) forget(join(temporary, name))
-  } catch {}
+  for (const name of readdirSync(temporary).filter((each) => each.startsWith(directoryPrefix)))
+    try {
+      if (isLeft(join(temporary, name))) forget(join(temporary, name))
+    } catch {}
 }
 
 /** Whether the directory is ours, and the relay that it was made for has ended. Anybody may make one of this name. */

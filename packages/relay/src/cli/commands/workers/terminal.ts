@@ -12,7 +12,7 @@ import { TerminalFilter } from './terminal-filter.ts'
 /** Ctrl-] */
 const detachKey = '\u001d'
 /** The most that one call sends of what was typed during the call before. */
-const typeBytesMax = 32 * 1024
+const typeCharsMax = 8 * 1024
 /** Undoes what a full-screen program may have changed: alternate screen, mouse, paste, keyboard mode, cursor, colours. */
 const leaveScreen =
   '\u001b[?1049l\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1006l\u001b[?2004l\u001b[<u\u001b[?25h\u001b[0m\r\n'
@@ -147,7 +147,7 @@ class Keyboard {
     if (this.#isSending) return
     this.#isSending = true
     while (this.#waiting !== '') {
-      const data = this.#waiting.slice(0, typeBytesMax)
+      const data = this.#waiting.slice(0, typeCharsMax).replace(/[\uD800-\uDBFF]$/, '')
       this.#waiting = this.#waiting.slice(data.length)
       await this.#client.call('worker.type', { name: this.#name, data }).catch((error) => this.#refused(error))
     }

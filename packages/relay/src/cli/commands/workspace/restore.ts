@@ -64,20 +64,21 @@ async function runRestore({ args, options, env, print }: Context<RestoreOptions>
     await sayKept(print, found)
   }
   if (options.list) return print.isJson ? void (await print.json({ path, at: held.at, workspaces: found })) : undefined
-  const { restored, stop } = await restoreAll(
-    { ...held, workspaces },
-    { env, print, keepsKey: options.keepKeys === true, isLocal: options.local },
-  )
+  const { restored, stop } = await restoreAll({ ...held, workspaces }, { env, print, options })
   const failure = stop && (await failureOf(stop.error))
   if (print.isJson) {
     const error = failure && { code: failure.code, message: print.typed(failure.text), workspace: stop.name }
     await print.json({ path, at: held.at, workspaces: restored, error })
   } else for (const each of restored) sayRestored(print, each)
   if (stop && failure) {
-    const keys = options.keepKeys ? ' --keep-keys' : ''
-    const again = `agent-relay workspace restore ${quotedWord(path)} ${stop.missing.join(' ')}${keys}`
+    const again = `agent-relay workspace restore ${quotedWord(path)} ${stop.missing.join(' ')}${givenFlags(options)}`
     throw new CommandError(stoppedText(stop, failure.text, again), failure.exit, { isAnswered: true })
   }
+}
+
+/** The options that the same command takes when it is typed again. */
+function givenFlags({ keepKeys, local }: RestoreOptions): string {
+  return `${keepKeys ? ' --keep-keys' : ''}${local ? ' --local' : ''}`
 }
 
 /** The failure that stopped a restore after its first workspace had taken its place. */
@@ -127,18 +128,18 @@ function sayRestored(print: Print, { name, messages, isKeyNew, reset, worktrees,
 interface Restoring {
   env: Env
   print: Print
-  keepsKey: boolean
-  isLocal?: boolean
+  options: RestoreOptions
 }
 
 /** Prepares all workspaces before the first one takes its place. A prepared folder that is not placed in the end is removed, because it has a key in it. */
-async function restoreAll(held: Backup, { env, print, keepsKey, isLocal }: Restoring): Promise<Outcome> {
+async function restoreAll(held: Backup, { env, print, options }: Restoring): Promise<Outcome> {
   const { isBlankHome, isPlaced, prepare } = await import('../../../daemon/backup.ts')
   const directory = new DataDirectory(dataDir(env))
   const keys = new CredentialsFile(credentialsPath(env))
-  return withPlacer(env, directory, { local: isLocal }, async (place) => {
+  const keepsKey = options.keepKeys === true
+  return withPlacer(env, directory, { local: options.local }, async (place) => {
     const taken = held.workspaces.filter(({ name }) => directory.has(name) && !isBlankHome(directory, name))
-    if (taken.length > 0) throw areTaken(held, new Set(taken.map(({ name }) => name)))
+    if (taken.length > 0) throw areTaken(held, new Set(taken.map(({ name }) => name)), options)
     const all: (Restored & Prepared)[] = []
     try {
       for (const kept of held.workspaces) {
@@ -225,10 +226,12 @@ export async function withPlacer<T>(
   }
 }
 
-function areTaken({ path, workspaces }: Backup, taken: Set<string>): CommandError {
+function areTaken({ path, workspaces }: Backup, taken: Set<string>, options: RestoreOptions): CommandError {
   const free = workspaces.flatMap(({ name }) => (taken.has(name) ? [] : name))
   const others =
-    free.length > 0 ? ` The others: agent-relay workspace restore ${quotedWord(path)} ${free.join(' ')}` : ''
+    free.length > 0
+      ? ` The others: agent-relay workspace restore ${quotedWord(path)} ${free.join(' ')}${givenFlags(options)}`
+      : ''
   const [first] = taken
   return new CommandError(
     `${inWords([...taken])} ${taken.size === 1 ? 'is' : 'are'} here already, and nothing is overwritten. ` +

@@ -95,7 +95,8 @@ async function runShare(context: Context<ShareOptions>): Promise<void> {
   const file = new ClusterFile(new DataDirectory(dataDir(env)).path)
   if (!file.read()) {
     const invite = options.invite === undefined ? '' : ` --invite ${options.invite}`
-    const server = await ownServer(env, `agent-relay workspace share ${workspace}${invite}`)
+    const at = options.at === undefined ? '' : ` --at ${options.at}`
+    const server = await ownServer(env, `agent-relay workspace share ${workspace}${invite}${at}`)
     print.say(`Making a cluster in the PostgreSQL of this machine, at ${placeText(server)} …`)
     const { machine } = await takePlace(context, server)
     print.say(`This machine is ${machine} there.`)
