@@ -117,13 +117,14 @@ export function replace(
   rewrite: (found: Snapshot) => string | undefined,
   before: (found: Snapshot, text: string | undefined, made: Replaced) => void,
 ): void {
+  let madeDirectory: string | undefined
   for (let tries = 0; ; tries++) {
     const found = look(file, options)
     const first = rewrite(found)
     if (first === found.text) return
     checkWritable(found)
     if (tries === triesMax) throw new Untouched('another program keeps writing to it')
-    const madeDirectory = mkdirSync(dirname(found.path), { recursive: true })
+    madeDirectory ??= mkdirSync(dirname(found.path), { recursive: true })
     const draft = new Draft(found, options.mode)
     try {
       // The turn is ours now; what stands there may be newer than what was read above.

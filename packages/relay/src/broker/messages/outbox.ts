@@ -116,7 +116,10 @@ export class Outbox {
     if (this.#alarm || this.#isClosed) return
     this.#alarm = this.#parts.clock.after(lookMs, () => {
       this.#alarm = undefined
-      void this.#send().finally(() => this.#isClosed || this.count === 0 || this.#plan())
+      // What failed, as on a full disk, is tried again.
+      void this.#send()
+        .catch(() => {})
+        .finally(() => this.#isClosed || this.count === 0 || this.#plan())
     })
   }
 
