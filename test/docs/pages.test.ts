@@ -20,9 +20,10 @@ test.each(pages)('the links of %s', (page) => {
   expect(targets.filter((target) => !existsSync(join(root, dirname(page), target)))).toEqual([])
 })
 
-const forContributors = ['changes', 'releasing', 'style', 'testing'].map((name) => `docs/contributing/${name}.md`)
+const contributing = ['changes', 'releasing', 'style', 'testing'].map((name) => `docs/contributing/${name}.md`)
+const guides = ['CONTRIBUTING.md', 'AGENTS.md', ...contributing]
 
-test.each(['CONTRIBUTING.md', 'AGENTS.md', ...forContributors])('the files and scripts that %s names are there', (page) => {
+test.each(guides)('the files and scripts that %s names are there', (page) => {
   const named = (pattern: RegExp) => [...read(page).matchAll(pattern)].map(([, name]) => name as string)
   const paths = named(/`((?:packages|test|scripts|docs|\.ci)\/[\w./-]*)`/g)
   expect(paths.length).toBeGreaterThan(0)
