@@ -42,7 +42,7 @@ export function oddWords(root: string): string[] {
   )
 }
 
-const glossary = 'docs/words.md'
+const glossary = 'docs/contributing/words.md'
 /** The folders where the short paths of the glossary begin; all others are below packages/relay/src. */
 const folders: Record<string, string> = {
   sdk: 'packages/sdk/src',
@@ -73,9 +73,11 @@ function wordsIn(root: string): Word[] {
   })
 }
 
-/** Finds words of the glossary that name no file, or a file that does not exist. */
+/** Finds words of the glossary that name no file, or a file that does not exist. A glossary without words would hide all others. */
 export function wordsWithoutFile(root: string): string[] {
-  return wordsIn(root).flatMap(({ word, path, file }) => {
+  const words = wordsIn(root)
+  if (words.length === 0) return [`${glossary}: missing, or without words`]
+  return words.flatMap(({ word, path, file }) => {
     if (file === undefined) return [`${glossary}: "${word}" names no file`]
     return existsSync(join(root, file)) ? [] : [`${glossary}: "${word}" names ${path}, which does not exist`]
   })

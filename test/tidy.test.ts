@@ -31,6 +31,7 @@ const tidyTree: Record<string, string> = {
   [`${relay}/daemon/daemon.ts`]:
     "import './parts/part.ts'\nimport '../broker/engine.ts'\nimport '../machine/place.ts'\n",
   'test/plays/thing.test.ts': "play('thing.do')\n",
+  'docs/contributing/words.md': '| Engine | carries out commands | | `broker/engine.ts` |\n',
 }
 
 const long = (head: string, lines: number, tail = '}') =>
@@ -198,10 +199,11 @@ describe('a planted fault is found', () => {
     ['what is none', `${sdk}/x.ts`, '// A file that is none.', /"is none": write not a/],
     ['what one shall do', 'docs/x.md', 'It shall end.', /"shall": write should, or will/],
     ['a conflict left in a document', 'docs/x.md', '<<<<<<< HEAD', /x.md:2: "<<<<<<< ": write what both sides/],
-    ['a word without a file', 'docs/words.md', '| Thing | a thing | object |', /"Thing" names no file/],
+    ['a glossary without words', 'docs/contributing/words.md', 'Text.', /words\.md: missing, or without words/],
+    ['a word without a file', 'docs/contributing/words.md', '| Thing | a thing | object |', /"Thing" names no file/],
     [
       'a word whose file is gone',
-      'docs/words.md',
+      'docs/contributing/words.md',
       '| Thing | a thing | | `core/gone.ts` |',
       /names core.gone.ts, which/,
     ],
@@ -223,7 +225,7 @@ describe('a planted fault is found', () => {
   })
 
   test('a word with two meanings', () => {
-    plant('docs/words.md', '| Thing | a thing | | `core/thing.ts` |\n')
+    plant('docs/contributing/words.md', '| Thing | a thing | | `core/thing.ts` |\n')
     for (const path of [`${relay}/core/thing.ts`, `${sdk}/protocol/x.ts`])
       plant(path, `${opening}export type Thing = 'thing.unknown'\n`)
     expect(tidy(root, {})).toEqual([])

@@ -20,7 +20,10 @@ test.each(pages)('the links of %s', (page) => {
   expect(targets.filter((target) => !existsSync(join(root, dirname(page), target)))).toEqual([])
 })
 
-test.each(['CONTRIBUTING.md', 'AGENTS.md'])('the files and scripts that %s names are there', (page) => {
+const contributing = ['changes', 'releasing', 'style', 'testing'].map((name) => `docs/contributing/${name}.md`)
+const guides = ['CONTRIBUTING.md', 'AGENTS.md', ...contributing]
+
+test.each(guides)('the files and scripts that %s names are there', (page) => {
   const named = (pattern: RegExp) => [...read(page).matchAll(pattern)].map(([, name]) => name as string)
   const paths = named(/`((?:packages|test|scripts|docs|\.ci)\/[\w./-]*)`/g)
   expect(paths.length).toBeGreaterThan(0)
@@ -31,7 +34,7 @@ test.each(['CONTRIBUTING.md', 'AGENTS.md'])('the files and scripts that %s names
 
 /** The paths of one paragraph, as architecture.md writes them. */
 const waysOf = (start: string) => {
-  const paragraph = read('docs/architecture.md')
+  const paragraph = read('docs/contributing/architecture.md')
     .split('\n\n')
     .find((text) => text.includes(start)) as string
   return [...paragraph.slice(paragraph.indexOf(start)).matchAll(/`([\w./-]+)`/g)].map(([, path = '']) => path)

@@ -23,7 +23,7 @@ Commands:
   serve       Run the MCP server on stdin and stdout (editors and CLIs start this)
   install     Add the server to your editors and CLIs
   uninstall   Take it out again; every other byte of their files stays
-  hook        Hand waiting messages to an agent: what its CLI runs as a hook (see docs/how-to/add-a-cli.md)
+  hook        Hand waiting messages to an agent; its CLI runs this as a hook (see docs/contributing/add-a-cli.md)
 
 Install options:
   -e, --editor <name>   Editor to configure: ${wrapped(editors)}
