@@ -26,7 +26,7 @@ import {
   readDatabase,
   writeAll,
 } from './backup-file.ts'
-import { distrust, letGo, nothingReset, type Reset } from './distrust.ts'
+import { dropCredentials, endRestoredWork, nothingReset, type Reset } from './drop-credentials.ts'
 import { KnownWorkspaces } from './known-workspaces.ts'
 
 export { copyDatabase } from '../store/snapshot.ts'
@@ -173,13 +173,13 @@ async function settle(
     if (workspace.id !== kept.id) throw damaged(databasePath, `its id is ${workspace.id}, not ${kept.id}`)
     const wasShared = store.isShared
     if (wasShared) store.takeBack()
-    const worktrees = await letGo(workspace)
+    const worktrees = await endRestoredWork(workspace)
     const isKey = (key: string | undefined) => key !== undefined && workspace.credentials.isKey(key)
     const isOwn = isKey(ownersKey)
     const former = [ownersKey, keepsKey ? kept.key : undefined].find(isKey)
     const key = former ?? (await workspace.rotateKey(() => {}))
     // The id alone proves nothing: everybody who was ever in the workspace has seen it.
-    const reset = isOwn ? nothingReset : distrust(workspace)
+    const reset = isOwn ? nothingReset : dropCredentials(workspace)
     if (fault) throw fault
     return { key, isKeyNew: former === undefined, reset, worktrees, wasShared }
   } finally {

@@ -25,7 +25,7 @@ import type { HttpOptions, HttpWire } from '../wires/http.ts'
 import type { PageLogin } from '../wires/page-login.ts'
 import { SocketWire } from '../wires/socket.ts'
 import { AgentHosts } from './agent-hosts.ts'
-import { whileAttended } from './attendance.ts'
+import { stopWhenUnattended } from './unattended-stop.ts'
 import { type Built, buildWorkspace, type Shared, sharedByAll } from './build-workspace.ts'
 import { ClaudeSessions } from './claude-sessions.ts'
 import { ClusterAccess } from './cluster-access.ts'
@@ -157,7 +157,7 @@ export class Daemon {
       daemon.#control = await SocketWire.listen(controlSocketPath(options.dataDir), control)
       directory.hooks.announce(process.pid)
       daemon.#own = daemon.#watchOwn()
-      daemon.#unwatch = whileAttended(options, () => daemon.#open.dispatches())
+      daemon.#unwatch = stopWhenUnattended(options, () => daemon.#open.dispatches())
       return daemon
     } catch (error) {
       await daemon.stop()

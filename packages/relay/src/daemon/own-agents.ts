@@ -8,7 +8,7 @@ import type { Dispatch } from '../broker/dispatch.ts'
 import { nameProvisionally, settleNamed } from '../broker/presence/provisional-names.ts'
 import type { OwnSession } from '../broker/waking/own-session-runtime.ts'
 import { bareText, refusalOf } from '../core/refusal-error.ts'
-import { NextLook } from '../machine/next-look.ts'
+import { CoalescedCheck } from '../machine/coalesced-check.ts'
 import { DialogQuestions } from '../supervisor/dialog.ts'
 import { giveMail } from '../supervisor/giving.ts'
 import type { Matches, OwnListener, OwnProgram, OwnSaid, OwnVendor } from '../supervisor/own-program.ts'
@@ -71,7 +71,7 @@ export class OwnAgents {
   readonly #options: OwnAgentsOptions
   readonly #vendors: readonly OwnVendor[]
   readonly #members = new Map<string, Member>()
-  readonly #next = new NextLook(() => this.#look())
+  readonly #next = new CoalescedCheck(() => this.#look())
   #isClosed = false
 
   constructor(options: OwnAgentsOptions) {

@@ -6,7 +6,7 @@ import { howTo, type InjectionOptions, injectionText } from '@agent-relay/sdk/in
 import type { HeldMail } from '../broker/waking/own-session-runtime.ts'
 import type { WorkerLedger } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
-import { NextLook } from '../machine/next-look.ts'
+import { CoalescedCheck } from '../machine/coalesced-check.ts'
 import type { ControlLook, PromptListener, Unfinished, WayIn } from './control/control.ts'
 import { giveMail } from './giving.ts'
 import type { Harness } from './harness/harness.ts'
@@ -56,7 +56,7 @@ export class Attention {
   #unfinished: Unfinished | undefined
   #isWanted = false
   #working: Promise<void> | undefined
-  readonly #next = new NextLook(() => this.wake())
+  readonly #next = new CoalescedCheck(() => this.wake())
 
   constructor(options: AttentionOptions) {
     this.#options = options

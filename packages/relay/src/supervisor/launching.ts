@@ -9,7 +9,7 @@ import { createServer } from 'node:net'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { WorkerRow } from '../core/view.ts'
-import type { BesideOptions } from './beside.ts'
+import type { CompanionOptions } from './companion-server.ts'
 import { acp } from './harness/acp.ts'
 import {
   type AcpHarness,
@@ -47,7 +47,7 @@ export interface Launched {
   options: Omit<TerminalOptions, 'cols' | 'rows'>
   ownDoor?: OwnDoor
   /** A server to be started before the program. */
-  beside?: BesideOptions
+  companion?: CompanionOptions
   acp?: { harness: AcpHarness; mcpServers: McpServer[] }
 }
 
@@ -84,8 +84,8 @@ export async function prepare(launching: LaunchOptions): Promise<Launched> {
     await setups.once(harness.name, [file, before.args, env.HOME], () => runBefore(file, before.args, cwd, environment))
   const options = { file, args: [...command.slice(1), ...launch.args], cwd, env: environment }
   if (!speaks) {
-    const beside = launch.beside && { ...options, ...launch.beside }
-    return { options, ownDoor: harness.ownDoor?.(context), beside: command.length > 0 ? undefined : beside }
+    const companion = launch.companion && { ...options, ...launch.companion }
+    return { options, ownDoor: harness.ownDoor?.(context), companion: command.length > 0 ? undefined : companion }
   }
   return { options, acp: { harness: speaks, mcpServers: isInjected ? [mcpServer(speaks, context, launching)] : [] } }
 }

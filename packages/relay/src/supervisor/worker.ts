@@ -7,7 +7,7 @@ import { refusal } from '@agent-relay/sdk/protocol/refusals'
 import type { WorkerLedger, WorkerTerminal, WorktreeKeeper } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
 import { Attention } from './attention.ts'
-import { type Beside, startBeside } from './beside.ts'
+import { type CompanionServer, startCompanion } from './companion-server.ts'
 import { AcpControl, type AcpControlOptions } from './control/acp-control.ts'
 import type { Control, ControlListener } from './control/control.ts'
 import { PtyControl } from './control/pty-control.ts'
@@ -55,7 +55,7 @@ export class SupervisedWorker {
   #setOver!: () => void
   #control: Control | undefined
   #terminal: Terminal | undefined
-  #beside: Beside | undefined
+  #companion: CompanionServer | undefined
   #notReady: NodeJS.Timeout | undefined
   #token = ''
   #isLive = false
@@ -155,7 +155,7 @@ export class SupervisedWorker {
     const { harness, directory, launchHook, socketPath, url, env, setups, openTerminal } = this.#options
     const { approvals, edits, ledger } = this.#options
     const [row, output, token] = [this.#row, this.#output, this.#token]
-    const { options, ownDoor, beside, acp } = await prepare({
+    const { options, ownDoor, companion, acp } = await prepare({
       ...{ row, harness, directory, launchHook, socketPath, url, token, env, setups },
       isAcp: name === 'acp',
     })
@@ -168,12 +168,12 @@ export class SupervisedWorker {
       onSpent: (n, spend) => void ledger.spent(row, n, spend).catch(this.#options.onTrouble),
       onTrouble: this.#options.onTrouble,
     }
-    this.#beside = beside && (await startBeside(beside))
+    this.#companion = companion && (await startCompanion(companion))
     if (acp) control = AcpControl.start({ ...options, ...acp, row, approvals, edits, output, listener })
     else {
       // The screen must exist from the first byte: a program may ask its terminal a question at the start and wait for the answer.
       void output.lines()
-      const args = beside && this.#beside ? beside.clientArgs : options.args
+      const args = companion && this.#companion ? companion.clientArgs : options.args
       const terminal = await openTerminal({ ...options, args, ...size })
       this.#terminal = terminal
       control = new PtyControl(terminal, { row, approvals, harness, output, ownDoor, listener })
@@ -246,7 +246,7 @@ export class SupervisedWorker {
     const { name, id } = this.#row
     try {
       const screen = await this.#lastScreen()
-      this.#beside?.signal('SIGKILL')
+      this.#companion?.signal('SIGKILL')
       await sweep(id, this.#control?.pid)
       this.#output.end(refusal('worker.exited', { name, reason }))
       rmSync(this.#options.directory, { recursive: true, force: true })
@@ -274,7 +274,7 @@ export class SupervisedWorker {
 
   #signal(signal: NodeJS.Signals): void {
     if (this.#control) signalGroup(this.#control.pid, signal)
-    this.#beside?.signal(signal)
+    this.#companion?.signal(signal)
   }
 
   #then(work: () => Promise<void>): void {

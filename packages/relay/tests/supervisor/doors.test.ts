@@ -11,7 +11,7 @@ import { json } from 'node:stream/consumers'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocketServer } from 'ws'
 import { until } from '../../../../test/until.ts'
-import { startBeside } from '../../src/supervisor/beside.ts'
+import { startCompanion } from '../../src/supervisor/companion-server.ts'
 import { CodexDoor } from '../../src/supervisor/codex/hired-door.ts'
 import { scriptIn } from '../../src/supervisor/codex/questions.ts'
 import { codex } from '../../src/supervisor/harness/codex.ts'
@@ -253,10 +253,10 @@ describe('codex', () => {
     [['--profile', 'x'], undefined],
     [['--remote', 'ws://x'], undefined],
   ])('%j: the settings of its server', (args, settings) => {
-    const { beside } = launch(...args)
+    const { companion } = launch(...args)
     const server = settings && ['app-server', ...settings, '--listen', `unix://${socket}`]
-    expect(beside?.args).toEqual(server)
-    expect(beside?.clientArgs.slice(2)).toEqual(settings && args)
+    expect(companion?.args).toEqual(server)
+    expect(companion?.clientArgs.slice(2)).toEqual(settings && args)
   })
 })
 
@@ -270,8 +270,8 @@ describe('a server beside the terminal', () => {
     launch({ directory, args }) {
       const socket = join(directory, 'beside.sock')
       const script = args.includes('dead') ? 'process.exit(1)' : listens
-      const beside = { args: ['-e', script, socket], socket, clientArgs: ['-e', waits, 'with-server'] }
-      return { args: ['-e', waits, 'alone'], env: {}, beside }
+      const companion = { args: ['-e', script, socket], socket, clientArgs: ['-e', waits, 'with-server'] }
+      return { args: ['-e', waits, 'alone'], env: {}, companion }
     },
   }
 
@@ -304,6 +304,6 @@ describe('a server beside the terminal', () => {
 
   test('a program that is not there', async () => {
     const options = { file: '/nowhere', args: [], cwd: '/', env: {}, socket: '/nowhere', clientArgs: [] }
-    expect(await startBeside(options)).toBeUndefined()
+    expect(await startCompanion(options)).toBeUndefined()
   })
 })

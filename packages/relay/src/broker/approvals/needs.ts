@@ -3,7 +3,7 @@
 
 import type { Need, OutputOf, ParsedInputOf, Worker } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/protocol'
-import { formerWorker } from '../../core/again.ts'
+import { formerWorker } from '../../core/repeat-work.ts'
 import { firstLine } from '../../core/first-line.ts'
 import { byUrgency, hasFailed, needKeys } from '../../core/needs.ts'
 import { openQuestions } from '../../core/open-questions.ts'

@@ -2,7 +2,7 @@
 
 import { clisWith } from '@agent-relay/sdk/internal/clis'
 import type { HarnessName, Ids, OutputOf, ParsedInputOf, Run } from '@agent-relay/sdk/protocol'
-import { formerRun } from '../../core/again.ts'
+import { formerRun } from '../../core/repeat-work.ts'
 import { firstLine } from '../../core/first-line.ts'
 import { bareText, RefusalError } from '../../core/refusal-error.ts'
 import { mayEnd } from '../../core/runs.ts'

@@ -2,7 +2,7 @@
 // as it is idle. The server is found and tried in find-server.ts; sessions are matched with conversations in match.ts.
 
 import type { OwnSession } from '../../broker/waking/own-session-runtime.ts'
-import { NextLook } from '../../machine/next-look.ts'
+import { CoalescedCheck } from '../../machine/coalesced-check.ts'
 import type { Matches, OwnListener, OwnProgram, OwnVendor } from '../own-program.ts'
 import { startOf, wordsOf } from '../processes.ts'
 import type { AppServer, CodexThread } from './app-server.ts'
@@ -45,7 +45,7 @@ export class CodexThreads implements OwnVendor {
   #lost: Lost[] = []
   #isWanted = false
   #looking: Promise<void> | undefined
-  readonly #next = new NextLook(() => this.#look())
+  readonly #next = new CoalescedCheck(() => this.#look())
   readonly #ticking: NodeJS.Timeout
   /** The socket in the home, as it was last seen. */
   #socket = ''

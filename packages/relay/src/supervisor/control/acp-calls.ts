@@ -4,7 +4,7 @@
 import { askedText } from '@agent-relay/sdk/internal/asked'
 import { limits } from '@agent-relay/sdk/protocol'
 import { beginningOf } from '../../broker/approvals/approval-runtime.ts'
-import type { ToolCall } from './acp-words.ts'
+import type { ToolCall } from './acp-schemas.ts'
 
 /** Calls that are kept; the oldest go first. Each may have a text as long as an approval keeps. */
 const knownCallsMax = 32

@@ -12,7 +12,7 @@ import { type Exit, exitOf } from '../pty.ts'
 import { AcpPermissions, type AcpPermissionsOptions } from './acp-permissions.ts'
 import { AcpUsage, spentText } from './acp-usage.ts'
 import { AcpWire } from './acp-wire.ts'
-import { errors, Initialized, NewSession, protocolVersion, SessionUpdate, TurnEnd, WorkUpdate } from './acp-words.ts'
+import { errors, Initialized, NewSession, protocolVersion, SessionUpdate, TurnEnd, WorkUpdate } from './acp-schemas.ts'
 import type { Control, ControlLook, PromptListener } from './control.ts'
 import { Transcript } from './transcript.ts'
 

@@ -11,7 +11,7 @@ import type { AcpHarness } from '../harness/harness.ts'
 import type { Reply } from '../json-rpc.ts'
 import { AcpCalls } from './acp-calls.ts'
 import { AcpEdits, type AcpEditsOptions } from './acp-edits.ts'
-import { errors, type OptionKind, PermissionRequest, type ToolCall } from './acp-words.ts'
+import { errors, type OptionKind, PermissionRequest, type ToolCall } from './acp-schemas.ts'
 import type { Transcript } from './transcript.ts'
 
 export interface AcpPermissionsOptions extends AcpEditsOptions {

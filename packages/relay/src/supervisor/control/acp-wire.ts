@@ -3,7 +3,7 @@
 
 import type { Readable, Writable } from 'node:stream'
 import { JsonRpc, type RpcListener } from '../json-rpc.ts'
-import { errors } from './acp-words.ts'
+import { errors } from './acp-schemas.ts'
 
 /** Longest line: a step of an agent may hold a whole file, twice. A longer line is skipped; if it was a request, it is refused. */
 export const lineBytesMax = 8 * 1024 * 1024

@@ -31,7 +31,7 @@ export const codex: Harness = {
     if (!settings) return launch
     const socket = socketOf(context)
     const args = ['app-server', ...relay, ...settings, '--listen', `unix://${socket}`]
-    return { ...launch, beside: { args, socket, clientArgs: ['--remote', `unix://${socket}`, ...relay, ...own] } }
+    return { ...launch, companion: { args, socket, clientArgs: ['--remote', `unix://${socket}`, ...relay, ...own] } }
   },
   ownDoor: (context) => new CodexDoor(socketOf(context), context.cwd),
 }

@@ -105,7 +105,7 @@ export interface Launch {
   /** Runs of the CLI itself before the start (`gemini mcp add`), once per installation. */
   before?: { args: string[] }[]
   /** A server of the CLI that runs beside the program. `clientArgs`: the program's arguments where that server runs. */
-  beside?: { args: string[]; socket: string; clientArgs: string[] }
+  companion?: { args: string[]; socket: string; clientArgs: string[] }
 }
 
 export { serverName } from '@agent-relay/sdk/internal/clis'
