@@ -201,7 +201,7 @@ describe.skipIf(reason)('started by hand, with nothing of ours installed', () =>
     expect([timesTold(id), timesTold(after.id)]).toEqual([1, 1])
   })
 
-  test('200 messages while it goes busy and idle at random: each is in the model once, and offered by its own door', async () => {
+  test('200 messages while it goes busy and idle at random: each is in the model once, and offered by its own socket', async () => {
     const ids = await world.sendWhileBusy(name, terminal)
     await until(async () => (await Promise.all(ids.map(receipt))).every((each) => each?.route !== undefined))
     await isIdle(name)

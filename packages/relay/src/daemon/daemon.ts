@@ -19,7 +19,7 @@ import type { DaemonLock } from '../store/lock.ts'
 import { CodexThreads } from '../supervisor/codex/threads.ts'
 import { codex } from '../supervisor/harness/codex.ts'
 import { commandOf } from '../supervisor/launching.ts'
-import type { OwnListener } from '../supervisor/own-program.ts'
+import type { ProgramListener } from '../supervisor/user-program.ts'
 import type { SupervisorOptions } from '../supervisor/supervisor.ts'
 import type { HttpOptions, HttpWire } from '../wires/http.ts'
 import type { PageLogin } from '../wires/page-login.ts'
@@ -36,8 +36,8 @@ import { acquireLock } from './inspect.ts'
 import { KnownWorkspaces } from './known-workspaces.ts'
 import { agentProcessesOf } from './open-workspace.ts'
 import { OpenWorkspaces } from './open-workspaces.ts'
-import { OwnAgents } from './own-agents.ts'
-import { OwnMemory } from './own-memory.ts'
+import { UserPrograms } from './user-programs.ts'
+import { UserProgramMemory } from './user-program-memory.ts'
 import { entryOf, type OwnedDaemon, ownerControls } from './owner-controls.ts'
 import type { RestLimits } from './resting.ts'
 import { servedWorkspaces } from './served-workspaces.ts'
@@ -106,7 +106,7 @@ export class Daemon {
   #http: HttpWire | undefined
   #login: PageLogin | undefined
   #unwatch = () => {}
-  #own: OwnAgents | undefined
+  #own: UserPrograms | undefined
   #isStopping = false
   readonly #hosts: AgentHosts
   readonly #agents = () => new Map([...this.#hosts.living(), ...agentProcessesOf(this.#open.dispatches())])
@@ -269,19 +269,19 @@ export class Daemon {
   }
 
   /** Watches the programs that people start by hand. */
-  #watchOwn(): OwnAgents {
+  #watchOwn(): UserPrograms {
     const { claudeHome, codexHome, isMemory, onTrouble, env = process.env } = this.#options
     const workspaces = this.#open
-    const memory = new OwnMemory(isMemory ? undefined : join(this.#directory.path, 'own-sessions.json'))
+    const memory = new UserProgramMemory(isMemory ? undefined : join(this.#directory.path, 'own-sessions.json'))
     const mayList = () => mayListInClaude(this.#directory.path)
     const { hooks } = this.#directory
-    const vendors = [
-      (listener: OwnListener) => new CodexThreads({ home: codexHome, command: () => commandOf(codex, env) }, listener),
+    const sources = [
+      (listener: ProgramListener) => new CodexThreads({ home: codexHome, command: () => commandOf(codex, env) }, listener),
     ]
-    const claude = (home: string) => (listener: OwnListener) =>
+    const claude = (home: string) => (listener: ProgramListener) =>
       new ClaudeSessions({ home, memory, hooks, mayList, workspaces }, listener)
-    const all = claudeHome === undefined ? vendors : [claude(claudeHome), ...vendors]
-    return new OwnAgents({ vendors: all, memory, workspaces, onTrouble })
+    const all = claudeHome === undefined ? sources : [claude(claudeHome), ...sources]
+    return new UserPrograms({ sources: all, memory, workspaces, onTrouble })
   }
 
   #neighbours(): Neighbours<Workspace> {

@@ -20,7 +20,7 @@ import {
   serverEnvironment,
   serverName,
 } from './harness/harness.ts'
-import type { OwnDoor } from './own-door.ts'
+import type { CliServer } from './cli-server.ts'
 import type { TerminalOptions } from './pty.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -45,7 +45,7 @@ export interface LaunchOptions {
 
 export interface Launched {
   options: Omit<TerminalOptions, 'cols' | 'rows'>
-  ownDoor?: OwnDoor
+  cliServer?: CliServer
   /** A server to be started before the program. */
   companion?: CompanionOptions
   acp?: { harness: AcpHarness; mcpServers: McpServer[] }
@@ -85,7 +85,7 @@ export async function prepare(launching: LaunchOptions): Promise<Launched> {
   const options = { file, args: [...command.slice(1), ...launch.args], cwd, env: environment }
   if (!speaks) {
     const companion = launch.companion && { ...options, ...launch.companion }
-    return { options, ownDoor: harness.ownDoor?.(context), companion: command.length > 0 ? undefined : companion }
+    return { options, cliServer: harness.cliServer?.(context), companion: command.length > 0 ? undefined : companion }
   }
   return { options, acp: { harness: speaks, mcpServers: isInjected ? [mcpServer(speaks, context, launching)] : [] } }
 }

@@ -14,8 +14,8 @@ import { ownStanding, type Standing } from '../../src/broker/sessions/standing.t
 import { Workspace } from '../../src/broker/workspace.ts'
 import type { ApprovalRow } from '../../src/core/view.ts'
 import type { OpenWorkspace } from '../../src/daemon/open-workspace.ts'
-import { OwnAgents } from '../../src/daemon/own-agents.ts'
-import { OwnMemory } from '../../src/daemon/own-memory.ts'
+import { UserPrograms } from '../../src/daemon/user-programs.ts'
+import { UserProgramMemory } from '../../src/daemon/user-program-memory.ts'
 import { type Clock, systemClock } from '../../src/machine/clock.ts'
 import { CodexThreads } from '../../src/supervisor/codex/threads.ts'
 import { codex } from '../../src/supervisor/harness/codex.ts'
@@ -62,9 +62,9 @@ export class CodexWorld {
   commands = 0
   readonly #http: Server = createServer()
   readonly #sockets = new Set<WebSocket>()
-  #agents: OwnAgents | undefined
+  #agents: UserPrograms | undefined
 
-  #memory = new OwnMemory(undefined)
+  #memory = new UserProgramMemory(undefined)
 
   constructor(clock: Clock, isNative: boolean) {
     this.socketPath = join(
@@ -116,8 +116,8 @@ export class CodexWorld {
   /** What a daemon does. */
   watch(env: Record<string, string>, home: string | undefined): void {
     const dispatch = this.#dispatch()
-    this.#agents = new OwnAgents({
-      vendors: [(listener) => new CodexThreads({ home, command: () => commandOf(codex, env) }, listener)],
+    this.#agents = new UserPrograms({
+      sources: [(listener) => new CodexThreads({ home, command: () => commandOf(codex, env) }, listener)],
       memory: this.#memory,
       workspaces: {
         names: () => ['play'],

@@ -83,7 +83,7 @@ export class OwnSessions {
     return (await this.#briefs.tell(asking, {})).text
   }
 
-  /** Sets what lists of agents say of the session: what its program does, and why its program's own door is shut. */
+  /** Sets what lists of agents say of the session: what its program does, and why its program takes no messages now. */
   shows({ id, agent }: OwnSession, word: OwnWord): void {
     const { sessions } = this.#parts
     if (sessions.live(id)?.agent === agent) sessions.shows(agent, word)

@@ -3,7 +3,7 @@
 
 import type { OwnSession } from '../../broker/waking/own-session-runtime.ts'
 import { CoalescedCheck } from '../../machine/coalesced-check.ts'
-import type { Matches, OwnListener, OwnProgram, OwnVendor } from '../own-program.ts'
+import type { Matches, ProgramListener, UserProgram, ProgramSource } from '../user-program.ts'
 import { startOf, wordsOf } from '../processes.ts'
 import type { AppServer, CodexThread } from './app-server.ts'
 import { type CodexCommand, findServer, pidOf, socketIn } from './find-server.ts'
@@ -30,10 +30,10 @@ export interface CodexThreadsOptions {
   command(): CodexCommand | undefined
 }
 
-export class CodexThreads implements OwnVendor {
+export class CodexThreads implements ProgramSource {
   readonly cli = 'codex'
   readonly #options: CodexThreadsOptions
-  readonly #listener: OwnListener
+  readonly #listener: ProgramListener
   readonly #questions = new CodexQuestions()
   readonly #threads = new Map<string, CodexProgram>()
   /** The thread of each session, by the session's id. */
@@ -57,7 +57,7 @@ export class CodexThreads implements OwnVendor {
   #restMs = againMs
   #isClosed = false
 
-  constructor(options: CodexThreadsOptions, listener: OwnListener) {
+  constructor(options: CodexThreadsOptions, listener: ProgramListener) {
     this.#options = options
     this.#listener = listener
     this.#ticking = setInterval(() => this.#tick(), tickMs).unref()
@@ -72,7 +72,7 @@ export class CodexThreads implements OwnVendor {
   }
 
   /** The conversations that the server has in memory: it drops one a minute after its terminal was closed. */
-  programs(): ReadonlyMap<string, OwnProgram> {
+  programs(): ReadonlyMap<string, UserProgram> {
     return new Map([...this.#threads].filter(([, { thread }]) => isMain(thread)))
   }
 

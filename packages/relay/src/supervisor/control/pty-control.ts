@@ -7,7 +7,7 @@ import type { WorkerRow } from '../../core/view.ts'
 import { type Dialog, DialogQuestions } from '../dialog.ts'
 import type { Harness } from '../harness/harness.ts'
 import type { Output } from '../output.ts'
-import type { DoorDoing, Following, OwnDoor } from '../own-door.ts'
+import type { CliState, Following, CliServer } from '../cli-server.ts'
 import type { Terminal } from '../pty.ts'
 import { screenDialog } from '../screen-dialog.ts'
 import { enter, type Keyboard, type Look, paste } from '../typing.ts'
@@ -18,7 +18,7 @@ export interface PtyControlOptions {
   approvals: ApprovalQueue
   harness: Harness
   output: Output
-  ownDoor?: OwnDoor
+  cliServer?: CliServer
   listener: ControlListener
 }
 
@@ -62,7 +62,7 @@ export class PtyControl implements Control {
   constructor(terminal: Terminal, options: PtyControlOptions) {
     this.#terminal = terminal
     this.#options = options
-    const { harness, row, approvals, output, ownDoor, listener } = options
+    const { harness, row, approvals, output, cliServer, listener } = options
     this.#dialogs = new DialogQuestions(row, approvals, () => this.#dialog())
     this.isReadyWhenIdle = !(harness.hasMcp && row.isInjected)
     terminal.onData((data) => {
@@ -71,7 +71,7 @@ export class PtyControl implements Control {
       listener.onChange(settleMs)
     })
     terminal.onExit((exit) => listener.onExit(exit))
-    this.#following = ownDoor?.follow?.({
+    this.#following = cliServer?.follow?.({
       onChange: () => listener.onChange(),
       onSpent: (spend) => listener.onSpent(++this.#turns, spend),
     })
@@ -105,7 +105,7 @@ export class PtyControl implements Control {
     return this.#stand({ state: sign ?? 'idle', reason: openDialog })
   }
 
-  #stand({ state, reason }: DoorDoing): ControlLook {
+  #stand({ state, reason }: CliState): ControlLook {
     const { approvals, row } = this.#options
     if (state === 'blocked') return { state, reason, againMs: busyLookMs, isAnswered: approvals.isJustOver(row.name) }
     this.#dialogs.gone()
@@ -126,10 +126,10 @@ export class PtyControl implements Control {
 
   async prompt(text: string, listener: PromptListener): Promise<Unfinished | undefined> {
     // Before the first prompt there is no conversation for the CLI's server to name.
-    const door = this.#hasPrompted ? this.#options.ownDoor : undefined
+    const server = this.#hasPrompted ? this.#options.cliServer : undefined
     this.#hasPrompted = true
-    if (door) this.#following?.given()
-    if (await door?.send?.(text).catch(() => false)) {
+    if (server) this.#following?.given()
+    if (await server?.send?.(text).catch(() => false)) {
       await listener.onTaken('http')
       return undefined
     }
@@ -206,7 +206,7 @@ export class PtyControl implements Control {
     const { state = sign } = this.#following?.doing ?? {}
     if (state !== 'blocked') return undefined
     try {
-      const told = await this.#options.ownDoor?.asked?.()
+      const told = await this.#options.cliServer?.asked?.()
       if (told) return told
     } catch (error) {
       // The screen words the dialog differently, so it would pass for another dialog.

@@ -1,7 +1,7 @@
 // The contract of a harness: everything that differs from one agent CLI to the next. One file per CLI implements it; the supervisor uses it.
 
 import { cliOf, type NameWith } from '@agent-relay/sdk/internal/clis'
-import type { OwnDoor } from '../own-door.ts'
+import type { CliServer } from '../cli-server.ts'
 
 export interface Harness {
   readonly name: string
@@ -28,7 +28,7 @@ export interface Harness {
   /** The CLI's own server is HTTP, on a free port that is chosen for it. */
   readonly needsPort?: true
   /** The CLI's own server for messages and questions, where one was verified; else keystrokes and the screen are used. */
-  ownDoor?(context: LaunchContext): OwnDoor | undefined
+  cliServer?(context: LaunchContext): CliServer | undefined
   /** How the program is used over ACP, which comes first unless somebody wants its terminal. */
   readonly acp?: AcpHarness
   /** The relay cannot type into the program. */

@@ -3,7 +3,7 @@
 // does not count as offered.
 
 import type { HeldMail } from '../../broker/waking/own-session-runtime.ts'
-import { type ClaudeInbox, type Fate, newLetterId } from './inbox.ts'
+import { type ClaudeInbox, type DeliveryOutcome, newLetterId } from './inbox.ts'
 import type { ClaudeSession } from './registry.ts'
 import { ClaudeTranscript } from './transcript.ts'
 
@@ -34,7 +34,7 @@ interface Sent {
   isHeld: boolean
 }
 
-export interface ClaudeDoorOptions {
+export interface ClaudeSessionDeliveryOptions {
   home: string
   inbox: ClaudeInbox
   /** Called when the session may have begun or ceased to accept messages. */
@@ -42,8 +42,8 @@ export interface ClaudeDoorOptions {
   onTrouble(error: Error): void
 }
 
-export class ClaudeDoor {
-  readonly #options: ClaudeDoorOptions
+export class ClaudeSessionDelivery {
+  readonly #options: ClaudeSessionDeliveryOptions
   #session: ClaudeSession
   #transcripts: ClaudeTranscript[] = []
   #sent: Sent | undefined
@@ -51,7 +51,7 @@ export class ClaudeDoor {
   #isFirst = true
   #holds = false
 
-  constructor(session: ClaudeSession, options: ClaudeDoorOptions) {
+  constructor(session: ClaudeSession, options: ClaudeSessionDeliveryOptions) {
     this.#options = options
     this.#session = session
   }
@@ -124,12 +124,12 @@ export class ClaudeDoor {
     }
   }
 
-  onFate(id: string, fate: Fate): void {
+  onOutcome(id: string, outcome: DeliveryOutcome): void {
     if (this.#sent?.id !== id) return
-    if (fate === 'held') this.#sent.isHeld = this.#holds = true
-    else if (fate === 'released') this.#sent.isHeld = false
-    else if (fate === 'dropped') this.#giveBack({ until: performance.now() + failedMs })
-    else this.#giveBack({ until: performance.now() + refusedMs, note: fate === 'refused' ? refusedNote : notLetInNote })
+    if (outcome === 'held') this.#sent.isHeld = this.#holds = true
+    else if (outcome === 'released') this.#sent.isHeld = false
+    else if (outcome === 'dropped') this.#giveBack({ until: performance.now() + failedMs })
+    else this.#giveBack({ until: performance.now() + refusedMs, note: outcome === 'refused' ? refusedNote : notLetInNote })
     this.#options.onChange()
   }
 
