@@ -24,7 +24,7 @@ export function unknownEditor(say: Say, name: string): void {
 export function outcomeLines(outcome: FileOutcome, isInstall: boolean): string[] {
   const { title, what, file, why, snippet, note } = outcome
   const subject = what === 'hooks' ? `${title} hooks` : title
-  const where = file === undefined ? '' : homely(file)
+  const where = file === undefined ? '' : withTilde(file)
   if (outcome.exit !== 0) {
     const paste = snippet ? [' Paste this yourself:', ...snippet.split('\n').map((line) => `      ${line}`)] : ['']
     const [end, ...block] = paste
@@ -82,7 +82,7 @@ export function afterInstall(
   say(`To undo: ${command} uninstall${isProject ? ' --project' : ''}`)
 }
 
-function homely(path: string): string {
+function withTilde(path: string): string {
   const home = process.env.HOME ?? homedir()
   return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
 }

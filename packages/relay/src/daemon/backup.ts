@@ -129,7 +129,7 @@ export function placeAtRest(
   { folder, id, key }: Placeable,
 ): void {
   const known = new KnownWorkspaces(credentials, directory)
-  known.takeIn(name, folder, { id, key }, isBlankHome(directory, name))
+  known.placeRestored(name, folder, { id, key }, isBlankHome(directory, name))
 }
 
 /** Whether the workspace of this name has this id. */

@@ -323,7 +323,7 @@ export class Daemon {
   }
 
   async #nameOf(key: string): Promise<string | undefined> {
-    const release = await this.#open.rouse(key, undefined)
+    const release = await this.#open.openForCredential(key, undefined)
     const found = this.#open.dispatches().find(({ workspace }) => workspace.credentials.isKey(key))
     release()
     return found?.workspace.name

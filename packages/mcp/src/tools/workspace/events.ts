@@ -67,7 +67,7 @@ export const subscribeEventsTool = envelopeTool({
     mustBeTypes(types)
     const { seq } = await client.call('workspace.status', {})
     const cursor = since ?? seq
-    const pushed = await client.desk.subscribe({ types, since: cursor })
+    const pushed = await client.sessionActions.subscribe({ types, since: cursor })
     if (types.length === 0) return { pushed: false, cursor }
     const note = pushed
       ? `Events come as notifications/relay/event. Your host shows you none? Call list_events with since=${cursor}.`

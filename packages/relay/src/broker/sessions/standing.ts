@@ -27,8 +27,8 @@ export interface Standing {
   readonly machine?: string
 }
 
-/** How somebody comes in, as the wire knows it; all else is told by what they show. */
-export interface Entrance {
+/** The origin of a session, as its wire knows it. Everything else follows from the credentials that the caller shows. */
+export interface SessionOrigin {
   readonly door: Door
   readonly kind: Standing['kind']
   /** Each of its calls stands alone, and no session remembers the one before. */
@@ -41,7 +41,7 @@ export interface Entrance {
 
 /** `name`: the agent that it says it is. */
 export function standingOf(
-  { door, kind, isStateless, isPage, asker }: Entrance,
+  { door, kind, isStateless, isPage, asker }: SessionOrigin,
   shown: { hasKey: boolean; name?: string },
   machine?: string,
 ): Standing {

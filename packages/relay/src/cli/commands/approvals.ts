@@ -9,7 +9,7 @@ import { withClient, withPerson } from '../connection.ts'
 import { awaitEnding } from '../ending.ts'
 import { follow, sayLosses } from '../feed.ts'
 import { eventLine } from '../lines.ts'
-import { ageOf, counted, dateTimeOf, homely, oneLine } from '../text.ts'
+import { ageOf, counted, dateTimeOf, withTilde, oneLine } from '../text.ts'
 
 interface ListOptions {
   watch?: boolean
@@ -66,7 +66,7 @@ async function show({ print, env }: Context, { approvals, delegations }: OutputO
       [{ head: 'ID' }, { head: 'AGENT' }, { head: 'SINCE' }, { head: 'WHAT', mayShrink: true }, { head: '', spare: 1 }],
       approvals.map(({ id, agent, since, tool, input, hidden, vendor, directory, machine, choices }) => {
         const on = machine === undefined ? '' : ` on ${machine}`
-        const where = `${on}${directory === undefined ? '' : ` · ${homely(directory, env.HOME)}`}`
+        const where = `${on}${directory === undefined ? '' : ` · ${withTilde(directory, env.HOME)}`}`
         const more = hidden ? ` · ${hiddenText(hidden)}: ${print.typed(`agent-relay approvals show ${id}`)}` : ''
         const { wants, rest } = wishOf({ tool, input })
         const only = choices.length > 0 ? '' : ` · ${print.typed(`agent-relay attach ${agent}`)}`

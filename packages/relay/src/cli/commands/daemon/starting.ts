@@ -29,7 +29,7 @@ import { chooseWorkspace } from '../../connection.ts'
 import { control, nextId, pollMs, reachControl } from '../../control-socket.ts'
 import { launcher } from '../../own-name.ts'
 import type { Print } from '../../print.ts'
-import { whichIsMeant } from '../../shared-name.ts'
+import { chooseLocalOrShared } from '../../shared-name.ts'
 import { logEnd, openLog } from './log-file.ts'
 import { Patience } from './patience.ts'
 import { statusOf, stopAndWait } from './stop.ts'
@@ -221,7 +221,7 @@ async function openOwn(link: Link, print: Print, choose: () => ProjectChoice): P
     const { project, directory } = choose()
     const open = (how: { mustExist?: true; local?: true } = {}) =>
       link.call('workspace.open', { workspace: project, directory, ...how }, nextId('c'))
-    const opened = await whichIsMeant(print, project, {
+    const opened = await chooseLocalOrShared(print, project, {
       make: () => open(),
       open: () => open({ mustExist: true }),
       makeLocal: () => open({ local: true }),

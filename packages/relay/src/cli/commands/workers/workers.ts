@@ -10,7 +10,7 @@ import { type CliCommand, CommandError, type Context, exits } from '../../comman
 import { withClient } from '../../connection.ts'
 import type { Column, Print } from '../../print.ts'
 import { readStdin } from '../../stdin.ts'
-import { ageOf, homely, oneLine } from '../../text.ts'
+import { ageOf, withTilde, oneLine } from '../../text.ts'
 import { branchText, type Changed, changesOf } from './worktrees.ts'
 
 const clis = clisWith('worker').map(({ name }) => name)
@@ -232,7 +232,7 @@ const listColumns: Column[] = [
 
 function row(worker: Worker & { task?: string }, home: string | undefined): string[] {
   const { name, cli, control, parent, pid, startedAt, cwd, task = '' } = worker
-  const started = [String(pid ?? '–'), ageOf(startedAt), homely(cwd, home)]
+  const started = [String(pid ?? '–'), ageOf(startedAt), withTilde(cwd, home)]
   const cells = [name, cli, control, stateText(worker), parent, ...started, task]
   return cells.map(oneLine)
 }

@@ -42,7 +42,7 @@ export const restore: NamedCommand<RestoreOptions> = {
     'agent-relay workspace restore ~/relay.tar --list',
     'agent-relay workspace restore app.tar app --keep-keys',
   ],
-  isNobody: true,
+  actsForNoAgent: true,
   run: runRestore,
 }
 
