@@ -2,7 +2,7 @@
 
 import type { Turn, WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
-import { serverInfo } from '@agent-relay/sdk/internal/stand-by'
+import { serverInfo } from '@agent-relay/sdk/internal/no-daemon-answers'
 import { type MailTools, relayMailTools, workspaceMailTools } from '@agent-relay/sdk/protocol'
 import {
   ProtocolError,

@@ -1,7 +1,7 @@
 // What waits for the person, as the daemon tells it, the same in every browser; and how the page says so when it is not looked at: the title's
 // count and, where allowed, a notification. What the person has put off: see put-off.ts.
 
-import { isSaidTo, type Message, type Need, type RelayEvent, wishOf } from '@agent-relay/sdk/internal/page'
+import { isSaidTo, type Message, type Need, type RelayEvent, permissionPhrase } from '@agent-relay/sdk/internal/page'
 import { type Approval, approvals } from './approvals.ts'
 import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'
@@ -95,7 +95,7 @@ function announce({ type, fact, message }: RelayEvent): void {
     notify(`${fact.worker} is blocked`, fact.reason ?? 'a dialog is open', `#/agent/${fact.worker}/terminal`)
   // A dialog on a screen has been told of as a blocked worker.
   if (type === 'approval.opened' && fact.tool !== 'dialog')
-    notify(`${fact.agent} ${wishOf(fact).wants}`, fact.input.slice(0, textChars), '#/now')
+    notify(`${fact.agent} ${permissionPhrase(fact).wants}`, fact.input.slice(0, textChars), '#/now')
   if (message && isForMe(message))
     notify(
       `${message.from} [${message.kind}]`,

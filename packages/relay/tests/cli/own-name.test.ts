@@ -3,11 +3,11 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { asTyped, launcher, ownName, pathOfOwn } from '../../src/cli/own-name.ts'
 
-const byPath = quotedWord(launcher)
+const byPath = shellQuote(launcher)
 
 let root: string
 beforeEach(() => {

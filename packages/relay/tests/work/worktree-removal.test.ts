@@ -20,7 +20,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import type { Worktree } from '@agent-relay/sdk/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { guardMs } from '../../../../test/guard.ts'
@@ -253,7 +253,7 @@ describe('what changes places while it is looked at', () => {
   /** A git that, as its call number `at`, first runs the script. */
   function keeperThatSwaps(at: number, script: string): Worktrees {
     const folder = join(root, `git-${at}`)
-    const calls = quotedWord(join(folder, 'calls'))
+    const calls = shellQuote(join(folder, 'calls'))
     const swap = `[ $(wc -l < ${calls}) -ne ${at} ] || { ${script}; }`
     write(folder, 'git', `#!/bin/sh\necho >> ${calls}\n${swap}\nPATH=\${PATH#*:} exec git "$@"\n`)
     chmodSync(join(folder, 'git'), 0o755)

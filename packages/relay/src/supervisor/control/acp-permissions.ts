@@ -2,7 +2,7 @@
 // approvals and is shown in the transcript, and the first answer counts. Answers go by the kind of a choice, never by its words alone. An edit of a
 // file that somebody else is editing is denied before anybody is asked, and also when the answer comes too late.
 
-import { wishOf } from '@agent-relay/sdk/internal/asked'
+import { permissionPhrase } from '@agent-relay/sdk/internal/permission-text'
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
 import type { ApprovalChoice } from '@agent-relay/sdk/protocol'
 import { type ApprovalEnd, type ApprovalQueue, beginningOf } from '../../broker/approvals/approval-runtime.ts'
@@ -168,7 +168,7 @@ function kindOf({ kind, name }: PermissionRequest['options'][number]): ApprovalC
 }
 
 function shownText(asked: Asked): string {
-  const { wants, rest } = wishOf(asked)
+  const { wants, rest } = permissionPhrase(asked)
   return cleanLine(rest === asked.input ? `${wants}: ${rest}` : wants)
 }
 

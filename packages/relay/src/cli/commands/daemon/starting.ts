@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { refreshLauncher } from '@agent-relay/mcp/launcher'
-import { quotedWord } from '@agent-relay/sdk/internal/command-words'
+import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import {
   credentialsPath,
   dataDir,
@@ -48,7 +48,7 @@ export function memoryEnv(env: Env): Env {
 
 /** The settings as a line that a shell can evaluate. */
 export function exportLine(settings: Record<string, string>): string {
-  const words = Object.entries(settings).map(([name, value]) => `${name}=${quotedWord(value)}`)
+  const words = Object.entries(settings).map(([name, value]) => `${name}=${shellQuote(value)}`)
   return `export ${words.join(' ')}`
 }
 

@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path'
 import { clisWith, inWords } from '@agent-relay/sdk/internal/clis'
-import { openQuoteOf, wordsOf } from '@agent-relay/sdk/internal/command-words'
+import { openQuoteOf, splitCommandLine } from '@agent-relay/sdk/internal/command-words'
 import { spendText } from '@agent-relay/sdk/internal/spend-text'
 import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
 import type { OutputOf, Worker } from '@agent-relay/sdk/protocol'
@@ -114,7 +114,7 @@ function programOf({ cli, command, acp, terminal }: SpawnOptions) {
 
 /** Splits the line after --command into words: quotes and backslashes as people write them, and no shell, so that nothing in it is ever run. */
 export function splitWords(line: string, flag = '--command'): string[] {
-  const [words, quote] = [wordsOf(line), openQuoteOf(line)]
+  const [words, quote] = [splitCommandLine(line), openQuoteOf(line)]
   if (quote !== undefined) throw new CommandError(`${flag}: the quote ${quote} is never closed.`, exits.usage)
   if (words.length === 0) throw new CommandError(`${flag} names no program.`, exits.usage)
   return words
