@@ -10,7 +10,7 @@ import { inProcess } from '../../packages/relay/src/wires/in-process.ts'
 import type { ProcessHouse } from './houses.ts'
 import { eventually, playInProcess, type Stage } from './play.ts'
 
-/** What one way has found: it shows it, or fails to. */
+/** The messages that one delivery path has found: it shows them, or fails to. */
 interface Found {
   bodies: string[]
   shows(): Promise<unknown>

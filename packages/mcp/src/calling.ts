@@ -25,13 +25,13 @@ import { type Tool, withRoles, withToken } from './tools/tool.ts'
 const progressMs = 15_000
 const sourcesShown = 3
 
-/** What one agent has been told already; outlives a single request on the stateless era. */
+/** The notes that one agent has been shown already; outlives a single request on the stateless era. */
 export interface Memory {
   /** The newest message that a hint has mentioned, by role on a lift; elsewhere the session is one agent, under ''. */
   hinted: Map<string, number>
 }
 
-/** What belongs to the answer of one call, besides the tool and its arguments. */
+/** The surroundings of one call, besides the tool and its arguments. */
 export interface Answering {
   turn: Turn
   sessionActions: SessionActions
@@ -154,7 +154,7 @@ export interface ToolService {
   openTurn(rpcId: RequestId): Turn
   /** Tells when the answer to a request has left. Without it an answer counts as gone when it is made. */
   onSent?(listener: (rpcId: RequestId) => void): void
-  /** What the client says of a call, besides its arguments. */
+  /** The client's statements about a call, besides its arguments. */
   onCall?(meta: Record<string, unknown>): void
   /** Every call may show an agent's token: the tools say so. */
   takesToken: boolean

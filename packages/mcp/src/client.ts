@@ -1,4 +1,4 @@
-// What a tool may ask of the relay while it answers one call. Every question is named after that call, so that a call sent again runs once.
+// The questions that a tool may ask the relay while it answers one call. Each is named after that call, so that a call sent again runs once.
 
 import { RelayError } from '@agent-relay/sdk'
 import {

@@ -1,4 +1,4 @@
-// What a person is shown of what an agent asks leave for: all that changes what happens, whichever CLI asks.
+// The text of a permission request for a person shows everything that changes the effect, whichever CLI asks.
 
 import { expect, test } from 'vitest'
 import { permissionText, permissionPhrase } from '../src/internal/permission-text.ts'

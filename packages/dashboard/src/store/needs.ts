@@ -18,7 +18,7 @@ export interface ShownNeed extends Omit<Need, 'approval'> {
 
 /** In the order of their urgency, and among equals the oldest first: a new one does not push down what the person looks at. */
 export const needs = new Cell<readonly ShownNeed[]>([])
-/** How many are put off for a while. */
+/** The number of needs that are put off for a while. */
 export const snoozed = new Cell(0)
 
 let listed: readonly Need[] = []
@@ -67,7 +67,7 @@ function look(): void {
   const open = new Map(approvals.value.map((approval) => [approval.id, approval]))
   const all = listed.flatMap(({ approval: id, ...need }): ShownNeed[] => {
     if (id === undefined) return [need]
-    // One that was answered just now is gone from that list first.
+    // A need that was answered just now leaves that list first.
     const approval = open.get(id)
     return approval ? [{ ...need, approval }] : []
   })

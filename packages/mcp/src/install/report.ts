@@ -1,4 +1,4 @@
-// What a person, or with `--json` a program, is told about an installation.
+// The report of an installation, for a person, or with `--json` for a program.
 
 import { homedir } from 'node:os'
 import { inWords } from '@agent-relay/sdk/internal/clis'
@@ -56,7 +56,7 @@ interface Installed {
   isProject: boolean
   /** Every entry starts the daemon that it needs. */
   isStarting: boolean
-  /** Those that got no hooks because nobody could be asked. */
+  /** The editors that got no hooks because nobody could be asked. */
   hookless: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-// What the host is told while there is no daemon: the truth about the call, and how to start the daemon.
+// The pipe's answers to the host while there is no daemon: the truth about the call, and how to start the daemon.
 
 import { notRunningText, noDaemonResults, noDaemonInstructions } from '@agent-relay/sdk/internal/no-daemon-answers'
 import type { Call } from './calls.cts'
@@ -18,9 +18,9 @@ export interface SaidRefusal {
   message: string
 }
 
-/** What the last daemon said before it left us. */
+/** The reason why the last daemon no longer serves us. */
 export interface Unserved {
-  /** It runs, and does not serve us. */
+  /** The daemon runs, and does not serve us. */
   refused?: SaidRefusal
   /** Its owner closed the workspace. That one's socket is gone although the daemon may run, so this holds until a daemon serves us. */
   closed?: SaidRefusal

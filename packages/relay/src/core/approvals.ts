@@ -41,7 +41,7 @@ export interface AnswerInput {
   digest: string
   words?: string
   answers?: string[]
-  /** Where the answering person is; unset for an agent. */
+  /** The place of the answering person; unset for an agent. */
   surface?: 'page' | 'terminal'
   /** Why the caller does not count as such a person. */
   why?: string

@@ -80,7 +80,7 @@ export interface Placeable {
 export interface Prepared extends Placeable {
   isKeyNew: boolean
   reset: Reset
-  /** How many worktrees of its workers the workspace no longer looks after. */
+  /** The number of its workers' worktrees that the workspace no longer looks after. */
   worktrees: number
   /** The workspace was shared when the backup was made. The copy lives on this machine alone. */
   wasShared: boolean

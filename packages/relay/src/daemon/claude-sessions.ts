@@ -1,4 +1,4 @@
-// The sessions of Claude Code that people started. Their state and the way in for messages come from their record and socket (supervisor/claude).
+// The sessions of Claude Code that people started. Their state comes from their records, and messages go to their sockets (supervisor/claude).
 // Letters of their models to us become messages, our agents stand in their list, and their hooks are told when no waiter is needed.
 
 import { dirname } from 'node:path'
@@ -261,7 +261,7 @@ class ClaudeProgram implements UserProgram {
   isTold = false
   /** The recipient of an answer without a name: the sender of the mail last shown, if that was a single agent. */
   answersTo: string | undefined
-  /** How many letters of this session are being sent, and the last of them. */
+  /** The number of letters of this session that are being sent, and the last of them. */
   waiting = 0
   last: Promise<void> = Promise.resolve()
   isFull = false

@@ -165,7 +165,7 @@ export class Daemon {
     }
   }
 
-  /** Where HTTP is served; undefined if it is not. */
+  /** The address of the HTTP port; undefined where there is none. */
   get url(): string | undefined {
     return this.#http?.url
   }

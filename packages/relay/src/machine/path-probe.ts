@@ -11,7 +11,7 @@ const probeMs = 3_000
 const startMs = 30_000
 /** An idle process is kept this long, so that the next question is answered at once. Then its memory is freed. */
 const idleMs = 5 * 60_000
-/** How long a directory that blocked the probe is not looked at again, and how many of them are remembered. */
+/** Time for which a directory that blocked the probe is not looked at again, and maximum number of such directories. */
 const stuckMs = 60_000
 const stuckMax = 100
 /** Maximum number of waiting questions; further ones are answered at once, with nothing. */

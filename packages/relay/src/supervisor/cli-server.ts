@@ -5,7 +5,7 @@ import type { Dialog } from './dialog.ts'
 
 /** Interval between two attempts to reach a server, which its program needs a moment to start. */
 export const reconnectMs = 1_000
-/** How much later a program may begin with a message that it has taken. */
+/** Maximum delay before a program begins with a message that it has taken. */
 export const beginMs = 5_000
 
 export interface CliServer {

@@ -30,7 +30,7 @@ export interface LaunchOptions {
   harness: Harness
   /** Private to this worker; made here, removed when it ends. */
   directory: string
-  /** How a hook is started without a Node; undefined where that cannot be done. */
+  /** The command that starts a hook without a Node; undefined where that is impossible. */
   launchHook?(): Program | undefined
   socketPath: string
   /** The daemon's HTTP address, if it serves HTTP. */

@@ -23,7 +23,7 @@ export interface AttentionOptions {
 const takeUpMs = 60
 /** A worker counts as blocked only after this long; a shorter wait is not reported. */
 const blockedMs = 700
-/** How often to look for a message that a hook may still take. */
+/** Interval between looks for a message that a hook may still take. */
 const graceLookMs = 1_000
 /** Refusals of the task after which the worker's parent is told, who may know what to do about it. */
 const taskRefusalsMax = 3

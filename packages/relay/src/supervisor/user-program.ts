@@ -38,7 +38,7 @@ export interface UserProgram {
   asked?(): Promise<Dialog | undefined>
 }
 
-/** How the program's model answers: by a tool of ours; else by a tool of its CLI, or by the last words of its turn. */
+/** The way in which the program's model answers: a tool of ours, else a tool of its CLI, else the last words of its turn. */
 export interface Answering {
   hasOurTools: boolean
   sendTool?: string

@@ -26,7 +26,7 @@ export const loadMcp = () => {
 }
 let mcp: Promise<typeof import('@agent-relay/mcp')> | undefined
 
-/** How the client of an MCP session comes in. */
+/** The origin of an MCP session. */
 export interface McpSessionOrigin extends Omit<SessionOrigin, 'kind'> {
   /** A client without a name is given one that is stored only when it is needed. */
   readonly isProvisional?: boolean

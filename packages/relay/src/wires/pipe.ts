@@ -43,7 +43,7 @@ const PipeHello = z.object({
 /** Most unread bytes of answers: a host that does not read its MCP server's answers is not coming back. */
 const unreadAnswerBytesMax = 32 * 1024 * 1024
 
-/** How the pipe came in, with the credential of its HTTP upgrade. */
+/** The origin of the pipe's session, with the credential of its HTTP upgrade. */
 export interface PipeSessionOrigin extends McpSessionOrigin {
   key?: string
   token?: string

@@ -13,7 +13,7 @@ import { makeRepository } from '../work/repository-world.ts'
 
 let base: string
 let pathProbe: PathProbe
-/** Where nothing is held up, a busy machine must not pass for a file system that hangs. */
+/** Long enough that a busy machine does not pass for a file system that hangs. */
 const answerMs = guardMs
 beforeEach(() => {
   base = realpathSync(mkdtempSync(join(tmpdir(), 'relay-path-probe-')))
@@ -36,7 +36,7 @@ function processes(): number[] {
   })
 }
 
-/** What a dead mount does to a process, seen from outside: it answers nothing. */
+/** Stops the probe's process, so that it answers nothing, as if a dead mount held it up. */
 async function holdUp(): Promise<number> {
   const before = processes()
   await pathProbe.look(asked('one'), 'Ann')
@@ -73,7 +73,7 @@ test('whoever asks a lot waits for itself, and for nobody else', async () => {
   const ask = (asker: string) => pathProbe.look(asked('one'), asker).then(() => answered.push(asker))
   const many = Array.from({ length: 500 }, () => ask('Ann'))
   await ask('Bob')
-  // What Ann was answered while this waited for its turn says nothing.
+  // Ann's answers from before Bob's turn say nothing.
   expect(answered.indexOf('Bob')).toBeLessThanOrEqual(2)
   await Promise.all(many)
   expect(answered).toHaveLength(501)

@@ -163,7 +163,7 @@ describe('codex', () => {
     await dialog?.answer(answered('accept'))
     await until(() => heard.some(({ id, result }) => id === 0 && result !== undefined))
     expect(heard.at(-1)).toEqual({ id: 0, result: { decision: 'accept' } })
-    // What is answered is not told again, and the next one is, without joining again.
+    // An answered question is not told again; the next one is, without joining again.
     asks.length = 0
     say({ method: 'serverRequest/resolved', params: { threadId: 't1', requestId: 0 } })
     await until(async () => (await asked?.()) === undefined)
@@ -184,7 +184,7 @@ describe('codex', () => {
       say({ method: 'thread/tokenUsage/updated', params: { threadId: 't1', tokenUsage: { total } } })
     }
     await until(() => heard.some(({ method }) => method === 'thread/read'))
-    // Its screen is looked at until it has begun to work.
+    // Until Codex has begun to work, its screen is looked at.
     expect(following.doing).toBeUndefined()
     await until(() => {
       status('active')
@@ -281,7 +281,7 @@ describe('a server beside the terminal', () => {
     await world.lead.call('worker.spawn', { name: 'Eve', cli: 'paired', args, cwd: world.root })
     const pids = () => carrying(`RELAY_SOCKET=${world.socketPath}`)
     const read = (name: string) => pids().map((pid) => readFileSync(`/proc/${pid}/${name}`, 'utf8'))
-    /** Its last argument: the programs are told apart by it. */
+    /** The last argument of each program, which tells the programs apart. */
     const kinds = () => read('cmdline').map((line) => basename(line.split('\0').at(-2) ?? ''))
     const areStopped = () => read('stat').map((stat) => /\) (\w)/.exec(stat)?.[1] === 'T')
     return { lead: world.lead, kinds, areStopped }

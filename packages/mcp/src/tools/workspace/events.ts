@@ -51,7 +51,7 @@ function fitting(page: OutputOf<'event.list'>, isUpward: boolean): OutputOf<'eve
   return isUpward ? { ...page, events, next: last, more: true } : { ...page, events, earlier: last }
 }
 
-/** What concerns an agent. Other types (which channel was made) must be named. */
+/** The types of events that concern an agent. Other types, such as the creation of a channel, must be named. */
 const eventTypesDefault = ['message.created', 'delivery.*', 'action.*', 'session.event']
 
 export const subscribeEventsTool = envelopeTool({

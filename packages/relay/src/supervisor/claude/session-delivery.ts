@@ -11,7 +11,7 @@ import { ClaudeTranscript } from './transcript.ts'
 const refusedMs = 10 * 60_000
 /** Pause after a message that did not arrive. */
 const failedMs = 30_000
-/** How long an idle session may show no sign of a message: one that takes it shows so at once. */
+/** Maximum time in which an idle session shows no sign of a message: one that takes it shows so at once. */
 const takenMs = 15_000
 
 const heldNote = 'held until its person lets it in'
@@ -148,7 +148,7 @@ export class ClaudeSessionDelivery {
       this.#giveBack({ until: performance.now() + refusedMs, note: silentNote })
   }
 
-  /** The session is gone: a message that its model was not given goes another way. */
+  /** The session is gone: a message that its model was not given is delivered by another path. */
   end(): void {
     this.look()
     this.#giveBack({ until: Number.POSITIVE_INFINITY })

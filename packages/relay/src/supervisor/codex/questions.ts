@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { Dialog } from '../dialog.ts'
 import type { AppServer, AppServerListener, AskedByServer, Item } from './app-server.ts'
 
-/** How long to wait for the open question after joining; the server sends it right away. */
+/** Maximum wait for the open question after joining; the server sends it right away. */
 const replayMs = 1_000
 /** File changes that are kept; fewer than this wait for an answer at once. */
 const changesMax = 16

@@ -27,7 +27,7 @@ export class AcpWire {
   readonly #listener: AcpListener
   readonly #rpc: JsonRpc
   #parts: Buffer[] = []
-  /** How many of the parts were joined of smaller ones. They are not joined again, so each byte is copied twice at most. */
+  /** The number of parts that were joined of smaller ones. They are not joined again, so each byte is copied twice at most. */
   #joined = 0
   #partsBytes = 0
 

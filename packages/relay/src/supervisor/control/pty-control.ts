@@ -29,7 +29,7 @@ const openDialog = 'a dialog is open'
 const quietMs = 600
 /** Quiet time after which a program that has never printed anything counts as waiting: many start slowly. */
 const silentMs = 3_000
-/** How often to look at a busy program: a sign may disappear without any output. */
+/** Interval between looks at a busy program: a sign may disappear without any output. */
 const busyLookMs = 1_000
 /** More output than this between two looks is a flood: the program is busy, and drawing all of it would cost too much. */
 const floodBytes = 64 * 1024
@@ -37,7 +37,7 @@ const floodBytes = 64 * 1024
 const personMs = 2_000
 /** Time in which a program draws its screen again after a change of size; an open dialog may be invisible meanwhile. */
 const redrawMs = 2_000
-/** How much a person may type ahead of a program that does not read. */
+/** Maximum input that a person may type ahead of a program that does not read. */
 const typedBytesMax = 4 * limits.keysBytesMax
 /** Limits of one paste, with and without paste marks. A line without marks must stay below the 4,095 bytes that a terminal's own line holds. */
 const [marked, unmarked] = [{ bytesMax: 256 * 1024 }, { bytesMax: 2_048, limit: 8 }]
@@ -160,7 +160,7 @@ export class PtyControl implements Control {
     this.#whenPrinted?.()
   }
 
-  /** How long the program has been idle in milliseconds; below zero: how long until it counts as idle. */
+  /** The idle time of the program in milliseconds; below zero: the time until it counts as idle. */
   #quiet(): number {
     const { output } = this.#options
     if (output.lastAt === 0) return performance.now() - this.#beganAt - silentMs
