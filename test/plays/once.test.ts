@@ -160,7 +160,8 @@ playInProcess('what a tool has answered is not shown again, however long its mod
   const taken = await ways.tool?.()
   await taken?.shows()
   await stage.clock.passes(3_600_000)
-  for (const way of ['hook', 'rewake', 'paste', 'CLI server'] as const) expect((await ways[way]?.())?.bodies).toEqual([])
+  for (const way of ['hook', 'rewake', 'paste', 'CLI server'] as const)
+    expect((await ways[way]?.())?.bodies).toEqual([])
 })
 
 playInProcess('what waits behind a dialog stays with who holds it, however long that takes', async (stage) => {

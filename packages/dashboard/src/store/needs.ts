@@ -1,7 +1,7 @@
 // What waits for the person, as the daemon tells it, the same in every browser; and how the page says so when it is not looked at: the title's
 // count and, where allowed, a notification. What the person has put off: see put-off.ts.
 
-import { isSaidTo, type Message, type Need, type RelayEvent, permissionPhrase } from '@agent-relay/sdk/internal/page'
+import { isSaidTo, type Message, type Need, permissionPhrase, type RelayEvent } from '@agent-relay/sdk/internal/page'
 import { type Approval, approvals } from './approvals.ts'
 import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'

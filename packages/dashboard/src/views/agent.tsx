@@ -164,7 +164,11 @@ function Ended({ agent, worker }: { agent: string; worker: ListedWorker | undefi
 function Asked({ agent }: { agent: string }) {
   const asked = useCell(approvals).filter((each) => each.agent === agent)
   return asked.map((approval) => (
-    <section key={approval.id} className="need need-approval" aria-label={`${agent} ${permissionPhrase(approval).wants}`}>
+    <section
+      key={approval.id}
+      className="need need-approval"
+      aria-label={`${agent} ${permissionPhrase(approval).wants}`}
+    >
       <p className="need-what">
         {agent} {permissionPhrase(approval).wants} · <Since ts={approval.since} />
       </p>

@@ -5,8 +5,8 @@
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
-import { permissionText, opencodeText } from '@agent-relay/sdk/internal/permission-text'
 import { reachDaemon } from '@agent-relay/sdk/internal/discover'
+import { opencodeText, permissionText } from '@agent-relay/sdk/internal/permission-text'
 import { ApprovalLine, type Over } from './approval-line.cts'
 import { hosts } from './identity.cts'
 

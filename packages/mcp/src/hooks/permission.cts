@@ -5,8 +5,8 @@
 
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
-import { permissionText } from '@agent-relay/sdk/internal/permission-text'
 import { reachDaemon } from '@agent-relay/sdk/internal/discover'
+import { permissionText } from '@agent-relay/sdk/internal/permission-text'
 import { ApprovalLine, type Over } from './approval-line.cts'
 import { hosts, identityOf } from './identity.cts'
 import { opencodeAsks } from './opencode-permission.cts'

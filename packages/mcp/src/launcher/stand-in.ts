@@ -2,7 +2,7 @@
 // that answers the same. The host starts as fast as without us. After that the pipe stands by for a daemon (pipe/pipe.cts) with the same answers.
 
 import { shellQuote } from '@agent-relay/sdk/internal/command-words'
-import { notRunningText, noDaemonResults, noDaemonInstructions } from '@agent-relay/sdk/internal/no-daemon-answers'
+import { noDaemonInstructions, noDaemonResults, notRunningText } from '@agent-relay/sdk/internal/no-daemon-answers'
 
 /** The inside of a JSON string, as a word of the shell. */
 const inside = (text: string) => shellQuote(JSON.stringify(text).slice(1, -1))

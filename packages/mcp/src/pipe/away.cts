@@ -1,6 +1,6 @@
 // The pipe's answers to the host while there is no daemon: the truth about the call, and how to start the daemon.
 
-import { notRunningText, noDaemonResults, noDaemonInstructions } from '@agent-relay/sdk/internal/no-daemon-answers'
+import { noDaemonInstructions, noDaemonResults, notRunningText } from '@agent-relay/sdk/internal/no-daemon-answers'
 import type { Call } from './calls.cts'
 import { connectionClosed, errorLine, lineOf, methodNotFound, type Rpc } from './rpc.cts'
 
@@ -52,7 +52,12 @@ export function answerStandingBy(call: Call, target: PipeTarget, refused: SaidRe
       ? statusAnswer(call, target, `\n\n${reason(refused)}`)
       : answerAway(call, target, refused)
   const [why, version] = [reason(refused), target.version ?? 'unknown']
-  const results = noDaemonResults({ why, more: noDaemonInstructions, version, protocolVersion: params?.protocolVersion })
+  const results = noDaemonResults({
+    why,
+    more: noDaemonInstructions,
+    version,
+    protocolVersion: params?.protocolVersion,
+  })
   const result = new Map<string, object>(Object.entries(results)).get(method)
   // A host that speaks a newer version takes it for an older server, and tries again with `initialize`.
   return result ? lineOf({ id, result }) : errorLine(id, methodNotFound, 'Method not found')

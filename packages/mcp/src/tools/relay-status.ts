@@ -2,8 +2,8 @@
 
 import { RelayError } from '@agent-relay/sdk'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
-import { noticeText } from '@agent-relay/sdk/internal/notice-text'
 import { statusTool } from '@agent-relay/sdk/internal/no-daemon-answers'
+import { noticeText } from '@agent-relay/sdk/internal/notice-text'
 import { NoticeOccasion } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { ToolClient } from '../client.ts'

@@ -22,7 +22,7 @@ import { digestOf, parse } from './operation-input.ts'
 import type { Neighbours } from './presence/other-workspaces.ts'
 import { settleBefore } from './presence/provisional-names.ts'
 import type { Session } from './sessions/session.ts'
-import { type Door, type SessionOrigin, mayAsk, reaches, type Standing } from './sessions/standing.ts'
+import { type Door, mayAsk, reaches, type SessionOrigin, type Standing } from './sessions/standing.ts'
 import { assertMaySpawn } from './workers/spawning.ts'
 import type { Context, Workspace } from './workspace.ts'
 

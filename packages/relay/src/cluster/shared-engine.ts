@@ -21,10 +21,10 @@ import {
   pageEntriesMax,
   type Stopped,
 } from './cluster-journal.ts'
-import type { ClusterReachability } from './reachability.ts'
 import { laneOf } from './lanes.ts'
 import { LocalLane } from './local-lane.ts'
 import { Notes } from './notes.ts'
+import type { ClusterReachability } from './reachability.ts'
 import type { Halted, Replica } from './replica.ts'
 import { isStopped, stopRefusal } from './stops.ts'
 

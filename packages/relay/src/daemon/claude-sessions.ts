@@ -7,12 +7,19 @@ import { injectionText } from '@agent-relay/sdk/internal/injection'
 import type { Route } from '@agent-relay/sdk/protocol'
 import type { OpenedMail, OwnSession } from '../broker/waking/own-session-runtime.ts'
 import type { HooksFolder } from '../machine/hooks-folder.ts'
-import { ClaudeSessionDelivery } from '../supervisor/claude/session-delivery.ts'
 import { ClaudeInbox, newLetterId, removeDead, type SaidToUs } from '../supervisor/claude/inbox.ts'
 import { ClaudeRegistry, type ClaudeSession } from '../supervisor/claude/registry.ts'
+import { ClaudeSessionDelivery } from '../supervisor/claude/session-delivery.ts'
 import { workerMarker } from '../supervisor/launching.ts'
-import type { Answering, Matches, ProgramListener, ProgramMembership, UserProgram, ProgramSource } from '../supervisor/user-program.ts'
 import { carries } from '../supervisor/processes.ts'
+import type {
+  Answering,
+  Matches,
+  ProgramListener,
+  ProgramMembership,
+  ProgramSource,
+  UserProgram,
+} from '../supervisor/user-program.ts'
 import { ClaudeList, type Target } from './claude-list.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 import type { UserProgramMemory } from './user-program-memory.ts'

@@ -19,13 +19,12 @@ import type { DaemonLock } from '../store/lock.ts'
 import { CodexThreads } from '../supervisor/codex/threads.ts'
 import { codex } from '../supervisor/harness/codex.ts'
 import { commandOf } from '../supervisor/launching.ts'
-import type { ProgramListener } from '../supervisor/user-program.ts'
 import type { SupervisorOptions } from '../supervisor/supervisor.ts'
+import type { ProgramListener } from '../supervisor/user-program.ts'
 import type { HttpOptions, HttpWire } from '../wires/http.ts'
 import type { PageLogin } from '../wires/page-login.ts'
 import { SocketWire } from '../wires/socket.ts'
 import { AgentHosts } from './agent-hosts.ts'
-import { stopWhenUnattended } from './unattended-stop.ts'
 import { type Built, buildWorkspace, type Shared, sharedByAll } from './build-workspace.ts'
 import { ClaudeSessions } from './claude-sessions.ts'
 import { ClusterAccess } from './cluster-access.ts'
@@ -36,11 +35,12 @@ import { acquireLock } from './inspect.ts'
 import { KnownWorkspaces } from './known-workspaces.ts'
 import { agentProcessesOf } from './open-workspace.ts'
 import { OpenWorkspaces } from './open-workspaces.ts'
-import { UserPrograms } from './user-programs.ts'
-import { UserProgramMemory } from './user-program-memory.ts'
 import { entryOf, type OwnedDaemon, ownerControls } from './owner-controls.ts'
 import type { RestLimits } from './resting.ts'
 import { servedWorkspaces } from './served-workspaces.ts'
+import { stopWhenUnattended } from './unattended-stop.ts'
+import { UserProgramMemory } from './user-program-memory.ts'
+import { UserPrograms } from './user-programs.ts'
 
 /** `home` is the workspace for callers without a credential. Without a port: the usual one, else another that is free. */
 type HttpWish = Omit<HttpOptions, 'port' | 'onFault' | 'login' | 'isReady' | 'isLift' | 'playDemo'> & {
@@ -276,7 +276,8 @@ export class Daemon {
     const mayList = () => mayListInClaude(this.#directory.path)
     const { hooks } = this.#directory
     const sources = [
-      (listener: ProgramListener) => new CodexThreads({ home: codexHome, command: () => commandOf(codex, env) }, listener),
+      (listener: ProgramListener) =>
+        new CodexThreads({ home: codexHome, command: () => commandOf(codex, env) }, listener),
     ]
     const claude = (home: string) => (listener: ProgramListener) =>
       new ClaudeSessions({ home, memory, hooks, mayList, workspaces }, listener)

@@ -11,7 +11,13 @@ import { bareText, refusalOf } from '../core/refusal-error.ts'
 import { CoalescedCheck } from '../machine/coalesced-check.ts'
 import { DialogQuestions } from '../supervisor/dialog.ts'
 import { deliverMail } from '../supervisor/mail-delivery.ts'
-import type { Matches, ProgramListener, UserProgram, ProgramMessage, ProgramSource } from '../supervisor/user-program.ts'
+import type {
+  Matches,
+  ProgramListener,
+  ProgramMessage,
+  ProgramSource,
+  UserProgram,
+} from '../supervisor/user-program.ts'
 import { addressesOf, isOwnIn, sendLastWords } from './last-words.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 import type { UserProgramMemory } from './user-program-memory.ts'

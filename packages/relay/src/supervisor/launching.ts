@@ -9,6 +9,7 @@ import { createServer } from 'node:net'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { WorkerRow } from '../core/view.ts'
+import type { CliServer } from './cli-server.ts'
 import type { CompanionOptions } from './companion-server.ts'
 import { acp } from './harness/acp.ts'
 import {
@@ -20,7 +21,6 @@ import {
   serverEnvironment,
   serverName,
 } from './harness/harness.ts'
-import type { CliServer } from './cli-server.ts'
 import type { TerminalOptions } from './pty.ts'
 
 type Env = Readonly<Record<string, string | undefined>>

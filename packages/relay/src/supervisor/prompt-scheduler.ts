@@ -7,9 +7,9 @@ import type { HeldMail } from '../broker/waking/own-session-runtime.ts'
 import type { WorkerLedger } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
 import { CoalescedCheck } from '../machine/coalesced-check.ts'
-import type { ControlLook, PromptListener, Unfinished, PromptChannel } from './control/control.ts'
-import { deliverMail } from './mail-delivery.ts'
+import type { ControlLook, PromptChannel, PromptListener, Unfinished } from './control/control.ts'
 import type { Harness } from './harness/harness.ts'
+import { deliverMail } from './mail-delivery.ts'
 
 export interface AttentionOptions {
   row: WorkerRow

@@ -22,10 +22,10 @@ import { RefusalError, refusalOf } from '../core/refusal-error.ts'
 import { callOf, isPage, mayTakeLong } from './calls.ts'
 import {
   FlatMail,
+  type FrameWriter,
   firstCallOf,
   firstWording,
   isFirstFrame,
-  type FrameWriter,
   plain,
   takesFlatMail,
 } from './first-protocol.ts'

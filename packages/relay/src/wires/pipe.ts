@@ -126,7 +126,11 @@ export async function servePipe(
  * The toolsets of a pipe. An agent that carries out a run must be able to complete it, whatever tools it asked for. A lift's port serves only the
  * lift's tools.
  */
-function toolsetsFor(dispatch: Dispatch, { door }: McpSessionOrigin, hello: z.infer<typeof PipeHello>): string | undefined {
+function toolsetsFor(
+  dispatch: Dispatch,
+  { door }: McpSessionOrigin,
+  hello: z.infer<typeof PipeHello>,
+): string | undefined {
   const { tools, token } = hello
   const { workspace } = dispatch
   const only = door === 'lift' ? toolsetOf(dispatch) : undefined

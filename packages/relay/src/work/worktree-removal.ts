@@ -10,9 +10,17 @@ import { isInside } from '../machine/working-directory.ts'
 import { discardBranch, dropBranch, tipOf } from './branches.ts'
 import { changesOf, isClean, uncommittedOf, unmerged } from './changes.ts'
 import type { Git } from './git.ts'
-import { leadsTo, markIn, placeOf, recordOf, recordsIn, type WorktreeMark, type WorktreeRecord } from './worktree-mark.ts'
 import { inFolder, removeFolder, removeIfEmpty, takeUpRemovals } from './own-files.ts'
 import { allSubmodulesIn, branchOf, checkoutOf, commonOf, exists, mustNotHoldGit } from './repository.ts'
+import {
+  leadsTo,
+  markIn,
+  placeOf,
+  recordOf,
+  recordsIn,
+  type WorktreeMark,
+  type WorktreeRecord,
+} from './worktree-mark.ts'
 
 /** A worktree of a worker that is gone, as its row describes it. */
 export interface Left {

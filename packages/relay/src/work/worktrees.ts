@@ -16,10 +16,7 @@ import { projectConfig } from '../machine/trust.ts'
 import { isInside, realDirectory } from '../machine/working-directory.ts'
 import { makeBranch } from './branches.ts'
 import { changesOf, diffOf, uncommittedOf } from './changes.ts'
-import { addSubmodules, copyFiles, setUp, type WorktreeSettings } from './worktree-setup.ts'
 import { type Env, Git, GitError } from './git.ts'
-import { lockReason, recordOf, writeMark } from './worktree-mark.ts'
-import { discard, files, leave, mustBeInPlace } from './worktree-removal.ts'
 import { makeFolder, writeNew } from './own-files.ts'
 import {
   branchOf,
@@ -30,6 +27,9 @@ import {
   mustHaveNoFilters,
   worktreesOf,
 } from './repository.ts'
+import { lockReason, recordOf, writeMark } from './worktree-mark.ts'
+import { discard, files, leave, mustBeInPlace } from './worktree-removal.ts'
+import { addSubmodules, copyFiles, setUp, type WorktreeSettings } from './worktree-setup.ts'
 
 /** Most worktrees that one name may leave behind. */
 const sameNameMax = 99

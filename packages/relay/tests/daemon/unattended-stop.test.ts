@@ -8,8 +8,8 @@ import { socketPathOf } from '@agent-relay/sdk/internal/discover'
 import { socketConnector } from '@agent-relay/sdk/wire'
 import { expect, test } from 'vitest'
 import { aWhile, until } from '../../../../test/until.ts'
-import { stopWhenUnattended } from '../../src/daemon/unattended-stop.ts'
 import { Daemon } from '../../src/daemon/daemon.ts'
+import { stopWhenUnattended } from '../../src/daemon/unattended-stop.ts'
 
 test('it ends when the last session of an agent is gone, whatever programs are connected', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'attended-'))

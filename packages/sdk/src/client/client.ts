@@ -13,9 +13,9 @@ import type { InboxMessage, Message } from '../protocol/words.ts'
 import { timerMs, within } from '../timer.ts'
 import { Emitter, guarded } from './emitter.ts'
 import { type EventFilter, EventFollower } from './events.ts'
+import { ReadMarks } from './read-marks.ts'
 import { ReconnectingLink } from './reconnecting-link.ts'
 import type { Follower } from './reconnecting-watches.ts'
-import { ReadMarks } from './read-marks.ts'
 import {
   type CallOptions,
   type ClientEvents,

@@ -1,7 +1,7 @@
 // Messages about approvals: to the hirer of an agent that is blocked, and to an agent whose CLI does not pass on why it was denied.
 
-import { permissionPhrase } from '@agent-relay/sdk/internal/permission-text'
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
+import { permissionPhrase } from '@agent-relay/sdk/internal/permission-text'
 import { daemonName, limits } from '@agent-relay/sdk/protocol'
 import { type AnswerInput, delegationText, isHeldNow } from '../../core/approvals.ts'
 import type { ApprovalRow, View } from '../../core/view.ts'

@@ -2,11 +2,11 @@
 
 import { clisWith } from '@agent-relay/sdk/internal/clis'
 import type { HarnessName, Ids, OutputOf, ParsedInputOf, Run } from '@agent-relay/sdk/protocol'
-import { formerRun } from '../../core/repeat-work.ts'
 import { firstLine } from '../../core/first-line.ts'
 import { bareText, RefusalError } from '../../core/refusal-error.ts'
+import { formerRun } from '../../core/repeat-work.ts'
 import { mayEnd } from '../../core/runs.ts'
-import { hasRunsById, type Reader, sees, seesAllRuns, seesById, hasCredential } from '../../core/sight.ts'
+import { hasCredential, hasRunsById, type Reader, sees, seesAllRuns, seesById } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { RunRow } from '../../core/view.ts'
 import type { Store } from '../../store/store.ts'

@@ -1,9 +1,9 @@
 // Workers as agents use them: start one, end it, see it, type into it. The supervisor reports on their programs in worker-reports.ts.
 
 import type { OutputOf, ParsedInputOf, Worker } from '@agent-relay/sdk/protocol'
-import { formerWorker } from '../../core/repeat-work.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
-import { isInCharge, type Reader, sees, hasCredential } from '../../core/sight.ts'
+import { formerWorker } from '../../core/repeat-work.ts'
+import { hasCredential, isInCharge, type Reader, sees } from '../../core/sight.ts'
 import { taskOfWorker } from '../../core/tasks.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import { notYours, type Repeated, unknownWorker } from '../../core/workers.ts'

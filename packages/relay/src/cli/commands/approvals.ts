@@ -1,15 +1,15 @@
 // `approvals`, `approve`, `deny`: the open approvals of all CLIs in one list, and a person's answers to them.
 
 import type { RelayClient } from '@agent-relay/sdk'
-import { permissionPhrase } from '@agent-relay/sdk/internal/permission-text'
 import { clean } from '@agent-relay/sdk/internal/clean'
+import { permissionPhrase } from '@agent-relay/sdk/internal/permission-text'
 import type { Approval, Delegation, OutputOf, Question } from '@agent-relay/sdk/protocol'
 import { type CliCommand, CommandError, type Context, exits, type NamedCommand } from '../command.ts'
 import { withClient, withPerson } from '../connection.ts'
 import { awaitEnding } from '../ending.ts'
 import { follow, sayLosses } from '../feed.ts'
 import { eventLine } from '../lines.ts'
-import { ageOf, counted, dateTimeOf, withTilde, oneLine } from '../text.ts'
+import { ageOf, counted, dateTimeOf, oneLine, withTilde } from '../text.ts'
 
 interface ListOptions {
   watch?: boolean

@@ -5,7 +5,7 @@ import { version } from '../../machine/version.ts'
 import type { ClusterJournal } from '../cluster-journal.ts'
 import { type Client, Connection, LoginRefused, type ServerAddress } from './connection.ts'
 import { endHolder } from './holding.ts'
-import { type Form, PostgresJournal, type JournalConnections } from './postgres-journal.ts'
+import { type Form, type JournalConnections, PostgresJournal } from './postgres-journal.ts'
 
 /** A hint that has not arrived after this time is lost. */
 const hintMs = 3_000

@@ -4,7 +4,7 @@ import type { ActionCompleted, ActionInvoked } from '@agent-relay/sdk/protocol'
 import { daemonName } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
 import { mayCall } from '../sight.ts'
-import { everyone, type FactRows, namesItself, type AppendedEntry } from './row.ts'
+import { type AppendedEntry, everyone, type FactRows, namesItself } from './row.ts'
 import { count, flag, json, label, listOf, maybe, oneOf, text, words } from './shape.ts'
 
 const actionKeys = ({ name }: { name: string }) => [keys.action(name), keys.actions]

@@ -5,7 +5,7 @@ import { keys } from '../conflict-keys.ts'
 import { readsLikeDaemon } from '../handles.ts'
 import { mayTakeOver } from '../homes.ts'
 import { hasCredential } from '../sight.ts'
-import { agentKeys, everyone, type FactRows, holder, homeOfAgent, noKey, type AppendedEntry } from './row.ts'
+import { type AppendedEntry, agentKeys, everyone, type FactRows, holder, homeOfAgent, noKey } from './row.ts'
 import { count, fields, flag, label, maybe, oneOf, text, words } from './shape.ts'
 
 /** An agent's profile. The name must be valid, since operations accept no other. */

@@ -1,7 +1,7 @@
 // The facts about claims. A claim is on a file of one machine, and that machine alone tells of it.
 
 import { keys } from '../conflict-keys.ts'
-import { type Reader, hasCredential } from '../sight.ts'
+import { hasCredential, type Reader } from '../sight.ts'
 import type { View } from '../view.ts'
 import { type FactRow, type FactRows, homeOfAgent, namesItself, noKey, type Remains } from './row.ts'
 import { count, fields, label, listOf, maybe, oneOf, text } from './shape.ts'

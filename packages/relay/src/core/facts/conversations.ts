@@ -6,7 +6,7 @@ import { broadcast, directKey, generalChannel } from '../conversations.ts'
 import type { Reader } from '../sight.ts'
 import type { View } from '../view.ts'
 import { mayEnd } from './agents.ts'
-import { everyone, type FactRows, type AppendedEntry } from './row.ts'
+import { type AppendedEntry, everyone, type FactRows } from './row.ts'
 import { type Check, conversation, count, label, listOf } from './shape.ts'
 
 /** Everyone is in the broadcast: entering it tells nothing that the registration has not told. */

@@ -2,8 +2,8 @@
 
 import { daemonName, type Fact, type MessageCreated, MessageKind } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
-import { broadcast, directMembers, isFromOtherWorkspace, isChannel, isPair } from '../conversations.ts'
-import { type FactRow, type FactRows, homeOfAgent, type Known, noKey, type AppendedEntry } from './row.ts'
+import { broadcast, directMembers, isChannel, isFromOtherWorkspace, isPair } from '../conversations.ts'
+import { type AppendedEntry, type FactRow, type FactRows, homeOfAgent, type Known, noKey } from './row.ts'
 import { conversation, count, fields, label, listOf, maybe, oneOf, text } from './shape.ts'
 
 const ofMessage = { message: text, agent: label }

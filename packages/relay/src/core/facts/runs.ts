@@ -1,7 +1,7 @@
 // The facts about runs, the contracts that agents are given.
 
 import { keys } from '../conflict-keys.ts'
-import { type FactRow, type FactRows, type Known, namesItself, type AppendedEntry } from './row.ts'
+import { type AppendedEntry, type FactRow, type FactRows, type Known, namesItself } from './row.ts'
 import { count, flag, label, maybe, text, words } from './shape.ts'
 
 const runKeys = ({ id }: { id: string }) => [keys.run(id), keys.runs]

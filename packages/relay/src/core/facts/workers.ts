@@ -4,7 +4,7 @@ import { controls, workerStates } from '@agent-relay/sdk/protocol'
 import { keys } from '../conflict-keys.ts'
 import { type Reader, sees } from '../sight.ts'
 import type { View } from '../view.ts'
-import { type FactRow, type FactRows, namesItself, type AppendedEntry } from './row.ts'
+import { type AppendedEntry, type FactRow, type FactRows, namesItself } from './row.ts'
 import { count, fields, flag, label, listOf, maybe, oneOf, text, whole, words } from './shape.ts'
 
 const workerKeys = ({ worker }: { worker: string }) => [keys.worker(worker), keys.workers]

@@ -129,7 +129,8 @@ export class ClaudeSessionDelivery {
     if (outcome === 'held') this.#sent.isHeld = this.#holds = true
     else if (outcome === 'released') this.#sent.isHeld = false
     else if (outcome === 'dropped') this.#giveBack({ until: performance.now() + failedMs })
-    else this.#giveBack({ until: performance.now() + refusedMs, note: outcome === 'refused' ? refusedNote : notLetInNote })
+    else
+      this.#giveBack({ until: performance.now() + refusedMs, note: outcome === 'refused' ? refusedNote : notLetInNote })
     this.#options.onChange()
   }
 

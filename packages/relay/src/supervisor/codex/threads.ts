@@ -3,8 +3,8 @@
 
 import type { OwnSession } from '../../broker/waking/own-session-runtime.ts'
 import { CoalescedCheck } from '../../machine/coalesced-check.ts'
-import type { Matches, ProgramListener, UserProgram, ProgramSource } from '../user-program.ts'
 import { startOf, wordsOf } from '../processes.ts'
+import type { Matches, ProgramListener, ProgramSource, UserProgram } from '../user-program.ts'
 import type { AppServer, CodexThread } from './app-server.ts'
 import { type CodexCommand, findServer, pidOf, socketIn } from './find-server.ts'
 import { codexThreadOf, isMain } from './match.ts'

@@ -4,8 +4,15 @@
 import { realpath } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tokens } from '@agent-relay/sdk/protocol'
+import {
+  beginMs,
+  type CliServer,
+  type CliServerListener,
+  type CliState,
+  type Following,
+  reconnectMs,
+} from '../cli-server.ts'
 import type { Dialog } from '../dialog.ts'
-import { beginMs, type CliState, type CliServerListener, type Following, type CliServer, reconnectMs } from '../cli-server.ts'
 import { AppServer, type CodexThread } from './app-server.ts'
 import { isMain } from './match.ts'
 import { CodexQuestions } from './questions.ts'

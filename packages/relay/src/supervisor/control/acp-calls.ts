@@ -32,7 +32,9 @@ export class AcpCalls {
     const isNews = isSome(rawInput) || isSome(content)
     const told = Array.isArray(content) ? content.filter((each) => textOf(each) !== this.#here) : content
     const input =
-      isNews || !before ? permissionText({ title: title ?? before?.title, input: rawInput, content: told }) : before.input
+      isNews || !before
+        ? permissionText({ title: title ?? before?.title, input: rawInput, content: told })
+        : before.input
     const call = { id, title: title ?? before?.title ?? '', kind: kind ?? before?.kind ?? '', input }
     this.#calls.delete(id)
     this.#calls.set(id, { ...call, input: beginningOf(input, limits.approvalWholeCharsMax + 1) })

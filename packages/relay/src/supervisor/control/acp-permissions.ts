@@ -2,8 +2,8 @@
 // approvals and is shown in the transcript, and the first answer counts. Answers go by the kind of a choice, never by its words alone. An edit of a
 // file that somebody else is editing is denied before anybody is asked, and also when the answer comes too late.
 
-import { permissionPhrase } from '@agent-relay/sdk/internal/permission-text'
 import { cleanLine } from '@agent-relay/sdk/internal/clean'
+import { permissionPhrase } from '@agent-relay/sdk/internal/permission-text'
 import type { ApprovalChoice } from '@agent-relay/sdk/protocol'
 import { type ApprovalEnd, type ApprovalQueue, beginningOf } from '../../broker/approvals/approval-runtime.ts'
 import type { AskedEdit } from '../../broker/claims/claim-runtime.ts'

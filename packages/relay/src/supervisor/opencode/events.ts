@@ -4,7 +4,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { beginMs, type CliState, type CliServerListener, type CliSpend, type Following, reconnectMs } from '../cli-server.ts'
+import {
+  beginMs,
+  type CliServerListener,
+  type CliSpend,
+  type CliState,
+  type Following,
+  reconnectMs,
+} from '../cli-server.ts'
 
 /** Longest event; none that counts here is as long. */
 const eventCharsMax = 8 * 1024 * 1024

@@ -4,8 +4,8 @@
 import { opencodeText } from '@agent-relay/sdk/internal/permission-text'
 import { limits, Question, questionsMax } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import type { Dialog } from '../dialog.ts'
 import type { CliServer } from '../cli-server.ts'
+import type { Dialog } from '../dialog.ts'
 import { OpencodeEvents } from './events.ts'
 
 /** Time limit of an answer: the server is on this machine and answers at once, or not at all. */

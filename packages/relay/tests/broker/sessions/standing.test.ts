@@ -8,7 +8,7 @@ import type { Asking } from '../../../src/broker/call.ts'
 import type { Dispatch } from '../../../src/broker/dispatch.ts'
 import { agents } from '../../../src/broker/presence/agent-list.ts'
 import { nameProvisionally } from '../../../src/broker/presence/provisional-names.ts'
-import { type SessionOrigin, leastStanding, type Standing, standingOf } from '../../../src/broker/sessions/standing.ts'
+import { leastStanding, type SessionOrigin, type Standing, standingOf } from '../../../src/broker/sessions/standing.ts'
 import type { Context } from '../../../src/broker/workspace.ts'
 import { atOnce, type Steps } from '../../../src/core/steps.ts'
 

@@ -32,7 +32,9 @@ async function runLogs({ env, options, print }: Context<LogsOptions>): Promise<v
   for (const line of lines) void show(line)
   if (!options.follow) {
     if (lines.length === 0)
-      print.say(`Nothing is logged in ${withTilde(logPath(directory), env.HOME)}: only a daemon in the background logs.`)
+      print.say(
+        `Nothing is logged in ${withTilde(logPath(directory), env.HOME)}: only a daemon in the background logs.`,
+      )
     return
   }
   const ending = awaitEnding()

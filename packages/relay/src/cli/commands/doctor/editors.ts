@@ -26,7 +26,7 @@ import {
 import { serverName } from '@agent-relay/sdk/internal/clis'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { reachControl } from '../../control-socket.ts'
-import { withTilde, oneLine } from '../../text.ts'
+import { oneLine, withTilde } from '../../text.ts'
 import type { Check, Finding, Patient } from './finding.ts'
 import { isOldNode, versionOf } from './machine.ts'
 

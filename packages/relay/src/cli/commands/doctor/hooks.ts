@@ -45,7 +45,10 @@ export const hooks: Check = async ({ env, cwd }) => {
 async function barrier(env: Env): Promise<Pick<Finding, 'text' | 'fix'> | undefined> {
   const launcher = launcherPath(env)
   if (!existsSync(launcher))
-    return { text: `the hooks start ${withTilde(launcher, env.HOME)}, which is not there`, fix: 'agent-relay mcp install' }
+    return {
+      text: `the hooks start ${withTilde(launcher, env.HOME)}, which is not there`,
+      fix: 'agent-relay mcp install',
+    }
   const link = await reachControl(env)
   await link?.close()
   const folder = join(dataDir(env), 'hooks')

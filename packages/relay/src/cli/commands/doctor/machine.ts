@@ -7,7 +7,7 @@ import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { httpPortDefault, loopbackFault, usualPort } from '../../../machine/http-port.ts'
 import { portOwner } from '../../../machine/port-owner.ts'
 import { nextId, reachControl } from '../../control-socket.ts'
-import { withTilde, oneLine } from '../../text.ts'
+import { oneLine, withTilde } from '../../text.ts'
 import { httpWish } from '../daemon/http.ts'
 import type { Check, Finding } from './finding.ts'
 

@@ -10,7 +10,7 @@ import { type CliCommand, CommandError, type Context, exits } from '../../comman
 import { withClient } from '../../connection.ts'
 import type { Column, Print } from '../../print.ts'
 import { readStdin } from '../../stdin.ts'
-import { ageOf, withTilde, oneLine } from '../../text.ts'
+import { ageOf, oneLine, withTilde } from '../../text.ts'
 import { branchText, type Changed, changesOf } from './worktrees.ts'
 
 const clis = clisWith('worker').map(({ name }) => name)

@@ -14,7 +14,7 @@ import { withClient } from '../../connection.ts'
 import { addressText } from '../../lines.ts'
 import { safeJson } from '../../print.ts'
 import { local } from '../../shared-name.ts'
-import { clean, counted, withTilde, oneLine } from '../../text.ts'
+import { clean, counted, oneLine, withTilde } from '../../text.ts'
 import { mustBeOnDisk } from './backup.ts'
 import { givenFile, withPlacer } from './restore.ts'
 

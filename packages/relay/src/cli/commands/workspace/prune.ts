@@ -10,7 +10,7 @@ import { control, nextId } from '../../control-socket.ts'
 import { durationMs } from '../../duration.ts'
 import { yes } from '../../options.ts'
 import type { Print } from '../../print.ts'
-import { counted, withTilde, oneLine } from '../../text.ts'
+import { counted, oneLine, withTilde } from '../../text.ts'
 
 type Pruned = OutputOf<'workspace.prune'>
 

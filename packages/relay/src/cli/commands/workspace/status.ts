@@ -3,7 +3,7 @@
 import { uptimeText } from '@agent-relay/sdk/internal/client'
 import type { CliCommand, Context } from '../../command.ts'
 import { withClient } from '../../connection.ts'
-import { counted, withTilde, oneLine } from '../../text.ts'
+import { counted, oneLine, withTilde } from '../../text.ts'
 
 export const status: CliCommand = {
   examples: ['agent-relay status', 'agent-relay status --project frontend --json'],
