@@ -38,7 +38,7 @@ import { OpenWorkspaces } from './open-workspaces.ts'
 import { entryOf, type OwnedDaemon, ownerControls } from './owner-controls.ts'
 import type { RestLimits } from './resting.ts'
 import { servedWorkspaces } from './served-workspaces.ts'
-import { stopWhenUnattended } from './unattended-stop.ts'
+import { stopUnattended } from './unattended-stop.ts'
 import { UserProgramMemory } from './user-program-memory.ts'
 import { UserPrograms } from './user-programs.ts'
 
@@ -157,7 +157,7 @@ export class Daemon {
       daemon.#control = await SocketWire.listen(controlSocketPath(options.dataDir), control)
       directory.hooks.announce(process.pid)
       daemon.#own = daemon.#watchOwn()
-      daemon.#unwatch = stopWhenUnattended(options, () => daemon.#open.dispatches())
+      daemon.#unwatch = stopUnattended(options, () => daemon.#open.dispatches())
       return daemon
     } catch (error) {
       await daemon.stop()

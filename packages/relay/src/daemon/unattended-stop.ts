@@ -24,10 +24,7 @@ function isAttended({ sessions, store }: Workspace): boolean {
 /**
  * Asks the daemon to stop once it was unattended for `attendedMs`; unset: the daemon never stops by itself. The returned function ends this watch.
  */
-export function stopWhenUnattended(
-  { attendedMs, onStop }: Ending,
-  open: () => Pick<Dispatch, 'workspace'>[],
-): () => void {
+export function stopUnattended({ attendedMs, onStop }: Ending, open: () => Pick<Dispatch, 'workspace'>[]): () => void {
   if (attendedMs === undefined) return () => {}
   let since = performance.now()
   const timer = setInterval(() => {

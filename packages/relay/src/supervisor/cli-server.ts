@@ -14,7 +14,7 @@ export interface CliServer {
   /** The question that the program waits for. Undefined: none that the server knows of. Rejects where the server does not answer. */
   asked?(): Promise<Dialog | undefined>
   /** Follows the program, which has started: its state and usage are reported from now on. */
-  follow?(listener: CliServerListener): Following
+  follow?(listener: CliListener): Following
 }
 
 export interface Following {
@@ -31,7 +31,7 @@ export interface CliState {
   reason?: string
 }
 
-export interface CliServerListener {
+export interface CliListener {
   /** The program's state may have changed. */
   onChange(): void
   /** The usage of a turn that has ended. */

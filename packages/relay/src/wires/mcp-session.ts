@@ -27,7 +27,7 @@ export const loadMcp = () => {
 let mcp: Promise<typeof import('@agent-relay/mcp')> | undefined
 
 /** The origin of an MCP session. */
-export interface McpSessionOrigin extends Omit<SessionOrigin, 'kind'> {
+export interface McpOrigin extends Omit<SessionOrigin, 'kind'> {
   /** A client without a name is given one that is stored only when it is needed. */
   readonly isProvisional?: boolean
   /** The provisional name that an earlier daemon gave the client. */
@@ -69,7 +69,7 @@ export function toolsetOf({ daemon }: Dispatch): string | undefined {
  */
 export async function openMcpSession(
   dispatch: Dispatch,
-  { isProvisional = false, given, ...origin }: McpSessionOrigin,
+  { isProvisional = false, given, ...origin }: McpOrigin,
   hello: Hello,
   onAgent: (agent: Pick<Welcome, 'agent' | 'token'> & { given?: string }) => void = () => {},
 ): Promise<McpSession> {

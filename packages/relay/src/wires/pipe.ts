@@ -17,7 +17,7 @@ import type { RefusalLike } from '@agent-relay/sdk/wire'
 import { z } from 'zod'
 import type { Dispatch } from '../broker/dispatch.ts'
 import { RefusalError, refusalOf } from '../core/refusal-error.ts'
-import { loadMcp, type McpSessionOrigin, openMcpSession, toolsetOf } from './mcp-session.ts'
+import { loadMcp, type McpOrigin, openMcpSession, toolsetOf } from './mcp-session.ts'
 
 /** The HELLO of a pipe. Its id stays the same when the pipe connects again after a restart of the daemon. */
 const PipeHello = z.object({
@@ -44,7 +44,7 @@ const PipeHello = z.object({
 const unreadAnswerBytesMax = 32 * 1024 * 1024
 
 /** The origin of the pipe's session, with the credential of its HTTP upgrade. */
-export interface PipeSessionOrigin extends McpSessionOrigin {
+export interface PipeOrigin extends McpOrigin {
   key?: string
   token?: string
 }
@@ -66,7 +66,7 @@ export async function servePipe(
   socket: Socket,
   payload: unknown,
   early: Uint8Array,
-  { key, token, ...origin }: PipeSessionOrigin = { door: 'owner' },
+  { key, token, ...origin }: PipeOrigin = { door: 'owner' },
 ): Promise<PipeHandle> {
   const say = (type: 'WELCOME' | 'ERROR', content: unknown) => {
     socket.write(encodeFrame({ v: 1, type, id: 'pipe', ts: Date.now(), payload: content }))
@@ -126,11 +126,7 @@ export async function servePipe(
  * The toolsets of a pipe. An agent that carries out a run must be able to complete it, whatever tools it asked for. A lift's port serves only the
  * lift's tools.
  */
-function toolsetsFor(
-  dispatch: Dispatch,
-  { door }: McpSessionOrigin,
-  hello: z.infer<typeof PipeHello>,
-): string | undefined {
+function toolsetsFor(dispatch: Dispatch, { door }: McpOrigin, hello: z.infer<typeof PipeHello>): string | undefined {
   const { tools, token } = hello
   const { workspace } = dispatch
   const only = door === 'lift' ? toolsetOf(dispatch) : undefined

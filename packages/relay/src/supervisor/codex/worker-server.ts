@@ -4,14 +4,7 @@
 import { realpath } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tokens } from '@agent-relay/sdk/protocol'
-import {
-  beginMs,
-  type CliServer,
-  type CliServerListener,
-  type CliState,
-  type Following,
-  reconnectMs,
-} from '../cli-server.ts'
+import { beginMs, type CliListener, type CliServer, type CliState, type Following, reconnectMs } from '../cli-server.ts'
 import type { Dialog } from '../dialog.ts'
 import { AppServer, type CodexThread } from './app-server.ts'
 import { isMain } from './match.ts'
@@ -37,7 +30,7 @@ export class CodexWorkerServer implements CliServer, Following {
   readonly #end = new AbortController()
   #server: AppServer | undefined
   #connecting: Promise<AppServer> | undefined
-  #listener: CliServerListener | undefined
+  #listener: CliListener | undefined
   #hasWorked = false
   #givenUntil = Number.NEGATIVE_INFINITY
 
@@ -46,7 +39,7 @@ export class CodexWorkerServer implements CliServer, Following {
     this.#cwd = cwd
   }
 
-  follow(listener: CliServerListener): Following {
+  follow(listener: CliListener): Following {
     this.#listener = listener
     void this.#stayConnected()
     return this

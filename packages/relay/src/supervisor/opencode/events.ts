@@ -4,14 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import {
-  beginMs,
-  type CliServerListener,
-  type CliSpend,
-  type CliState,
-  type Following,
-  reconnectMs,
-} from '../cli-server.ts'
+import { beginMs, type CliListener, type CliSpend, type CliState, type Following, reconnectMs } from '../cli-server.ts'
 
 /** Longest event; none that counts here is as long. */
 const eventCharsMax = 8 * 1024 * 1024
@@ -63,7 +56,7 @@ export interface EventSource {
 
 export class OpencodeEvents implements Following {
   readonly #source: EventSource
-  readonly #listener: CliServerListener
+  readonly #listener: CliListener
   readonly #end = new AbortController()
   readonly #busy = new Set<string>()
   /** Open questions to a person by their id, each with its conversation. */
@@ -75,7 +68,7 @@ export class OpencodeEvents implements Following {
   #hasWorked = false
   #givenUntil = Number.NEGATIVE_INFINITY
 
-  constructor(source: EventSource, listener: CliServerListener) {
+  constructor(source: EventSource, listener: CliListener) {
     this.#source = source
     this.#listener = listener
     void this.#follow()
