@@ -30,7 +30,7 @@ const isOffered = (id: string) => until(async () => (await receipt(id))?.route =
 const does = async (name: string) => (await agentCalled(name))?.doing
 const isIdle = (name: string) => until(async () => (await does(name))?.state === 'idle')
 
-/** How often the model has been told of a message: its request repeats the whole conversation, so the newest one knows. */
+/** The number of times that the model has been told of a message: its request repeats the whole conversation, so the newest one knows. */
 const timesTold = (id: string) =>
   JSON.stringify(world.asked.findLast(({ body }) => body)?.body).split(`[${id}]`).length - 1
 

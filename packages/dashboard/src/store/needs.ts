@@ -1,5 +1,5 @@
-// What waits for the person, as the daemon tells it, the same in every browser; and how the page says so when it is not looked at: the title's
-// count and, where allowed, a notification. What the person has put off: see put-off.ts.
+// The needs of the person, as the daemon tells them, the same in every browser. A page that is not looked at shows them by the title's count and, where
+// allowed, a notification. Needs that the person has put off are in put-off.ts.
 
 import { isSaidTo, type Message, type Need, permissionPhrase, type RelayEvent } from '@agent-relay/sdk/internal/page'
 import { type Approval, approvals } from './approvals.ts'

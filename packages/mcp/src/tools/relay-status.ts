@@ -12,7 +12,7 @@ import { agentLine } from './relay-who.ts'
 import { type Tool, tool } from './tool.ts'
 
 const linesMax = 100
-/** Of a screen: two columns in, it is at most three times as long, and there are other lines in an answer. */
+/** Maximum bytes of a screen: indented by two columns it is at most three times as long, and an answer has other lines. */
 const screenBytesMax = answerBytesMax / 4
 
 export const relayStatusSchema = z.object({
@@ -51,7 +51,7 @@ export async function handleRelayStatus(
   ].join('\n')
 }
 
-/** What is read comes first: where that is refused, nothing is kept. */
+/** Reads before anything is kept: where reading is refused, nothing is kept. */
 async function agentStatus(client: ToolClient, name: string, { notify, lines }: RelayStatusInput): Promise<string> {
   const { agents } = await client.call('agent.list', { name })
   const told = agents.flatMap((agent) => [

@@ -90,7 +90,7 @@ export async function openSession(
 }
 
 /**
- * Where a port asks for nothing, a model and a single call have the name that they say, so that the same name stays the same agent. A
+ * On a port that asks for nothing, a model and a single call have the name that they say, so that the same name stays the same agent. A
  * program's connection has its name to itself instead, and a second one of that name gets a number.
  */
 function isTakenAtItsWord({ door, kind, isStateless }: SessionOrigin, { name, token, key }: Hello): boolean {
@@ -196,7 +196,7 @@ export async function register(
         givesUp: session.isNameGiven ? session.agent : undefined,
       },
       mint,
-      // Where machines share the workspace, only its home speaks as the agent; the name that is given may be another.
+      // In a workspace that machines share, only the agent's home speaks as the agent; the name that is given may be another.
       by: sessions.machine === undefined ? profile.name : daemonName,
       // Never the caller's: an id that was overheard must not bind a stranger to the answer it got.
       cause: workspace.ids('c'),

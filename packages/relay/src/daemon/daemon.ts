@@ -69,11 +69,11 @@ export interface DaemonOptions {
   attendedMs?: number
   /** Programs that workers may run; all, if left out. */
   harnesses?: SupervisorOptions['harnesses']
-  /** Where Claude Code keeps its registry: sessions that people started are agents. Left out: none of them is. */
+  /** The directory of Claude Code's registry: sessions that people started are agents. Left out: none of them is. */
   claudeHome?: string
   /**
-   * Where Codex keeps the socket of its background server: conversations that people started there are agents. Left out: only conversations with our MCP
-   * server are looked at.
+   * The directory of the socket of Codex's background server: conversations that people started there are agents. Left out: only conversations with our
+   * MCP server are looked at.
    */
   codexHome?: string
   /** In a lift: the roles that a caller may name itself as. */
@@ -106,7 +106,7 @@ export class Daemon {
   #http: HttpWire | undefined
   #login: PageLogin | undefined
   #unwatch = () => {}
-  #own: UserPrograms | undefined
+  #userPrograms: UserPrograms | undefined
   #isStopping = false
   readonly #hosts: AgentHosts
   readonly #agents = () => new Map([...this.#hosts.living(), ...agentProcessesOf(this.#open.dispatches())])
@@ -156,7 +156,7 @@ export class Daemon {
       const control = new ControlSocket(ownerControls(daemon.#ownedDaemon()), version)
       daemon.#control = await SocketWire.listen(controlSocketPath(options.dataDir), control)
       directory.hooks.announce(process.pid)
-      daemon.#own = daemon.#watchOwn()
+      daemon.#userPrograms = daemon.#watchUserPrograms()
       daemon.#unwatch = stopUnattended(options, () => daemon.#open.dispatches())
       return daemon
     } catch (error) {
@@ -196,7 +196,7 @@ export class Daemon {
     this.#isStopping = true
     this.#unwatch()
     this.#demo.stop()
-    await this.#own?.close()
+    await this.#userPrograms?.close()
     this.#directory.hooks.withdraw()
     const opened = await this.#open.stopOpening()
     for (const { workspace } of opened) {
@@ -263,26 +263,24 @@ export class Daemon {
       onFatal: (error) => onStop('failed', error),
     })
     this.#hosts.watch(built.workspace)
-    built.workspace.sessions.onChange(() => this.#own?.lookSoon())
-    this.#own?.lookSoon()
+    built.workspace.sessions.onChange(() => this.#userPrograms?.lookSoon())
+    this.#userPrograms?.lookSoon()
     return built
   }
 
   /** Watches the programs that people start by hand. */
-  #watchOwn(): UserPrograms {
+  #watchUserPrograms(): UserPrograms {
     const { claudeHome, codexHome, isMemory, onTrouble, env = process.env } = this.#options
     const workspaces = this.#open
     const memory = new UserProgramMemory(isMemory ? undefined : join(this.#directory.path, 'own-sessions.json'))
     const mayList = () => mayListInClaude(this.#directory.path)
     const { hooks } = this.#directory
-    const sources = [
-      (listener: ProgramListener) =>
-        new CodexThreads({ home: codexHome, command: () => commandOf(codex, env) }, listener),
-    ]
+    const threads = (listener: ProgramListener) =>
+      new CodexThreads({ home: codexHome, command: () => commandOf(codex, env) }, listener)
     const claude = (home: string) => (listener: ProgramListener) =>
       new ClaudeSessions({ home, memory, hooks, mayList, workspaces }, listener)
-    const all = claudeHome === undefined ? sources : [claude(claudeHome), ...sources]
-    return new UserPrograms({ sources: all, memory, workspaces, onTrouble })
+    const sources = claudeHome === undefined ? [threads] : [claude(claudeHome), threads]
+    return new UserPrograms({ sources, memory, workspaces, onTrouble })
   }
 
   #neighbours(): Neighbours<Workspace> {

@@ -23,13 +23,8 @@ export interface CompanionServer {
 }
 
 /** Starts the server. Undefined where it does not listen: the program can do without it. */
-export async function startCompanion({
-  file,
-  args,
-  cwd,
-  env,
-  socket,
-}: CompanionOptions): Promise<CompanionServer | undefined> {
+export async function startCompanion(options: CompanionOptions): Promise<CompanionServer | undefined> {
+  const { file, args, cwd, env, socket } = options
   const server = spawn(file, args, { cwd, env, stdio: 'ignore', detached: true })
   server.on('error', () => {})
   const companion: CompanionServer = {

@@ -51,7 +51,7 @@ async function start(): Promise<void> {
   daemon = await Daemon.start({ dataDir, credentialsPath, onTrouble, onStop: () => {} })
 }
 
-/** Its files are copied: a connection of this process lives on until it is collected, and would write to them then. */
+/** Stops the daemon and empties the logs of its databases, since tests copy the files: a connection lives on until it is collected, and would write then. */
 async function stop(): Promise<void> {
   await daemon?.stop()
   daemon = undefined

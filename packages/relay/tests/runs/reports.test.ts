@@ -1,4 +1,4 @@
-// What the runner is given of a run: the way in of its agent, once, and no more rights than who asked for it has.
+// The runner is given the login of a run's agent once, with no more rights than the run's asker has.
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { PlayClock } from '../../../../test/plays/clock.ts'

@@ -1,4 +1,4 @@
-// What opencode's server tells of a worker, against one that tells it as the real one does (test/real has that): it counts before the screen, which
+// The state of a worker by opencode's server, against a server that tells it as the real one does (test/real has that): it counts before the screen, which
 // shows something else here, and the screen counts again when the server is gone.
 
 import { once } from 'node:events'
@@ -87,7 +87,7 @@ test('it is busy as long as its server says so, and gets its mail afterwards', a
   // It has it, and may begin a little later.
   await is('busy')
   isAt('busy')
-  // What its server cannot tell any more is read off the screen.
+  // Without its server, the worker's state is read off the screen.
   stop()
   await is('idle')
 })

@@ -330,7 +330,7 @@ test('asking which claimed files were committed checks no signature, runs no mer
   git(repository, 'commit', '-qm', 'side')
   git(repository, 'checkout', '-q', 'main')
   git(repository, 'merge', '-q', '-s', 'ours', '-m', 'both', 'side')
-  // As git writes a signed commit; who signed it does not matter.
+  // git writes a signed commit like this; the signer does not matter.
   const signed = git(repository, 'cat-file', 'commit', 'HEAD').replace(
     '\n\n',
     '\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n',

@@ -274,7 +274,7 @@ describe('what changes places while it is looked at', () => {
       await keeperThatSwaps(at, script()).discard(worktree, ran)
       const stands = [join(elsewhere, 'Ann'), join(home, 'Ann')].find((path) => existsSync(join(path, 'mine.txt')))
       expect(stands && readdirSync(stands), `at call ${at}`).toEqual(['mine.txt'])
-      // As before, for the next one.
+      // Restores the folder for the next one.
       if (stands !== join(elsewhere, 'Ann')) renameSync(stands as string, join(elsewhere, 'Ann'))
       if (lstatSync(home).isSymbolicLink()) rmSync(home)
       for (const folder of [home, join(root, 'moved')]) rmSync(folder, { recursive: true, force: true })
@@ -394,7 +394,7 @@ test('a directory of its own for worktrees counts while its configuration is tru
   configure({ directory: '../worktrees' })
   expect(await newKeeper().leave(worktree, ran)).toEqual({})
   expect(existsSync(worktree.path)).toBe(false)
-  // What is configured may not lead to the repository itself.
+  // The configuration may not lead to the repository itself.
   configure({ directory: '..' })
   leaveWork(repository)
   const before = personsWork(repository)

@@ -3,7 +3,7 @@
 import { type ActionRegistered, daemonName, type Network, type Who } from '@agent-relay/sdk/protocol'
 
 /**
- * How a session came in. owner: the data directory's own socket, or the daemon itself. network: a port that asks for a key or a token.
+ * The entry by which a session came in. owner: the data directory's own socket, or the daemon itself. network: a port that asks for a key or a token.
  * open: a port that asks for nothing, where anybody can have a token made: nothing but the key counts there. lift: a lift's port.
  */
 export type Door = 'owner' | 'network' | 'open' | 'lift'

@@ -8,9 +8,6 @@ import { frameOf, Raw } from '../harness/raw.ts'
 import { type Testimony, Witness } from '../harness/witness.ts'
 import { frameAttacks } from './frames.ts'
 
-/** The memory that hostile frames may cost for a while: a longest line (12 MiB) as its pieces, as one buffer and as text, and 64 MB for all the rest. */
-export const unkindMbMax = 64 + 3 * 12
-
 export interface FramesReport {
   /** The faults found by the hand-made frames. */
   wrong: string[]

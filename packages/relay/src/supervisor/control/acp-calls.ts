@@ -31,11 +31,10 @@ export class AcpCalls {
     const before = this.#calls.get(id)
     const isNews = isSome(rawInput) || isSome(content)
     const told = Array.isArray(content) ? content.filter((each) => textOf(each) !== this.#here) : content
-    const input =
-      isNews || !before
-        ? permissionText({ title: title ?? before?.title, input: rawInput, content: told })
-        : before.input
-    const call = { id, title: title ?? before?.title ?? '', kind: kind ?? before?.kind ?? '', input }
+    const shownTitle = title ?? before?.title
+    const asked = { title: shownTitle, input: rawInput, content: told }
+    const input = isNews || !before ? permissionText(asked) : before.input
+    const call = { id, title: shownTitle ?? '', kind: kind ?? before?.kind ?? '', input }
     this.#calls.delete(id)
     this.#calls.set(id, { ...call, input: beginningOf(input, limits.approvalWholeCharsMax + 1) })
     if (this.#calls.size > knownCallsMax) this.#calls.delete(this.#calls.keys().next().value as string)

@@ -82,7 +82,7 @@ test('a given name is exchanged for the wanted one; the handle may be the former
     expect([...session.handed]).toEqual([])
     expect([workspace.sessions.isLive('codex'), workspace.store.view.agent('codex')]).toEqual([false, undefined])
     expect(session.standing).toBe(before)
-    // What it has chosen it keeps.
+    // The session keeps the name that it has chosen.
     await expect(dispatch.call(session, 'agent.register', { name: 'Bob' }, 'c2')).rejects.toMatchObject({
       refusal: { code: 'auth.denied' },
     })

@@ -31,10 +31,8 @@ async function runLogs({ env, options, print }: Context<LogsOptions>): Promise<v
   const lines = logEnd(directory, options.lines ?? logLinesDefault)
   for (const line of lines) void show(line)
   if (!options.follow) {
-    if (lines.length === 0)
-      print.say(
-        `Nothing is logged in ${withTilde(logPath(directory), env.HOME)}: only a daemon in the background logs.`,
-      )
+    const file = withTilde(logPath(directory), env.HOME)
+    if (lines.length === 0) print.say(`Nothing is logged in ${file}: only a daemon in the background logs.`)
     return
   }
   const ending = awaitEnding()

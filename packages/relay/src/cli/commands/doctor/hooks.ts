@@ -44,11 +44,8 @@ export const hooks: Check = async ({ env, cwd }) => {
 /** A fault that keeps every hook from the daemon: hooks are silent then, and nobody notices. */
 async function barrier(env: Env): Promise<Pick<Finding, 'text' | 'fix'> | undefined> {
   const launcher = launcherPath(env)
-  if (!existsSync(launcher))
-    return {
-      text: `the hooks start ${withTilde(launcher, env.HOME)}, which is not there`,
-      fix: 'agent-relay mcp install',
-    }
+  const missing = `the hooks start ${withTilde(launcher, env.HOME)}, which is not there`
+  if (!existsSync(launcher)) return { text: missing, fix: 'agent-relay mcp install' }
   const link = await reachControl(env)
   await link?.close()
   const folder = join(dataDir(env), 'hooks')
